@@ -1,11 +1,31 @@
 """Fixtures that all test suites of the workspace share."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no mistake of a test: none fails because drawing or trying an example took long.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("house")
+from tidings.engines import dynoxide
+from tidings.engines.jars import default_cache
+
+# A busy machine must not fail a test: examples have no deadline.
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", settings.get_profile("full"), max_examples=25)
+settings.load_profile("full")
+
+ROOT = Path(__file__).parent
+SLOW = ("server/tests/e2e", "server/tests/faults", "server/tests/load", "bench/tests/test_parts.py")
+"""Suites that the fast gate leaves out, with these exceptions, one for each flow."""
+FLOWS = {
+    "conftest.py",
+    "test_first_minute.py",
+    "test_run_api.py",
+    "test_run_delivery.py",
+    "test_run_gateway.py",
+    "test_run_notifications.py",
+}
+ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "jobs", "messages", "relay", "schema"}
+"""Contract suites of code that depends on conditions, transactions or streams of DynamoDB."""
 
 pytest_plugins = [
     "fixtures.engines",
@@ -22,4 +42,44 @@ pytest_plugins = [
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--examples", type=int, default=4, help="of each operation, by chance, for schemathesis")
+    parser.addoption(
+        "--examples", type=int, default=4, help="number of random requests per operation for schemathesis"
+    )
+    parser.addoption("--fast", action="store_true", help="run the suites of the fast gate")
+    parser.addoption(
+        "--dynamo",
+        choices=["both", "adapters", "one"],
+        default="both",
+        help="run tests on both DynamoDB engines, both for adapter suites only, or on one",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.option.fast:
+        settings.load_profile("fast")
+        config.option.dynamo = "one"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    if not config.option.fast or collection_path.is_dir():
+        return None
+    path = collection_path.relative_to(ROOT).as_posix()
+    is_flow = path.startswith("server/tests/e2e/") and collection_path.name in FLOWS
+    return True if path.startswith(SLOW) and not is_flow else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the second DynamoDB engine where the gate does not need it."""
+    if config.option.dynamo == "both":
+        return
+    skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
+    deselected = [
+        item
+        for item in items
+        if isinstance(item, pytest.Function)
+        and getattr(item, "callspec", None) is not None
+        and skipped in {item.callspec.params.get("dynamo"), item.callspec.params.get("tables")}
+        and (config.option.dynamo == "one" or item.path.parent.name not in ADAPTER_SUITES)
+    ]
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = [item for item in items if item not in set(deselected)]

@@ -8,16 +8,18 @@ setup:
     uv sync --locked
     uv run tidings engines fetch
 
-# what CI runs: two files at a time, each process with engines of its own
-check: lint
-    uv run pytest --numprocesses 2 --dist loadfile --durations 40 || just alone
+# the fast gate, or every suite as in CI: just check [--full]
+check gate="": lint
+    uv run pytest --numprocesses 2 --dist loadfile --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
+    {{ if gate == "--full" { "just faults --short" } else { "" } }}
+    {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
 
-# what failed last, once more with nothing beside it: a machine too busy passes here, a fault does not
+# run the tests that failed last, one after the other
 alone:
-    @echo "not passed beside others; alone they must pass, and are named below to be mended:"
+    @echo "These tests failed beside others. A test that passes now depends on timing: fix it."
     uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
 
-# style, types, who imports whom
+# check style, types, import rules and language
 lint:
     uv run ruff format --check .
     uv run ruff check .
@@ -51,11 +53,6 @@ simulate *args:
 bench name *args:
     uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
 
-# the storm over the append in full: many minutes, the report is its last line
-[working-directory: 'server/tests']
-storm *args:
-    uv run python -m faults.storm.run {{ args }}
-
 # every fault against a whole installation, every mutant server against the checker: just faults --short; NAME for one
 [working-directory: 'server/tests']
 faults *args:
@@ -77,6 +74,7 @@ lane-memory *args:
     uv run python -m load.append_queue_memory {{ args }}
 
 # mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
+[env("PYTHONPATH", "../..")]
 [working-directory: 'server/tests']
 fuzz name *args:
     uv run python -m fuzz.{{ name }} {{ args }}
@@ -89,6 +87,14 @@ schemathesis *args:
 [working-directory: 'server/tests']
 machine-notifications *args:
     uv run python -m contract.inboxes {{ args }}
+
+# write the pages of docs/reference that are generated from the code
+docs:
+    uv run python -m tools.reference_pages
+
+# the published files of the protocol: just protocol write | check | openapi --write protocol/openapi.json
+protocol *args:
+    uv run python -m tools.protocol {{ args }}
 
 # format and mend what can be mended by itself
 fix:

@@ -27,7 +27,7 @@ from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, initial_epo
 from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import Entry, EntryKind
 from tidings.messages.sender import Appender, Content, MessageSender
-from tidings.messages.store import DynamoEditWriter, DynamoMessageLog
+from tidings.messages.store import DynamoEditStore, DynamoMessageLog
 from tidings.messages.store.items import entry_item
 from tidings.messages.store.log import ABSENT
 from tidings.platform.dynamo.client import DynamoClient
@@ -60,11 +60,11 @@ class Stage:
         self.client = client
         self.tenant = TenantId(tenant)
         rows, log = DynamoChatStore(client, SystemClock()), DynamoMessageLog(client, SystemClock())
-        appends = Appender(AppendDeps(log, rows, SystemClock(), epoch=initial_epoch))
+        appends = Appender(AppendDeps(log, rows.member_status, SystemClock(), epoch=initial_epoch))
         self.manage = ChatCommands(rows, appends)
         keys = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), KeyPolicy())
-        self.send = MessageSender(
-            appends, DynamoEditWriter(), keys=keys, may_send=may_send, clock=SystemClock()
+        self.sender = MessageSender(
+            appends, DynamoEditStore(client), keys=keys, may_send=may_send, clock=SystemClock()
         )
         self.client_keys = map(ClientKey, iter([new_ulid() for _ in range(KEYS_MADE)]))
         self.chats: list[ChatKey] = []
@@ -80,7 +80,7 @@ class Stage:
         which = n % CHATS
         sender = UserId(f"a{which}")
         after = self.positions[which]
-        sent = await self.send(
+        sent = await self.sender.send(
             self.chats[which], sender, next(self.client_keys), Content(text=TEXT), after=after
         )
         self.positions[which] = sent.sequence

@@ -38,7 +38,7 @@ class Installation:
     def start(self, **changes: str) -> None:
         names = ("gateway 1", "gateway 2", "delivery", "relay")
         kinds: list[ProcessKind] = ["gateway", "gateway", "delivery", "relay"]
-        unheld = {"TESTING_PAUSE_AT": "", **changes}
+        unheld = {"FAILPOINTS_PAUSE_AT": "", **changes}
         self.processes = dict(zip(names, self.city.ready(*kinds, **unheld), strict=True))
 
     @property

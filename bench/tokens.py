@@ -1,4 +1,4 @@
-"""CPU of letting somebody in: a user's token for the first time and again, an API key. No engine: keys are at hand."""
+"""CPU time of authentication: a user's token, first and cached, and an API key. Keys are in memory; no engine."""
 
 import argparse
 import asyncio
@@ -18,7 +18,8 @@ from fixtures.memory_tenants import MemoryTenantStore
 from bench.report import Spread, print_figures, print_table
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.credentials import CredentialVerifierChain, TokenPolicy, UserTokenVerifier
-from tidings.accounts.model import Principal, Scope
+from tidings.accounts.model import Principal, Revocation, Scope
+from tidings.accounts.users import UserAdmission
 from tidings.accounts.verification_keys import VerificationKeys
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId
@@ -27,11 +28,27 @@ from tidings.tenants.settings import TenantReader
 type Verify = Callable[[str], Awaitable[Principal]]
 
 
-class Nobody:
-    """There are no tokens of our own here."""
+class NoSessionTokens:
+    """Stands in for the verifier of access tokens, which this bench does not use."""
 
-    async def verify(self, token: str) -> Principal:
-        raise NotImplementedError(token)
+    async def verify(self, bearer: str, /) -> Principal:
+        raise NotImplementedError(bearer)
+
+    async def recheck(self, principal: Principal, /) -> None:
+        raise NotImplementedError
+
+    def evict(self, revocation: Revocation, /) -> None:
+        raise NotImplementedError
+
+
+class AdmitAll(UserAdmission):
+    """Admits every user, without reading them."""
+
+    def __init__(self) -> None:
+        pass
+
+    async def check(self, principal: Principal) -> None:
+        del principal
 
 
 async def cpu_us(verify: Verify, bearers: Sequence[str]) -> float:
@@ -50,20 +67,23 @@ async def measure(given: argparse.Namespace) -> dict[str, Spread]:
     api_keys = ApiKeyService(MemoryApiKeyStore(), clock)
     issued = (await api_keys.issue(TenantId("acme"), "bench", Scope)).text.reveal()
 
-    def door() -> Verify:
+    def new_verifier() -> Verify:
         users = UserTokenVerifier(
-            TenantReader(tenants, clock), VerificationKeys(keys, PublishedKeys(), clock), clock, TokenPolicy()
+            TenantReader(tenants, clock),
+            VerificationKeys(keys, PublishedKeys().fetch, clock),
+            clock,
+            TokenPolicy(),
         )
-        return CredentialVerifierChain(api_keys, Nobody(), users).verify
+        return CredentialVerifierChain(api_keys, NoSessionTokens(), users, AdmitAll()).verify
 
     runs: dict[str, list[float]] = {}
     for _ in range(given.rounds):
         for name, one in pairs.items():
             tokens = [mint(one, claims_of(sub=f"u{n}")) for n in range(given.calls)]
-            verify = door()
+            verify = new_verifier()
             runs.setdefault(f"{name}, first", []).append(await cpu_us(verify, tokens))
             runs.setdefault(f"{name}, again", []).append(await cpu_us(verify, tokens))
-        runs.setdefault("API key", []).append(await cpu_us(door(), [issued] * given.calls))
+        runs.setdefault("API key", []).append(await cpu_us(new_verifier(), [issued] * given.calls))
     return {name: Spread(tuple(found)) for name, found in runs.items()}
 
 

@@ -2,7 +2,7 @@
 
 A text is a string literal of at least three words. Command help, OpenAPI descriptions, error messages, log events,
 metric help and setting descriptions are written in too many ways to list (`TidingsError(...)`, `Meta(description=...)`,
-tables of findings), so every literal counts. Shorter literals count only where users see them.
+tables of findings), so every literal counts. Shorter literals count only where users see them. JSON is not prose.
 """
 
 import ast
@@ -89,7 +89,7 @@ def _texts(nodes: list[ast.AST], docstrings: AbstractSet[int]) -> Iterator[Passa
     }
     for node in nodes:
         text = _literal(node)
-        if text is None or id(node) in docstrings or id(node) in in_formatted:
+        if text is None or text.startswith('{"') or id(node) in docstrings or id(node) in in_formatted:
             continue
         if id(node) in shown or len(_WORD.findall(text)) >= MIN_WORDS:
             lines = getattr(node, "end_lineno", 0) - getattr(node, "lineno", 0)

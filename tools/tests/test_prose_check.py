@@ -190,6 +190,10 @@ def test_names_and_short_strings_elsewhere_are_not_checked() -> None:
     assert in_python('told = he["told"] if kind == "told off" else stand.his') == []
 
 
+def test_json_is_not_checked() -> None:
+    assert in_python("""FRAME = '{"told":{"by":"the one who is told"}}'""") == []
+
+
 def test_the_strings_of_tests_are_not_checked(tmp_path: Path) -> None:
     source = tmp_path / "test_x.py"
     source.write_text('TEXT = "he is told of it"\n')

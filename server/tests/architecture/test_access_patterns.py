@@ -15,7 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "tidings"
 CLIENT = SOURCE / "platform" / "dynamo"
 NOT_YET_USED = set((Path(__file__).parent / "not_yet_used.txt").read_text().split())
 
-READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS}
+READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
 DECIDING = {PatternRole.AUTHORISES, PatternRole.DELIVERS}
 EVENTUAL_ON_PURPOSE = {
     "sessions.validate": "the token is verified already; a revocation shows within a second, and rotation is "

@@ -9,7 +9,7 @@ import grimp
 import pytest
 
 NOT_SUBJECTS = {
-    "kernel", "wire", "platform", "schema", "engines", "installation", "api", "gateway", "protocol", "app", "cli", "dev", "doctor",
+    "kernel", "wire", "platform", "schema", "engines", "installation", "api", "gateway", "app", "cli", "dev", "doctor",
 }  # fmt: skip
 EDGES = {"api", "gateway"}
 ENGINE_PACKAGES = {"aiohttp", "botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}

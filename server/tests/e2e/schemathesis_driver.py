@@ -33,8 +33,8 @@ class Rule(NamedTuple):
 
 _INVALID = "request_invalid"
 REFUSED_BY_RULE = (
-    Rule(400, _INVALID, "^A direct chat has two people in it"),  # with oneself: a schema knows no caller
-    Rule(400, _INVALID, "^The group is the caller's own already"),  # the same
+    Rule(400, _INVALID, "^A direct chat needs two different users"),  # with oneself: a schema knows no caller
+    Rule(400, _INVALID, "^You already own this group"),  # the same
     Rule(400, _INVALID, "^There is no key to recognise a repeat by"),  # in the header or in the body
     Rule(
         400, _INVALID, "only one of before, after and around"
@@ -42,7 +42,7 @@ REFUSED_BY_RULE = (
     Rule(
         400, _INVALID, "^`Idempotency-Key` and `client_message_id` differ"
     ),  # a header and a field, compared
-    Rule(400, _INVALID, "^Say what to change"),  # all three are there, and null
+    Rule(400, _INVALID, "^No flag is given"),  # all three are there, and null
     Rule(
         400, _INVALID, "Input should be a valid integer"
     ),  # to a schema 5.0 is an integer; here it has a point
@@ -65,7 +65,7 @@ REFUSED_BY_RULE = (
     Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # sent before
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
-    Rule(422, "content_invalid", "^A message has a text or data"),  # one of two that may both be empty
+    Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # one of two that may both be empty
 )
 
 

@@ -13,7 +13,7 @@ _COMMAND = [sys.executable, "-c", "from tidings_harness.cli import main; main()"
 def test_a_run_against_a_good_installation_finds_nothing_broken(
     city: InstallationProcesses, tmp_path: Path
 ) -> None:
-    one, two, _, _, api = city.ready("gateway", "gateway", "delivery", "relay", "api", TESTING_PAUSE_AT="")
+    one, two, _, _, api = city.ready("gateway", "gateway", "delivery", "relay", "api", FAILPOINTS_PAUSE_AT="")
     key, report = tmp_path / "key.json", tmp_path / "report"
     key.write_text(json.dumps(city.private))
     addresses = [f"--socket=ws://127.0.0.1:{each.socket_port}/v1/socket" for each in (one, two)]

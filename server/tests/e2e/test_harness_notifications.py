@@ -74,7 +74,7 @@ async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at
         "api",
         "notifications",
         INBOXES_BROADCAST_SPREAD_S="1",
-        TESTING_PAUSE_AT="",
+        FAILPOINTS_PAUSE_AT="",
     )
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]
@@ -91,7 +91,7 @@ async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at
             run.journal.step("kill -9 an edge; new ones of each")
             api.popen.kill()
             [third, fresh, _] = await asyncio.to_thread(
-                lambda: city.ready("gateway", "api", "notifications", TESTING_PAUSE_AT="")
+                lambda: city.ready("gateway", "api", "notifications", FAILPOINTS_PAUSE_AT="")
             )
             run.load.apis[0] = f"http://127.0.0.1:{fresh.socket_port}"
             balancer.ports = [two.socket_port, third.socket_port]
@@ -124,7 +124,7 @@ async def test_a_server_that_breaks_a_rule_is_caught(
     is so much that chance does not let it pass.
     """
     gateway, api, reader, _ = city.ready(
-        "gateway", "api", "api", "notifications", TESTING_MUTANT=mutant, TESTING_PAUSE_AT=""
+        "gateway", "api", "api", "notifications", FAILPOINTS_MUTANT=mutant, FAILPOINTS_PAUSE_AT=""
     )
     async with Balancer() as balancer:
         balancer.ports = [gateway.socket_port]

@@ -69,7 +69,7 @@ async def office_of(house: GatewayProcess) -> AsyncIterator[Office]:
             rows=DynamoSessionStore(stage.client, rows),
             users=users,
             access=access,
-            keys=keys,
+            mac=keys.mac,
             clock=clock,
         )
         yield Office(

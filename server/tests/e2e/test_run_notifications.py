@@ -126,5 +126,5 @@ async def everybody(tables: Tables, tenant: str, key_file: Path) -> set[tuple[in
 
 async def _has(at: NotificationEnv, user: str, gate: asyncio.Semaphore) -> tuple[int, int]:
     async with gate:
-        page = await at.cases.read.page(at.owner(user), 10)
+        page = await at.cases.queries.page(at.owner(user), 10)
     return page.snapshot.counts.total, len(page.notifications)

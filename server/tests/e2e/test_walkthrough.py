@@ -127,7 +127,7 @@ def test_ids_and_times_may_differ_from_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("there", "instead"),
+    ("active", "instead"),
     [
         ('"text":"hi"', '"text":"ho"'),
         ('"text":"hi"', '"words":"hi"'),

@@ -181,7 +181,7 @@ def test_the_queue_is_bounded_too(loop: str) -> None:
         async with hostile_server(silence) as server, quick_client(server.url, limits) as client:
             calls = [asyncio.create_task(client.put(PUT, ITEM)) for _ in range(3)]
             await until(lambda: len(server.requests) == 1)
-            with pytest.raises(errors.NotSentError, match="2 calls wait"):
+            with pytest.raises(errors.NotSentError, match="2 calls already wait"):
                 await client.put(PUT, ITEM)
             for call in calls:
                 call.cancel()

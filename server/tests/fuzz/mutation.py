@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import msgspec
 
-from tidings.protocol.samples.refused import REFUSED
-from tidings.protocol.samples.requests import REQUESTS
 from tidings.wire.frames.registry import REQUESTS as KINDS
+from tools.protocol.samples.refused import REFUSED
+from tools.protocol.samples.requests import REQUESTS
 
 _GOOD: Final = [one.data for one in REQUESTS]
 SEEDS: Final = [one.data for one in (*REQUESTS, *REFUSED) if len(one.data) < 1000]

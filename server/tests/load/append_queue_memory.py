@@ -30,16 +30,16 @@ class MemoryUse(NamedTuple):
     weight: int
 
 
-async def memory_after(messages: int, chats: int, *, lanes_kept: int, weight_kept: int) -> MemoryUse:
+async def memory_after(messages: int, chats: int, *, max_idle: int, max_weight: int) -> MemoryUse:
     """Send so many messages to so many chats, each to a chat at random, and measure what the lanes hold."""
     log, chance = PackedLog(), random.Random(1)
-    world = AppendDeps(log, MemoryMembers({ANNA, BEN}), SystemClock(), epoch=initial_epoch)
+    world = AppendDeps(log, MemoryMembers({ANNA, BEN}).member_status, SystemClock(), epoch=initial_epoch)
     heads = [1] * chats
     for number in range(chats):
         await log.append(_chat(number), [entry(1, EntryKind.CREATE)])
     tracemalloc.start()
     try:
-        appends = Appender(world, lanes_kept, weight_kept)
+        appends = Appender(world, max_idle, max_weight)
         for number in range(messages):
             chat = chance.randrange(chats)
             sent = proposal(
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--chats", type=int, default=60_000)
     args = parser.parse_args()
     held = asyncio.run(
-        memory_after(args.messages, args.chats, lanes_kept=MAX_IDLE_QUEUES, weight_kept=MAX_CACHED_WEIGHT)
+        memory_after(args.messages, args.chats, max_idle=MAX_IDLE_QUEUES, max_weight=MAX_CACHED_WEIGHT)
     )
     print(json.dumps({"messages": args.messages, "held_mib": round(held.bytes_ / 2**20, 1)} | held._asdict()))
 

@@ -8,8 +8,8 @@ BYTES_PER_KEY, BYTES_PER_LANE = 450, 3_000
 
 
 async def test_lanes_hold_no_more_memory_than_their_bounds_allow_however_many_messages_pass() -> None:
-    held = await memory_after(MESSAGES, CHATS, lanes_kept=LANES, weight_kept=WEIGHT)
+    held = await memory_after(MESSAGES, CHATS, max_idle=LANES, max_weight=WEIGHT)
     assert held.weight <= WEIGHT
     assert held.bytes_ < WEIGHT * BYTES_PER_KEY + LANES * BYTES_PER_LANE
-    unbounded = await memory_after(MESSAGES // 5, CHATS // 5, lanes_kept=LANES, weight_kept=10**9)
+    unbounded = await memory_after(MESSAGES // 5, CHATS // 5, max_idle=LANES, max_weight=10**9)
     assert unbounded.bytes_ > unbounded.weight * 100, "the measure does not see what views hold"

@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.codec import Item, encode_item
 from tidings.platform.dynamo.item_size import item_bytes
 from tidings.relay.model import EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
-from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
+from tidings.relay.ports import StreamIteratorExpiredError, TrimmedError
 
 _SHARD = ShardId("shard-1")
 _AT_ONCE = 20
@@ -76,4 +77,4 @@ class SimChangeStream:
         try:
             return await self._network.ask(f"stream.{what}", read)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise RelaySourceUnavailableError(str(error)) from error
+            raise UnavailableError(str(error)) from error

@@ -21,7 +21,6 @@ from tidings.platform.dynamo.requests import (
     Query,
     QueryPage,
     TransactAction,
-    TransactGet,
     Update,
 )
 from tidings.platform.dynamo.responses import WriteResult
@@ -145,21 +144,6 @@ class SimClient(DynamoClient):
             timeout_s=timeout_s,
         )
         return WriteResult(maybe_repeated=is_doubtful)
-
-    @override
-    async def transact_get(
-        self, pattern: AccessPattern, gets: Sequence[TransactGet], *, timeout_s: float | None = None
-    ) -> list[Item | None]:
-        plan = self._plan(pattern, Operation.TRANSACT_GET_ITEMS)
-        found, _ = await self._call(
-            pattern,
-            lambda: [
-                self.tables.get(plan.table_of(get.table), get.key, get.projection, get.names or {})
-                for get in gets
-            ],
-            timeout_s=timeout_s,
-        )
-        return found
 
     @override
     async def batch_get(

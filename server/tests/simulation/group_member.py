@@ -84,8 +84,8 @@ class GroupMember[T]:
         self._process.begin(end())
 
     def _take(self, held: Held) -> _Line[T]:
-        lane = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE)
-        lane.start(self._ended, self._stir)
+        lane = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE, self._stir)
+        lane.start(self._ended)
         lane.position = held.partition.committed
         return _Line(held, lane, held.partition.committed)
 

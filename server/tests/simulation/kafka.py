@@ -9,7 +9,8 @@ from typing import NamedTuple, override
 from simulation.loop import Process, Scheduler
 from simulation.network import Network, NoAnswerError, RefusedForNowError
 
-from tidings.kernel.fences import ConsumersUnavailableError, PartitionProgress
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatKey
 from tidings.messages import model
 from tidings.platform.kafka.errors import UnknownOutcomeError
@@ -185,4 +186,4 @@ class SimConsumers:
         try:
             return await self._topic.network.ask("kafka.reached", read)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise ConsumersUnavailableError(str(error)) from error
+            raise UnavailableError(str(error)) from error

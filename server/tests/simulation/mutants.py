@@ -11,7 +11,6 @@ from simulation.device import Device
 from simulation.redis import Redis
 
 from tidings.bus.ports import Subscribed
-from tidings.connections.model import RegistryUnavailableError
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.fanout import Fanout
 from tidings.delivery.progress import ChatProgress
@@ -22,6 +21,7 @@ from tidings.gateway.hub import LeaseRenewer
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.resume.resume import ResumeService
 from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import UnavailableError
 from tidings.messages.history import History
 from tidings.messages.log_view import LogView
 from tidings.messages.ports import COMMITTED
@@ -52,7 +52,7 @@ class Mutant:
             yield
 
 
-_put, _tried, _mark = DynamoMessageLog._put, Device._tried, DeliveryWorker._mark
+_put, _tried, _mark = DynamoMessageLog._put, Device._tried, DeliveryWorker._checkpoint
 _rows, _register, _write = ResumeService._rows, ResumeService._register, DynamoChatRowWriter._write
 _hear = GatewayNode._on_bus_event
 
@@ -72,7 +72,7 @@ async def _raise_after(self: Device, operation: Any) -> bool:
 
 async def _mark_first(self: DeliveryWorker, written: Sequence[Any]) -> Any:
     await gather_limited((_mark(self, each) for each in written), 8)
-    return (await self._fanned_out([plan for each in written for plan in each.plans])).failed
+    return (await self._push([plan for each in written for plan in each.plans])).failed
 
 
 async def _as_they_are(
@@ -129,9 +129,9 @@ def _not_noted(self: ConnectedDevice, chat: Any, first: int, last: int) -> PushA
     return self._position(chat, first).offered(first, last) if self.is_live else PushAction.DEFER
 
 
-def _any_standing(self: LogView[Any], user: Any, standing: Any, asked_after: int) -> bool:
+def _any_standing(self: LogView[Any], user: Any, status: Any, asked_after: int) -> bool:
     del asked_after
-    self.standings[user] = standing
+    self.statuses[user] = status
     return True
 
 
@@ -171,25 +171,25 @@ async def _join_blindly(self: GatewayNode, job: Any) -> None:
     if chat in seat.large_chat_channels:
         return
     if not await self.large_chats.enter(seat, chat):
-        seat.unheard[chat] = None
+        seat.unconfirmed_channels[chat] = None
     await self._compare(seat.chat(chat), [seat])
 
 
 async def _late_alone(self: DeliveryWorker, done: Any) -> None:
     """As it was before a seed found it."""
-    behind = self._memory.get(done.chat).processed_before(done.first)
+    behind = self._progress.get(done.chat).processed_before(done.first)
     if behind < done.first - 1:
-        await self._from_log(done.chat, behind, done.first - 1)
+        await self._process_from_log(done.chat, behind, done.first - 1)
         done = done._replace(first=behind + 1)
-    with suppress(RegistryUnavailableError):
-        self._memory.get(done.chat).mark_processed(
-            await self._stores.checkpoints.advance(done.chat, done.first, done.last)
+    with suppress(UnavailableError):
+        self._progress.get(done.chat).mark_processed(
+            await self._deps.checkpoints.advance(done.chat, done.first, done.last)
         )
 
 
-def _as_written(self: ChatProgress, first: int, *, is_known: bool) -> int:
+def _as_written(self: ChatProgress, first: int, *, checkpoint_known: bool) -> int:
     """As it was before a seed found it."""
-    del is_known
+    del checkpoint_known
     return min(self.rows_written or first - 1, first - 1)
 
 
@@ -212,7 +212,7 @@ _BROKEN: tuple[Broken, ...] = (
     ("any-standing", "A member status is cached only if no membership entry has passed since it was requested", "it is always cached", LogView,
      "learn_status", _any_standing),
     ("mark-first", "The delivery checkpoint is written after the pushes", "before them", DeliveryWorker, "_finish", _mark_first),
-    ("no-fill", "Earlier unprocessed entries are processed first", "the gap is skipped", DeliveryWorker, "_fill", _no_fill),
+    ("no-fill", "Earlier unprocessed entries are processed first", "the gap is skipped", DeliveryWorker, "_fill_gaps", _no_fill),
     ("no-second-look", "Routes are looked up again after the offline-queue put", "they are not", Fanout, "_queue_offline",
      _keep_and_go),
     ("row-unconditional", "Chat rows only move forward", "written without a condition", DynamoChatRowWriter, "_write",
@@ -231,12 +231,12 @@ _BROKEN: tuple[Broken, ...] = (
     ("no-relay", "The relay republishes unprocessed entries", "it does not", Audit, "_retry", _nothing_async),
     ("marks-not-begun", "The relay recreates a lost delivery checkpoint below unprocessed entries", "it does not", Audit,
      "_initialize_checkpoints", _nothing_async),
-    ("stays-once", "Membership intervals are read again after the log", "only before it", History, "_has_gone",
+    ("stays-once", "Membership intervals are read again after the log", "only before it", History, "_was_removed",
      _never),
     ("joins-blindly", "A removed member does not subscribe to a chat that became large", "they do, if the push arrives late",
      GatewayNode, "_join", _join_blindly),
     ("late-after", "Deferred entries are pushed before later ones", "after them", ChatProgress, "start_after", _as_written),
-    ("late-alone", "Deferred entries are pushed together with later ones", "separately", DeliveryWorker, "_mark", _late_alone),
+    ("late-alone", "Deferred entries are pushed together with later ones", "separately", DeliveryWorker, "_checkpoint", _late_alone),
     ("replay-for-ever", "A resume ends when its device disconnects", "its replay continues", ResumeService, "_replay",
      _replay_for_ever),
 )  # fmt: skip

@@ -13,11 +13,11 @@ from tidings.connections.model import (
     HeldRoute,
     LookupResult,
     RegistrationResult,
-    RegistryUnavailableError,
     RenewalResult,
     Route,
 )
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceRecord, PresenceStatus
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
 
 _COMES_BACK_S = 0.5
@@ -229,7 +229,7 @@ class SimRedis:
         try:
             return await self._network.ask(f"redis.{what}", reached, 1.0)
         except (NoAnswerError, RefusedForNowError) as error:
-            raise RegistryUnavailableError(what) from error
+            raise UnavailableError(what) from error
 
     async def _answers[K, V](
         self, what: str, keys: Sequence[K], do: Callable[[Sequence[K]], Mapping[K, V]]
@@ -243,7 +243,7 @@ class SimRedis:
         found: dict[K, V] = {}
         unknown: set[K] = set()
         for key, outcome in zip(keys, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
+            if isinstance(outcome, UnavailableError):
                 unknown.add(key)
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -266,7 +266,7 @@ class SimRedis:
         """One request, so one outcome for all of them."""
         try:
             return await self._ask("renew", lambda: self._redis.renew(gateway, held, self._lease_s))
-        except RegistryUnavailableError:
+        except UnavailableError:
             return RenewalResult([], [], [each.device for each in held])
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
@@ -342,7 +342,7 @@ class SimPresenceStore:
     async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
         answers = await self._connection.look_up(tenant, users)
         if answers.unknown and len(answers.unknown) == len(users):
-            raise RegistryUnavailableError(answers.failure)
+            raise UnavailableError(answers.failure)
         asked = [user for user in users if user not in answers.unknown]
         return {
             user: PresenceRecord(Presence(PresenceStatus.ONLINE) if user in answers.found else UNKNOWN)

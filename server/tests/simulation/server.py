@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
+from fixtures.gateway_stubs import NoRequestLimiter, ignore_answer
 from simulation.change_stream import SimChangeStream
 from simulation.dynamo import SimClient
 from simulation.group_member import GroupMember
@@ -29,7 +29,7 @@ from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.store import DynamoOfflineQueue
 from tidings.ephemeral.presence import PresenceAccess
@@ -37,17 +37,16 @@ from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
 from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.hub import Hub
 from tidings.gateway.node import GatewayNode
-from tidings.gateway.node_deps import NodeDeps, NodeOptions
-from tidings.gateway.ports import GatewayUseCases
+from tidings.gateway.ports import GatewayUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.request_handler import HandlerDeps
-from tidings.gateway.stats import NoRequestMetrics, TrafficStats
+from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
 from tidings.messages.append_queue import AppendDeps as LogWorld
 from tidings.messages.edits import ChangePermissions, MessageEdits
@@ -55,10 +54,9 @@ from tidings.messages.history import History
 from tidings.messages.model import CommittedEvent, Entry, PermissionCheck
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
-    DynamoEditWriter,
+    DynamoEditStore,
     DynamoLogReader,
     DynamoMessageLog,
-    DynamoReactionWriter,
     KafkaCommitPublisher,
 )
 from tidings.platform.kafka.partition_worker import RecordHandlers
@@ -68,7 +66,7 @@ from tidings.relay.model import ShardId
 from tidings.relay.relay import Relay
 from tidings.relay.shards import ReadPolicy, ShardLeases
 from tidings.relay.store.leases import DynamoLeaseStore
-from tidings.relay.store.publisher import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
+from tidings.relay.store.publisher import KafkaEventPublisher
 
 TENANT = TenantId("acme")
 _TURN_S = 2.0
@@ -138,28 +136,34 @@ class Gateway:
         self.process = process
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
-        reader, rows, changes = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditWriter()
+        reader, rows, edits = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditStore(client)
         told = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
-            LogWorld(DynamoMessageLog(client, clock), rows, clock, epoch=initial_epoch, on_commit=told)
+            LogWorld(
+                DynamoMessageLog(client, clock),
+                rows.member_status,
+                clock,
+                epoch=initial_epoch,
+                on_commit=told.publish,
+            )
         )
         self.manage = ChatCommands(rows, appends)
         joined = build_chat_lists(client, keys, clock)
-        history = self.history = History(reader, joined.directs, keys, clock)
+        history = self.history = History(reader, joined.directs.intervals, keys, clock)
         cases = GatewayUseCases(
             credentials=Names(),
-            send=MessageSender(appends, changes, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
-            change=MessageEdits(
+            limiter=NoRequestLimiter(),
+            sender=MessageSender(appends, edits, keys=keys, may_send=may(ChatAction.SEND), clock=clock),
+            edits=MessageEdits(
                 appends,
                 reader,
-                changes,
-                DynamoReactionWriter(client),
+                edits,
                 keys=keys,
-                permits=PERMITS,
+                permissions=PERMITS,
                 clock=clock,
             ),
             history=history,
-            marking=joined.marking,
+            watermarks=joined.marking,
         )
         connection = SimRedis(engines.redis, engines.network, process)
         traffic = TrafficStats()
@@ -175,6 +179,7 @@ class Gateway:
             history=history,
             marking=joined.marking,
             ephemeral=_signs(client, connection, rows, clock),
+            notify_offline=NoOfflineEvents().notify_offline,
             options=NodeOptions(renew_every_s=10.0),
         )
         self.routed = GatewayNode(world, hub, self._report)
@@ -183,7 +188,7 @@ class Gateway:
             dispatch=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
             hub=hub,
             timers=self._timers,
-            calls=RequestTasks(NoRequestMetrics(), self._report, 1_000),
+            calls=RequestTasks(ignore_answer, self._report, 1_000),
             traffic=traffic,
             now=clock.monotonic,
             node=self.routed,
@@ -216,7 +221,7 @@ class Gateway:
 
     def _report(self, what: str, error: BaseException) -> None:
         """What fails for want of an engine is foreseen: somebody tries again."""
-        if not isinstance(error, TidingsError | RegistryUnavailableError):
+        if not isinstance(error, TidingsError | UnavailableError):
             self._scheduler.faults.append(f"{self.process.name}: {what}: {error!r}")
 
 
@@ -224,9 +229,9 @@ def _signs(client: SimClient, connection: SimRedis, rows: DynamoChatStore, clock
     presences = SimPresenceStore(connection)
     return EphemeralDeps(
         bus=connection,
-        whole=ReceiptSnapshotReader(rows, build_watermark_store(client, clock)),
+        snapshots=ReceiptSnapshotReader(rows, build_watermark_store(client, clock)),
         presences=presences,
-        seeing=PresenceAccess(VisibilityStore(client, clock), presences),
+        access=PresenceAccess(VisibilityStore(client, clock), presences),
         options=EphemeralOptions(presence_grace_s=10.0, presence_refresh_s=60.0),
     )
 
@@ -241,7 +246,7 @@ def start_worker(engines: Engines, process: Process) -> None:
         SimKeys(),
         engines.clock,
         wiring=RedisPorts(connection, connection, SimCheckpoints(connection)),
-        away=NoOfflineEvents(),
+        notify_offline=NoOfflineEvents().notify_offline,
         counts=DeliveryStats(),
     )
 
@@ -259,39 +264,36 @@ async def _never_buried(record: Record, reason: str) -> None:
 
 def start_relay(engines: Engines, process: Process) -> None:
     client, clock = SimClient(engines.tables, engines.network), engines.clock
-    marks: Any = SimCheckpoints(SimRedis(engines.redis, engines.network, process))
-    outbox, telling = (
-        KafkaEventPublisher(SimPublisher(engines.topic)),
-        SimReceiptPublisher(engines.scheduler, process),
-    )
+    publisher = KafkaEventPublisher(SimPublisher(engines.topic))
+    alerts = SimRelayAlerts(engines.scheduler, process)
     audit = Audit(
-        checkpoints=RelayCheckpoints(marks),
+        checkpoints=SimCheckpoints(SimRedis(engines.redis, engines.network, process)),
         consumers=SimConsumers(engines.topic),
-        log=RelayLogReader(DynamoLogReader(client)),
-        outbox=outbox,
+        read_entries=DynamoLogReader(client).between,
+        publisher=publisher,
         clock=clock,
-        alerts=telling,
+        on_given_up=alerts.on_given_up,
     )
     relay = Relay(
         stream=engines.feed,
-        leasing=ShardLeases(DynamoLeaseStore(client, clock), process.name, clock, 15.0),
+        leases=ShardLeases(DynamoLeaseStore(client, clock), process.name, clock, 15.0),
         audit=audit,
-        outbox=outbox,
+        publisher=publisher,
         clock=clock,
-        alerts=telling,
+        on_trimmed=alerts.on_trimmed,
         read_policy=ReadPolicy(busy_s=0.4, idle_s=1.0),
     )
     process.begin(relay.run())
 
 
 @dataclass(frozen=True)
-class SimReceiptPublisher:
-    """What the relay could not put right by itself is a fault here: all of these faults end."""
+class SimRelayAlerts:
+    """Counts every alert as a failure: all simulated faults end, so the relay must recover."""
 
     scheduler: Scheduler
     process: Process
 
-    def trimmed(self, shard: ShardId) -> None:
+    def on_trimmed(self, shard: ShardId) -> None:
         self.scheduler.faults.append(f"{self.process.name}: {shard} was trimmed")
 
     def on_given_up(self, chat: ChatKey, first: int, last: int) -> None:

@@ -14,11 +14,11 @@ import msgspec
 import pytest
 from fuzz.mutation import mutated
 
-from tidings.protocol import asyncapi, schema
-from tidings.protocol.samples.refused import REFUSED
-from tidings.protocol.samples.requests import Sample
 from tidings.wire.codec import DecodedRequest, InvalidFrame, decode
 from tidings.wire.frames.registry import PUSHES, REQUEST_OF, REQUESTS
+from tools.protocol import asyncapi, schema
+from tools.protocol.samples.refused import REFUSED
+from tools.protocol.samples.requests import Sample
 
 PARSER = "@asyncapi/parser@3.6.3"
 SCRIPT = Path(__file__).with_name("asyncapi_check.cjs")

@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tidings.protocol.samples.refused import REFUSED
-from tidings.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
-from tidings.protocol.samples.requests import Sample
-from tidings.protocol.samples.to_device import ANSWERS, PUSHES
 from tidings.wire.codec import DecodedRequest, InvalidFrame, decode, encode_push, encode_response
 from tidings.wire.frames.registry import PUSH_OF, REQUEST_BY_BODY, REQUEST_OF, REQUESTS
 from tidings.wire.frames.registry import PUSHES as PUSH_KINDS
 from tidings.wire.frames.structs import ErrorBody
+from tools.protocol.samples.refused import REFUSED
+from tools.protocol.samples.requests import REQUESTS as REQUEST_SAMPLES
+from tools.protocol.samples.requests import Sample
+from tools.protocol.samples.to_device import ANSWERS, PUSHES
 
 GOLDEN = Path(__file__).parents[3] / "protocol" / "golden"
 

@@ -1,1 +1,1 @@
-"""Who may come in: tenants' own tokens, phone codes, sessions of devices, API keys of servers."""
+"""Users, sessions and credentials: authenticate requests and manage accounts."""

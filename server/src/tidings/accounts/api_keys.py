@@ -1,9 +1,8 @@
-"""API keys of a tenant's servers: issued, listed, rotated, revoked by operators; verified with each request.
+"""API keys of a tenant's servers. Operators issue, list, rotate and revoke them; requests present them.
 
-`tidings_sk.<tenant>.<key id>.<secret>`. Of the secret only a SHA-256 is stored: it is 32 random bytes, so there is
-nothing to guess and nothing that a slow hash would protect. A revoked key stops working within `CachePolicy.fresh_s`.
-
-The last use of a key is written at most once an hour, so it may be an hour behind.
+Format: `tidings_sk.<tenant>.<key id>.<secret>`. Only a SHA-256 of the secret is stored: the secret is 32 random bytes,
+so a slow hash would protect nothing. A revoked key stops working within `CachePolicy.fresh_s`. The last use of a key
+is written at most once an hour.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ CACHE_POLICY = CachePolicy(fresh_s=10.0, outage_s=60.0)
 SECRET_BYTES = 32
 NAME_CHARACTERS = 32
 USE_S = 3600
-"""The last use of a key is written again after this."""
+"""Minimum time between two writes of a key's last use."""
 _FORM = re.compile(r"tidings_sk\.([a-z0-9-]{1,32})\.([0-9A-Z]{26})\.([A-Za-z0-9_-]{43})")
 
 
@@ -39,7 +38,7 @@ class ApiKeyName(NamedTuple):
 
 
 class ApiKey(Struct, frozen=True, kw_only=True):
-    """As the table holds it: the secret can't be had from it."""
+    """A stored API key. It contains only the hash of the secret."""
 
     name: ApiKeyName
     title: str
@@ -52,50 +51,50 @@ class ApiKey(Struct, frozen=True, kw_only=True):
 
 
 class IssuedApiKey(NamedTuple):
-    """`text` is shown once; nobody can show it again."""
+    """A new API key. `text` contains the secret and cannot be shown again."""
 
     key: ApiKey
     text: Secret
 
 
 class ApiKeyStore(Protocol):
-    """Every method raises `keys_unavailable` while the store does not answer."""
+    """Store of API keys. Every method raises `keys_unavailable` while the store is unavailable."""
 
     async def add(self, key: ApiKey, /) -> None:
-        """Its name is new; under a name that is there already nothing is written, and that raises."""
+        """Store a new key. Raise, and write nothing, if the name exists."""
         ...
 
     async def find(self, name: ApiKeyName, /) -> ApiKey | None:
-        """Strong."""
+        """Read a key. Strongly consistent."""
         ...
 
     async def list(self, tenant: TenantId, /) -> Sequence[ApiKey]:
-        """All, oldest first, revoked ones too. Eventual: to look at, not to decide by."""
+        """List all keys including revoked ones, oldest first. Eventually consistent."""
         ...
 
     async def revoke(self, name: ApiKeyName, at_ms: int, /) -> bool:
-        """Safe to repeat: the first time stands. False: there is no such key."""
+        """Revoke a key. Safe to repeat: the first time is kept. False: the key does not exist."""
         ...
 
     async def use(self, name: ApiKeyName, at_ms: int, before_ms: int, /) -> None:
-        """Set the last use of an existing key to `at_ms`, if the stored one is earlier than `before_ms`; atomic."""
+        """Set the last use to `at_ms` if the key exists and its last use is earlier than `before_ms`; atomic."""
         ...
 
 
 class ApiKeyService:
-    """Belongs to the event loop that it is used in."""
+    """Issue, revoke and verify API keys. Use it from one event loop."""
 
     def __init__(self, store: ApiKeyStore, clock: Clock, policy: CachePolicy = CACHE_POLICY) -> None:
         self._store = store
         self._clock = clock
         self._cache: Cache[ApiKeyName, ApiKey] = Cache(store.find, clock, policy)
-        # Remembers keys whose use this process tried to write, so that it tries once in `USE_S` and key.
+        # Keys whose use this process tried to write: it tries once per key and `USE_S`.
         self._used: Cache[ApiKeyName, int] = Cache(self._use, clock, CachePolicy(fresh_s=USE_S))
 
     async def issue(
         self, tenant: TenantId, title: str, scopes: Iterable[Scope], life_s: int | None = None
     ) -> IssuedApiKey:
-        """Issue a key that expires after `life_s`; None: it does not expire."""
+        """Issue a key that expires after `life_s`, or never if it is `None`."""
         _check_title(title)
         now_ms = self._clock.now_ms()
         name, secret = ApiKeyName(tenant, new_ulid()), secrets.token_urlsafe(SECRET_BYTES)
@@ -112,7 +111,7 @@ class ApiKeyService:
         return IssuedApiKey(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
 
     async def rotate(self, name: ApiKeyName) -> IssuedApiKey:
-        """Issue a key with the same title, scopes and length of life. The old key works until it is revoked."""
+        """Issue a key with the same title, scopes and lifetime. The old key works until it is revoked."""
         old = await self._store.find(name)
         if old is None or old.revoked_at_ms is not None:
             raise _no_such_key(name)
@@ -129,7 +128,7 @@ class ApiKeyService:
         self._cache.evict(name)
 
     async def verify(self, text: str) -> Principal:
-        """Verify a key that a request presents, and record its use."""
+        """Verify a key and record its use. Raise `credential_invalid` or `credential_expired`."""
         try:
             key = await self._examine(text)
         except CredentialRejectedError as refused:
@@ -138,33 +137,31 @@ class ApiKeyService:
         return _principal(key)
 
     async def examine(self, text: str) -> Principal:
-        """Verify a key without recording a use. Raises `CredentialRejectedError`, which says why."""
+        """Verify a key without recording its use. Raise `CredentialRejectedError` with the reason."""
         return _principal(await self._examine(text))
 
     async def _examine(self, text: str) -> ApiKey:
         form = _FORM.fullmatch(text)
         if form is None:
-            raise CredentialRejectedError(
-                f"an API key has the form {PREFIX}<tenant>.<key id>.<secret>, this has not"
-            )
+            raise CredentialRejectedError(f"it does not have the form {PREFIX}<tenant>.<key id>.<secret>")
         tenant, key_id, secret = form.groups()
         key = await self._cache.get(ApiKeyName(TenantId(tenant), key_id))
         if key is None:
             raise CredentialRejectedError(f"{tenant} has no API key {key_id}")
         if not hmac.compare_digest(key.secret_hash, _hash(secret)):
-            raise CredentialRejectedError(f"the secret is not that of API key {key_id}")
+            raise CredentialRejectedError(f"wrong secret for API key {key_id}")
         if key.revoked_at_ms is not None:
             raise CredentialRejectedError(f"API key {key_id} was revoked")
         if key.expires_at_ms is not None and key.expires_at_ms <= self._clock.now_ms():
             raise CredentialRejectedError(
                 f"API key {key_id} expired",
-                is_over=True,
-                renewal="Have an operator issue a new API key: `tidings tenant api-key new`.",
+                is_expired=True,
+                renewal="Ask an operator for a new API key: `tidings tenant api-key new`.",
             )
         return key
 
     async def _use(self, name: ApiKeyName) -> int:
-        """Write the use, unless another process did within `USE_S`. Best effort: a failed write refuses nobody."""
+        """Write the use, unless another process did within `USE_S`. Best effort: errors are ignored."""
         now_ms = self._clock.now_ms()
         with suppress(TidingsError):
             await self._store.use(name, now_ms, now_ms - USE_S * 1000)
@@ -181,12 +178,14 @@ def _hash(secret: str) -> bytes:
 
 def _check_title(title: str) -> None:
     if not 0 < len(title) <= NAME_CHARACTERS:
-        raise TidingsError(Code.REQUEST_INVALID, f"A key's name has 1 to {NAME_CHARACTERS} characters.")
+        raise TidingsError(
+            Code.REQUEST_INVALID, f"The name of an API key must have 1 to {NAME_CHARACTERS} characters."
+        )
 
 
 def _no_such_key(name: ApiKeyName) -> TidingsError:
     return TidingsError(
         Code.REQUEST_INVALID,
-        f"{name.tenant} has no API key {name.key} that is in use.",
-        hint="`tidings tenant api-key list` shows them.",
+        f"Tenant {name.tenant} has no active API key {name.key}.",
+        hint="List the keys with `tidings tenant api-key list`.",
     )

@@ -1,4 +1,4 @@
-"""Who somebody is, once a credential was verified."""
+"""Principals, users, devices and sessions."""
 
 from enum import StrEnum
 from typing import Literal, NewType
@@ -12,21 +12,21 @@ SessionId = NewType("SessionId", str)
 
 
 class Scope(StrEnum):
-    """What an API key of a tenant's server may do. A user needs none: the rules of each subject decide."""
+    """A permission of an API key. Users have no scopes: the rules of each subject decide."""
 
     ACT_AS_USER = "act_as_user"
-    """Read and write chats in the name of a user of the tenant, who is named with each request."""
+    """Read and write chats as a user of the tenant, who is named in each request."""
     USERS = "users"
-    """Make, change and read users; end their sessions."""
+    """Create, change and read users; end their sessions."""
     NOTIFICATIONS = "notifications"
-    """Set up inboxes; send, change and recall notifications; look after their jobs and into users' inboxes."""
+    """Configure inboxes; send, change and recall notifications; read their jobs and users' inboxes."""
 
 
 class Principal(Struct, frozen=True, kw_only=True):
-    """Whom a request comes from. The tenant comes from here alone, never from a path or a body.
+    """The verified sender of a request. The tenant comes only from here, never from a path or a body.
 
-    `user` None: the tenant's own server, by API key; `scopes` says what it may do. `signed_by`: the `kid` of the
-    tenant's signing key, for tokens of the tenant's own server.
+    `user` is `None` for a tenant's server, authenticated by an API key with `scopes`. `signed_by` is the `kid` of the
+    tenant's signing key, for tokens that the tenant's server signed.
     """
 
     tenant: TenantId
@@ -40,22 +40,23 @@ class Principal(Struct, frozen=True, kw_only=True):
 
 
 Phone = NewType("Phone", str)
-"""In E.164: `+`, then 7 to 15 digits. Made by `rules.parse_phone` alone."""
+"""A phone number in E.164: `+`, then 7 to 15 digits. Create it with `rules.parse_phone`."""
 ChallengeId = NewType("ChallengeId", str)
-"""Names a code that was sent out. Only who asked for the code knows it."""
+"""Identifies a code that was sent. Only the client that requested the code receives it."""
 
 
 type LastSeen = Literal["members", "nobody"]
-"""Who may see whether a user is there and when he last was: those with whom he shares a chat, or nobody."""
+"""Users who may see a user's presence and last-seen time: members of the same chats, or no one."""
 
 type PhoneSearch = Literal["everyone", "nobody"]
-"""Who of the tenant finds a user by their phone number, or adds them to a group by it: the user's own choice."""
+"""Users who may find a user by phone number, or add them to a group by it: all users of the tenant, or no one."""
 
 
 class User(Struct, frozen=True, kw_only=True):
-    """`sessions_epoch` goes up when all sessions are ended; a session of an earlier one is over.
+    """A user of a tenant.
 
-    `not_before_ms`: tokens of the tenant's own server that were issued earlier are refused.
+    `sessions_epoch` is incremented when all sessions are ended: a session with a lower epoch has ended.
+    `not_before_ms`: tokens of the tenant's server that were issued earlier are refused.
     """
 
     tenant: TenantId
@@ -73,7 +74,7 @@ class User(Struct, frozen=True, kw_only=True):
 
 
 class ProfileChange(Struct, frozen=True, kw_only=True):
-    """What is not set stays as it is; None takes it away."""
+    """A partial update. An unset field keeps its value; `None` removes it."""
 
     display_name: str | UnsetType | None = UNSET
     avatar_uri: str | UnsetType | None = UNSET
@@ -82,16 +83,17 @@ class ProfileChange(Struct, frozen=True, kw_only=True):
 
 
 class Device(Struct, frozen=True, kw_only=True):
-    """`id` is the client's own, one per installation; `name` is for people who look at their devices."""
+    """`id` is chosen by the client, one per installation; `name` is shown to the user."""
 
     id: DeviceId
     name: str = ""
 
 
 class Session(Struct, frozen=True, kw_only=True):
-    """A login of a device. One refresh token is good at a time; of all others only hashes are known, of the last one.
+    """The login of a device. One refresh token is current; it and its predecessor are stored as hashes.
 
-    `rotation_key_hash` is of the key that the last refresh came with: it tells its retry from a token used twice.
+    `rotation_key_hash` is the hash of the idempotency key of the last refresh. It distinguishes a retry of that
+    refresh from a second use of the token.
     """
 
     tenant: TenantId
@@ -107,15 +109,25 @@ class Session(Struct, frozen=True, kw_only=True):
     expires_at_ms: int
 
 
+class Revocation(Struct, frozen=True, kw_only=True):
+    """The end, from `from_ms` on, of a session, of all credentials of a user, or of a signing key (`kid`)."""
+
+    tenant: TenantId
+    user: UserId | None = None
+    session: SessionId | None = None
+    kid: str | None = None
+    from_ms: int
+
+
 class Challenge(Struct, frozen=True, kw_only=True):
-    """What who asked for a code is told, whatever the number is."""
+    """The answer to a request for a code. It is the same for every number."""
 
     id: ChallengeId
     expires_at_ms: int
 
 
 class TokenGrant(Struct, frozen=True, kw_only=True):
-    """What a device holds after a login or a refresh."""
+    """The tokens that a device receives after a login or a refresh."""
 
     session: Session
     refresh_token: Secret

@@ -1,4 +1,7 @@
-"""Text messages on their way: bounded, and off the path of the answer, which takes as long whoever is to get one."""
+"""Login by phone: send a one-time code by SMS, redeem it, begin a session.
+
+Codes are sent in the background, so the response time does not depend on the phone number.
+"""
 
 import asyncio
 import hmac
@@ -9,14 +12,7 @@ from dataclasses import dataclass
 from msgspec import Struct
 
 from tidings.accounts.model import Challenge, ChallengeId, Device, LoginResult, Phone, User
-from tidings.accounts.ports import (
-    CodeStore,
-    LoginLimiter,
-    LoginLimitVerdict,
-    SmsSender,
-    TenantKeyProvider,
-    TenantPolicyReader,
-)
+from tidings.accounts.ports import CodeStore, LoginLimiter, SmsSender, TenantMac
 from tidings.accounts.rules import (
     MAX_TRIES,
     check_device_id,
@@ -36,6 +32,8 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.security import Secret, SecurityEventKind, record_security_event
+from tidings.limits.model import LimitVerdict
+from tidings.tenants.model import TenantLookup
 
 _log = logging.getLogger(__name__)
 
@@ -48,7 +46,7 @@ class SmsTask(Struct, frozen=True, kw_only=True):
 
 
 class SmsCodeSender:
-    """Takes codes out, after the answer. Where sign-up is closed, strangers get none, and nobody is told."""
+    """Send codes by SMS. If sign-up is closed, unknown numbers receive none; the caller sees no difference."""
 
     def __init__(self, users: UserService, sender: SmsSender, *, text: str, is_sign_up_open: bool) -> None:
         self._users = users
@@ -56,34 +54,36 @@ class SmsCodeSender:
         self._text = text
         self._is_sign_up_open = is_sign_up_open
 
-    async def __call__(self, errand: SmsTask) -> None:
-        if not self._is_sign_up_open and await self._users.by_phone(errand.tenant, errand.to) is None:
+    async def send(self, task: SmsTask) -> None:
+        if not self._is_sign_up_open and await self._users.by_phone(task.tenant, task.to) is None:
             return
-        await self._sender.send(errand.to, self._text.replace("{code}", errand.one_time_code.reveal()))
+        await self._sender.send(task.to, self._text.replace("{code}", task.one_time_code.reveal()))
 
 
 class SmsQueue:
-    """`run` is to be kept running by the process. What waits when it stops is lost: people ask again."""
+    """A bounded queue of codes to send. The process must run `run`. Codes that wait at shutdown are lost."""
 
     def __init__(
         self,
-        deliver: Callable[[SmsTask], Awaitable[None]],
+        send: Callable[[SmsTask], Awaitable[None]],
         clock: Clock,
         *,
-        room: int = 1000,
+        max_waiting: int = 1000,
         workers: int = 8,
     ) -> None:
-        self._deliver = deliver
+        self._send = send
         self._clock = clock
-        self._queue: asyncio.Queue[SmsTask] = asyncio.Queue(room)
+        self._queue: asyncio.Queue[SmsTask] = asyncio.Queue(max_waiting)
         self._workers = workers
 
-    def put(self, errand: SmsTask) -> None:
-        """Raises `overloaded` for everybody alike when the sender does not keep up."""
+    def put(self, task: SmsTask) -> None:
+        """Queue a code. Raise `overloaded` if the queue is full."""
         try:
-            self._queue.put_nowait(errand)
+            self._queue.put_nowait(task)
         except asyncio.QueueFull:
-            raise TidingsError(Code.OVERLOADED, "Too many codes are waiting to be sent.") from None
+            raise TidingsError(
+                Code.OVERLOADED, "Too many codes are waiting to be sent. Try again later."
+            ) from None
 
     async def run(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -92,25 +92,25 @@ class SmsQueue:
 
     async def _work(self) -> None:
         while True:
-            errand = await self._queue.get()
+            task = await self._queue.get()
             try:
-                await self._run_one(errand)
+                await self._send_one(task)
             finally:
                 self._queue.task_done()
 
     async def join(self) -> None:
-        """Until nothing waits and nothing is under way."""
+        """Wait until the queue is empty and no code is in flight."""
         await self._queue.join()
 
-    async def _run_one(self, errand: SmsTask) -> None:
-        """One message that can't be sent is one person's trouble, told in the log; the next goes on."""
-        if self._clock.now_ms() >= errand.expires_at_ms:
-            _log.warning("a code for %s waited until its time was over, and is not sent", errand.tenant)
+    async def _send_one(self, task: SmsTask) -> None:
+        """Send a code that has not expired. Log failures: they must not stop the queue."""
+        if self._clock.now_ms() >= task.expires_at_ms:
+            _log.warning("a code for %s expired in the queue and was not sent", task.tenant)
             return
         try:
-            await self._deliver(errand)
-        except Exception:  # noqa: BLE001 - a sender may raise what it likes; the next message goes on
-            _log.exception("a code for %s could not be sent", errand.tenant)
+            await self._send(task)
+        except Exception:  # noqa: BLE001 - `SmsSender.send` may raise any error
+            _log.exception("a code for %s could not be sent", task.tenant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,15 +119,15 @@ class PhoneLoginDeps:
     users: UserService
     sessions: SessionService
     outbox: SmsQueue
-    keys: TenantKeyProvider
+    mac: TenantMac
     limits: LoginLimiter
-    tenants: TenantPolicyReader
+    tenants: TenantLookup
     clock: Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhoneLoginPolicy:
-    """`is_sign_up_open`: a number that nobody has becomes a user at its first login. `sends_codes`: somebody does."""
+    """`is_sign_up_open`: an unknown number becomes a user at its first login. `sends_codes`: an SMS provider is set."""
 
     code_ttl_s: int = 600
     is_sign_up_open: bool = True
@@ -136,7 +136,7 @@ class PhoneLoginPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeAnswer:
-    """What comes back from the person: the challenge and the number they asked with, and the code they were sent."""
+    """A login attempt: the challenge, the phone number that requested it, and the code that was sent to it."""
 
     challenge: str
     phone: str
@@ -145,7 +145,7 @@ class CodeAnswer:
 
 @dataclass(slots=True)
 class PhoneStats:
-    """Codes by outcome. Many requested and few redeemed is the sign of SMS pumping."""
+    """Codes by outcome. Many requested and few redeemed codes indicate SMS pumping."""
 
     requested: int = 0
     redeemed: int = 0
@@ -159,17 +159,17 @@ class PhoneLogin:
         self.stats = PhoneStats()
 
     async def ask(self, tenant: TenantId, number: str, address: str) -> Challenge:
-        """Send a code. The work and the answer are the same whether anybody has the number or not.
+        """Send a code to `number`. The work and the answer are the same for known and unknown numbers.
 
-        `address` is where the request came from. Raises `request_invalid` for a number outside the prefixes that the
-        tenant serves, `rate_limited`, `credential_invalid` for a tenant without
-        login by phone, and `phone_login_off` where the installation sends no codes.
+        `address` is the client's address. Raises `request_invalid` for a number outside the tenant's prefixes,
+        `rate_limited`, `credential_invalid` for a tenant without login by phone, and `phone_login_off` if the
+        installation sends no codes.
         """
         if not self._policy.sends_codes:
             raise TidingsError(
                 Code.PHONE_LOGIN_OFF,
-                "This installation sends no text messages, so nobody can log in by phone.",
-                hint="Log in with a token that your own server signs. Operators: set accounts.sms.",
+                "Login by phone is not available: this installation sends no text messages.",
+                hint="Log in with a token that your server signs. Operators: set `accounts.sms`.",
             )
         phone = parse_phone(number)
         self._check(await self._deps.limits.admit_request(tenant, address))
@@ -186,7 +186,10 @@ class PhoneLogin:
         return Challenge(id=challenge, expires_at_ms=expires_at_ms)
 
     async def log_in(self, tenant: TenantId, answer: CodeAnswer, device: Device, address: str) -> LoginResult:
-        """Raises `credential_invalid` for a code that is wrong, used, tried too often or too old: for all alike."""
+        """Redeem a code and begin a session. Create the user if sign-up is open.
+
+        Raises the same `credential_invalid` for a wrong, used, expired or too often tried code.
+        """
         phone = parse_phone(answer.phone)
         check_device_id(device.id)
         check_device_name(device.name)
@@ -200,7 +203,7 @@ class PhoneLogin:
         return LoginResult(user=user, grant=grant, is_new=is_new)
 
     async def _redeem(self, tenant: TenantId, phone: Phone, answer: CodeAnswer) -> None:
-        """A try is counted before it is compared, so that no two use the same one; and one alone deletes the code."""
+        """Redeem the code. The attempt is counted before the comparison, so concurrent requests cannot share one."""
         if not is_well_formed(answer.challenge, answer.one_time_code):
             raise rejected_for("malformed code", tenant=tenant)
         challenge = ChallengeId(answer.challenge)
@@ -213,7 +216,7 @@ class PhoneLogin:
         if not hmac.compare_digest(wanted, hashed):
             raise rejected_for("wrong code", tenant=tenant)
         if not await self._deps.codes.redeem(tenant, challenge):
-            # two requests with the right code at the same moment: the other one deleted it first
+            # Race: two requests with the right code. The other one deleted it first.
             raise rejected_for("code already used", tenant=tenant)
 
     async def _user(self, tenant: TenantId, phone: Phone) -> tuple[User, bool]:
@@ -221,28 +224,27 @@ class PhoneLogin:
             return await self._deps.users.for_phone(tenant, phone)
         user = await self._deps.users.by_phone(tenant, phone)
         if user is None:
-            raise rejected_for("nobody has the number, and sign-up is closed", tenant=tenant)
+            raise rejected_for("unknown phone number, and sign-up is closed", tenant=tenant)
         return user, False
 
     async def _hash(self, tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
-        keys = await self._deps.keys.of(tenant)
-        return keys.fingerprint(code_hash_input(tenant, challenge, phone, code))
+        mac = await self._deps.mac(tenant)
+        return mac(code_hash_input(tenant, challenge, phone, code))
 
     async def _prefixes(self, tenant: TenantId) -> Sequence[str]:
-        prefixes = await self._deps.tenants.phone_prefixes(tenant)
-        if prefixes is None:
-            raise rejected_for(
-                "the tenant has no login by phone"
-            )  # without its name, which is the caller's word
-        return prefixes
+        found = await self._deps.tenants.find(tenant)
+        if found is None or not found.settings.has_phone_login:
+            # Without the tenant's id, which the client chose and nothing verified.
+            raise rejected_for("the tenant has no login by phone")
+        return found.settings.phone_prefixes
 
-    def _check(self, verdict: LoginLimitVerdict) -> None:
+    def _check(self, verdict: LimitVerdict) -> None:
         if verdict.is_allowed:
             return
         self.stats.limited += 1
         raise TidingsError(
             Code.RATE_LIMITED,
             "Too many codes were requested or tried.",
-            hint="Wait as long as `retry_after_s` says.",
+            hint="Wait for `retry_after_s` seconds, then try again.",
             details={"retry_after_s": verdict.retry_after_s},
         )

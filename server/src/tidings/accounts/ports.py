@@ -1,102 +1,124 @@
-"""What logins ask of the world: rows, keys, limits, and somebody who sends a text message."""
+"""Interfaces between accounts and the outside: stores, credential verifiers and the SMS provider."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
-from tidings.accounts.model import ChallengeId, Phone, Principal, ProfileChange, Session, SessionId, User
+from tidings.accounts.model import (
+    ChallengeId,
+    Phone,
+    Principal,
+    ProfileChange,
+    Revocation,
+    Session,
+    SessionId,
+    User,
+)
 from tidings.kernel.ids import TenantId, UserId
+from tidings.limits.model import LimitVerdict
+
+type Mac = Callable[[bytes], bytes]
+"""HMAC-SHA256 under a key of the tenant."""
+type TenantMac = Callable[[TenantId], Awaitable[Mac]]
+"""Returns a tenant's MAC. Creates the tenant's keys if it has none: pass only tenants that exist."""
+type ReadRevocations = Callable[[int], Awaitable[Sequence[tuple[str, Revocation]]]]
+"""Reads all revocations written since a time in milliseconds, each with its unique name. Strongly consistent."""
+
+
+class DirectoryPage(NamedTuple):
+    users: Sequence[UserId]
+    has_more: bool
+
+
+class CreateUserResult(NamedTuple):
+    """`owner` is the user who has the phone number, if the number was the reason that nothing was created."""
+
+    is_created: bool
+    owner: UserId | None = None
 
 
 class UserStore(Protocol):
     async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
-        """To show: may be a second behind."""
+        """Read a user to show them. Eventually consistent."""
         ...
 
     async def confirm(self, tenant: TenantId, user: UserId, /) -> User | None:
-        """Strong: to decide by."""
+        """Read a user to decide by. Strongly consistent."""
         ...
 
     async def read_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:
-        """Those that are there. To show."""
+        """Read users to show them. Eventually consistent. Omits users that do not exist."""
         ...
 
     async def owner(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
-        """Strong."""
+        """Return the user who has claimed this phone number. Strongly consistent."""
         ...
 
     async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
-        """Look in the index, which may be a second behind: a hint, to be confirmed."""
+        """Look the number up in the index. Eventually consistent: confirm the user before use."""
         ...
 
-    async def create(self, user: User, /) -> "CreateUserResult":
-        """Atomic, with the claim of its number: of two who want one id or one number, one gets it."""
+    async def create(self, user: User, /) -> CreateUserResult:
+        """Create the user and claim their phone number in one transaction.
+
+        Of two concurrent calls with the same id or phone number, exactly one creates its user.
+        """
         ...
 
     async def change(
         self, tenant: TenantId, user: UserId, change: ProfileChange, now_ms: int, /
     ) -> User | None:
-        """None: there is no such user."""
+        """Update the profile. Return `None` if the user does not exist."""
         ...
 
     async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:
-        """End all sessions and refuse tokens issued before `now_ms`; atomic. False: there is no such user."""
+        """End all sessions and refuse tokens issued before `now_ms`; atomic. False: the user does not exist."""
         ...
 
     async def suspend(self, tenant: TenantId, user: UserId, now_ms: int, /, *, is_on: bool) -> bool:
-        """Suspend the user, or take the suspension back; atomic. False: there is no such user."""
+        """Suspend the user, or lift the suspension; atomic. False: the user does not exist."""
         ...
 
     async def directory(
         self, tenant: TenantId, part: int, /, *, prefix: str = "", below: UserId | None = None, limit: int
-    ) -> "DirectoryPage":
-        """List ids in one part of the directory, in order. May be a second behind."""
-        ...
-
-
-class DirectoryPage(Protocol):
-    @property
-    def users(self) -> Sequence[UserId]: ...
-
-    @property
-    def has_more(self) -> bool: ...
-
-
-class CreateUserResult(Protocol):
-    """What stands after an attempt to create."""
-
-    @property
-    def is_created(self) -> bool: ...
-
-    @property
-    def owner(self) -> UserId | None:
-        """Who has the number, if that was what stood in the way."""
+    ) -> DirectoryPage:
+        """List ids in one part of the directory, in order. Eventually consistent."""
         ...
 
 
 class SessionStore(Protocol):
-    async def create(self, session: Session, /) -> None: ...
+    async def create(self, session: Session, /) -> None:
+        """Store a new session. Safe to repeat."""
+        ...
 
     async def peek(self, tenant: TenantId, session: SessionId, /) -> Session | None:
-        """May be a second behind."""
+        """Read a session. Eventually consistent."""
         ...
 
     async def read(self, tenant: TenantId, session: SessionId, /) -> Session | None:
-        """Strong."""
+        """Read a session. Strongly consistent."""
         ...
 
     async def rotate(self, after: Session, /) -> Session | None:
-        """Atomic: if the good token is `after.previous_hash`. The row as it then stands, ours or not; None: gone."""
+        """Store `after` on condition that the current token is `after.previous_hash`; atomic.
+
+        Return the stored session: `after`, or the result of a concurrent rotation. `None`: it was deleted.
+        """
         ...
 
     async def list(self, tenant: TenantId, user: UserId, /) -> Sequence[Session]:
-        """From an index: one that was made a moment ago may not be there yet."""
+        """List a user's sessions from an index. A session created within the last second may be missing."""
         ...
 
     async def delete(self, tenant: TenantId, session: SessionId, user: UserId, now_ms: int, /) -> bool:
-        """Atomic: if it is this user's, with the revocation that closes its socket. False: there is none."""
+        """Delete a session of this user and write its revocation, which closes its connection; atomic.
+
+        False: this user has no such session.
+        """
         ...
 
-    async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None: ...
+    async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None:
+        """Delete sessions without revocations. Not atomic; safe to repeat."""
+        ...
 
 
 class CodeStore(Protocol):
@@ -107,90 +129,66 @@ class CodeStore(Protocol):
     async def count_try(
         self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
     ) -> bytes | None:
-        """Atomic: the hash to compare with, once for each try there is. None: no code, none left, or too late."""
+        """Use up one attempt and return the hash to compare with; atomic.
+
+        `None`: the code does not exist, has expired, or has no attempts left.
+        """
         ...
 
     async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
-        """Atomic: True for one alone, and the code is gone."""
+        """Delete the code; atomic. Return `True` for exactly one of several concurrent calls."""
         ...
 
 
-class Fingerprints(Protocol):
-    """A tenant's keyed hash."""
+class CredentialVerifier(Protocol):
+    """Verifies bearer tokens of users. Implemented per kind of token, and by the chain of all kinds."""
 
-    def fingerprint(self, said: bytes, /) -> bytes: ...
+    async def verify(self, bearer: str, /) -> Principal:
+        """Raise `credential_invalid` or `credential_expired`; `keys_unavailable` while no decision is possible."""
+        ...
 
+    async def recheck(self, principal: Principal, /) -> None:
+        """Raise what `verify` would raise now for the credential that this principal was verified with."""
+        ...
 
-class TenantKeyProvider(Protocol):
-    async def of(self, tenant: TenantId, /) -> Fingerprints:
-        """Makes the tenant's keys if there are none: only for a tenant that is known to exist."""
+    def evict(self, revocation: Revocation, /) -> None:
+        """Drop cached state that the revocation makes stale."""
         ...
 
 
 class SigningKeys(Protocol):
+    """Keys that sign access tokens. Every method raises `keys_unavailable` while keys cannot be read."""
+
     async def signing_key(self, tenant: TenantId, /) -> tuple[int, bytes]:
-        """Version and key. Makes one for a tenant that has none."""
+        """Return version and key. Create the first key of a tenant."""
         ...
 
     async def to_verify(self, tenant: TenantId, version: int, /) -> bytes | None:
-        """None: not a key of this tenant, or one that was replaced too long ago. Never makes one."""
+        """Return the key, or `None` if the tenant has no such key or it was replaced too long ago. Creates nothing."""
         ...
-
-
-class TokenMinter(Protocol):
-    @property
-    def life_s(self) -> float: ...
-
-    async def mint(self, principal: Principal, /) -> str: ...
-
-
-class TenantPolicyReader(Protocol):
-    async def phone_prefixes(self, tenant: TenantId, /) -> Sequence[str] | None:
-        """Return the number prefixes that the tenant sends codes to, from a cache.
-
-        None: there is no such tenant, or it has no login by phone.
-        """
-        ...
-
-
-class DirectoryTenants(Protocol):
-    async def may_find_by_phone(self, tenant: TenantId, /) -> bool:
-        """Tell from a cache whether users of the tenant may look for each other by phone number."""
-        ...
-
-
-class LoginLimitVerdict(Protocol):
-    @property
-    def is_allowed(self) -> bool: ...
-
-    @property
-    def retry_after_s(self) -> float: ...
 
 
 class LoginLimiter(Protocol):
-    """How many codes are sent and tried. `address` is where the request came from."""
+    """Rate limits of login by phone. `address` is the client's address."""
 
-    async def admit_request(self, tenant: TenantId, address: str, /) -> LoginLimitVerdict:
-        """Count a request for a code, before anything is looked up."""
+    async def admit_request(self, tenant: TenantId, address: str, /) -> LimitVerdict:
+        """Count a request for a code. Call it before any look-up."""
         ...
 
-    async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> LoginLimitVerdict:
+    async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> LimitVerdict:
         """Count a code that is about to be sent. Does the same work for every number."""
         ...
 
-    async def admit_try(self, tenant: TenantId, address: str, /) -> LoginLimitVerdict:
+    async def admit_try(self, tenant: TenantId, address: str, /) -> LimitVerdict:
         """Count an attempt to log in with a code."""
         ...
 
     async def remember(self, tenant: TenantId, phone: Phone, address: str, /) -> None:
-        """Record a login, so that strangers cannot use up what this address may request for this number.
-
-        Best effort: never raises for an engine that does not answer.
-        """
+        """Record a successful login, which makes the address known for this number. Best effort: never raises."""
         ...
 
 
 class SmsSender(Protocol):
     async def send(self, to: Phone, text: str, /) -> None:
-        """Returns when the message is handed on. Raises what it likes: nobody waits for it."""
+        """Hand the message to the provider. May raise any error: the caller logs it and continues."""
         ...

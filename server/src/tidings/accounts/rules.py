@@ -1,4 +1,7 @@
-"""Why a credential was refused: told to operators in the security log, never to whoever presented it."""
+"""Validation of account data, and the errors of refused credentials.
+
+The reason for a refusal goes to the security log for operators, never to the client.
+"""
 
 import base64
 import re
@@ -12,42 +15,43 @@ from tidings.kernel.security import SecurityEventKind, record_security_event
 
 
 class CredentialRejectedError(Exception):
-    """`is_over`: it was good, signature and all, and only its time is over. That much its bearer may know.
+    """A credential was refused. `reason` is for operators.
 
-    `renewal` tells the bearer how to get a new one.
+    `is_expired`: the credential was valid, including its signature, and has expired. Only this reason may be shown to
+    the client, with `renewal`, which says how to get a new credential.
     """
 
     def __init__(
         self,
         reason: str,
         *,
-        is_over: bool = False,
-        renewal: str = "Get a new one: from your own server, or with the refresh token.",
+        is_expired: bool = False,
+        renewal: str = "Get a new one from your server, or with the refresh token.",
     ) -> None:
         super().__init__(reason)
         self.reason = reason
-        self.is_over = is_over
+        self.is_expired = is_expired
         self.renewal = renewal
 
 
 def to_public_error(why: CredentialRejectedError) -> TidingsError:
-    """The same words for every reason but one: an attacker learns nothing from them."""
-    if why.is_over:
-        return TidingsError(Code.CREDENTIAL_EXPIRED, "The credential's time is over.", hint=why.renewal)
+    """Return one error for every reason except expiry, so that an attacker learns nothing. Log the reason."""
+    if why.is_expired:
+        return TidingsError(Code.CREDENTIAL_EXPIRED, "The credential has expired.", hint=why.renewal)
     record_security_event(SecurityEventKind.CREDENTIAL_REJECTED, reason=why.reason)
     return TidingsError(
         Code.CREDENTIAL_INVALID,
-        "The credential is not valid here.",
-        hint="An operator can see why: `tidings token check` explains a user's token, "
-        "and the log has an event `credential_rejected` with the reason.",
+        "Invalid credential.",
+        hint="Operators: `tidings token check` explains a user's token, and the security log has an event "
+        "`credential_rejected` with the reason.",
     )
 
 
 def rejected_for(reason: str, *, tenant: str = "", user: str = "", subject: str = "") -> TidingsError:
-    """Record why a token or a session is refused, and return the one answer that its bearer gets.
+    """Log why a token or session is refused, and return the error for the client, which is the same for every reason.
 
-    `tenant` only if it is verified: events are bounded for each tenant and place, and somebody who invents tenants
-    would have a bound for each of them.
+    Pass `tenant` only if it is verified. Events are limited per tenant and address: an attacker who invents tenants
+    would otherwise get a new limit with each.
     """
     record_security_event(
         SecurityEventKind.CREDENTIAL_REJECTED, tenant=tenant, user=user, subject=subject, reason=reason
@@ -67,20 +71,21 @@ _CHALLENGE = re.compile(r"[A-Z2-7]{26}")
 
 
 def parse_phone(text: str) -> Phone:
-    """Taken as it stands: two spellings of one number would be two users."""
+    """Accept E.164 only. Other formats are not normalized: two formats of one number would become two users."""
     if not _E164.fullmatch(text):
         raise invalid_request(
-            "This is not a phone number in E.164.", "Write `+`, the country, the number: +4915123456789."
+            "The phone number is not in E.164 format.",
+            "Write `+`, the country code and the number, without spaces: +4915123456789.",
         )
     return Phone(text)
 
 
 def check_is_served(phone: Phone, prefixes: Sequence[str]) -> None:
-    """Refuse a number by its first digits alone, so that the answer says nothing about the number itself."""
+    """Refuse a number outside `prefixes`. Only the first digits count, so the answer reveals nothing about the number."""
     if not phone.startswith(tuple(prefixes)):
         raise invalid_request(
-            "Codes are not sent to numbers of this country.",
-            "An operator sets where codes are sent: `tidings tenant set --phone-prefix`.",
+            "Codes are not sent to phone numbers with this prefix.",
+            "Operators: allow a prefix with `tidings tenant set --phone-prefix`.",
         )
 
 
@@ -89,7 +94,7 @@ def new_code() -> str:
 
 
 def new_challenge() -> ChallengeId:
-    """128 bits of chance: who was not told it can't use up somebody else's tries."""
+    """Return 128 random bits: only the client that requested the code can use up its attempts."""
     return ChallengeId(base64.b32encode(secrets.token_bytes(16)).decode().rstrip("="))
 
 
@@ -98,35 +103,35 @@ def is_well_formed(challenge: str, code: str) -> bool:
 
 
 def code_hash_input(tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
-    """What the keyed hash of a code covers: it is good for this number and this challenge alone.
+    """Return the input of a code's keyed hash. It binds the code to this phone number and challenge.
 
-    No other use of the tenant's key starts with `_`: there it is the tenant, and none is called so.
+    No other input under the tenant's key starts with `_`: the others start with the tenant's id.
     """
     return f"_code#{tenant}#{challenge}#{phone}#{code}".encode()
 
 
 def check_user_id(text: str) -> UserId:
-    return UserId(_id(text, "A user's id"))
+    return UserId(_id(text, "A user id"))
 
 
 def check_device_id(text: str) -> str:
-    return _id(text, "A device's id")
+    return _id(text, "A device id")
 
 
 def check_device_name(name: str) -> str:
-    return _short(name, DEVICE_NAME_BYTES, "A device's name")
+    return _short(name, DEVICE_NAME_BYTES, "A device name")
 
 
 def check_display_name(name: str) -> str:
     if not name.strip():
-        raise invalid_request("A display name has at least one letter.")
+        raise invalid_request("A display name must not be blank.")
     return _short(name, DISPLAY_NAME_BYTES, "A display name")
 
 
 def check_avatar(uri: str) -> str:
     if not uri.startswith("https://"):
-        raise invalid_request("An avatar is an https:// address.")
-    return _short(uri, AVATAR_BYTES, "An avatar's address")
+        raise invalid_request("An avatar must be an https:// URL.")
+    return _short(uri, AVATAR_BYTES, "An avatar URL")
 
 
 def invalid_request(message: str, hint: str = "") -> TidingsError:
@@ -134,21 +139,21 @@ def invalid_request(message: str, hint: str = "") -> TidingsError:
 
 
 def credential_invalid() -> TidingsError:
-    """One answer for all that is wrong with a credential: which it was would help somebody who guesses."""
-    return TidingsError(Code.CREDENTIAL_INVALID, "This is not, or no longer, a way in.")
+    """Return the same error for every reason: the reason would help an attacker who guesses."""
+    return TidingsError(Code.CREDENTIAL_INVALID, "Invalid or expired credential.")
 
 
 def _id(text: str, what: str) -> str:
     if not is_user_id(text):
-        raise invalid_request(f"{what} has {USER_ID_DESCRIPTION}.")
+        raise invalid_request(f"{what} must have {USER_ID_DESCRIPTION}.")
     return text
 
 
-def _short(text: str, most_bytes: int, what: str) -> str:
+def _short(text: str, max_bytes: int, what: str) -> str:
     try:
         size_bytes = len(text.encode())
     except UnicodeEncodeError:
-        raise invalid_request(f"{what} is not text.") from None
-    if size_bytes > most_bytes:
-        raise invalid_request(f"{what} is at most {most_bytes} bytes long.")
+        raise invalid_request(f"{what} must be valid Unicode.") from None
+    if size_bytes > max_bytes:
+        raise invalid_request(f"{what} must have at most {max_bytes} bytes; it has {size_bytes}.")
     return text

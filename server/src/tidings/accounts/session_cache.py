@@ -1,48 +1,31 @@
-"""Credentials that ended before their time: what is written of them, and how processes learn of it.
+"""Check that sessions are active, and watch the revocation log.
 
-Whoever ends a session, suspends a user or retires a key writes a revocation in the same transaction. Every process
-reads the newest revocations every `POLL_S`, so the bound does not depend on Redis or on any announcement.
+Ending a session, suspending a user and retiring a key write a revocation in the same transaction. Every process reads
+the newest revocations every `POLL_S`, so the delay does not depend on Redis.
 """
 
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final, Protocol, final
+from typing import Final, final
 
-from msgspec import Struct
-
-from tidings.accounts.model import Principal, Session, SessionId
-from tidings.accounts.ports import SessionStore
+from tidings.accounts.model import Principal, Revocation, Session, SessionId
+from tidings.accounts.ports import ReadRevocations, SessionStore
 from tidings.accounts.rules import rejected_for
+from tidings.accounts.session_tokens import AccessTokenService
 from tidings.accounts.users import UserAdmission
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId
 
 POLL_S: Final = 2.0
 WINDOW_MS: Final = 120_000
-"""How far back each look reads: so far apart may the clocks of writer and reader be. Tokens allow less."""
+"""How far back each poll reads: the maximum difference between the clocks of writer and reader. Tokens allow less."""
 REPEAT_AFTER_MS: Final = 5_000
-"""A revocation is handled twice. A read that was under way at the first time may have cached what was before, and a
-device may have been verified by it; by the second time both are there to be found."""
-
-
-class Revocation(Struct, frozen=True, kw_only=True):
-    """Of a session, of all of a user's credentials, or of a signing key (`kid`), from `from_ms` on."""
-
-    tenant: TenantId
-    user: UserId | None = None
-    session: SessionId | None = None
-    kid: str | None = None
-    from_ms: int
-
-
-class RevocationLog(Protocol):
-    async def since(self, at_ms: int, /) -> Sequence[tuple[str, Revocation]]:
-        """Read all revocations written since then, each under a name of its own. Strong."""
-        ...
+"""Delay after which a revocation is handled a second time. Race: a read that was in flight at the first time caches the
+old state, and a device authenticates with it. The second time evicts that state and finds that device."""
 
 
 type OnRevocations = Callable[[Sequence[Revocation]], Awaitable[None]]
@@ -50,12 +33,12 @@ type OnRevocations = Callable[[Sequence[Revocation]], Awaitable[None]]
 
 @final
 class RevocationWatch:
-    """Belongs to the event loop that it is used in."""
+    """Poll the revocation log and call `on_revocations` twice for each revocation. Use it from one event loop."""
 
-    def __init__(self, log: RevocationLog, clock: Clock, event: OnRevocations) -> None:
-        self._log = log
+    def __init__(self, read: ReadRevocations, clock: Clock, on_revocations: OnRevocations) -> None:
+        self._read = read
         self._clock = clock
-        self._on_revocations = event
+        self._on_revocations = on_revocations
         self._known: dict[str, Revocation] = {}
         self._due_ms: dict[str, float] = {}
 
@@ -65,10 +48,10 @@ class RevocationWatch:
             await self.poll()
 
     async def poll(self) -> None:
-        """Without an answer from the table there is nothing new to know: the next look reads the same time again."""
+        """Handle revocations that are due. If DynamoDB is unavailable, the next poll reads the same window again."""
         now_ms = self._clock.now_ms()
         try:
-            found = dict(await self._log.since(now_ms - WINDOW_MS))
+            found = dict(await self._read(now_ms - WINDOW_MS))
         except TidingsError:
             return
         for name in found.keys() - self._known.keys():
@@ -79,10 +62,10 @@ class RevocationWatch:
         for name in due:
             is_first = self._due_ms[name] == self._known[name].from_ms
             self._due_ms[name] = now_ms + REPEAT_AFTER_MS if is_first else math.inf
-        self._tidy(found.keys())
+        self._forget_handled(found.keys())
 
-    def _tidy(self, found: AbstractSet[str]) -> None:
-        """Forget what was handled twice and is no longer read."""
+    def _forget_handled(self, found: AbstractSet[str]) -> None:
+        """Forget revocations that were handled twice and are outside the window."""
         for name in [name for name, due_ms in self._due_ms.items() if due_ms == math.inf]:
             if name not in found:
                 del self._known[name], self._due_ms[name]
@@ -92,6 +75,8 @@ type _Key = tuple[TenantId, SessionId]
 
 
 class SessionCache:
+    """Check sessions through a cache: an ended session is refused within `kept_s`, or when it is evicted."""
+
     def __init__(
         self, rows: SessionStore, users: UserAdmission, clock: Clock, *, kept_s: float, count: int = 100_000
     ) -> None:
@@ -103,7 +88,7 @@ class SessionCache:
         )
 
     async def validate(self, principal: Principal) -> None:
-        """Raises `credential_invalid` for one that is over. Who has no session is not asked about one."""
+        """Raise `credential_invalid` if the principal's session has ended. Accept principals without a session."""
         if principal.session is None:
             return
         row = await self._cache.get((principal.tenant, principal.session))
@@ -114,12 +99,32 @@ class SessionCache:
             raise _ended(principal)
 
     def evict(self, tenant: TenantId, session: SessionId) -> None:
-        """Read it again at the next call: it was ended."""
+        """Read the session again at the next call."""
         self._cache.evict((tenant, session))
 
     async def _load(self, key: _Key) -> Session | None:
-        # one that began a moment ago may not be there yet; a read that is strong tells it from one that is over
+        # An eventually consistent read may miss a session that was just created. The strong read decides.
         return await self._rows.peek(*key) or await self._rows.read(*key)
+
+
+class SessionTokenVerifier:
+    """Verify access tokens of active sessions."""
+
+    def __init__(self, access: AccessTokenService, sessions: SessionCache) -> None:
+        self._access = access
+        self._sessions = sessions
+
+    async def verify(self, bearer: str, /) -> Principal:
+        principal = await self._access.verify(bearer)
+        await self._sessions.validate(principal)
+        return principal
+
+    async def recheck(self, principal: Principal, /) -> None:
+        await self._sessions.validate(principal)
+
+    def evict(self, revocation: Revocation, /) -> None:
+        if revocation.session is not None:
+            self._sessions.evict(revocation.tenant, revocation.session)
 
 
 def _ended(principal: Principal) -> TidingsError:

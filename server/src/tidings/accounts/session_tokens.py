@@ -1,6 +1,6 @@
-"""Access tokens: short-lived JWTs of Tidings itself, under a key of the tenant. They say who, and need no table.
+"""Tokens of sessions: access tokens (short-lived JWTs, signed with a key of the tenant) and refresh tokens.
 
-That the session was ended meanwhile is not seen here; `live.py` looks at it.
+Verifying an access token needs no table. `session_cache.py` checks whether its session is still active.
 """
 
 import base64
@@ -8,7 +8,6 @@ import binascii
 import hashlib
 import hmac
 import re
-from collections.abc import Callable
 from enum import Enum, auto
 from typing import Annotated, Literal, NamedTuple
 
@@ -19,7 +18,7 @@ from joserfc.jwk import OctKey
 from msgspec import Meta, Struct
 
 from tidings.accounts.model import Principal, Session, SessionId
-from tidings.accounts.ports import SigningKeys
+from tidings.accounts.ports import Mac, SigningKeys
 from tidings.accounts.rules import invalid_request, rejected_for
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -30,7 +29,7 @@ TYPE = "at+jwt"
 ALGORITHM = "HS256"
 MAX_ACCESS_TOKEN_CHARS = 2048
 _SKEW_S = 5
-"""How far the clock of the process that minted it may be ahead."""
+"""How far the clock of the process that minted a token may be ahead."""
 
 
 class _Header(Struct, frozen=True, forbid_unknown_fields=True):
@@ -54,13 +53,15 @@ _read_header = msgspec.json.Decoder(_Header).decode
 
 
 class AccessTokenService:
+    """Mint and verify access tokens."""
+
     def __init__(self, keys: SigningKeys, clock: Clock, life_s: float) -> None:
         self._keys = keys
         self._clock = clock
         self.life_s = life_s
 
     async def mint(self, principal: Principal, /) -> str:
-        """For a user with a session. `kid` names the tenant, because a version alone is another key elsewhere."""
+        """Sign a token for a user's session. `kid` names tenant and key version: versions are per tenant."""
         if principal.user is None or principal.device is None or principal.session is None:
             raise ValueError("an access token is for the session of a user's device")
         version, key = await self._keys.signing_key(principal.tenant)
@@ -78,7 +79,7 @@ class AccessTokenService:
         return jwt.encode(header, claims, OctKey.import_key(key), algorithms=[ALGORITHM])
 
     async def verify(self, token: str) -> Principal:
-        """Raises `credential_invalid`, or `credential_expired` for one that was good."""
+        """Raise `credential_invalid`, or `credential_expired` for a token that was valid."""
         tenant, version = _signer(token)
         key = await self._keys.to_verify(tenant, version)
         if key is None:
@@ -94,16 +95,16 @@ class AccessTokenService:
         return _principal(tenant, claims)
 
     def _check_time(self, claims: _Claims) -> None:
-        """Its life is checked, too: a key that signs for longer than is set here is not believed."""
+        """Check expiry and lifetime. A token that lives longer than `life_s` was not minted by `mint`."""
         now_s = self._clock.now_ms() / 1000
         if claims.iat > now_s + _SKEW_S or claims.exp - claims.iat > self.life_s:
-            raise rejected_for("access token with a life that is not ours", tenant=claims.tenant)
+            raise rejected_for("access token with a wrong lifetime", tenant=claims.tenant)
         if now_s >= claims.exp:
-            raise TidingsError(Code.CREDENTIAL_EXPIRED, "The access token's time is over.")
+            raise TidingsError(Code.CREDENTIAL_EXPIRED, "The access token has expired.")
 
 
 def _signer(token: str) -> tuple[TenantId, int]:
-    """Which key is said to have signed it. Nothing is believed yet."""
+    """Return the tenant and key version that the token names. Both are unverified."""
     header = _header(token)
     kid = header and _KID.fullmatch(header.kid)
     if not kid:
@@ -141,9 +142,6 @@ _SHAPE = re.compile(
 )
 _RETRY_KEY = re.compile(rf"[\x21-\x7e]{{{RETRY_KEY_CHARS[0]},{RETRY_KEY_CHARS[1]}}}")
 
-type Mac = Callable[[bytes], bytes]
-"""HMAC-SHA256 under the tenant's key."""
-
 
 class PresentedToken(NamedTuple):
     tenant: TenantId
@@ -159,7 +157,7 @@ class PresentedToken(NamedTuple):
 class TokenUse(Enum):
     CURRENT = auto()
     RETRY = auto()
-    """The one before, with the key of the refresh that replaced it: its answer was lost."""
+    """The previous token, with the idempotency key of the refresh that replaced it: the client lost the answer."""
     OTHER = auto()
 
 
@@ -185,7 +183,10 @@ def has_valid_mac(presented: PresentedToken, mac: Mac) -> bool:
 
 
 def next_token(presented: PresentedToken, retry_key: str, mac: Mac) -> bytes:
-    """The same for a retry, so that it gets the token whose answer was lost. Not to be had without the tenant's key."""
+    """Derive the next secret. A retry derives the same one, so it returns the token of the lost answer.
+
+    Deriving it needs the tenant's key.
+    """
     return mac(b"_refresh next#" + presented.session.encode() + presented.secret + retry_key.encode())
 
 
@@ -201,11 +202,11 @@ def classify_use(row: Session, presented: PresentedToken, retry_key: str | None)
 
 
 def check_retry_key(key: str | None) -> str | None:
-    """Long enough that a thief of the token does not guess it."""
+    """Require a key that an attacker with a stolen token cannot guess."""
     if key is not None and not _RETRY_KEY.fullmatch(key):
         least, most = RETRY_KEY_CHARS
         raise invalid_request(
-            f"The key of a refresh is {least} to {most} printable characters, drawn by chance."
+            f"The key of a refresh must have {least} to {most} random printable characters."
         )
     return key
 

@@ -1,7 +1,4 @@
-"""Sessions of devices: begun by a login, carried on by refresh tokens, ended one by one or all together.
-
-What is decided here and why is in docs/explanation/sessions.md.
-"""
+"""Sessions of devices: begin at login, refresh, list, revoke one or all. See docs/explanation/sessions.md."""
 
 import os
 from collections.abc import Sequence
@@ -10,11 +7,11 @@ from dataclasses import dataclass
 import msgspec
 
 from tidings.accounts.model import Device, Principal, Session, SessionId, TokenGrant, User
-from tidings.accounts.ports import SessionStore, TenantKeyProvider, TokenMinter, UserStore
+from tidings.accounts.ports import Mac, SessionStore, TenantMac, UserStore
 from tidings.accounts.rules import credential_invalid, rejected_for
 from tidings.accounts.session_tokens import (
     SECRET_BYTES,
-    Mac,
+    AccessTokenService,
     PresentedToken,
     TokenUse,
     check_retry_key,
@@ -39,16 +36,16 @@ MAX_COUNT = 50
 class SessionDeps:
     rows: SessionStore
     users: UserStore
-    access: TokenMinter
-    keys: TenantKeyProvider
+    access: AccessTokenService
+    mac: TenantMac
     clock: Clock
 
 
 class SessionService:
-    """A session is over when it was not refreshed for `idle_s`, and in any case `max_s` after the login.
+    """Manage sessions. A session ends after `idle_s` without a refresh, and at the latest `max_s` after the login.
 
-    A user has `max_count` sessions at most, one per device. Logins at the same moment may exceed the bound until the
-    user's next login.
+    A user has at most `max_count` sessions, one per device. Concurrent logins may exceed the limit until the user's
+    next login.
     """
 
     def __init__(
@@ -60,10 +57,10 @@ class SessionService:
         self._max_count = max_count
 
     async def begin(self, user: User, device: Device) -> TokenGrant:
-        """Log a device in. Ends the device's earlier session, and the user's least recently used beyond the bound.
+        """Log a device in. End its earlier session, and the user's least recently used sessions beyond `max_count`.
 
-        The caller has verified who the user is. A concurrent end of all sessions ends this one too: `epoch` was read
-        before this row is written.
+        The caller has authenticated the user. Race: `revoke_all` runs after `user` was read. It increments the epoch,
+        and this session is written with the old epoch, so it ends as well.
         """
         secret, now_ms = os.urandom(SECRET_BYTES), self._deps.clock.now_ms()
         row = Session(
@@ -77,15 +74,15 @@ class SessionService:
             refreshed_at_ms=now_ms,
             expires_at_ms=self._end_ms(now_ms, now_ms),
         )
-        grant = await self._grant(row, secret, await self._mac(row.tenant))
+        grant = await self._grant(row, secret, await self._deps.mac(row.tenant))
         await self._deps.rows.create(row)
         await self._end_replaced(row)
         return grant
 
     async def refresh(self, token: str, retry_key: str | None = None) -> TokenGrant:
-        """A new token for the one that is good. The same retry with the same key gets the same token.
+        """Replace the current refresh token. A retry with the same `retry_key` returns the same token.
 
-        One that was good before and comes with another key, or with none, has been copied: the session ends.
+        A previous token with another key, or without one, was copied: the session ends. Raises `credential_invalid`.
         """
         presented = parse_token(token)
         check_retry_key(retry_key)
@@ -94,15 +91,15 @@ class SessionService:
             raise rejected_for("malformed refresh token")
         if row is None:
             raise rejected_for("refresh token of an unknown session", subject=presented.session)
-        mac = await self._mac(row.tenant)
+        mac = await self._deps.mac(row.tenant)
         use = classify_use(row, presented, retry_key)
         if use is TokenUse.CURRENT:
-            await self._check_is_on(row)
+            await self._check_active(row)
             return await self._rotate(row, presented, retry_key, mac)
         return await self._repeat_grant(use, row, presented, retry_key, mac)
 
     async def list(self, tenant: TenantId, user: UserId) -> Sequence[Session]:
-        """To look at: one that began a moment ago may be missing."""
+        """List active sessions, oldest first. A session that just began may be missing."""
         found = await self._deps.users.read(tenant, user)
         if found is None:
             raise user_not_found(user)
@@ -113,23 +110,24 @@ class SessionService:
         )
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
-        """False: there is none such of this user's."""
+        """End a session. Return `False` if this user has no such session."""
         is_ended = await self._deps.rows.delete(tenant, session, user, self._deps.clock.now_ms())
         if is_ended:
             record_security_event(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
         return is_ended
 
     async def revoke_all(self, tenant: TenantId, user: UserId) -> int:
-        """End all sessions, and refuse tokens of the tenant's server that were issued before; return how many rows.
+        """End all sessions and refuse earlier tokens of the tenant's server. Return the number of deleted sessions.
 
-        The epoch goes up first: it ends also what the index does not show yet. Deleting the rows only tidies up.
+        Incrementing the epoch ends the sessions, including those that the index does not show yet. Deleting the rows
+        is only clean-up.
         """
         if not await self._deps.users.end_sessions(tenant, user, self._deps.clock.now_ms()):
             raise user_not_found(user)
         record_security_event(
             SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, reason="all sessions"
         )
-        # not the ones of the new epoch: who logs in again while this runs stays
+        # Race: the user logs in again while this runs. That session has the new epoch and must stay.
         confirmed = await self._deps.users.confirm(tenant, user)
         epoch = confirmed.sessions_epoch if confirmed else 0
         rows = [row for row in await self._deps.rows.list(tenant, user) if row.epoch < epoch]
@@ -139,7 +137,9 @@ class SessionService:
     async def _rotate(
         self, row: Session, presented: PresentedToken, retry_key: str | None, mac: Mac
     ) -> TokenGrant:
-        """The race: many come with one token. One's update stands; the others are judged by what it left."""
+        """Store the next token. Race: several requests use one token. One update succeeds; the others are classified
+        by the row that it wrote.
+        """
         secret = os.urandom(SECRET_BYTES) if retry_key is None else next_token(presented, retry_key, mac)
         now_ms = self._deps.clock.now_ms()
         after = msgspec.structs.replace(
@@ -150,20 +150,19 @@ class SessionService:
             refreshed_at_ms=now_ms,
             expires_at_ms=self._end_ms(row.created_at_ms, now_ms),
         )
-        stands = await self._deps.rows.rotate(after)
-        if stands is None:
+        stored = await self._deps.rows.rotate(after)
+        if stored is None:
             raise _ended(row)
-        if stands.token_hash == after.token_hash:
-            return await self._grant(stands, secret, mac)
-        return await self._repeat_grant(
-            classify_use(stands, presented, retry_key), stands, presented, retry_key, mac
-        )
+        if stored.token_hash == after.token_hash:
+            return await self._grant(stored, secret, mac)
+        use = classify_use(stored, presented, retry_key)
+        return await self._repeat_grant(use, stored, presented, retry_key, mac)
 
     async def _repeat_grant(
         self, use: TokenUse, row: Session, presented: PresentedToken, retry_key: str | None, mac: Mac
     ) -> TokenGrant:
         if use is TokenUse.RETRY and retry_key is not None:
-            await self._check_is_on(row)
+            await self._check_active(row)
             return await self._grant(row, next_token(presented, retry_key, mac), mac)
         if has_valid_mac(presented, mac):
             record_security_event(
@@ -174,7 +173,7 @@ class SessionService:
         raise rejected_for("unknown refresh token", tenant=row.tenant, user=row.user, subject=row.session)
 
     async def _end_replaced(self, new: Session) -> None:
-        """End what the new session replaces. A row that the index does not show yet ends with a later login."""
+        """End the sessions that `new` replaces. A session that the index does not show yet ends with a later login."""
         now_ms = self._deps.clock.now_ms()
         listed = await self._deps.rows.list(new.tenant, new.user)
         live = [row for row in listed if row.epoch == new.epoch and now_ms < row.expires_at_ms]
@@ -191,7 +190,7 @@ class SessionService:
     def _end_ms(self, created_at_ms: int, now_ms: int) -> int:
         return min(now_ms + self._idle_ms, created_at_ms + self._max_ms)
 
-    async def _check_is_on(self, row: Session) -> None:
+    async def _check_active(self, row: Session) -> None:
         user = await self._deps.users.confirm(row.tenant, row.user)
         if user is None or not is_active(row, user, self._deps.clock.now_ms()):
             await self._end(row)
@@ -202,7 +201,7 @@ class SessionService:
 
     async def _grant(self, row: Session, secret: bytes, mac: Mac) -> TokenGrant:
         access = self._deps.access
-        # a token has whole seconds: never said to live longer than it does
+        # Tokens have whole seconds. Round down, so that the reported expiry is never too late.
         expires_at_ms = (self._deps.clock.now_ms() // 1000 + int(access.life_s)) * 1000
         principal = Principal(
             tenant=row.tenant,
@@ -218,9 +217,6 @@ class SessionService:
             access_expires_at_ms=expires_at_ms,
         )
 
-    async def _mac(self, tenant: TenantId) -> Mac:
-        return (await self._deps.keys.of(tenant)).fingerprint
-
 
 def _ended(row: Session) -> TidingsError:
     return rejected_for("the session has ended", tenant=row.tenant, user=row.user, subject=row.session)
@@ -229,15 +225,15 @@ def _ended(row: Session) -> TidingsError:
 def sessions_to_replace(
     new: Session, live: Sequence[Session], max_count: int
 ) -> Sequence[tuple[Session, str]]:
-    """Say which of a user's sessions a login ends, and why.
+    """Return the sessions that a login ends, with the reason.
 
-    Two logins at the same moment list each other's rows. Both order the rows alike, and a login ends only rows that
-    precede its own, so the two never end each other.
+    Race: two concurrent logins list each other's sessions. Both use the same order, and a login ends only sessions
+    that precede its own, so the two never end each other.
     """
     others = [row for row in live if row.session != new.session]
     same = [row for row in others if row.device.id == new.device.id and _begun(row) < _begun(new)]
-    left = sorted([*(row for row in others if row not in same), new], key=_last_use)
-    surplus = [row for row in left[:-max_count] if _last_use(row) < _last_use(new)]
+    remaining = sorted([*(row for row in others if row not in same), new], key=_last_use)
+    surplus = [row for row in remaining[:-max_count] if _last_use(row) < _last_use(new)]
     return [(row, "the device logged in again") for row in same] + [
         (row, "too many sessions") for row in surplus
     ]

@@ -1,4 +1,4 @@
-"""Keys that users' tokens are verified with, as JWK: Ed25519 and P-256 for signatures, nothing else. Pure."""
+"""Signing keys of a tenant, as JWK: Ed25519 and P-256. Operators add, list and retire them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -34,12 +34,12 @@ ALGORITHMS = frozenset().union(*_ALGORITHMS.values())
 
 
 class BadKeyError(ValueError):
-    """Says what is wrong with it; never what it holds."""
+    """A JWK cannot be used. The message never contains key material."""
 
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """`algorithms` are those that a token which names this key may have been signed by."""
+    """A public key. `algorithms` are the allowed `alg` values of tokens signed with it."""
 
     kid: str
     algorithms: frozenset[str]
@@ -48,33 +48,33 @@ class PublicKey:
 
 
 def make_pair(kind: KeyAlgorithm) -> dict[str, Any]:
-    """A private JWK with a `kid` of its own. `public_part` is what may be kept."""
-    made = OKPKey.generate_key(kind) if kind == "Ed25519" else ECKey.generate_key(kind)
+    """Return a new private JWK with a unique `kid`. Store only its `public_part`."""
+    key = OKPKey.generate_key(kind) if kind == "Ed25519" else ECKey.generate_key(kind)
     algorithm = "EdDSA" if kind == "Ed25519" else "ES256"
-    return {**made.as_dict(private=True), "kid": new_ulid(), "use": "sig", "alg": algorithm}
+    return {**key.as_dict(private=True), "kid": new_ulid(), "use": "sig", "alg": algorithm}
 
 
 def public_part(jwk: Jwk) -> dict[str, Any]:
-    """By name of what is public, so that nothing else comes along."""
+    """Return only the members that are known to be public."""
     return {name: jwk[name] for name in _PUBLIC if name in jwk}
 
 
 def read_key(jwk: object, not_after_ms: int | None = None) -> PublicKey:
-    """Raises `BadKeyError`. A private key gives its public part."""
+    """Parse a JWK; of a private key, its public part. Raise `BadKeyError`."""
     if not isinstance(jwk, Mapping):
         raise BadKeyError("it is not a JSON object")
     kid = jwk.get("kid")
     if not isinstance(kid, str) or not 0 < len(kid.encode(errors="replace")) <= MAX_KID_BYTES:
-        raise BadKeyError(f"it has no `kid` of 1 to {MAX_KID_BYTES} bytes")
+        raise BadKeyError(f"it needs a `kid` of 1 to {MAX_KID_BYTES} bytes")
     uses = jwk.get("key_ops", ["verify"])
     if jwk.get("use", "sig") != "sig" or not isinstance(uses, list) or "verify" not in uses:
-        raise BadKeyError("it is not for verifying signatures: look at its `use` and `key_ops`")
+        raise BadKeyError("its `use` or `key_ops` do not allow verifying signatures")
     algorithms = _algorithms(jwk)
     try:
-        # without `alg` and `use`, which were judged above: joserfc takes EdDSA and Ed25519 for two
+        # Without `alg` and `use`, which were checked above: joserfc treats EdDSA and Ed25519 as different.
         key = _KEYS[jwk["kty"]]({name: jwk[name] for name in _NUMBERS if name in jwk})
     except (JoseError, ValueError, TypeError, KeyError) as error:
-        raise BadKeyError("its numbers are not those of a public key") from error
+        raise BadKeyError("its parameters are not a valid public key") from error
     return PublicKey(kid, algorithms, key, not_after_ms)
 
 
@@ -82,16 +82,16 @@ def _algorithms(jwk: Jwk) -> frozenset[str]:
     allowed = _ALGORITHMS.get((str(jwk.get("kty")), str(jwk.get("crv"))))
     if allowed is None:
         raise BadKeyError("it is neither an Ed25519 nor a P-256 key")
-    said = jwk.get("alg")
-    if said is not None and said not in tuple(allowed):
-        raise BadKeyError("its `alg` is not one of its kind of key")
+    algorithm = jwk.get("alg")
+    if algorithm is not None and algorithm not in tuple(allowed):
+        raise BadKeyError("its `alg` does not match its key type")
     return allowed
 
 
 def read_jwks(body: bytes) -> dict[str, PublicKey]:
-    """The keys of a JWKS document that can be used here, by `kid`; of two with one `kid` the first.
+    """Return the usable keys of a JWKS document by `kid`; the first one if a `kid` is repeated.
 
-    Keys of other kinds may stand beside them. Raises `BadKeyError` for what is no such document.
+    Ignores keys of other types. Raises `BadKeyError` if the document is not a JWKS.
     """
     try:
         document = msgspec.json.decode(body, type=dict[str, Any])
@@ -99,10 +99,10 @@ def read_jwks(body: bytes) -> dict[str, PublicKey]:
         raise BadKeyError("it is not JSON") from error
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > MAX_KEYS:
-        raise BadKeyError(f"it has no list `keys` of at most {MAX_KEYS}")
+        raise BadKeyError(f"it needs a list `keys` with at most {MAX_KEYS} keys")
     found: dict[str, PublicKey] = {}
     for jwk in keys:
-        # a key of another kind is no fault: it serves somebody else
+        # A key of another type is not an error: it is for other clients of the identity provider.
         with suppress(BadKeyError):
             key = read_key(jwk)
             found.setdefault(key.kid, key)
@@ -110,7 +110,7 @@ def read_jwks(body: bytes) -> dict[str, PublicKey]:
 
 
 class SigningKey(Struct, frozen=True, kw_only=True):
-    """`jwk` is public. From `not_after_ms` on no token of this key is taken, whatever else it says."""
+    """A registered key. `jwk` is public. From `not_after_ms` on, all tokens signed with it are refused."""
 
     tenant: TenantId
     kid: str
@@ -120,25 +120,25 @@ class SigningKey(Struct, frozen=True, kw_only=True):
 
 
 class NewPair(NamedTuple):
-    """`private` is shown once and kept nowhere."""
+    """A new key pair. `private` is shown once and not stored."""
 
     key: SigningKey
     private: dict[str, Any]
 
 
 class SigningKeyStore(Protocol):
-    """Every method raises `keys_unavailable` while the store does not answer."""
+    """Store of signing keys. Every method raises `keys_unavailable` while the store is unavailable."""
 
     async def list(self, tenant: TenantId, /) -> Sequence[SigningKey]:
-        """All, retired ones too. Strong."""
+        """List all keys, including retired ones. Strongly consistent."""
         ...
 
     async def add(self, key: SigningKey, /) -> bool:
-        """False: there is one of this `kid`, and it stays as it is."""
+        """Store a new key. False: the `kid` exists, and its key is unchanged."""
         ...
 
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
-        """Sets the end. False: it is not there any more as it was read."""
+        """Set the end of a key and write its revocation; atomic. False: the key was changed since it was read."""
         ...
 
 
@@ -152,17 +152,17 @@ class SigningKeyService:
         return NewPair(await self.add(tenant, private), private)
 
     async def add(self, tenant: TenantId, jwk: Jwk) -> SigningKey:
-        """Of a private key the public part is kept, nothing else."""
+        """Register a key. Of a private key, only the public part is stored."""
         try:
             kid = read_key(jwk).kid
         except BadKeyError as error:
-            raise TidingsError(Code.REQUEST_INVALID, f"This key can't be used: {error}.") from error
+            raise TidingsError(Code.REQUEST_INVALID, f"The key cannot be used: {error}.") from error
         key = SigningKey(tenant=tenant, kid=kid, jwk=public_part(jwk), created_at_ms=self._clock.now_ms())
         if not await self._store.add(key):
             raise TidingsError(
                 Code.REQUEST_INVALID,
-                f"{tenant} has a key {kid} already.",
-                hint="A `kid` is never used again, not even for a key that was retired.",
+                f"Tenant {tenant} already has a key {kid}.",
+                hint="Use a new `kid`: it cannot be reused, even after its key was retired.",
             )
         record_security_event(SecurityEventKind.SIGNING_KEY_ADDED, tenant=tenant, subject=kid)
         return key
@@ -177,6 +177,6 @@ class SigningKeyService:
                 return key
         raise TidingsError(
             Code.REQUEST_INVALID,
-            f"{tenant} has no key {kid}.",
-            hint="`tidings tenant key list` shows them.",
+            f"Tenant {tenant} has no key {kid}.",
+            hint="List the keys with `tidings tenant key list`.",
         )

@@ -1,9 +1,9 @@
-"""Text messages on the terminal, for development. Whoever reads it can log in."""
+"""Send text messages: to the terminal for development, or through Amazon SNS."""
 
 import asyncio
 import sys
-from collections.abc import Mapping
-from typing import Any, Protocol, TextIO, cast
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
 import botocore.session
 from botocore.config import Config
@@ -14,6 +14,8 @@ from tidings.kernel.errors import Code, TidingsError
 
 
 class ConsoleSms:
+    """Prints messages. For development only: a reader of the terminal can log in as any user."""
+
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
 
@@ -31,17 +33,14 @@ _CONFIG = Config(
 )
 
 
-class SnsPublisher(Protocol):
-    """As much of botocore's client of SNS as is used."""
-
-    def publish(self, **request: Any) -> Mapping[str, Any]: ...  # noqa: ANN401 - botocore's own form
-
-
 class SnsSms:
-    """A retry may send a message twice: the same code, so no harm."""
+    """Sends messages through SNS, with the `publish` method of botocore's client.
 
-    def __init__(self, client: SnsPublisher, sender_id: str | None = None) -> None:
-        self._client = client
+    A retry may send a message twice. This is harmless: both contain the same code.
+    """
+
+    def __init__(self, publish: Callable[..., Mapping[str, Any]], sender_id: str | None = None) -> None:
+        self._publish = publish
         self._attributes = {_TYPE: _text("Transactional")} | (
             {_SENDER: _text(sender_id)} if sender_id else {}
         )
@@ -49,25 +48,24 @@ class SnsSms:
     async def send(self, to: Phone, text: str, /) -> None:
         try:
             await asyncio.to_thread(
-                self._client.publish, PhoneNumber=to, Message=text, MessageAttributes=self._attributes
+                self._publish, PhoneNumber=to, Message=text, MessageAttributes=self._attributes
             )
         except (BotoCoreError, ClientError) as error:
             raise TidingsError(
                 Code.OVERLOADED,
-                f"Amazon SNS does not take the message: {_reason(error)}",
-                hint="The process needs sns:Publish, and the account a spending limit above what is used.",
+                f"Amazon SNS refused the message: {_reason(error)}",
+                hint="The process needs the permission sns:Publish, and the account an SMS spending limit that is not used up.",
             ) from None
 
 
-def sns_client(region: str, endpoint: str | None = None) -> SnsPublisher:
-    """Credentials come from where every AWS tool takes them."""
+def sns_client(region: str, endpoint: str | None = None) -> Any:  # noqa: ANN401 - botocore adds methods at run time
+    """Open an SNS client. Credentials come from the default AWS credential chain."""
     session = botocore.session.get_session()
-    client = session.create_client("sns", region_name=region, endpoint_url=endpoint, config=_CONFIG)
-    return cast("SnsPublisher", client)  # its methods are made from its model, at run time
+    return session.create_client("sns", region_name=region, endpoint_url=endpoint, config=_CONFIG)
 
 
 def _reason(error: BotoCoreError | ClientError) -> str:
-    """Name the error by its code alone: the words of SNS can hold the phone number."""
+    """Return only the error code: the message of SNS may contain the phone number."""
     if isinstance(error, ClientError):
         return str(error.response.get("Error", {}).get("Code", "unknown error"))
     return type(error).__name__

@@ -1,4 +1,4 @@
-"""Users of a tenant: made by its server, by an operator, or at a first login by phone."""
+"""Users of a tenant: create, read, update, suspend, find by phone number, and admit at authentication."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from msgspec import UNSET
 
 from tidings.accounts.model import Phone, Principal, ProfileChange, User
-from tidings.accounts.ports import DirectoryTenants, UserStore
+from tidings.accounts.ports import DirectoryPage, UserStore
 from tidings.accounts.rules import (
     check_avatar,
     check_display_name,
@@ -19,23 +19,19 @@ from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid, stable_hash
+from tidings.tenants.model import TenantLookup
 
 MAX_READ = 100
 PARTS = 256
-"""Parts of a tenant's directory."""
+"""Number of partitions of a tenant's directory. A user's partition is a hash of the id."""
 MAX_CONCURRENT_PARTS = 32
 
 
 class UserPage(NamedTuple):
-    """A page of users. `after`: what the next page begins behind; None: this is the last."""
+    """A page of users. `after` is the cursor of the next page, or `None` on the last page."""
 
     users: Sequence[User]
     after: UserId | None
-
-
-class _KnownAddresses(NamedTuple):
-    users: Sequence[UserId]
-    has_more: bool
 
 
 class UserService:
@@ -52,7 +48,7 @@ class UserService:
         display_name: str | None = None,
         avatar_uri: str | None = None,
     ) -> User:
-        """Raises `user_exists` or `phone_taken`; then nothing was written."""
+        """Create a user. Raise `user_exists` or `phone_taken`; nothing was written then."""
         now_ms = self._clock.now_ms()
         new = User(
             tenant=tenant,
@@ -63,17 +59,18 @@ class UserService:
             created_at_ms=now_ms,
             updated_at_ms=now_ms,
         )
-        made = await self._rows.create(new)
-        if made.is_created:
+        result = await self._rows.create(new)
+        if result.is_created:
             return new
-        if made.owner is not None:
+        if result.owner is not None:
             raise TidingsError(Code.PHONE_TAKEN, "Another user of this tenant has this phone number.")
-        raise TidingsError(Code.USER_EXISTS, f"There is a user {new.user} already.")
+        raise TidingsError(Code.USER_EXISTS, f"User {new.user} already exists.")
 
     async def for_phone(self, tenant: TenantId, phone: Phone) -> tuple[User, bool]:
-        """The user with this number, made if there is none; and whether that was now.
+        """Return the user with this phone number, creating them if needed, and whether this call created them.
 
-        The race: two first logins at once. One's transaction stands, the other is shown the claim.
+        Race: two first logins with one number. One transaction commits; the other fails on the number's claim and
+        returns the user that the claim names.
         """
         if (found := await self.by_phone(tenant, phone)) is not None:
             return found, False
@@ -81,52 +78,52 @@ class UserService:
         new = User(
             tenant=tenant, user=UserId(new_ulid()), phone=phone, created_at_ms=now_ms, updated_at_ms=now_ms
         )
-        made = await self._rows.create(new)
-        if made.is_created:
+        result = await self._rows.create(new)
+        if result.is_created:
             return new, True
-        if made.owner is None:
-            raise TidingsError(Code.WRITE_CONFLICT, "The user's id was taken at this moment.")
-        return await self._confirmed(tenant, made.owner), False
+        if result.owner is None:
+            raise TidingsError(Code.WRITE_CONFLICT, "Another request created a user with the same id.")
+        return await self._confirmed(tenant, result.owner), False
 
     async def admitted(self, tenant: TenantId, user: UserId) -> User:
-        """The user of a verified credential, created if it is their first one."""
+        """Return the user of a verified credential, creating them on first use."""
         if (found := await self._rows.confirm(tenant, user)) is not None:
             return found
         now_ms = self._clock.now_ms()
         new = User(tenant=tenant, user=user, created_at_ms=now_ms, updated_at_ms=now_ms)
         if (await self._rows.create(new)).is_created:
             return new
-        # another process admitted the same user between the read and the transaction
+        # Race: another process admitted the same user between our read and our transaction.
         return await self._confirmed(tenant, user)
 
     async def suspend(self, tenant: TenantId, user: UserId, *, is_on: bool) -> None:
-        """Refuse every credential of the user, or take that back."""
+        """Suspend the user, which refuses all their credentials, or lift the suspension."""
         if not await self._rows.suspend(tenant, check_user_id(user), self._clock.now_ms(), is_on=is_on):
             raise user_not_found(user)
 
     async def list(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str = "") -> UserPage:
-        """List users in the order of the directory: by part, then by id. `after`: the last of the page before."""
-        places = await self._addresses(tenant, after, limit, prefix)
-        found = await self.read_many(tenant, places.users)
-        users = [found[user] for user in places.users if user in found]
-        return UserPage(users, places.users[-1] if places.has_more and places.users else None)
+        """List users in the order of the directory: by partition, then by id. `after`: last user of the previous page."""
+        page = await self._list_ids(tenant, after, limit, prefix)
+        found = await self.read_many(tenant, page.users)
+        users = [found[user] for user in page.users if user in found]
+        return UserPage(users, page.users[-1] if page.has_more and page.users else None)
 
-    async def _addresses(
+    async def _list_ids(
         self, tenant: TenantId, after: UserId | None, limit: int, prefix: str
-    ) -> _KnownAddresses:
+    ) -> DirectoryPage:
         part = 0 if after is None else stable_hash(after) % PARTS
         users: list[UserId] = []
         while part < PARTS and len(users) < limit:
-            some = range(part, min(part + MAX_CONCURRENT_PARTS, PARTS))
+            parts = range(part, min(part + MAX_CONCURRENT_PARTS, PARTS))
             reads = (
                 self._rows.directory(
                     tenant, each, prefix=prefix, below=after if each == part else None, limit=limit + 1
                 )
-                for each in some
+                for each in parts
             )
             users.extend(user for page in await asyncio.gather(*reads) for user in page.users)
-            part, after = some[-1] + 1, None
-        return _KnownAddresses(users[:limit], has_more=len(users) > limit or part < PARTS)
+            part, after = parts[-1] + 1, None
+        return DirectoryPage(users[:limit], has_more=len(users) > limit or part < PARTS)
 
     async def by_phone(self, tenant: TenantId, phone: Phone) -> User | None:
         owner = await self._rows.owner(tenant, phone)
@@ -140,7 +137,7 @@ class UserService:
 
     async def read_many(self, tenant: TenantId, users: Collection[UserId]) -> Mapping[UserId, User]:
         if len(users) > MAX_READ:
-            raise invalid_request(f"At most {MAX_READ} users are read at once.")
+            raise invalid_request(f"At most {MAX_READ} users can be read in one request.")
         return await self._rows.read_many(tenant, [check_user_id(user) for user in users])
 
     async def update(self, tenant: TenantId, user: UserId, change: ProfileChange) -> User:
@@ -154,44 +151,49 @@ class UserService:
         return changed
 
     async def _confirmed(self, tenant: TenantId, user: UserId) -> User:
-        """A claim and its user come and go in one transaction, so a claim without one is damage."""
+        """Read the user that a claim names. A claim and its user share transactions, so one without the other is damage."""
         found = await self._rows.confirm(tenant, user)
         if found is None:
             raise TidingsError(
                 Code.INTERNAL,
-                f"A phone number is claimed by {user}, and there is no such user.",
+                f"A phone number is claimed by {user}, who does not exist.",
                 details={"tenant": tenant, "user": user},
             )
         return found
 
 
 def user_not_found(user: UserId) -> TidingsError:
-    return TidingsError(Code.USER_NOT_FOUND, f"There is no user {user}.")
+    return TidingsError(Code.USER_NOT_FOUND, f"User {user} does not exist.")
 
 
-class FindUserByPhone:
-    def __init__(self, rows: UserStore, tenants: DirectoryTenants) -> None:
+class PhoneDirectory:
+    """Finds users by phone number, for other users of the tenant."""
+
+    def __init__(self, rows: UserStore, tenants: TenantLookup) -> None:
         self._rows = rows
         self._tenants = tenants
 
-    async def __call__(self, tenant: TenantId, asker: UserId, phone: Phone) -> User:
+    async def find(self, tenant: TenantId, caller: UserId, phone: Phone) -> User:
         """Return the user with exactly this number.
 
-        Raises `forbidden` unless the tenant allows it, and `user_not_found` alike for a number that nobody has, for a
-        user who has opted out, and for one who is suspended. The index only hints at the user: the row, read
-        strongly, decides.
+        Raises `forbidden` unless the tenant allows the search. Raises the same `user_not_found` for an unused number,
+        for a user who has opted out, and for a suspended user. The index is only a hint: the user's row, read with
+        strong consistency, decides.
         """
-        if not await self._tenants.may_find_by_phone(tenant):
+        settings = await self._tenants.find(tenant)
+        if settings is None or not settings.settings.has_phone_search:
             raise TidingsError(
                 Code.FORBIDDEN,
-                "This tenant does not let users find each other by phone number.",
-                hint="Operators: `tidings tenant set TENANT --find-by-phone`.",
+                "Users of this tenant cannot find each other by phone number.",
+                hint="Operators: allow it with `tidings tenant set TENANT --find-by-phone`.",
             )
         hint = await self._rows.find_by_phone(tenant, phone)
-        # A number that nobody has costs the same two reads, or its time would tell it from a user who opted out.
-        found = await self._rows.confirm(tenant, asker if hint is None else hint)
+        # An unused number costs the same two reads. Otherwise the response time would reveal a user who opted out.
+        found = await self._rows.confirm(tenant, caller if hint is None else hint)
         if hint is None or found is None or not _may_be_found(found, phone):
-            raise TidingsError(Code.USER_NOT_FOUND, "No user can be found by this phone number.")
+            raise TidingsError(
+                Code.USER_NOT_FOUND, "No user has this phone number, or the user cannot be found by it."
+            )
         return found
 
 
@@ -203,27 +205,27 @@ ADMISSION_CACHE = CachePolicy(fresh_s=5.0, outage_s=60.0, retry_s=1.0, count=100
 
 
 class UserAdmission:
-    """Belongs to the event loop that it is used in."""
+    """Check that the user of a credential may authenticate, through a cache. Use it from one event loop."""
 
     def __init__(self, users: UserService, clock: Clock, policy: CachePolicy = ADMISSION_CACHE) -> None:
         self._users = users
         self._cache: Cache[tuple[TenantId, UserId], User] = Cache(self._load, clock, policy)
 
     async def of(self, tenant: TenantId, user: UserId) -> User:
-        """The user, at most `fresh_s` old; created if nobody knew them. Simultaneous calls share one load."""
+        """Return the user, at most `fresh_s` old. Create them on first use. Concurrent calls share one load."""
         found = await self._cache.get((tenant, user))
         if found is None:
-            raise rejected_for("there is no such user", tenant=tenant, user=user)
+            raise rejected_for("the user does not exist", tenant=tenant, user=user)
         return found
 
     async def check(self, principal: Principal) -> None:
-        """Raise `forbidden` for a suspended user, `credential_invalid` for a token from before their sign-out."""
+        """Raise `forbidden` for a suspended user, and `credential_invalid` for a token from before their sign-out."""
         if principal.user is None:
             return
         user = await self.of(principal.tenant, principal.user)
         if user.suspended_at_ms is not None:
             raise TidingsError(Code.FORBIDDEN, "The user is suspended.")
-        # a session has the user's epoch for this, which knows no clock
+        # A session is checked by the user's epoch instead, which does not depend on clocks.
         if principal.session is None and user.not_before_ms is not None:
             issued_at_ms = principal.issued_at_ms
             if issued_at_ms is None or issued_at_ms < user.not_before_ms:
@@ -231,7 +233,7 @@ class UserAdmission:
                 raise rejected_for(reason, tenant=principal.tenant, user=principal.user)
 
     def evict(self, tenant: TenantId, user: UserId) -> None:
-        """Read the user again at the next call: something about them was changed."""
+        """Read the user again at the next call."""
         self._cache.evict((tenant, user))
 
     async def _load(self, key: tuple[TenantId, UserId]) -> User | None:

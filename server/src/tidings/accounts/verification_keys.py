@@ -1,15 +1,16 @@
-"""Keys of one source (a table, a URL) for each who has some: kept, refreshed, looked for again when one is unknown.
+"""Public keys that verify tokens of the tenants' servers: registered keys, and keys at a JWKS URL.
 
-Asks a source at most once at a time, and no more often than `RefreshPolicy` says, whatever tokens come in.
+Each source is loaded by at most one task at a time and not more often than `RefreshPolicy` allows, whatever tokens
+arrive.
 """
 
 import logging
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tidings.accounts.signing_keys import BadKeyError, PublicKey, SigningKeyStore, read_jwks, read_key
 from tidings.kernel.clock import Clock
@@ -21,18 +22,22 @@ from tidings.tenants.model import Tenant
 _log = logging.getLogger(__name__)
 
 type LoadKeySet[S] = Callable[[S], Coroutine[Any, Any, Mapping[str, PublicKey]]]
+type FetchJwks = Callable[[str], Awaitable[bytes]]
+"""Fetches a JWKS document. Raises `KeySourceError`. Must limit size and time and refuse internal addresses."""
 
 
 class KeySourceError(Exception):
-    """The source gave no keys: it is away, or what it says is no set of keys."""
+    """The source is unavailable, or its content is not a key set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefreshPolicy:
-    """Keys are refreshed when they are `refresh_s` old, and not used when twice as old without having asked again.
+    """When a key set is loaded again.
 
-    `unknown_s`: between two looks for keys that are not known. `retry_s`: after a source that failed.
-    `outage_s`: how old keys may be while it goes on failing.
+    refresh_s: age at which keys are refreshed in the background. At twice this age they are no longer used.
+    unknown_s: minimum time between two loads caused by an unknown `kid`.
+    retry_s: minimum time between loads after a failure.
+    outage_s: maximum age of keys while the source fails.
     """
 
     refresh_s: float
@@ -51,99 +56,95 @@ class _CachedKeySet:
 
 
 class KeySetCache[S]:
-    """Belongs to the event loop that it is used in. `load` raises `KeySourceError`."""
+    """Cache of key sets by source. `load` raises `KeySourceError`. Use it from one event loop."""
 
-    def __init__(self, load: LoadKeySet[S], clock: Clock, pace: RefreshPolicy) -> None:
+    def __init__(self, load: LoadKeySet[S], clock: Clock, policy: RefreshPolicy) -> None:
         self._load = load
         self._clock = clock
-        self._policy = pace
+        self._policy = policy
         self._cache: OrderedDict[S, _CachedKeySet] = OrderedDict()
         self._refreshes: SingleFlight[S, _CachedKeySet] = SingleFlight()
 
     async def find(self, source: S, kid: str, *, seek: bool = True) -> PublicKey | None:
-        """None: it has no such key. With `seek` a key that is not known is looked for, as often as the pace allows.
+        """Return the key, or `None` if the source does not have it.
 
-        Raises `keys_unavailable` if there are none that may be used.
+        With `seek`, an unknown key causes a load, as often as the policy allows. Raises `keys_unavailable` if there
+        are no keys young enough to use.
         """
-        held = self._of(source)
-        age = self._clock.monotonic() - held.checked_at
-        if age >= 2 * self._policy.refresh_s or (seek and kid not in held.keys):
-            if self._is_due(held):
-                # what it brings counts even if the source was driven out meanwhile
-                held = await self._refreshes(source, partial(self._refresh, source))
-        elif age >= self._policy.refresh_s and self._is_due(held):
-            # nobody waits for this one: the keys at hand will do for as long again
+        cached = self._of(source)
+        age = self._clock.monotonic() - cached.checked_at
+        if age >= 2 * self._policy.refresh_s or (seek and kid not in cached.keys):
+            if self._is_due(cached):
+                # The result counts even if the source was evicted from the cache meanwhile.
+                cached = await self._refreshes.run(source, partial(self._refresh, source))
+        elif age >= self._policy.refresh_s and self._is_due(cached):
+            # Refresh in the background: the cached keys may be used until twice this age.
             self._refreshes.start(source, partial(self._refresh, source))
-        self._check(held, kid if seek else None)
-        return held.keys.get(kid)
+        self._check(cached, kid if seek else None)
+        return cached.keys.get(kid)
 
     def evict(self, source: S) -> None:
-        """Ask the source before the next use. A look under way may still bring the keys from before."""
+        """Load the source before the next use. A load in flight may still return the old keys."""
         self._cache.pop(source, None)
 
     def _of(self, source: S) -> _CachedKeySet:
-        held = self._cache.setdefault(source, _CachedKeySet())
+        cached = self._cache.setdefault(source, _CachedKeySet())
         self._cache.move_to_end(source)
         if len(self._cache) > self._policy.count:
             self._cache.popitem(last=False)
-        return held
+        return cached
 
-    def _is_due(self, held: _CachedKeySet) -> bool:
-        """Also while one is under way, so that whoever comes then waits for it: it may bring the key."""
-        return self._clock.monotonic() >= held.next_check
+    def _is_due(self, cached: _CachedKeySet) -> bool:
+        """Return whether a load is allowed. True during a load, so that callers join it: it may return their key."""
+        return self._clock.monotonic() >= cached.next_check
 
     async def _refresh(self, source: S) -> _CachedKeySet:
-        looked_at = self._clock.monotonic()
+        started_at = self._clock.monotonic()
         try:
             keys = await self._load(source)
         except KeySourceError as failure:
             _log.warning("no keys from %s: %s", source, failure)
-            held = self._of(source)
-            held.failure = failure
-            held.next_check = self._clock.monotonic() + self._policy.retry_s
+            cached = self._of(source)
+            cached.failure = failure
+            cached.next_check = self._clock.monotonic() + self._policy.retry_s
         else:
-            held = self._of(source)
-            held.keys, held.checked_at, held.failure = keys, looked_at, None
-            held.next_check = self._clock.monotonic() + min(self._policy.unknown_s, self._policy.refresh_s)
-        return held
+            cached = self._of(source)
+            cached.keys, cached.checked_at, cached.failure = keys, started_at, None
+            cached.next_check = self._clock.monotonic() + min(self._policy.unknown_s, self._policy.refresh_s)
+        return cached
 
-    def _check(self, held: _CachedKeySet, sought: str | None) -> None:
-        """A key that is not known while its source fails may be a new one: that is no reason to send anybody away."""
-        age = self._clock.monotonic() - held.checked_at
-        allowed = self._policy.outage_s if held.failure else 2 * self._policy.refresh_s
-        if age > allowed or (held.failure and sought is not None and sought not in held.keys):
+    def _check(self, cached: _CachedKeySet, sought: str | None) -> None:
+        """Raise `keys_unavailable` if the keys are too old, or if a key is unknown while the source fails.
+
+        The unknown key may be a new one, so the client may try again.
+        """
+        age = self._clock.monotonic() - cached.checked_at
+        max_age = self._policy.outage_s if cached.failure else 2 * self._policy.refresh_s
+        if age > max_age or (cached.failure and sought is not None and sought not in cached.keys):
             raise TidingsError(
                 Code.KEYS_UNAVAILABLE,
-                "The keys that this credential is verified with can't be had right now.",
-            ) from held.failure
+                "The keys that verify this credential are temporarily unavailable. Try again later.",
+            ) from cached.failure
 
 
 REGISTERED = RefreshPolicy(refresh_s=15.0, unknown_s=5.0, retry_s=5.0, outage_s=600.0)
 PUBLISHED = RefreshPolicy(refresh_s=300.0, unknown_s=30.0, retry_s=10.0, outage_s=3600.0)
 
 
-class JwksFetcher(Protocol):
-    """Fetches a JWKS document: bounded in size and time, following nothing, refusing addresses it may not reach."""
-
-    async def __call__(self, url: str, /) -> bytes:
-        """Raises `KeySourceError`."""
-        ...
-
-
 class JwksSource(NamedTuple):
-    """With the tenant, so that two who name one URL share nothing; with the URL, so that a new one starts afresh."""
+    """A cache key. Tenants with the same URL share nothing, and a tenant's new URL starts with an empty cache."""
 
     tenant: TenantId
     url: str
 
 
 class VerificationKeys:
-    """Belongs to the event loop that it is used in."""
+    """Find a tenant's public keys. Use it from one event loop."""
 
     def __init__(
         self,
         store: SigningKeyStore,
-        fetch: JwksFetcher,
+        fetch: FetchJwks,
         clock: Clock,
         *,
         registered: RefreshPolicy = REGISTERED,
@@ -151,11 +152,11 @@ class VerificationKeys:
     ) -> None:
         self._store = store
         self._fetch = fetch
-        self._registered: KeySetCache[TenantId] = KeySetCache(self._list, clock, registered)
-        self._published: KeySetCache[JwksSource] = KeySetCache(self._get, clock, published)
+        self._registered: KeySetCache[TenantId] = KeySetCache(self._load_registered, clock, registered)
+        self._published: KeySetCache[JwksSource] = KeySetCache(self._load_published, clock, published)
 
     async def find(self, tenant: Tenant, kid: str) -> PublicKey | None:
-        """A registered key goes first: retired there, it does not come back by the URL."""
+        """Return a key by `kid`. A registered key takes precedence: if it is retired, the URL cannot replace it."""
         url = tenant.settings.tokens.jwks_url
         key = await self._registered.find(tenant.id, kid, seek=url is None)
         if key is None and url is not None:
@@ -163,10 +164,10 @@ class VerificationKeys:
         return key
 
     def evict(self, tenant: TenantId) -> None:
-        """Read the registered keys again before the next use. Those at a URL change without our knowledge."""
+        """Read the registered keys again before the next use. Keys at a URL are not affected."""
         self._registered.evict(tenant)
 
-    async def _list(self, tenant: TenantId) -> Mapping[str, PublicKey]:
+    async def _load_registered(self, tenant: TenantId) -> Mapping[str, PublicKey]:
         try:
             rows = await self._store.list(tenant)
         except TidingsError as error:
@@ -174,10 +175,10 @@ class VerificationKeys:
         try:
             return {row.kid: read_key(row.jwk, row.not_after_ms) for row in rows}
         except BadKeyError as error:
-            raise KeySourceError(f"somebody has changed a row: {error}") from error
+            raise KeySourceError(f"a stored key is invalid: {error}") from error
 
-    async def _get(self, source: JwksSource) -> Mapping[str, PublicKey]:
+    async def _load_published(self, source: JwksSource) -> Mapping[str, PublicKey]:
         try:
             return read_jwks(await self._fetch(source.url))
         except BadKeyError as error:
-            raise KeySourceError(f"what the URL gave is no JWKS: {error}") from error
+            raise KeySourceError(f"the document is not a JWKS: {error}") from error

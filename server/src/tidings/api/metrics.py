@@ -7,11 +7,11 @@ import random
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
-from typing import Self
 
 from opentelemetry.trace import Span, SpanKind
 from prometheus_client import Counter, Histogram
 
+from tidings.api.services import OnAnswered
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import MetricFamily, Metrics
 from tidings.platform.telemetry.tracing import Tracing
@@ -49,9 +49,7 @@ class HttpTelemetry:
             {"operation": names},
         )
 
-    def request(
-        self, method: str, traceparent: str | None = None, /
-    ) -> AbstractContextManager["HttpRequestSpan"]:
+    def request(self, method: str, traceparent: str | None = None, /) -> AbstractContextManager[OnAnswered]:
         return HttpRequestSpan(self, method, traceparent)
 
     def answered(self, operation: str, status: int, took_s: float) -> None:
@@ -72,16 +70,16 @@ class HttpRequestSpan:
         self._operation = OTHER
         self._status = _FAILED
         tracing = requests.tracing
-        parent = tracing.extract_push({"traceparent": traceparent}) if traceparent else None
+        parent = tracing.extract(traceparent)
         self._spanning = tracing.span(method, kind=SpanKind.SERVER, parent=parent)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> OnAnswered:
         self._started = time.perf_counter()
         self._requests.in_flight.inc()
         self._span: Span = self._spanning.__enter__()
-        return self
+        return self._on_answered
 
-    def answered(self, route: str, status: int, /) -> None:
+    def _on_answered(self, route: str, status: int, /) -> None:
         self._operation, self._status = f"{self._method} {route}", status
         self._span.update_name(self._operation)
         self._span.set_attributes({"http.route": route, "http.response.status_code": status})

@@ -73,10 +73,10 @@ class RequestMiddleware:
         )
         with (
             bound_contextvars(request_id=request_id),
-            self._telemetry.request(scope["method"], trace or None) as exchange,
+            self._telemetry.request(scope["method"], trace or None) as on_answered,
         ):
             await self._handle(scope, receive, sending)
-            exchange.answered(_template(scope), sending.status)
+            on_answered(_template(scope), sending.status)
 
     async def _handle(self, scope: Scope, receive: Receive, sending: "_Sending") -> None:
         try:

@@ -122,7 +122,6 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.TOPICS_DRIFT: 500,
     Code.TOPICS_DESTRUCTIVE: 500,
     Code.TOPICS_FAILED: 500,
-    Code.PROTOCOL_DRIFT: 500,
 }
 
 MEDIA_TYPE = "application/problem+json"

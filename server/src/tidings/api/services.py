@@ -1,13 +1,15 @@
-"""What the edge is set up with. Settings are read elsewhere."""
+"""Services and options of the REST API."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from tidings.accounts.model import Principal
 from tidings.accounts.phone_login import PhoneLogin
+from tidings.accounts.ports import CredentialVerifier
 from tidings.accounts.sessions import SessionService
-from tidings.accounts.users import FindUserByPhone, UserService
+from tidings.accounts.users import PhoneDirectory, UserService
 from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.queries import ChatQueries
@@ -24,21 +26,25 @@ from tidings.inboxes.queries import InboxQueries
 from tidings.inboxes.recall import RecallProofs, RecallService
 from tidings.inboxes.sender import NotificationSender
 from tidings.jobs.service import JobService
-from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, Secret
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
-from tidings.messages.sender import Content, SendResult
+from tidings.messages.sender import MessageSender
 
 MIN_SECRET_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiOptions:
-    """`cursor_secrets`: the first signs, all verify, so that a secret can be replaced. The same in every process.
+    """Options of the API.
 
-    `docs_root` is put before the links to the pages of error codes. `trust_traceparent`: traces of callers are gone on with.
-    `allowed_origins`: web pages that may call. `serve_docs`: `/docs` and `/openapi.json` are open to all.
+    cursor_secrets: the first signs cursors and all verify them, so that a secret can be replaced. Must be the same in
+        every process.
+    docs_root: prefix of links to the pages of error codes.
+    trust_traceparent: whether to continue traces of clients.
+    allowed_origins: web pages that may call the API (CORS).
+    serve_docs: whether `/docs` and `/openapi.json` are public.
     """
 
     cursor_secrets: tuple[Secret, ...]
@@ -54,34 +60,12 @@ class ApiOptions:
         if not self.cursor_secrets or any(
             len(secret.reveal().encode()) < MIN_SECRET_BYTES for secret in self.cursor_secrets
         ):
-            raise ValueError(f"cursors are signed with secrets of at least {MIN_SECRET_BYTES} bytes")
-
-
-class ApiCredentials(Protocol):
-    async def verify(self, bearer: str, /) -> Principal:
-        """Raises `credential_invalid` or `credential_expired`; does not tell why."""
-        ...
-
-
-class MessageSending(Protocol):
-    """`messages.send`, and whatever is done with each committed message."""
-
-    async def __call__(
-        self,
-        chat: ChatKey,
-        sender: UserId,
-        client_key: ClientKey,
-        content: Content,
-        *,
-        after: int | None = None,
-        content_type: str | None = None,
-        ttl_s: int | None = None,
-    ) -> SendResult: ...
+            raise ValueError(f"a cursor secret needs at least {MIN_SECRET_BYTES} bytes")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateLimitState:
-    """What is left in the bucket that is nearest to its end. `policy` is its name."""
+    """State of the emptiest token bucket that a request took from. `policy` is its name."""
 
     policy: str
     limit: int
@@ -93,21 +77,20 @@ class RateLimitState:
 
 
 class ApiLimits(Protocol):
+    """Rate limits. `None` as a result means that nothing is limited. Never raises while Redis is unavailable."""
+
     def is_blocked(self, address: str, /) -> RateLimitState | None:
-        """Of an address that nothing is known of: is it in vain to ask for it? Known here, without waiting."""
+        """Return the state of an address whose bucket for failed authentication is empty, from local memory."""
         ...
 
     async def admit(
         self, address: str, principal: Principal | None, user: UserId | None, /
     ) -> RateLimitState | None:
-        """Takes one from each bucket. Without a principal: an address that nothing is known of.
-
-        None: nothing is limited. Never raises for an engine that is away.
-        """
+        """Take a token from each bucket of the request. Without a principal, only the address is charged."""
         ...
 
     async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> RateLimitState | None:
-        """Take `tokens` for what a request costs beyond the request itself, from the tenant and from `user`."""
+        """Charge the tenant and `user` for the cost of a request beyond the request itself."""
         ...
 
     async def admit_chat(self, tenant: TenantId, user: UserId, /) -> RateLimitState | None:
@@ -115,22 +98,20 @@ class ApiLimits(Protocol):
         ...
 
     async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> RateLimitState | None:
-        """Charge a phone number that `user` looks up: `tokens` as `charge` does, and one from the user's daily bucket.
+        """Charge a phone number that `user` looks up: `tokens` as in `charge`, and one from the user's daily bucket.
 
         Takes from all buckets or from none.
         """
         ...
 
 
-class RequestTelemetry(Protocol):
-    def answered(self, route: str, status: int, /) -> None:
-        """`route` is the template of the address, never the address itself."""
-        ...
+type OnAnswered = Callable[[str, int], None]
+"""Called with the route's path template (never the path itself) and the status."""
 
 
 class ApiTelemetry(Protocol):
-    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[RequestTelemetry]:
-        """A span and its metrics around one request. `traceparent` only where the outside is trusted."""
+    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[OnAnswered]:
+        """Open a span and metrics around one request. Pass `traceparent` only from a trusted client."""
         ...
 
 
@@ -151,32 +132,24 @@ class NoApiLimits:
         del tenant, user, tokens
 
 
-class _Nothing:
-    def answered(self, route: str, status: int, /) -> None:
-        del route, status
-
-
 class NoApiTelemetry:
-    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[RequestTelemetry]:
+    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[OnAnswered]:
         del method, traceparent
-        return _NOTHING
-
-
-_NOTHING: AbstractContextManager[RequestTelemetry] = nullcontext(_Nothing())
+        return nullcontext(lambda _route, _status: None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationServices:
-    """`known` reads inboxes through a cache, `inboxes` as they stand."""
+    """`known` reads the configuration of inboxes through a cache, `inboxes` from the table."""
 
     inboxes: InboxConfigService
     defaults: InboxDefaultsService
     known: InboxConfigCache
     read: InboxQueries
     mark: InboxMarker
-    send: NotificationSender
+    sender: NotificationSender
     broadcast: BroadcastService
-    estimate: ReachEstimator
+    reach: ReachEstimator
     segments: SegmentService
     profile_service: ProfileService
     recall: RecallService
@@ -186,10 +159,10 @@ class NotificationServices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
-    credentials: ApiCredentials
+    credentials: CredentialVerifier
     chats: ChatCommands
     queries: ChatQueries
-    send: MessageSending
+    sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
     history: History
     chat_list: ChatList
@@ -200,7 +173,7 @@ class ApiServices:
     phone: PhoneLogin
     sessions: SessionService
     users: UserService
-    find_by_phone: FindUserByPhone
+    phone_directory: PhoneDirectory
     notifications: NotificationServices
     limits: ApiLimits = field(default_factory=NoApiLimits)
     telemetry: ApiTelemetry = field(default_factory=NoApiTelemetry)

@@ -1,4 +1,7 @@
-"""Split from `tidings.connections.model`."""
+"""Messages to gateways over Redis pub/sub.
+
+Entries travel encrypted, as they are stored. The gateway decrypts them for its devices.
+"""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -13,7 +16,7 @@ from tidings.messages.model import Entry
 
 
 class DeviceTarget(NamedTuple):
-    """A device and the epoch of the route by which it was found: who is not there is taken out by it."""
+    """A device and the epoch of its route. A gateway without this device removes the route by its epoch."""
 
     user: UserId
     device: DeviceId
@@ -21,7 +24,7 @@ class DeviceTarget(NamedTuple):
 
 
 class PushSlice(Struct, frozen=True, array_like=True, gc=False):
-    """Of a push's entries those from `first` to `last` are for these devices: all that lie in their users' intervals."""
+    """Devices that receive the entries `first` to `last` of a push: those in the membership intervals of their users."""
 
     first: int
     last: int
@@ -29,9 +32,10 @@ class PushSlice(Struct, frozen=True, array_like=True, gc=False):
 
 
 class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
-    """Entries of one chat, in order and without holes. Without parts: on a large chat's channel, for who listens there.
+    """Entries of one chat, in order and without gaps.
 
-    `is_large`: from these entries on, what follows comes over the chat's channel.
+    Without `parts`, the push is on the channel of a large chat and is for every subscribed device. `is_large`: later
+    entries of the chat are published on its channel.
     """
 
     tenant: TenantId
@@ -46,7 +50,7 @@ class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
 
 
 class ResumeSignal(Struct, frozen=True, array_like=True, tag="ring", gc=False):
-    """A user's devices may have read before the truth was written for them: they are to resume."""
+    """Devices of a user that must resume: they may have read their rows before the sender wrote them."""
 
     tenant: TenantId
     user: UserId
@@ -54,7 +58,7 @@ class ResumeSignal(Struct, frozen=True, array_like=True, tag="ring", gc=False):
 
 
 class ConnectionReplaced(Struct, frozen=True, array_like=True, tag="replaced", gc=False):
-    """A device has come in elsewhere with this epoch: whoever is here with a lower one is closed."""
+    """A device registered with this epoch. The gateway closes its connection of the device if its epoch is lower."""
 
     tenant: TenantId
     user: UserId
@@ -63,7 +67,7 @@ class ConnectionReplaced(Struct, frozen=True, array_like=True, tag="replaced", g
 
 
 class OwnReadAdvanced(Struct, frozen=True, array_like=True, tag="own_read", gc=False):
-    """A user has read a chat up to here, on one of his devices: the others take their badge away."""
+    """A user has read a chat up to `read` on one device. The other devices update their unread count."""
 
     tenant: TenantId
     user: UserId
@@ -73,7 +77,7 @@ class OwnReadAdvanced(Struct, frozen=True, array_like=True, tag="own_read", gc=F
 
 
 class ChatRowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc=False):
-    """A user muted, pinned or archived a chat on one device: their connected devices get the row."""
+    """A user muted, pinned or archived a chat. All their connected devices receive the chat row."""
 
     tenant: TenantId
     user: UserId
@@ -82,7 +86,7 @@ class ChatRowChanged(Struct, frozen=True, array_like=True, tag="row_changed", gc
 
 
 class InboxChanged(Struct, frozen=True, array_like=True, tag="noticed", gc=False):
-    """A user's inbox changed, by these notifications among others: who looks at it reads it anew. `has_more`: not all are named."""
+    """A user's inbox changed. The gateway reads it again for the devices that watch it. `has_more`: not all ids are listed."""
 
     tenant: TenantId
     user: UserId
@@ -94,7 +98,7 @@ class InboxChanged(Struct, frozen=True, array_like=True, tag="noticed", gc=False
 
 
 class BroadcastLogAdvanced(Struct, frozen=True, array_like=True, tag="log_moved", gc=False):
-    """On the channel of an inbox's log of broadcasts: it is this far by now, and what these say was changed."""
+    """The broadcast log of an inbox has reached `sequence`, and the content of `amended` broadcasts changed."""
 
     sequence: int
     amended: tuple[str, ...] = ()
@@ -109,11 +113,10 @@ type BusMessage = (
     | InboxChanged
     | BroadcastLogAdvanced
 )
-"""What is said to a gateway."""
 
 
 def group_by_gateway(user: UserId, routes: Iterable[Route]) -> dict[GatewayId, tuple[DeviceTarget, ...]]:
-    """A user's devices, as they are to be said to each gateway."""
+    """Group the devices of a user by the gateway that they are connected to."""
     devices: dict[GatewayId, tuple[DeviceTarget, ...]] = {}
     for device, gateway, epoch in routes:
         devices[gateway] = (*devices.get(gateway, ()), DeviceTarget(user, device, epoch))
@@ -129,5 +132,5 @@ def encode_messages(messages: tuple[BusMessage, ...]) -> bytes:
 
 
 def decode_messages(payload: bytes) -> tuple[BusMessage, ...]:
-    """Raises `msgspec.DecodeError` for what is none."""
+    """Decode a payload. Raises `msgspec.DecodeError` if it is invalid."""
     return _decode(payload)

@@ -1,4 +1,7 @@
-"""Split from `tidings.connections.model`."""
+"""Ports of the bus. Messages are not stored: a gateway that is not subscribed does not receive them.
+
+Every `publish_…` raises `UnavailableError` if Redis does not answer.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
@@ -8,69 +11,65 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId
 
 
 class BusPublisher(Protocol):
-    """From those who deliver to the gateways. Nothing is kept: who does not listen does not get it."""
-
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        """False: nobody listens, so the gateway is gone and so are its routes."""
+        """Publish to one gateway. Return False if it is not subscribed: its process has ended, and its routes are stale."""
         ...
 
     async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
-        """On a large chat's channel. How many gateways listened."""
+        """Publish on the channel of a large chat. Return the number of gateways that received it."""
         ...
 
     async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
-        """To whoever has the chat on a screen; most of the time that is nobody."""
+        """Publish receipts or typing to the gateways whose devices watch the chat; often there are none."""
         ...
 
     async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
-        """To whoever watches the user."""
+        """Publish a presence hint to the gateways whose devices watch the user."""
         ...
 
 
 class Subscribed(NamedTuple):
-    """Everything that is published from now on is heard. `was_lost`: what was published before may have been missed."""
+    """Redis confirmed the subscription: later messages arrive. `was_lost`: messages before may have been missed."""
 
     was_lost: bool
 
 
 class SubscriptionLost(NamedTuple):
-    """Nothing is heard from now on, until `Subscribed`."""
+    """No messages arrive until the next `Subscribed`."""
 
     reason: str
 
 
 type BusEvent = bytes | Subscribed | SubscriptionLost
 type BusHandler = Callable[[BusEvent], None]
-"""Takes what comes at once, one by one and without blocking."""
+"""Receives the events of a subscription in order. Must not block."""
 
 
 class Subscription(Protocol):
     def close(self) -> None:
-        """Nothing is heard after this."""
+        """Unsubscribe. The handler is not called after this."""
         ...
 
 
 class BusSubscriber(Protocol):
-    """A gateway's side of the line."""
+    """Subscribe a gateway to channels.
 
-    def subscribe_gateway(self, gateway: GatewayId, handler: BusHandler) -> Subscription:
-        """Comes back by itself after a loss, and says so. Does not wait: `Subscribed` is told when it stands."""
-        ...
+    Every subscription is restored automatically after a loss, which the handler sees as `SubscriptionLost` and
+    `Subscribed`. Only `subscribe_chat` waits for the confirmation; the others return at once.
+    """
+
+    def subscribe_gateway(self, gateway: GatewayId, handler: BusHandler) -> Subscription: ...
 
     async def subscribe_chat(self, chat: ChatKey, handler: BusHandler) -> Subscription:
-        """Returns after the confirmation: everything that is published from then on is heard. Once for each chat."""
+        """Subscribe to a large chat, at most once per chat. Returns when Redis has confirmed the subscription."""
         ...
 
-    def subscribe_ephemeral(self, chat: ChatKey, handler: BusHandler) -> Subscription:
-        """A chat's signs: receipts, typing. As `subscribe_gateway`: does not wait, and comes back by itself."""
-        ...
+    def subscribe_ephemeral(self, chat: ChatKey, handler: BusHandler) -> Subscription: ...
 
-    def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription:
-        """That somebody came, went or changed. As `subscribe_ephemeral`."""
-        ...
+    def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> Subscription: ...
 
 
 class BroadcastSubscriber(Protocol):
     def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> Subscription:
-        """That the log of an inbox's broadcasts has moved. As `at_signs`."""
+        """Subscribe to changes of an inbox's broadcast log, with the guarantees of `BusSubscriber`."""
         ...

@@ -1,10 +1,10 @@
-"""Split from `tidings.connections.store`."""
+"""The bus: Redis pub/sub."""
 
 from typing import cast, final
 
 from tidings.bus.ports import BusHandler, Subscribed, SubscriptionLost
 from tidings.connections.model import GatewayId
-from tidings.connections.store import translate_redis_errors, validate_channel_part
+from tidings.connections.store import quote_key_part, translate_redis_errors
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.platform.redis import pubsub
 from tidings.platform.redis.client import RedisClient
@@ -17,70 +17,70 @@ SUBSCRIBER_COUNT = Script.load("tidings.bus", "subscriber_count.lua", keys=1, is
 
 @final
 class RedisBus:
-    """Both ends of it."""
+    """Publisher and subscriber. Each `_…_channel` method is the only place that knows the name of its channel."""
 
     def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
 
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         with translate_redis_errors():
-            return await self._redis.publish(self._gateway(gateway), payload) > 0
+            return await self._redis.publish(self._gateway_channel(gateway), payload) > 0
 
     async def has_subscriber(self, gateway: GatewayId) -> bool:
-        """Whether somebody listens there, without a word to them."""
+        """Report whether the gateway is subscribed, without publishing a message."""
         with translate_redis_errors():
-            return cast("int", await self._redis.run(SUBSCRIBER_COUNT, [self._gateway(gateway)])) > 0
+            return cast("int", await self._redis.run(SUBSCRIBER_COUNT, [self._gateway_channel(gateway)])) > 0
 
     async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
         with translate_redis_errors():
-            return await self._redis.publish(self._chat(chat), payload)
+            return await self._redis.publish(self._chat_channel(chat), payload)
 
     async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
         with translate_redis_errors():
-            return await self._redis.publish(self._ephemeral(chat), payload)
+            return await self._redis.publish(self._ephemeral_channel(chat), payload)
 
     async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
         with translate_redis_errors():
-            return await self._redis.publish(self._presence(tenant, user), payload)
+            return await self._redis.publish(self._presence_channel(tenant, user), payload)
 
     async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
         with translate_redis_errors():
-            return await self._redis.publish(self._broadcasts(tenant, inbox), payload)
+            return await self._redis.publish(self._broadcasts_channel(tenant, inbox), payload)
 
     def subscribe_gateway(self, gateway: GatewayId, handler: BusHandler) -> ChannelSubscription:
-        return self._redis.subscribe_soon(self._gateway(gateway), event_handler(handler))
+        return self._redis.subscribe_soon(self._gateway_channel(gateway), _channel_handler(handler))
 
     async def subscribe_chat(self, chat: ChatKey, handler: BusHandler) -> ChannelSubscription:
         with translate_redis_errors():
-            return await self._redis.subscribe(self._chat(chat), event_handler(handler))
+            return await self._redis.subscribe(self._chat_channel(chat), _channel_handler(handler))
 
     def subscribe_ephemeral(self, chat: ChatKey, handler: BusHandler) -> ChannelSubscription:
-        return self._redis.subscribe_soon(self._ephemeral(chat), event_handler(handler))
+        return self._redis.subscribe_soon(self._ephemeral_channel(chat), _channel_handler(handler))
 
     def subscribe_presence(self, tenant: TenantId, user: UserId, handler: BusHandler) -> ChannelSubscription:
-        return self._redis.subscribe_soon(self._presence(tenant, user), event_handler(handler))
+        return self._redis.subscribe_soon(self._presence_channel(tenant, user), _channel_handler(handler))
 
     def subscribe_broadcasts(self, tenant: TenantId, inbox: str, handler: BusHandler) -> ChannelSubscription:
-        return self._redis.subscribe_soon(self._broadcasts(tenant, inbox), event_handler(handler))
+        return self._redis.subscribe_soon(self._broadcasts_channel(tenant, inbox), _channel_handler(handler))
 
-    def _gateway(self, gateway: GatewayId) -> Key:
+    def _gateway_channel(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "push")
 
-    def _chat(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "push")
+    def _chat_channel(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, quote_key_part(chat.chat), "push")
 
-    def _ephemeral(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "signs")
+    def _ephemeral_channel(self, chat: ChatKey) -> Key:
+        return self._redis.keys.key(chat.tenant, quote_key_part(chat.chat), "signs")
 
-    def _presence(self, tenant: TenantId, user: UserId) -> Key:
-        return self._redis.keys.key(tenant, validate_channel_part(user), "presence")
+    def _presence_channel(self, tenant: TenantId, user: UserId) -> Key:
+        return self._redis.keys.key(tenant, quote_key_part(user), "presence")
 
-    def _broadcasts(self, tenant: TenantId, inbox: str) -> Key:
+    def _broadcasts_channel(self, tenant: TenantId, inbox: str) -> Key:
         return self._redis.keys.key(tenant, inbox, "broadcasts", "moved")
 
 
-def event_handler(handler: BusHandler) -> pubsub.ChannelHandler:
-    def sink(event: pubsub.ChannelEvent) -> None:
+def _channel_handler(handler: BusHandler) -> pubsub.ChannelHandler:
+    def handle(event: pubsub.ChannelEvent) -> None:
         match event:
             case pubsub.ChannelMessage(payload):
                 handler(payload)
@@ -89,4 +89,4 @@ def event_handler(handler: BusHandler) -> pubsub.ChannelHandler:
             case pubsub.ChannelLost(reason=reason):
                 handler(SubscriptionLost(reason))
 
-    return sink
+    return handle

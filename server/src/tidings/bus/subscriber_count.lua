@@ -1,2 +1,2 @@
--- KEYS[1]: a channel. Returns how many listen on it, as a publish would find them.
+-- KEYS[1]: a channel. Returns the number of subscribers that a publish would reach.
 return redis.call('PUBSUB', 'SHARDNUMSUB', KEYS[1])[2]

@@ -1,1 +1,1 @@
-"""Chats and who is in them: direct and group, members, roles, blocks."""
+"""Direct and group chats: members, roles, blocks."""

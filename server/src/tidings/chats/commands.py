@@ -1,6 +1,7 @@
-"""Chats and their members: made, joined, left, renamed, handed over. Each change is an entry of the chat's log.
+"""Create chats; add, remove and promote members; rename, transfer, block. Each change is an entry of the chat's log.
 
-A change that lost a race is tried again on what is there now.
+Race: two users change the same rows at the same time. Each transaction is conditional on the rows as they were read; the
+one that fails reads them again and retries.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
@@ -36,27 +37,27 @@ from tidings.messages.model import (
 )
 
 MAX_JOINS_PER_CALL = 96
-"""A transaction takes 100 items: the entry, its key, the chat's row, and these."""
+"""A transaction has at most 100 items: the entry, its key, the chat's row, and these members."""
 
 
 type Admit = Callable[[], Awaitable[None]]
-"""Called before a chat is created, and not for one that exists. Raises to refuse it."""
+"""Called before a chat is created, but not for an existing chat. Raises to refuse the creation."""
 
 
-async def _anyway() -> None:
+async def _always_admit() -> None:
     """Admit every chat."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeContext:
-    """Who asks, and the key that makes a repeat of it a repeat. `after` as with a message."""
+    """The user who makes a change, its idempotency key, and `after` as for a message."""
 
     user: UserId
     client_key: ClientKey
     after: int | None = None
 
     def part(self, name: object) -> "ChangeContext":
-        """For one step of several: each has a key of its own, the same in every try."""
+        """Return the context of one step of several. Each step has its own key, the same in every attempt."""
         return ChangeContext(self.user, ClientKey(f"{self.client_key}/{name}"), self.after)
 
 
@@ -67,21 +68,21 @@ class ChatCommands:
         self._max_members = max_members
 
     async def direct(
-        self, tenant: TenantId, user: UserId, other: UserId, *, admit: Admit = _anyway
+        self, tenant: TenantId, user: UserId, other: UserId, *, admit: Admit = _always_admit
     ) -> ChatKey:
-        """Return the chat of these two, and create it if it does not exist. Either may ask, any number of times."""
+        """Return the direct chat of two users; create it if it does not exist. Idempotent."""
         if user == other:
-            raise TidingsError(Code.REQUEST_INVALID, "A direct chat has two people in it.")
+            raise TidingsError(Code.REQUEST_INVALID, "A direct chat needs two different users.")
         key = direct_chat_key(tenant, user, other)
         if await self._rows.chat(key) is not None:
-            return key  # one read; the transaction below is charged for its six items even if it writes none
+            return key  # One read. The transaction below costs six items even if it writes none.
         await admit()
-        members = [rules.with_join(who, None, Role.MEMBER, 1) for who in sorted((user, other))]
+        members = [rules.with_join(member, None, Role.MEMBER, 1) for member in sorted((user, other))]
         chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
         draft = _draft(EntryKind.CREATE, ChangeContext(user, ClientKey("create")), members, b"direct")
         begun = await self._appends.begin(key, draft, self._rows.direct_creation(chat, members))
         if not begun.is_new and begun.first is None:
-            raise TidingsError(Code.BLOCKED, "One of the two has blocked the other.")
+            raise TidingsError(Code.BLOCKED, "One of the two users has blocked the other.")
         return key
 
     async def group(
@@ -91,9 +92,9 @@ class ChatCommands:
         name: str,
         others: Iterable[UserId] = (),
         *,
-        admit: Admit = _anyway,
+        admit: Admit = _always_admit,
     ) -> ChatKey:
-        """Create a group with the caller as its owner. A repeat finds the first one and goes on where it stopped."""
+        """Create a group with the caller as its owner. Idempotent: a retry continues with the same group."""
         key = group_chat_key(tenant, caller.user, caller.client_key)
         users = [user for user in dict.fromkeys(others) if user != caller.user]
         self._refuse_full(1 + len(users))
@@ -109,7 +110,8 @@ class ChatCommands:
         begun = await self._appends.begin(key, draft, self._rows.creation(chat, members))
         if not begun.is_new and (begun.first is None or begun.first.fingerprint != draft.fingerprint):
             raise TidingsError(
-                Code.IDEMPOTENCY_CONFLICT, "A group was made with this key before, of another name."
+                Code.IDEMPOTENCY_CONFLICT,
+                "This idempotency key was already used to create a group with another name. Use a new key.",
             )
         for start in range(0, len(rest), MAX_JOINS_PER_CALL):
             await self.add(key, caller.part(start), rest[start : start + MAX_JOINS_PER_CALL])
@@ -120,28 +122,29 @@ class ChatCommands:
         await self._try(chat, caller, partial(self._refuse, chat, caller, ChatAction.ADD_MEMBERS))
 
     async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
-        """Let users in; those who are members already are left alone. Many go in several steps."""
+        """Add users; existing members are skipped. More than `MAX_JOINS_PER_CALL` users need several entries."""
         for start in range(0, len(users), MAX_JOINS_PER_CALL):
             step = users[start : start + MAX_JOINS_PER_CALL]
             await self._try(chat, caller, partial(self._add, chat, caller.part(start), step))
 
     async def remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
-        """Take somebody out; himself, if he leaves."""
+        """Remove a member. A user who removes themselves leaves."""
         await self._try(chat, caller, partial(self._remove, chat, caller, user))
 
     async def change_role(self, chat: ChatKey, caller: ChangeContext, user: UserId, role: Role) -> None:
-        """Make somebody an admin or a member again. Owners are made by `transfer`."""
+        """Make a user an admin or a plain member. Use `transfer` to change the owner."""
         if role is Role.OWNER or user == caller.user:
             raise TidingsError(
-                Code.REQUEST_INVALID, "A group is handed over by transfer, from owner to member."
+                Code.REQUEST_INVALID,
+                "You cannot change your own role or grant `owner`. Transfer the group instead.",
             )
         step = partial(self._change_roles, chat, caller, ChatAction.CHANGE_ROLE, {user: role})
         await self._try(chat, caller, step)
 
     async def transfer(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
-        """Hand the group over: the member becomes its owner, the owner an admin, in one entry."""
+        """Transfer a group: the member becomes the owner and the owner an admin, in one entry."""
         if user == caller.user:
-            raise TidingsError(Code.REQUEST_INVALID, "The group is the caller's own already.")
+            raise TidingsError(Code.REQUEST_INVALID, "You already own this group.")
         roles = {user: Role.OWNER, caller.user: Role.ADMIN}
         await self._try(chat, caller, partial(self._change_roles, chat, caller, ChatAction.TRANSFER, roles))
 
@@ -153,18 +156,22 @@ class ChatCommands:
     async def block(
         self, tenant: TenantId, caller: ChangeContext, other: UserId, *, is_blocked: bool = True
     ) -> None:
-        """Between two users. If they have a chat, its log fences it: no message slips in after the block."""
+        """Block or unblock another user.
+
+        If the two have a chat, the block is an entry of its log: a message that is sent at the same time commits either
+        before the block or not at all.
+        """
         chat = direct_chat_key(tenant, caller.user, other)
         if await self._rows.block_stranger(chat, caller.user, other, is_blocked=is_blocked):
             return
-        said = b"block" if is_blocked else b"unblock"
-        draft = replace(_draft(EntryKind.BLOCK, caller, (), said), users=(other,), role=said.decode())
+        change = b"block" if is_blocked else b"unblock"
+        draft = replace(_draft(EntryKind.BLOCK, caller, (), change), users=(other,), role=change.decode())
 
-        def beside_at(sequence: int) -> SideWrites:
+        def side_writes_at(sequence: int) -> SideWrites:
             unblocked_at = None if is_blocked else sequence
             return self._rows.blocking(chat, caller.user, other, unblocked_at=unblocked_at)
 
-        await self._append(await self._chat(chat), caller, ChatAction.BLOCK, draft, beside_at)
+        await self._append(await self._chat(chat), caller, ChatAction.BLOCK, draft, side_writes_at)
 
     async def _add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
         seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
@@ -173,7 +180,7 @@ class ChatCommands:
             await self._refuse(chat, caller, ChatAction.ADD_MEMBERS)
             return
         self._refuse_full(seen.member_count + len(new))
-        _refuse_used_up(rows[user] for user in new if user in rows)
+        _check_rejoin_limit(rows[user] for user in new if user in rows)
 
         def members(sequence: int) -> list[Membership]:
             return [rules.with_join(user, rows.get(user), Role.MEMBER, sequence) for user in new]
@@ -195,7 +202,7 @@ class ChatCommands:
             return
         action = ChatAction.LEAVE if user == caller.user else rules.removal_action(row.role)
         if action is None:
-            raise TidingsError(Code.FORBIDDEN, "An owner is not removed; the group is handed over first.")
+            raise TidingsError(Code.FORBIDDEN, "The owner cannot be removed. Transfer ownership first.")
         draft = replace(
             _draft(EntryKind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1
         )
@@ -210,15 +217,15 @@ class ChatCommands:
         if any(user not in rows or not rows[user].is_member for user in roles):
             raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
         changes = [(rows[user], replace(rows[user], role=role)) for user, role in roles.items()]
-        said = "\n".join(f"{user} {role}" for user, role in roles.items()).encode()
+        change = "\n".join(f"{user} {role}" for user, role in roles.items()).encode()
         draft = replace(
-            _draft(EntryKind.ROLE, caller, [after for _, after in changes], said),
+            _draft(EntryKind.ROLE, caller, [after for _, after in changes], change),
             role=next(iter(roles.values())),
         )
         await self._append(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
 
     async def _try(self, chat: ChatKey, caller: ChangeContext, step: Callable[[], Awaitable[None]]) -> None:
-        """Whatever is refused, and why: a stranger hears that there is no such chat. One read, for refusals only."""
+        """Run a step. On a refusal, read the caller's membership once: a stranger receives `chat_not_found` instead."""
         try:
             await retry_on_conflict(step)
         except TidingsError as error:
@@ -232,19 +239,19 @@ class ChatCommands:
         caller: ChangeContext,
         action: ChatAction,
         draft: Draft,
-        beside_at: SideWritesFactory,
+        side_writes_at: SideWritesFactory,
     ) -> Appended:
-        def may(standing: MemberStatus, after: int | None, /) -> Code | None:
-            return rules.check_permission(action, standing, after)
+        def may(status: MemberStatus, after: int | None, /) -> Code | None:
+            return rules.check_permission(action, status, after)
 
-        return await self._appends.append(chat.key, Proposal(draft, may, caller.after), beside_at)
+        return await self._appends.append(chat.key, Proposal(draft, may, caller.after), side_writes_at)
 
     async def _refuse(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
-        """Where there is nothing to do, a stranger does not learn so."""
+        """Check the permission of a change that has no effect, so that a stranger does not learn that."""
         row = await self._rows.membership(chat, caller.user)
         code = rules.check_permission(action, member_status_of(chat.chat, row))
         if code is not None:
-            raise TidingsError(code, "The caller may not do this in this chat.")
+            raise TidingsError(code, "You may not do this in this chat.")
 
     async def _chat(self, chat: ChatKey) -> Chat:
         found = await self._rows.chat(chat)
@@ -255,26 +262,26 @@ class ChatCommands:
     def _refuse_full(self, members: int) -> None:
         if members > self._max_members:
             raise TidingsError(
-                Code.CHAT_FULL, f"This would be {members} members; {self._max_members} are allowed."
+                Code.CHAT_FULL, f"The chat would have {members} members; {self._max_members} are allowed."
             )
 
 
-def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], said: bytes) -> Draft:
+def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], content: bytes) -> Draft:
     users = tuple(member.user for member in members)
     return Draft(
         kind=kind,
         sender=caller.user,
         client_key=caller.client_key,
-        fingerprint=rules.request_fingerprint(kind, said),
+        fingerprint=rules.request_fingerprint(kind, content),
         users=users,
         member_count=len(users) if kind is EntryKind.CREATE else None,
     )
 
 
-def _refuse_used_up(rows: Iterable[Membership]) -> None:
-    worn = [row.user for row in rows if len(row.intervals) >= rules.MAX_INTERVALS]
-    if worn:
+def _check_rejoin_limit(rows: Iterable[Membership]) -> None:
+    at_limit = [row.user for row in rows if len(row.intervals) >= rules.MAX_INTERVALS]
+    if at_limit:
         raise TidingsError(
             Code.REJOIN_LIMIT_REACHED,
-            f"{worn[0]} has left and come back {rules.MAX_INTERVALS} times; no stay can be added.",
+            f"{at_limit[0]} has joined this chat {rules.MAX_INTERVALS} times and cannot join again.",
         )

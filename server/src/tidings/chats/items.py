@@ -1,4 +1,4 @@
-"""Chats and memberships as items, and back."""
+"""Convert chats and memberships to items, and back."""
 
 from tidings.chats.model import Chat, ChatType, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
@@ -62,7 +62,7 @@ def membership_from_item(item: Item) -> Membership:
 
 
 def intervals_value(intervals: tuple[Interval, ...]) -> ItemValue:
-    """A stay that lasts is a list of one."""
+    """Return intervals as lists. An open interval has one element."""
     return [[i.joined] if i.removed is None else [i.joined, i.removed] for i in intervals]
 
 
@@ -71,7 +71,7 @@ def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, ItemVa
 
 
 BLOCKS = "block#"
-"""What every block's sort key begins with."""
+"""Prefix of the sort keys of blocks."""
 
 
 def blocked_from_item(item: Item) -> UserId:

@@ -1,4 +1,4 @@
-"""What a chat is and what somebody is in it."""
+"""Chats and memberships."""
 
 import hashlib
 from base64 import b32encode
@@ -12,8 +12,9 @@ from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import NO_SUCH_CHAT, Interval
 
 MAX_SMALL_MEMBERS = 100
-"""In a chat of more members, work for a message must not grow with them."""
+"""A chat with more members is large: the work for a message must not grow with its members."""
 SOME_MEMBERS = 5
+"""Number of members that a chat's row lists for display."""
 
 
 class ChatType(StrEnum):
@@ -28,10 +29,10 @@ class Role(StrEnum):
 
 
 class Membership(Struct, frozen=True, kw_only=True):
-    """A user's row in a chat. It is never deleted, because people come back.
+    """A user's row in a chat. Never deleted, because a user may join again.
 
-    `right_since`: the entry that last gave a right beyond membership; in a group a role, in a direct chat the end of a
-    block.
+    `right_since`: the sequence of the entry that last granted a right: a role in a group, the end of a block in a
+    direct chat.
     """
 
     user: UserId
@@ -47,9 +48,10 @@ class Membership(Struct, frozen=True, kw_only=True):
 
 
 class MemberStatus(NamedTuple):
-    """What a permission hangs on. `role` None: not a member (any more); a stranger has never been one.
+    """The basis of permission checks. `role` is None for former members and strangers.
 
-    With the entries that gave it: `since` let him in, `right_since` gave the role or lifted a block.
+    `is_stranger`: never was a member. `since`: the sequence of the join. `right_since`: the sequence that granted the
+    role or removed a block.
     """
 
     type: ChatType
@@ -61,7 +63,7 @@ class MemberStatus(NamedTuple):
 
 
 class MemberPage[T](NamedTuple):
-    """Some of a list that is sorted by users; `last` is where it goes on, None at its end."""
+    """A page of a list sorted by user id. `last` is the cursor of the next page, None at the end."""
 
     items: tuple[T, ...]
     last: UserId | None
@@ -74,21 +76,22 @@ class Chat(Struct, frozen=True, kw_only=True):
     member_count: int
     name: str | None = None
     large_since: int | None = None
-    """The entry with which there were more than `MAX_SMALL_MEMBERS` members. Large is for good."""
+    """The sequence at which the chat became large. It stays large afterwards."""
     some_members: frozenset[UserId] = frozenset()
-    """A few of them, for people to look at."""
+    """At most `SOME_MEMBERS` members, for display."""
 
 
 _DIRECT_MARK, _GROUP_MARK = "d", "g"
 
 
 def direct_chat_key(tenant: TenantId, one: UserId, other: UserId) -> ChatKey:
-    """The same for both orders, so that two who write to each other for the first time meet in one chat."""
+    """Return the key of the direct chat of two users, the same for both orders."""
+    # Race: both users create the chat at the same time. Both derive the same key, so one chat is created.
     return ChatKey(tenant, ChatId(_DIRECT_MARK + _digest("#".join(sorted((one, other))))))
 
 
 def group_chat_key(tenant: TenantId, owner: UserId, client_key: ClientKey) -> ChatKey:
-    """The same for every try of its making."""
+    """Return the key of a group, the same for every attempt to create it."""
     return ChatKey(tenant, ChatId(_GROUP_MARK + _digest(f"{owner}#{client_key}")))
 
 
@@ -97,7 +100,7 @@ def _digest(text: str) -> str:
 
 
 def chat_type(chat: ChatId) -> ChatType:
-    """The id alone tells."""
+    """Return the type of a chat, which its id contains."""
     return ChatType.DIRECT if chat.startswith(_DIRECT_MARK) else ChatType.GROUP
 
 
@@ -114,9 +117,10 @@ def member_status_of(chat: ChatId, row: Membership | None) -> MemberStatus:
 
 
 def require_membership(row: Membership | None) -> Membership:
-    """Of somebody who asks as a member. Who has never been one is told what he is told of a chat that is not there.
+    """Return the row of a present member. Raises `not_a_member` for a former member.
 
-    Else anybody could learn whether two users have a chat: its id is derived from theirs.
+    Raises `chat_not_found` for a stranger, as for a chat that does not exist. A chat's id is derived from its users, so
+    another error would show whether two users have a chat.
     """
     if row is None:
         raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)

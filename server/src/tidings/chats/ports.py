@@ -1,49 +1,79 @@
-"""What managing chats asks of the world."""
+"""Ports of chats: the rows of chats and memberships, and the log that every change is appended to."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tidings.chats.model import Chat, MemberPage, Membership, MemberStatus
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Appended, Draft, LogCreated, Proposal, SideWrites, SideWritesFactory
 
 
 class ChatAppender(Protocol):
-    """The log of a chat: whatever changes who may read or write is an entry of it."""
+    """The log of a chat. Every change of members, roles, blocks or name is an entry."""
 
-    async def begin(self, chat: ChatKey, draft: Draft, side_writes: SideWrites) -> LogCreated: ...
+    async def begin(self, chat: ChatKey, draft: Draft, side_writes: SideWrites) -> LogCreated:
+        """Write the first entry together with the chat's rows. Idempotent."""
+        ...
 
     async def append(
-        self, chat: ChatKey, proposal: Proposal[MemberStatus], beside_at: SideWritesFactory | None = None
-    ) -> Appended: ...
+        self, chat: ChatKey, proposal: Proposal[MemberStatus], side_writes_at: SideWritesFactory | None = None
+    ) -> Appended:
+        """Append an entry and its side writes, atomically. A retry returns the first result."""
+        ...
 
 
-class ChatStore(Protocol):
-    """The rows of chats and memberships. Reads are strong.
-
-    What is made for a log's transaction holds only if the rows are still as they were read: else nothing is written.
-    """
+class MembershipReader(Protocol):
+    """Reads of chats and members. Strongly consistent, or cached where the answer cannot change."""
 
     async def chat(self, chat: ChatKey) -> Chat | None: ...
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
 
+    async def members(self, chat: ChatKey) -> Sequence[Membership]:
+        """Return all present and former members with their intervals."""
+        ...
+
+
+class ChatStore(MembershipReader, Protocol):
+    """The rows of chats and memberships. Reads are strongly consistent where nothing else is stated.
+
+    The methods that return `SideWrites` do not write. Their transaction fails if a row has changed since it was read.
+    """
+
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]: ...
 
+    async def find_chat(self, chat: ChatKey) -> Chat | None:
+        """Return a chat for display: may be a second old, but a chat that was created before is found."""
+        ...
+
+    async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
+        """Return names and sizes for display. Eventually consistent."""
+        ...
+
+    async def member_page(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
+        """Return present and former members by user id."""
+        ...
+
+    async def blocks(
+        self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
+    ) -> MemberPage[UserId]:
+        """Return the users that this user blocks, by user id."""
+        ...
+
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
-        """False: they have a direct chat (by now), so the block must go through its log."""
+        """Set or remove a block between users without a direct chat. False: they have one, so use its log."""
         ...
 
     def creation(self, chat: Chat, members: Sequence[Membership]) -> SideWrites: ...
 
     def direct_creation(self, chat: Chat, members: Sequence[Membership]) -> SideWrites:
-        """Holds only if neither of the two blocks the other."""
+        """Create a direct chat. Fails if one of the two users blocks the other."""
         ...
 
     def admission(
         self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]
     ) -> SideWrites:
-        """Members come in; the chat's number of members rises with them."""
+        """Add members and raise the chat's member count."""
         ...
 
     def removal(self, chat: Chat, seen: Membership, after: Membership) -> SideWrites: ...
@@ -51,31 +81,11 @@ class ChatStore(Protocol):
     def roles(
         self, chat: Chat, changes: Iterable[tuple[Membership, Membership]], sequence: int
     ) -> SideWrites:
-        """The rows keep the sequence of the entry that gave the role."""
+        """Change roles and store the sequence of the entry that grants them."""
         ...
 
     def renaming(self, chat: Chat, name: str) -> SideWrites: ...
 
     def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> SideWrites:
-        """The user blocks the other; with `unblocked_at`, the entry at that sequence lifts the block."""
+        """Block the other user; with `unblocked_at`, the entry at that sequence removes the block."""
         ...
-
-
-class ChatReader(Protocol):
-    """Chats for those who look at them."""
-
-    async def chat(self, chat: ChatKey) -> Chat | None:
-        """May be a moment behind, but finds what was made before the call."""
-        ...
-
-    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
-        """Strong."""
-        ...
-
-    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
-        """Rows by user id, of those who left too; strong."""
-        ...
-
-    async def blocks(
-        self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
-    ) -> MemberPage[UserId]: ...

@@ -1,4 +1,4 @@
-"""Who may do what in a chat: one table. And how memberships change, as arithmetic on intervals."""
+"""Permissions by chat type and role, and changes of membership intervals. Pure."""
 
 import hashlib
 from enum import StrEnum
@@ -10,11 +10,8 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
 from tidings.messages.model import Interval
 
-LARGE_FROM = 100
-"""A chat is large from the first entry after which it has more members than this, for good."""
-
 MAX_INTERVALS = 8
-"""How many intervals a row holds; `schema/tables/limits.py` has the room for as many."""
+"""Maximum number of intervals in a row; `schema/tables/limits.py` reserves the space."""
 
 
 class ChatAction(StrEnum):
@@ -57,7 +54,7 @@ _OWNER = (_ADMIN - {ChatAction.LEAVE}) | {
 PERMISSIONS: dict[tuple[ChatType, Role], frozenset[ChatAction]] = {
     (ChatType.GROUP, Role.MEMBER): frozenset(_MEMBER),
     (ChatType.GROUP, Role.ADMIN): frozenset(_ADMIN),
-    # an owner hands the group over before leaving it
+    # An owner must transfer the group before leaving it.
     (ChatType.GROUP, Role.OWNER): frozenset(_OWNER),
     (ChatType.DIRECT, Role.MEMBER): frozenset((_MEMBER - {ChatAction.LEAVE}) | {ChatAction.BLOCK}),
 }
@@ -69,11 +66,10 @@ SILENCED_BY_BLOCK = frozenset({ChatAction.SEND, ChatAction.REACT, ChatAction.EDI
 
 
 def check_permission(action: ChatAction, status: MemberStatus, after: int | None = None) -> Code | None:
-    """Why not; None if he may.
+    """Return why the user may not act; None if they may. A stranger receives `chat_not_found`.
 
-    `after`: where the asker stood when he first tried. Who got the right since then may have been refused by another
-    try while he had it not, and a refusal holds: he asks anew from where he got it.
-    A stranger is not told that there is such a chat.
+    `after`: the client's position at the first attempt. A right that was granted after it does not count: another
+    attempt may have been refused before the grant, and a refusal is final. The client sends a new request instead.
     """
     if status.is_stranger:
         return Code.CHAT_NOT_FOUND
@@ -95,12 +91,12 @@ def _is_newer(given_at: int, after: int | None) -> bool:
 
 
 def removal_action(role: Role) -> ChatAction | None:
-    """What it takes to remove somebody of this role; nobody removes an owner."""
+    """Return the action needed to remove a user of this role; None for an owner, who cannot be removed."""
     return {Role.MEMBER: ChatAction.REMOVE_MEMBER, Role.ADMIN: ChatAction.REMOVE_ADMIN}.get(role)
 
 
 def with_join(user: UserId, row: Membership | None, role: Role, sequence: int) -> Membership:
-    """The row after the entry at `sequence` let the user in. Intervals of earlier stays are kept."""
+    """Return the row after a join at `sequence`. Earlier intervals remain."""
     opened = Interval(sequence - 1)
     if row is None:
         return Membership(user=user, role=role, intervals=(opened,))
@@ -108,11 +104,11 @@ def with_join(user: UserId, row: Membership | None, role: Role, sequence: int) -
 
 
 def with_leave(row: Membership, sequence: int) -> Membership:
-    """The row after the entry at `sequence` took the user out."""
+    """Return the row after a leave at `sequence`."""
     last = row.intervals[-1]
     return replace(row, role=Role.MEMBER, intervals=(*row.intervals[:-1], Interval(last.joined, sequence)))
 
 
 def request_fingerprint(kind: str, said: bytes) -> bytes:
-    """Of a change of the chat itself, which says nothing secret: a digest needs no key."""
+    """Return the fingerprint of a change of the chat. Its content is not secret, so a plain digest is enough."""
     return hashlib.sha256(kind.encode() + b"|" + said).digest()[:16]

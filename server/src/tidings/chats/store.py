@@ -22,8 +22,8 @@ from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import (
@@ -38,9 +38,6 @@ from tidings.platform.dynamo.requests import (
 )
 from tidings.schema.tables.items.chats import chat_key, user_key
 from tidings.schema.tables.patterns import chats as patterns
-
-__all__ = ["DynamoChatReader", "DynamoChatStore"]
-
 
 _CHATS, _MEMBERS, _STATE = "chats", "chat_memberships", "delivery_state"
 ABSENT = "attribute_not_exists(chat_id)"
@@ -60,56 +57,88 @@ class DynamoChatStore:
         return () if row is None else row.intervals
 
     async def chat(self, chat: ChatKey) -> Chat | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.CHECK, {"chat_id": chat_key(chat)})
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else items.chat_from_item(item)
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.CHECK_MEMBER, items.membership_key(chat, user))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else items.membership_from_item(item)
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]:
         keys = [items.membership_key(chat, user) for user in dict.fromkeys(users)]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         rows = (items.membership_from_item(item) for item in found)
         return {row.user: row for row in rows}
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
-        """Everybody who ever was in the chat; their intervals tell when."""
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
         found: list[Membership] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
                 found += [items.membership_from_item(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
-    async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
-        """Those of them who block him."""
-        keys = [items.block_key(tenant, user, whom) for user in users]
-        try:
+    async def blockers(self, tenant: TenantId, users: Collection[UserId], blocked: UserId) -> set[UserId]:
+        """Return the users among `users` who block `blocked`."""
+        keys = [items.block_key(tenant, user, blocked) for user in users]
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.FIND_BLOCKS, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         return {UserId(item["user_id"].partition("#")[2]) for item in found}
 
     async def names(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, Chat]:
         keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_MANY, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         rows = (items.chat_from_item(item) for item in found)
         return {row.key.chat: row for row in rows}
+
+    async def find_chat(self, chat: ChatKey) -> Chat | None:
+        with translate_read_errors:
+            item = await self._client.get(patterns.READ, {"chat_id": chat_key(chat)})
+        # Race: the chat was created just before and the replica that answered does not have it yet. Read again,
+        # strongly consistent, before the caller reports that it does not exist.
+        return await self.chat(chat) if item is None else items.chat_from_item(item)
+
+    async def member_page(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
+        query = Query(
+            condition="chat_id = :chat",
+            values={":chat": chat_key(chat)},
+            limit=limit,
+            start=None if after is None else items.membership_key(chat, after),
+        )
+        page = await self._page(patterns.LIST_MEMBERS, query)
+        rows = tuple(items.membership_from_item(item) for item in page.items)
+        return MemberPage(rows, rows[-1].user if rows and page.start is not None else None)
+
+    async def chats_of(
+        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
+    ) -> Sequence[tuple[ChatId, Membership]]:
+        """Return all chats that the user is or was a member of, by id. Reads an index: the last seconds may be missing."""
+        own = user_key(tenant, user)
+        start = None if after is None else items.membership_key(ChatKey(tenant, after), user)
+        query = Query(condition="user_id = :user", values={":user": own}, limit=limit, start=start)
+        page = await self._page(patterns.LIST_CHATS_OF_USER, query)
+        return [(items.chat_id_from_key(item), items.membership_from_item(item)) for item in page.items]
+
+    async def blocks(
+        self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
+    ) -> MemberPage[UserId]:
+        query = Query(
+            condition="user_id = :user AND begins_with(chat_id, :block)",
+            values={":user": user_key(tenant, user), ":block": items.BLOCKS},
+            limit=limit,
+            start=None if after is None else items.block_key(tenant, user, after),
+        )
+        page = await self._page(patterns.LIST_BLOCKS, query)
+        others = tuple(map(items.blocked_from_item, page.items))
+        return MemberPage(others, others[-1] if others and page.start is not None else None)
+
+    async def _page(self, pattern: AccessPattern, query: Query) -> QueryPage[Item]:
+        with translate_read_errors:
+            return await self._client.query(pattern, query)
 
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
         no_chat = Check(table=_CHATS, key={"chat_id": chat_key(chat)}, condition=ABSENT)
@@ -190,7 +219,7 @@ class DynamoChatStore:
         yield from (self._row(chat.key, None, member) for member in members)
 
     def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> TransactAction:
-        """Holds only if the row is as it was read: the intervals and the role tell."""
+        """Return the write of a membership row, on condition that intervals and role are as they were read."""
         if seen is None:
             return Put(table=_MEMBERS, item=items.membership_item(chat, after, self._now()), condition=ABSENT)
         return Update(
@@ -215,15 +244,15 @@ class DynamoChatStore:
         changed: Sequence[Membership],
         actions: Sequence[TransactAction],
     ) -> TransactionPart:
-        """The chat's row with the members who came or went: how many there are, since when they are many, and some."""
-        came = [row for row in changed if row.is_member]
-        count = chat.member_count + len(came) - (len(changed) - len(came))
+        """Return the writes of memberships together with the chat's member count, `large_since` and listed members."""
+        joined = [row for row in changed if row.is_member]
+        count = chat.member_count + len(joined) - (len(changed) - len(joined))
         update = "SET member_count = :after, updated_at = :now"
         values: dict[str, ItemValue] = {":after": count, ":seen": chat.member_count, ":now": self._now()}
-        if came and count > MAX_SMALL_MEMBERS and chat.large_since is None:
+        if joined and count > MAX_SMALL_MEMBERS and chat.large_since is None:
             update += ", large_since = :since"
-            values[":since"] = came[0].intervals[-1].joined + 1
-        # a set changes by itself, whoever else changed it since it was read
+            values[":since"] = joined[0].intervals[-1].joined + 1
+        # ADD and DELETE change a set element by element, so no condition on the value read is needed.
         verb, some = _some_members(chat, changed)
         if some:
             update += f" {verb} some_members :some"
@@ -248,64 +277,7 @@ class DynamoChatStore:
 
 
 def _some_members(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:
-    came = [row.user for row in changed if row.is_member]
-    if came:
-        return "ADD", set(came[: max(0, SOME_MEMBERS - len(chat.some_members))])
+    joined = [row.user for row in changed if row.is_member]
+    if joined:
+        return "ADD", set(joined[: max(0, SOME_MEMBERS - len(chat.some_members))])
     return "DELETE", {row.user for row in changed}
-
-
-class DynamoChatReader:
-    def __init__(self, client: DynamoClient, rows: DynamoChatStore) -> None:
-        self._client = client
-        self._rows = rows
-
-    async def chat(self, chat: ChatKey) -> Chat | None:
-        try:
-            item = await self._client.get(patterns.READ, {"chat_id": chat_key(chat)})
-        except DynamoError as error:
-            raise_read_error(error)
-        # a copy that lags does not know a chat that was made a moment ago
-        return await self._rows.chat(chat) if item is None else items.chat_from_item(item)
-
-    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
-        return await self._rows.membership(chat, user)
-
-    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
-        query = Query(
-            condition="chat_id = :chat",
-            values={":chat": chat_key(chat)},
-            limit=limit,
-            start=None if after is None else items.membership_key(chat, after),
-        )
-        page = await self._page(patterns.LIST_MEMBERS, query)
-        rows = tuple(items.membership_from_item(item) for item in page.items)
-        return MemberPage(rows, rows[-1].user if rows and page.start is not None else None)
-
-    async def chats_of(
-        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
-    ) -> Sequence[tuple[ChatId, Membership]]:
-        """List the chats that the user ever was in, by id, from the index: the last seconds may be missing."""
-        own = user_key(tenant, user)
-        start = None if after is None else items.membership_key(ChatKey(tenant, after), user)
-        query = Query(condition="user_id = :user", values={":user": own}, limit=limit, start=start)
-        page = await self._page(patterns.LIST_CHATS_OF_USER, query)
-        return [(items.chat_id_from_key(item), items.membership_from_item(item)) for item in page.items]
-
-    async def blocks(
-        self, tenant: TenantId, user: UserId, after: UserId | None, limit: int
-    ) -> MemberPage[UserId]:
-        query = Query(
-            condition="user_id = :user AND begins_with(chat_id, :block)",
-            values={":user": user_key(tenant, user), ":block": items.BLOCKS},
-            limit=limit,
-            start=None if after is None else items.block_key(tenant, user, after),
-        )
-        page = await self._page(patterns.LIST_BLOCKS, query)
-        others = tuple(map(items.blocked_from_item, page.items))
-        return MemberPage(others, others[-1] if others and page.start is not None else None)
-
-    async def _page(self, pattern: AccessPattern, query: Query) -> QueryPage[Item]:
-        try:
-            return await self._client.query(pattern, query)
-        except DynamoError as error:
-            raise_read_error(error)

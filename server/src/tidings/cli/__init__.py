@@ -28,7 +28,6 @@ COMMANDS = {
     "message": "Messages of a chat by time, without their content.",
     "restore": "Finish a restore from a backup, or a failover: a new epoch.",
     "run": "Run a process: api, gateway, delivery, relay or notifications.",
-    "protocol": "What Tidings speaks, as documents for clients.",
     "relay": "What the relay can't put right by itself: the repair job.",
     "segment": "Who broadcasts are for: predicates over profiles, and lists in versions.",
     "tables": "The DynamoDB tables: plan, apply, check.",

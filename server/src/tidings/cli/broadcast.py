@@ -6,7 +6,7 @@ from tidings.app.wiring.inboxes import InboxServices
 from tidings.cli.inbox import parse_object, run_with_inboxes
 from tidings.cli.output import echo
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS
-from tidings.inboxes.broadcasts.service import WITHOUT_RAMP, BroadcastRequest, RolloutStep
+from tidings.inboxes.broadcasts.service import ALL_AT_ONCE, BroadcastRequest, RolloutStep
 from tidings.inboxes.broadcasts.targeting import estimate_cost
 from tidings.inboxes.config import check_inbox_id
 from tidings.inboxes.model import EVERYONE, NotificationContent, NotificationId
@@ -52,10 +52,10 @@ def send(
         category=category,
         starts_ms=_ms(starts_at),
         expires_ms=_ms(expires_at),
-        steps=tuple(_step(each) for each in steps) or WITHOUT_RAMP,
+        steps=tuple(_step(each) for each in steps) or ALL_AT_ONCE,
         tracks_reads=track_reads,
     )
-    sent = run_with_inboxes(lambda cases: cases.broadcast(TenantId(tenant), inbox, wish, key))
+    sent = run_with_inboxes(lambda cases: cases.broadcast.send(TenantId(tenant), inbox, wish, key))
     echo(f"notification {sent.notification}\nsequence     {sent.status.sequence or '-'}")
     for job in sent.jobs:
         echo(f"job          {job}")
@@ -111,9 +111,9 @@ def recall(tenant: str, inbox: str, notification: str) -> None:
 @click.option("--percent", type=click.IntRange(1, 100), default=100, show_default=True, help="Of its users.")
 def estimate(tenant: str, segment: str | None, percent: int) -> None:
     """How many users with a profile a broadcast would reach, and what it would cost. Writes nothing."""
-    reach = run_with_inboxes(lambda cases: cases.broadcasts.estimate(TenantId(tenant), segment)).of_percent(
-        percent
-    )
+    reach = run_with_inboxes(
+        lambda cases: cases.broadcasts.reach.estimate(TenantId(tenant), segment)
+    ).of_percent(percent)
     cost = estimate_cost(reach.users)
     echo(f"reach        {reach.users:,} ({reach.low:,} to {reach.high:,})")
     echo(f"write units  {cost.write_units}, ${cost.dollars:f}")

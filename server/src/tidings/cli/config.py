@@ -1,8 +1,8 @@
-"""`tidings config check | show | doc`."""
+"""`tidings config check | show`."""
 
 import click
 
-from tidings.app.settings.loader import FIELDS, load, rows, settings_page
+from tidings.app.settings.loader import FIELDS, load, rows
 from tidings.cli.output import SafeConsole, SafeTable, echo
 
 
@@ -25,9 +25,3 @@ def show() -> None:
     for name, value, source in rows(load()):
         table.add_row(name, value, source, style="dim" if source == "default" else None)
     SafeConsole().print(table)
-
-
-@group.command()
-def doc() -> None:
-    """Print the reference page of the settings, in Markdown."""
-    echo(settings_page(), nl=False)

@@ -12,8 +12,8 @@ from tidings.app.settings.loader import LoadedSettings, load
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.dev.engines import remote_engines
 from tidings.engines import process
-from tidings.engines.jars import DownloadCache, default_cache
-from tidings.engines.local_cluster import RUNNERS, LocalCluster
+from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
+from tidings.engines.local_cluster import RUNNERS, LocalCluster, no_progress
 from tidings.engines.model import DynamoKind, Engine, RunningEngine, StartRequest
 from tidings.engines.node_plan import engine_modules
 
@@ -101,17 +101,15 @@ def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
     echo(f"everything is there: {fleet.cache.path}")
 
 
-def _fleet(loaded: LoadedSettings) -> LocalCluster:
+def _fleet(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress) -> LocalCluster:
     chosen = loaded.settings.engines
-    return LocalCluster(
-        chosen.data_dir, DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
-    )
+    cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+    return LocalCluster(chosen.data_dir, cache, progress)
 
 
 @contextmanager
 def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
     """A fleet that tells what it is doing: a bar on a terminal, a line per step elsewhere."""
-    fleet = _fleet(loaded)
     console = SafeConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
@@ -125,8 +123,7 @@ def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
                 echo(f"{step} …", err=True)
             bar.update(task, description=what, completed=done, total=total or None)
 
-        fleet.progress = progress
-        yield fleet
+        yield _fleet(loaded, progress)
 
 
 def _show(running: list[RunningEngine], loaded: LoadedSettings) -> None:

@@ -23,7 +23,7 @@ from tidings.cli.security import explain_missing_tenant
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, check_inbox_id, new_inbox, spec_of
 from tidings.inboxes.model import InboxKey
 from tidings.inboxes.sender import SendNotificationRequest
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
@@ -148,7 +148,7 @@ def send(
     wish = SendNotificationRequest(
         user_ids=[check_user_id(user) for user in named], message=parse_object(message), category=category
     )
-    sent = run_with_inboxes(lambda cases: cases.send(TenantId(tenant), inbox, wish, key))
+    sent = run_with_inboxes(lambda cases: cases.sender.send(TenantId(tenant), inbox, wish, key))
     echo(f"notification {sent.notification}\njob          {sent.job}\nusers        {sent.total}")
 
 
@@ -160,7 +160,7 @@ def send(
 def explain(tenant: str, inbox: str, user: str, limit: int) -> None:
     """Which notifications make up USER's counts, and why the others do not."""
     owner = InboxKey(TenantId(tenant), check_user_id(user), check_inbox_id(inbox))
-    explained = run_with_inboxes(lambda cases: cases.read.explain(owner, limit))
+    explained = run_with_inboxes(lambda cases: cases.queries.explain(owner, limit))
     sheet = explained.snapshot
     echo(f"unread {sheet.total}, unseen {sheet.unseen}")
     table = SafeTable("notification", "counted", "why", "since")

@@ -90,7 +90,7 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
         console=SafeConsole(),
     )
     async with open_inbox_services() as cases:
-        at = await cases.track.progress(tenant, job)  # a job that does not exist is reported without a bar
+        at = await cases.jobs.progress(tenant, job)  # a job that does not exist is reported without a bar
         with bar:
             task = bar.add_task("", total=at.job.total, state="", told="")
             while True:
@@ -99,7 +99,7 @@ async def _watch(tenant: TenantId, job: JobId, every_s: float) -> JobState:
                 if at.state in _OVER:
                     break
                 await asyncio.sleep(every_s)
-                at = await cases.track.progress(tenant, job)
+                at = await cases.jobs.progress(tenant, job)
     echo(job_line(at))
     return at.state
 
@@ -118,6 +118,6 @@ def _job_text(at: JobProgress) -> str:
 def _run[T](act: Callable[[JobService], Awaitable[T]]) -> T:
     async def acted() -> T:
         async with open_inbox_services() as cases:
-            return await act(cases.track)
+            return await act(cases.jobs)
 
     return asyncio.run(acted())

@@ -64,7 +64,9 @@ def list_(tenant: str, chat: str, at_ms: int | None, limit: int, *, as_json: boo
 async def _read(chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
     settings = load().settings
     async with open_tables(settings.dynamo) as client:
-        return await build_support_lookup(settings, client, SystemClock()).around(chat, at_ms, limit)
+        return await build_support_lookup(settings, client, SystemClock()).messages.find_around(
+            chat, at_ms, limit
+        )
 
 
 def _show(chat: ChatId, found: MessageRange) -> None:

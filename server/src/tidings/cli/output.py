@@ -18,7 +18,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from tidings.schema.reconcile import PlanLine, ProgressEvent, Severity
+from tidings.schema.plan import PlanLine, Severity
+from tidings.schema.reconcile import ProgressEvent
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

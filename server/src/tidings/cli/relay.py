@@ -61,7 +61,7 @@ def repair(
             walk = RepairRun(
                 bench.repair.inspect if dry_run else bench.repair.repair, chats_per_s, place, _print_result
             )
-            await walk.over(_chats(bench, TenantId(tenant or ""), chats, users, listed or ()))
+            await walk.run(_chats(bench, TenantId(tenant or ""), chats, users, listed or ()))
             return walk
 
     done = asyncio.run(act())

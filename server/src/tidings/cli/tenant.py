@@ -18,6 +18,7 @@ from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.limits.model import NO_TENANT
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.tenants.key_ring import KeyRewrapper, RewrapResult
 from tidings.tenants.model import (
     PushSettings,
     RateLimit,
@@ -26,7 +27,6 @@ from tidings.tenants.model import (
     TenantSettings,
     TokenSettings,
 )
-from tidings.tenants.rewrap import KeyRewrapper, RewrapResult
 from tidings.tenants.settings import TenantService
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
@@ -186,7 +186,7 @@ async def _rewrap(names: tuple[str, ...]) -> RewrapResult:
     ):
         tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock)
         known = [(await tenants.read(name)).id for name in names] or [NO_TENANT, *await tenants.list()]
-        return await KeyRewrapper(DynamoKeyStore(client), kms)(known)
+        return await KeyRewrapper(DynamoKeyStore(client), kms).rewrap(known)
 
 
 async def _rotate_access(tenant: str) -> tuple[int, SigningPolicy]:

@@ -61,7 +61,7 @@ def check(token: str) -> None:
     try:
         principal = asyncio.run(_examine(text))
     except CredentialRejectedError as refused:
-        code = Code.CREDENTIAL_EXPIRED if refused.is_over else Code.CREDENTIAL_INVALID
+        code = Code.CREDENTIAL_EXPIRED if refused.is_expired else Code.CREDENTIAL_INVALID
         raise TidingsError(code, f"refused: {refused.reason}") from refused
     _show(principal)
 

@@ -75,7 +75,9 @@ def _search(tenant: str, name: str, users: tuple[str, ...]) -> tuple[Trace, Cost
 
     async def searched() -> tuple[Trace, Cost]:
         async with open_trace_search(settings, SystemClock()) as search:
-            found = await search.find(TenantId(tenant), name, [check_user_id(user) for user in users])
+            found = await search.collector.collect(
+                TenantId(tenant), name, [check_user_id(user) for user in users]
+            )
             return rules.build_trace(found), search.cost()
 
     try:
@@ -115,8 +117,8 @@ def _line(each: RecipientTrace) -> Text:
     for note in each.notes:
         text.append(f"\n    {note}", "dim")
     for device in each.devices:
-        there = "" if device.is_gateway_there else ", where nobody listens"
-        words = f"{device.id} on gateway {device.gateway} since {device.connected_since}{there}"
+        suffix = "" if device.is_gateway_there else ", which is not running"
+        words = f"{device.id} on gateway {device.gateway} since {device.connected_since}{suffix}"
         text.append(f"\n    {words}", "dim")
     return text
 

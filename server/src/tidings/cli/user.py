@@ -107,7 +107,7 @@ def chats(tenant: str, user: str, after: str | None, limit: int, *, as_json: boo
 
     async def act(_: LoginServices, lookup: SupportLookup) -> Sequence[UserChat]:
         start = None if after is None else ChatId(after)
-        return await lookup.chats(TenantId(tenant), check_user_id(user), start, limit)
+        return await lookup.chats.page(TenantId(tenant), check_user_id(user), start, limit)
 
     found = [_chat_fields(UserId(user), each) for each in _find_user(act)]
     if as_json:

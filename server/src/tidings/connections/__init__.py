@@ -1,1 +1,1 @@
-"""Where a device is connected right now, how a push gets there, and how far a chat has been handled. All in Redis."""
+"""Which device is connected to which gateway."""

@@ -1,4 +1,4 @@
--- KEYS[1]: a user's routes. Returns device, gateway and epoch of each whose lease runs.
+-- KEYS[1]: the routes of a user. Returns device, gateway and epoch of each route whose lease has not expired.
 local all = redis.call('HGETALL', KEYS[1])
 if #all == 0 then
   return {}

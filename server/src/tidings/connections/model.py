@@ -1,26 +1,19 @@
-"""Routes, and what goes over the line between those who deliver and the gateways.
-
-Entries go sealed, as they are stored: a gateway opens them for its devices, nobody on the way can.
-"""
+"""Routes and the registry of connected devices."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, NewType, Protocol
 
-from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
+from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 
 GatewayId = NewType("GatewayId", str)
-"""New at each start of a process, so that what was meant for the one before can't reach it."""
-
-
-class RegistryUnavailableError(Exception):
-    """Redis did not answer, or nobody knows whether it did what was asked."""
+"""New at each start of a gateway process, so that messages to the previous process never reach the next one."""
 
 
 class LookupResult[K, V](NamedTuple):
-    """What a look-up of many keys found out, key by key. Each shard of Redis answers or fails by itself.
+    """Result of looking up many keys. Each shard of Redis answers or fails separately.
 
-    `found` holds the keys that exist. `unknown` holds the keys whose shard did not answer: nothing is known about them,
-    which is not the same as "not there". `failure` is the first failure in words, empty if every key was answered.
+    `found` has the keys that exist. `unknown` has the keys whose shard did not answer: they may or may not exist.
+    `failure` is the first error as text, empty if every shard answered.
     """
 
     found: Mapping[K, V]
@@ -29,7 +22,7 @@ class LookupResult[K, V](NamedTuple):
 
 
 class Route(NamedTuple):
-    """`epoch`: of two routes of a device the higher is the newer. It comes from Redis' time, never from ours."""
+    """`epoch`: of two routes of a device, the higher is the newer. It comes from the clock of Redis."""
 
     device: DeviceId
     gateway: GatewayId
@@ -37,24 +30,25 @@ class Route(NamedTuple):
 
 
 class RegistrationResult(NamedTuple):
-    """`replaced_route`: the route that was replaced. Its socket is to be closed, last of all."""
+    """`replaced_route`: the previous route of the device. The caller closes its socket, after everything else."""
 
     epoch: int
     replaced_route: Route | None
 
 
 class HeldRoute(NamedTuple):
-    """A route that a gateway believes to have."""
+    """A route that a gateway registered and assumes to be valid."""
 
     device: DeviceKey
     epoch: int
 
 
 class RenewalResult(NamedTuple):
-    """`lost`: no longer there, or not all the time: to be registered again, and then to resume.
+    """Devices whose route was not renewed.
 
-    `elsewhere`: the device has come in again since; the socket that held this route is an old one.
-    `unknown`: their shard did not answer. The lease may or may not have been lengthened; the next heartbeat tells.
+    `lost`: the route is missing, or its lease had expired. Register the device again, then resume it.
+    `elsewhere`: the device has a newer route, so the socket of this one is outdated.
+    `unknown`: the shard did not answer, so the lease may or may not be renewed. The next heartbeat shows it.
     """
 
     lost: Sequence[DeviceKey]
@@ -62,41 +56,31 @@ class RenewalResult(NamedTuple):
     unknown: Sequence[DeviceKey] = ()
 
 
-class ConnectionRegistry(Protocol):
-    async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
-        """A new socket: the device is here from now on, with an epoch above all that it had, while a lease runs."""
-        ...
-
-    async def reregister(self, device: DeviceKey, gateway: GatewayId, had: int) -> RegistrationResult | None:
-        """A socket that had a route before, of this epoch. None: another socket's route stands there, and it stays."""
-        ...
-
-    async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
-        """Lengthen the leases, each by itself: one that can't be lengthened holds up no other."""
-        ...
-
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
-        """Compare and delete: only this very route. False: it was another or none."""
-        ...
+class RouteLookup(Protocol):
+    """Routes, for processes that push to devices."""
 
     async def look_up(
         self, tenant: TenantId, users: Sequence[UserId]
     ) -> LookupResult[UserId, Sequence[Route]]:
-        """Look up the routes of these users whose leases run. Users without a route are left out."""
+        """Look up routes with a valid lease. Users without a route are left out of `found`. Never raises."""
         ...
 
 
-class DeliveryCheckpoints(Protocol):
-    """Up to where a chat was handled, without a hole."""
+class ConnectionRegistry(RouteLookup, Protocol):
+    """Routes, for gateways. `register`, `reregister` and `remove` raise `UnavailableError`; they may have been applied."""
 
-    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
-        """Everything from `first` to `last` was handled. Answers the mark as it is now.
-
-        An answer below `last` says that something between the mark and `first` was not handled: nothing was changed.
-        A chat without a mark is taken to be handled below `first`.
-        """
+    async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
+        """Register a new socket, with a higher epoch than every earlier route of the device."""
         ...
 
-    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
-        """Look up marks. Chats without one are left out."""
+    async def reregister(self, device: DeviceKey, gateway: GatewayId, had: int) -> RegistrationResult | None:
+        """Register a socket again whose route had the epoch `had`. None: another socket has the route and keeps it."""
+        ...
+
+    async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
+        """Extend the leases. A failure of one does not affect the others."""
+        ...
+
+    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        """Delete the route if gateway and epoch match. Return False if it was another one or did not exist."""
         ...

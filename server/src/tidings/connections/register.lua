@@ -1,8 +1,9 @@
--- KEYS[1]: a user's routes, a hash of "<gateway> <epoch> <lease end, ms>" by device.
--- KEYS[2]: what is known of his presence; "seen" in it is when he was last there, in ms.
--- ARGV: device, gateway, lease in ms, and for a socket that had a route before the epoch of that (0: it is new).
--- Returns the epoch, then gateway and epoch of the route that it replaces, if any. Epoch 0: another socket's route
--- stands there, and only a new socket takes over from it. ARGV[5]: how long to keep what is known, in ms.
+-- Registers the route of a device.
+-- KEYS[1]: the routes of a user, a hash from device to "<gateway> <epoch> <end of lease, ms>".
+-- KEYS[2]: the presence of the user; its field "seen" is when a device was last connected, in ms.
+-- ARGV: device, gateway, lease in ms, epoch of the route that this socket had before (0: new socket), TTL of KEYS[2] in ms.
+-- Returns the epoch, then gateway and epoch of the route that was replaced, if any. Epoch 0: the device has the route of
+-- another socket, and nothing was changed, because only a new socket replaces it.
 local time = redis.call('TIME')
 local now_us = time[1] * 1000000 + time[2]
 local now_ms = math.floor(now_us / 1000)
@@ -22,7 +23,7 @@ if before then
   if ARGV[4] ~= '0' and (gateway ~= ARGV[2] or old ~= ARGV[4]) then
     return { '0', gateway, old }
   end
-  -- clocks are set back now and then: a newer route must never have the lower epoch
+  -- The clock of Redis can be set back. A newer route must always have the higher epoch.
   epoch = math.max(epoch, tonumber(old) + 1)
 end
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %.0f %.0f', ARGV[2], epoch, now_ms + tonumber(ARGV[3])))

@@ -1,5 +1,5 @@
--- KEYS: a user's routes, and what is known of his presence. ARGV: device, gateway, epoch, how long to keep what is known.
--- Deletes this very route and no other; returns how many.
+-- KEYS: routes and presence of a user. ARGV: device, gateway, epoch, TTL of the presence in ms.
+-- Deletes the route if gateway and epoch match. Returns the number of deleted routes.
 local route = redis.call('HGET', KEYS[1], ARGV[1])
 local wanted = ARGV[2] .. ' ' .. ARGV[3] .. ' '
 if not route or string.sub(route, 1, #wanted) ~= wanted then

@@ -1,6 +1,6 @@
--- KEYS: a user's routes, and what is known of his presence.
--- ARGV: gateway, lease in ms, how long to keep what is known, then device and epoch of each route that is to live on.
--- Returns for each 0: it does; 1: it is gone, or was for a while; 2: the device is elsewhere by now.
+-- KEYS: routes and presence of a user.
+-- ARGV: gateway, lease in ms, TTL of the presence in ms, then device and epoch of each route to renew.
+-- Returns per route: 0 renewed; 1 missing, or its lease had expired; 2 the device has a newer route.
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 

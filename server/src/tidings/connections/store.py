@@ -1,9 +1,9 @@
-"""Routes, marks and the line in Redis. Its clock is the clock, its scripts make each step one.
+"""The connection registry in Redis.
 
-All keys of a user stand in one slot; so do a chat's. Calls for many users leave together, one for each.
+Every change is one Lua script, so it is atomic, and times come from the clock of Redis. All keys of a user are in one
+hash slot. A call for many users runs one script per user, concurrently.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -16,10 +16,11 @@ from tidings.connections.model import (
     HeldRoute,
     LookupResult,
     RegistrationResult,
-    RegistryUnavailableError,
     RenewalResult,
     Route,
 )
+from tidings.kernel.concurrency import gather_results
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -29,17 +30,12 @@ from tidings.platform.redis.keys import Key
 REGISTER = Script.load("tidings.connections", "register.lua", keys=2)
 RENEW = Script.load("tidings.connections", "renew.lua", keys=2)
 REMOVE = Script.load("tidings.connections", "remove.lua", keys=2)
-
-
 LOOK_UP = Script.load("tidings.connections", "look_up.lua", keys=1, is_read=True)
 
-
 MAX_PER_CALL = 500
-"""Calls that leave together: more would only wait in each other's way."""
-
-
+"""Maximum number of concurrent scripts per call. More of them only wait for each other."""
 LAST_SEEN_TTL_MS = 30 * 86_400_000
-"""How long it is known when somebody was last there."""
+"""How long Redis remembers when a user was last connected."""
 _LOST, _ELSEWHERE = 1, 2
 
 
@@ -58,41 +54,44 @@ class RedisConnectionRegistry:
         )
 
     async def reregister(self, device: DeviceKey, gateway: GatewayId, had: int) -> RegistrationResult | None:
+        # Race: our heartbeat finds the route missing while the device connects to another gateway. If that gateway
+        # registers first, its route has another epoch than `had`, the script changes nothing, and we close our socket.
         epoch, *_ = await self._register(device, gateway, had)
         return RegistrationResult(int(epoch), None) if int(epoch) else None
 
     async def _register(self, device: DeviceKey, gateway: GatewayId, had: int) -> list[bytes]:
         keys = self._keys(device.tenant, device.user)
-        given = (device.device, gateway, self._lease_ms, had, LAST_SEEN_TTL_MS)
+        arguments = (device.device, gateway, self._lease_ms, had, LAST_SEEN_TTL_MS)
         with translate_redis_errors():
-            reply = await self._redis.run(REGISTER, keys, *given)
+            reply = await self._redis.run(REGISTER, keys, *arguments)
         return cast("list[bytes]", reply)
 
     async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
-        """One call for each user, however many devices he has here."""
         users: dict[tuple[TenantId, UserId], list[HeldRoute]] = {}
         for each in held:
             users.setdefault(each.device[:2], []).append(each)
 
         async def renew(user: tuple[TenantId, UserId]) -> list[int]:
             pairs = [part for each in users[user] for part in (each.device.device, each.epoch)]
-            given = (gateway, self._lease_ms, LAST_SEEN_TTL_MS, *pairs)
-            reply = await self._redis.run(RENEW, self._keys(*user), *given)
+            arguments = (gateway, self._lease_ms, LAST_SEEN_TTL_MS, *pairs)
+            reply = await self._redis.run(RENEW, self._keys(*user), *arguments)
             return cast("list[int]", reply)
 
         answers = await call_each(renew, list(users))
-        told = [
-            (each.device, a)
-            for user, many in answers.found.items()
-            for each, a in zip(users[user], many, strict=True)
+        outcomes = [
+            (each.device, outcome)
+            for user, replies in answers.found.items()
+            for each, outcome in zip(users[user], replies, strict=True)
         ]
         return RenewalResult(
-            [d for d, a in told if a == _LOST],
-            [d for d, a in told if a == _ELSEWHERE],
+            [device for device, outcome in outcomes if outcome == _LOST],
+            [device for device, outcome in outcomes if outcome == _ELSEWHERE],
             [each.device for user in answers.unknown for each in users[user]],
         )
 
     async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+        # Race: a worker or an old gateway removes a route while the device registers with a new gateway. The script
+        # compares gateway and epoch, so the new route is not removed.
         with translate_redis_errors():
             keys = self._keys(device.tenant, device.user)
             return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, LAST_SEEN_TTL_MS))
@@ -104,7 +103,7 @@ class RedisConnectionRegistry:
             return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
 
         answers = await call_each(look_up, users)
-        found = {user: routes_from_reply(some) for user, some in answers.found.items() if some}
+        found = {user: routes_from_reply(reply) for user, reply in answers.found.items() if reply}
         return LookupResult(found, answers.unknown, answers.failure)
 
     def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
@@ -112,50 +111,42 @@ class RedisConnectionRegistry:
 
 
 def user_keys(redis: RedisClient, tenant: TenantId, user: UserId) -> list[Key]:
-    """His routes, and what is known of his presence: in one slot."""
-    name = validate_channel_part(user)
+    """Return the keys of a user's routes and presence, which are in one hash slot."""
+    name = quote_key_part(user)
     return [redis.keys.key(tenant, name, "routes"), redis.keys.key(tenant, name, "seen")]
 
 
-def routes_from_reply(found: list[bytes]) -> list[Route]:
+def routes_from_reply(reply: list[bytes]) -> list[Route]:
     return [
         Route(DeviceId(device.decode()), GatewayId(gateway.decode()), int(epoch))
-        for device, gateway, epoch in batched(found, 3)
+        for device, gateway, epoch in batched(reply, 3)
     ]
 
 
 async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> LookupResult[K, V]:
-    """Ask for each key by itself: a shard that does not answer leaves its own keys unknown, and no others."""
-    if len(keys) == 1:
-        # A task costs more than the call, and most look-ups are of one key.
-        try:
-            return LookupResult({keys[0]: await call(keys[0])})
-        except RedisError as error:
-            return LookupResult({}, frozenset(keys), str(error))
+    """Call once per key, concurrently. The keys of a shard that does not answer are unknown; other errors are raised."""
     found: dict[K, V] = {}
     failed: dict[K, RedisError] = {}
-    for some in batched(keys, MAX_PER_CALL):
-        for key, outcome in zip(
-            some, await asyncio.gather(*map(call, some), return_exceptions=True), strict=True
-        ):
-            if isinstance(outcome, RedisError):
-                failed[key] = outcome
-            elif isinstance(outcome, BaseException):
-                raise outcome
-            else:
-                found[key] = outcome
+    for key, outcome in zip(keys, await gather_results(map(call, keys), MAX_PER_CALL), strict=True):
+        if isinstance(outcome, RedisError):
+            failed[key] = outcome
+        elif isinstance(outcome, BaseException):
+            raise outcome
+        else:
+            found[key] = outcome
     return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
 
 
 @contextmanager
 def translate_redis_errors() -> Iterator[None]:
+    """Raise `UnavailableError` instead of an error of the Redis client."""
     try:
         yield
     except RedisError as error:
-        raise RegistryUnavailableError(str(error)) from error
+        raise UnavailableError(f"Redis: {error}") from error
 
 
 @lru_cache(maxsize=50_000)
-def validate_channel_part(name: str) -> str:
-    """Braces would move the key to another slot. Two names are never spelled alike."""
+def quote_key_part(name: str) -> str:
+    """Quote characters that would change the hash slot of a key. Different names stay different."""
     return name if set("{}%").isdisjoint(name) else quote(name, safe="")

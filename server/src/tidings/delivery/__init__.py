@@ -1,1 +1,1 @@
-"""What follows a commit: chat-list rows, watermarks, the chat list, ticks. Pushing to devices comes later."""
+"""The steps after a commit: chat rows, fan-out, the offline queue; watermarks, chat lists, delivery status."""

@@ -1,20 +1,21 @@
-"""Who gets a chat's entries: read anew each time, or kept by a worker that sees every entry pass."""
+"""The audience of a chat: its members, read each time or cached by a worker that sees every entry."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tidings.chats.model import ChatType, Membership, chat_type
+from tidings.chats.ports import MembershipReader
 from tidings.delivery import rules
-from tidings.delivery.ports import AudienceReader, AudienceSnapshot, MemberReader
+from tidings.delivery.ports import AudienceReader, AudienceSnapshot
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 
 
 class StoredAudience:
-    """Strong reads after the commit: what they show is as of the entry, or later."""
+    """Reads the audience after the commit, strongly consistent: it is as of the entry, or later."""
 
-    def __init__(self, chats: MemberReader) -> None:
+    def __init__(self, chats: MembershipReader) -> None:
         self._chats = chats
 
     async def of(self, chat: ChatKey, as_of: int) -> AudienceSnapshot:
@@ -33,12 +34,16 @@ class _CachedMembers:
     snapshot: AudienceSnapshot
     as_of: int
 
+    @property
+    def weight(self) -> int:
+        return 1 + len(self.snapshot.members)
+
 
 class CachedAudience:
-    """A crowd as of n is right at m > n if no entry of `(n, m]` moved anybody: `follow` is shown those entries.
+    """Cache audiences. A snapshot of sequence n is valid at m > n if no entry of `(n, m]` is a join or a leave.
 
-    Whatever it was not shown without a hole is read again. A large chat's crowd lists nobody and is large for good, so
-    nothing moves it. What is kept is bounded by the number of members.
+    The worker passes every run of entries to `follow`. After a gap the audience is read again. The audience of a large
+    chat has no members and stays large, so no entry invalidates it. The total number of members is bounded.
     """
 
     def __init__(self, source: AudienceReader, max_members: int = 100_000) -> None:
@@ -48,40 +53,38 @@ class CachedAudience:
         self._members = 0
 
     def follow(self, chat: ChatKey, run: Sequence[Entry]) -> None:
-        """Before the run is handled. It has no holes."""
-        kept = self._cache.get(chat)
-        above = [] if kept is None else [entry for entry in run if entry.sequence > kept.as_of]
-        if kept is None or not above:
+        """Advance or drop the chat's snapshot. Call before the run is processed; it has no gaps."""
+        # Race: another process appends a join or leave while this worker has a cached audience. The worker receives
+        # that entry in order before any later one, so it drops the audience before it fans out an entry that follows.
+        cached = self._cache.get(chat)
+        newer = [] if cached is None else [entry for entry in run if entry.sequence > cached.as_of]
+        if cached is None or not newer:
             return
-        is_next = above[0].sequence == kept.as_of + 1
-        if kept.snapshot.large_since is None and (not is_next or any(map(rules.changes_members, above))):
+        is_next = newer[0].sequence == cached.as_of + 1
+        if cached.snapshot.large_since is None and (not is_next or any(map(rules.changes_members, newer))):
             self._drop(chat)
         else:
-            kept.as_of = above[-1].sequence
+            cached.as_of = newer[-1].sequence
 
     async def of(self, chat: ChatKey, as_of: int) -> AudienceSnapshot:
-        kept = self._cache.get(chat)
-        if kept is not None and kept.as_of >= as_of:
+        cached = self._cache.get(chat)
+        if cached is not None and cached.as_of >= as_of:
             self._cache.move_to_end(chat)
-            return kept.snapshot
-        crowd = await self._source.of(chat, as_of)
-        self._store(chat, _CachedMembers(crowd, as_of))
-        return crowd
+            return cached.snapshot
+        snapshot = await self._source.of(chat, as_of)
+        self._store(chat, _CachedMembers(snapshot, as_of))
+        return snapshot
 
     async def everyone(self, chat: ChatKey) -> Sequence[Membership]:
         return await self._source.everyone(chat)
 
-    def _store(self, chat: ChatKey, kept: _CachedMembers) -> None:
+    def _store(self, chat: ChatKey, cached: _CachedMembers) -> None:
         self._drop(chat)
-        self._cache[chat] = kept
-        self._members += _weight(kept)
+        self._cache[chat] = cached
+        self._members += cached.weight
         while self._members > self._max_members:
             self._drop(next(iter(self._cache)))
 
     def _drop(self, chat: ChatKey) -> None:
-        kept = self._cache.pop(chat, None)
-        self._members -= 0 if kept is None else _weight(kept)
-
-
-def _weight(kept: _CachedMembers) -> int:
-    return 1 + len(kept.snapshot.members)
+        cached = self._cache.pop(chat, None)
+        self._members -= 0 if cached is None else cached.weight

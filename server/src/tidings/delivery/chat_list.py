@@ -1,6 +1,6 @@
-"""The flow "chat list": a user's chats, pinned ones first, then by newest activity; and what he makes of them.
+"""A user's chat list: pinned chats first, then by newest activity; and the user's flags.
 
-One read of his rows, one of the heads of his large chats, one of the names on the page: never one for each chat.
+A page costs one read of the rows, one of the heads of large chats and one of the names, regardless of its length.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from tidings.chats.model import Chat, ChatType, chat_type, require_membership
+from tidings.chats.ports import ChatStore
 from tidings.delivery import rules
 from tidings.delivery.model import (
     ChatFlags,
@@ -19,16 +20,17 @@ from tidings.delivery.model import (
     ListCursor,
     UnreadExplanation,
 )
-from tidings.delivery.ports import ChatReader, ChatRowReader, DeliveryKeys, FlagStore, OpeningKeys
+from tidings.delivery.ports import ChatRowReader, WatermarkStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.ports import ContentKeys, KeyProvider
 
 MAX_LIMIT = 100
 
 
 class ChatListFilter(StrEnum):
-    """`active` is the list as one opens it: neither archived nor left."""
+    """`active` is the default list: neither archived nor left."""
 
     ACTIVE = "active"
     UNREAD = "unread"
@@ -39,7 +41,7 @@ class ChatListFilter(StrEnum):
 
 
 class ChatListPage(NamedTuple):
-    """`after` goes into the next call; None: this was the last page. `unread_chats` counts in the whole filter."""
+    """`after` is the cursor of the next page, None at the end. `unread_chats` counts all pages of the filter."""
 
     chats: tuple[ChatListItem, ...]
     after: ListCursor | None
@@ -48,7 +50,7 @@ class ChatListPage(NamedTuple):
 
 class ChatList:
     def __init__(
-        self, rows: ChatRowReader, flags: FlagStore, chats: ChatReader, keys: DeliveryKeys, clock: Clock
+        self, rows: ChatRowReader, flags: WatermarkStore, chats: ChatStore, keys: KeyProvider, clock: Clock
     ) -> None:
         self._row_reader = rows
         self._flags = flags
@@ -65,21 +67,23 @@ class ChatList:
         after: ListCursor | None = None,
         limit: int = 50,
     ) -> ChatListPage:
-        """A chat that got news since the last page has moved up: it is not on the next one, and none is twice."""
+        """Return a page. A chat with activity since the previous page has moved up, so no chat appears twice."""
         rows = await self._rows(tenant, user)
-        now_ms, keeps = self._clock.now_ms(), _FILTERS[only]
-        kept = sorted((row for row in rows if keeps(row, now_ms)), key=_place)
-        rest = kept if after is None else _behind(kept, after)
+        now_ms, matches = self._clock.now_ms(), _FILTERS[only]
+        matching = sorted((row for row in rows if matches(row, now_ms)), key=_sort_key)
+        rest = matching if after is None else _behind(matching, after)
         page = rest[: min(max(limit, 1), MAX_LIMIT)]
         listed = await self.listed(tenant, user, page)
         more = len(rest) > len(page)
-        unread_chats = sum(rules.unread_count(row) > 0 for row in kept)
+        unread_chats = sum(rules.unread_count(row) > 0 for row in matching)
         return ChatListPage(tuple(listed), cursor_at(page[-1]) if more else None, unread_chats)
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> None:
-        """Pin, archive, mute: for oneself, in a chat that one is in."""
+        """Pin, archive or mute a chat for one member."""
         if flags == ChatFlags():
-            raise TidingsError(Code.REQUEST_INVALID, "Say what to change: pinned, archived or muted.")
+            raise TidingsError(
+                Code.REQUEST_INVALID, "No flag is given. Set at least one of pinned, archived and muted."
+            )
         require_membership(await self._chats.membership(chat, user))
         await self._flags.set_flags(chat, user, flags)
 
@@ -109,26 +113,26 @@ class ChatList:
         return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
 
     async def listed(self, tenant: TenantId, user: UserId, page: Sequence[ChatRow]) -> list[ChatListItem]:
-        """These rows as people see them, whoever has read them."""
+        """Return rows as list items, with names and decrypted previews."""
         now_ms = self._clock.now_ms()
         groups = [row.chat for row in page if chat_type(row.chat) is ChatType.GROUP]
         names = await self._chats.names(tenant, groups) if groups else {}
         sealed = [row.known.shown.preview for row in page if row.known.shown and row.known.shown.preview]
         keys = await self._keys.to_read(tenant, sealed)
-        line = _ListLine(tenant, user, names, keys, now_ms)
-        return [line.listed(row) for row in page]
+        page_data = _PageData(tenant, user, names, keys, now_ms)
+        return [page_data.item(row) for row in page]
 
 
-class _ListLine(NamedTuple):
-    """What every line of a page needs."""
+class _PageData(NamedTuple):
+    """The data that all items of a page share."""
 
     tenant: TenantId
     user: UserId
     names: Mapping[ChatId, Chat]
-    keys: OpeningKeys
+    keys: ContentKeys
     now_ms: int
 
-    def listed(self, row: ChatRow) -> ChatListItem:
+    def item(self, row: ChatRow) -> ChatListItem:
         chat, known = self.names.get(row.chat), row.known
         key, some = ChatKey(self.tenant, row.chat), chat.some_members if chat else ()
         others = (known.other,) if known.other else tuple(sorted(u for u in some if u != self.user))
@@ -153,12 +157,12 @@ class _ListLine(NamedTuple):
         )
 
     def _last(self, chat: ChatKey, shown: LastMessageRef) -> LastMessage:
-        state, text = self._words(chat, shown)
+        state, text = self._preview(chat, shown)
         return LastMessage(
             sequence=shown.sequence, at_ms=shown.at_ms, sender=shown.sender, state=state, text=text
         )
 
-    def _words(self, chat: ChatKey, shown: LastMessageRef) -> tuple[LastMessageState, str]:
+    def _preview(self, chat: ChatKey, shown: LastMessageRef) -> tuple[LastMessageState, str]:
         if shown.expires_at_s is not None:
             is_over = shown.expires_at_s * 1000 <= self.now_ms
             return (LastMessageState.EXPIRED if is_over else LastMessageState.EPHEMERAL), ""
@@ -171,12 +175,11 @@ class _ListLine(NamedTuple):
         except TidingsError as error:
             if error.code is not Code.DECRYPTION_FAILED:
                 raise
-            # one preview that somebody altered must not take the whole list away
-            return LastMessageState.UNREADABLE, ""
+            return LastMessageState.UNREADABLE, ""  # One altered preview must not fail the whole list.
 
 
 def last_activity_ms(row: ChatRow) -> int:
-    """The newest message, or when the user came in: a chat that nobody has written to is listed too."""
+    """Return the time of the newest message or of the join, so that an empty chat is listed too."""
     shown, joined = row.known.shown, row.known.joined
     return max(shown.at_ms if shown else 0, joined.at_ms if joined else 0)
 
@@ -189,13 +192,13 @@ def cursor_at(row: ChatRow) -> ListCursor:
     return ListCursor(row.is_pinned, last_activity_ms(row), row.chat)
 
 
-def _place(row: ChatRow) -> tuple[bool, int, str]:
+def _sort_key(row: ChatRow) -> tuple[bool, int, str]:
     return not row.is_pinned, -last_activity_ms(row), row.chat
 
 
 def _behind(rows: Sequence[ChatRow], cursor: ListCursor) -> list[ChatRow]:
-    place = (not cursor.is_pinned, -cursor.at_ms, cursor.chat)
-    return [row for row in rows if _place(row) > place]
+    position = (not cursor.is_pinned, -cursor.at_ms, cursor.chat)
+    return [row for row in rows if _sort_key(row) > position]
 
 
 def _is_active(row: ChatRow) -> bool:

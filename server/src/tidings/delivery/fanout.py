@@ -1,26 +1,27 @@
-"""Steps 3 and 4 of the worker: devices that are connected get a push, messages for users who have none are kept.
+"""Steps 3 and 4 of the worker: push to connected devices, queue messages for users without a route.
 
-By then the truth is written. A gateway reads it after it has registered a route, so whoever is not found here finds
-it there; that is why the order of the steps is the protocol.
+Chat rows are already written. A gateway reads them after it has registered a route. So a device that this look-up misses
+reads the entries itself; the order of the steps guarantees it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidings.bus.model import Push, ResumeSignal, encode_messages, group_by_gateway
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.bus.ports import BusPublisher
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery import fanout_plan
 from tidings.delivery.fanout_plan import FanoutPlan, RoutesByUser, UserKey
 from tidings.delivery.model import DeliveryStats, OfflineQueueBatch
-from tidings.delivery.ports import BusPublisher, OfflineNotifier, OfflineQueue, RouteLookup
+from tidings.delivery.ports import NotifyOffline, OfflineQueue, RouteLookup
 from tidings.kernel.concurrency import gather_limited, gather_results
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
 
 MAX_PAYLOAD_BYTES = 512 * 1024
-"""About: what goes to one gateway at once holds up everything else on its connection."""
+"""Approximate limit of one publish, because it delays everything else on the gateway's Redis connection."""
 _ENTRY_BYTES = 200
 
 type BusMessages = tuple[Push | ResumeSignal, ...]
@@ -28,16 +29,16 @@ type BusMessages = tuple[Push | ResumeSignal, ...]
 
 @dataclass(slots=True)
 class DeferredChats:
-    """Chats of which not everybody could be reached, and the first reason. They are not to be marked as handled."""
+    """Chats of which not all users were reached, and the first reason. Their checkpoints must not advance."""
 
     chats: set[ChatKey] = field(default_factory=set)
     reason: str = ""
     failed: dict[ChatKey, TidingsError] = field(default_factory=dict)
-    """Late because the queue of one of its users could not be written."""
+    """The chats among them for which an offline queue could not be written."""
 
-    def add(self, chats: Iterable[ChatKey], why: str) -> None:
+    def add(self, chats: Iterable[ChatKey], reason: str) -> None:
         self.chats.update(chats)
-        self.reason = self.reason or why
+        self.reason = self.reason or reason
 
 
 class Fanout:
@@ -45,94 +46,96 @@ class Fanout:
         self,
         routes: RouteLookup,
         bus: BusPublisher,
-        pending: OfflineQueue,
-        away: OfflineNotifier,
+        queue: OfflineQueue,
+        notify_offline: NotifyOffline,
         *,
-        counts: DeliveryStats,
+        stats: DeliveryStats,
         failpoints: Failpoints,
     ) -> None:
         self._routes = routes
         self._bus = bus
-        self._pending = pending
-        self._offline_notifier = away
-        self._counts = counts
+        self._queue = queue
+        self._notify_offline = notify_offline
+        self._stats = stats
         self._failpoints = failpoints
 
     async def deliver(self, plans: Sequence[FanoutPlan]) -> DeferredChats:
-        """Push to everybody who can be found, keep messages for users without a route, and return the chats that are late.
+        """Push to all reachable devices, queue messages for users without a route, and return the deferred chats.
 
-        A chat is late if one of its users, of the gateways that its devices are at, or its own channel could not be asked.
-        Everybody else in it still gets the push; nothing is kept and nobody is told to be away, because the caller
-        does not mark a late chat, so all of it comes again. Raises what the stores raise: then some may have got it,
-        and all are to be tried again.
+        A chat is deferred if the shard of one of its users, gateways or its channel does not answer. Reachable devices
+        of the chat still receive the push. Nothing is queued for a deferred chat, because its entries are processed
+        again. Raises a store's error: some devices may have received the push; retry the whole call.
         """
-        late = DeferredChats()
-        found = await self._look_up_routes(dict.fromkeys(person for each in plans for person in each.users))
-        late.add((each.chat for each in plans if not found.unknown.isdisjoint(each.users)), found.failure)
+        deferred = DeferredChats()
+        found = await self._look_up_routes(dict.fromkeys(user for plan in plans for user in plan.users))
+        deferred.add((plan.chat for plan in plans if not found.unknown.isdisjoint(plan.users)), found.failure)
         await self._failpoints.hit("worker.looked_up")
-        there = await self._push(plans, found.found, late)
+        # Race: a device registers at a gateway after our look-up, so it gets no push. Its gateway reads the chat rows
+        # after the registration, and the worker has written them before the look-up: the device reads the entries.
+        connected = await self._push(plans, found.found, deferred)
         await self._failpoints.hit("worker.pushed")
-        kept = [
-            OfflineQueueBatch(each.chat, user, messages)
-            for each in plans
-            if each.chat not in late.chats
-            for user, messages in each.keeps.items()
-            if (each.chat.tenant, user) not in there
+        queued = [
+            OfflineQueueBatch(plan.chat, user, messages)
+            for plan in plans
+            if plan.chat not in deferred.chats
+            for user, messages in plan.offline_messages.items()
+            if (plan.chat.tenant, user) not in connected
         ]
-        if kept:
-            await self._queue_offline(kept, late)
-        return late
+        if queued:
+            await self._queue_offline(queued, deferred)
+        return deferred
 
-    async def _look_up_routes(self, people: Iterable[UserKey]) -> LookupResult[UserKey, Sequence[Route]]:
+    async def _look_up_routes(self, users: Iterable[UserKey]) -> LookupResult[UserKey, Sequence[Route]]:
         tenants: dict[TenantId, list[UserId]] = {}
-        for tenant, user in people:
+        for tenant, user in users:
             tenants.setdefault(tenant, []).append(user)
-        answers = await gather_limited(
-            self._routes.look_up(tenant, users) for tenant, users in tenants.items()
+        results = await gather_limited(
+            self._routes.look_up(tenant, wanted) for tenant, wanted in tenants.items()
         )
-        each = list(zip(tenants, answers, strict=True))
+        by_tenant = list(zip(tenants, results, strict=True))
         return LookupResult(
-            {(tenant, user): routes for tenant, a in each for user, routes in a.found.items()},
-            frozenset((tenant, user) for tenant, a in each for user in a.unknown),
-            next((a.failure for a in answers if a.failure), ""),
+            {(tenant, user): routes for tenant, r in by_tenant for user, routes in r.found.items()},
+            frozenset((tenant, user) for tenant, r in by_tenant for user in r.unknown),
+            next((r.failure for r in results if r.failure), ""),
         )
 
     async def _push(
-        self, plans: Sequence[FanoutPlan], found: RoutesByUser, late: DeferredChats
+        self, plans: Sequence[FanoutPlan], routes: RoutesByUser, deferred: DeferredChats
     ) -> set[UserKey]:
-        """Return who has a route to a gateway that is there."""
-        going = fanout_plan.build_pushes(plans, found)
-        sent = await self._send({gateway: tuple(words) for gateway, words in going.items()})
+        """Push by routes and on channels. Return the users with a route to a gateway that is subscribed."""
+        pushes = fanout_plan.build_pushes(plans, routes)
+        sent = await self._send({gateway: tuple(messages) for gateway, messages in pushes.items()})
         for gateway in sent.unknown:
-            late.add((push.key for push in going[gateway]), sent.failure)
-        channels = [each for each in plans if each.on_channel]
+            deferred.add((push.key for push in pushes[gateway]), sent.failure)
+        channels = [plan for plan in plans if plan.on_channel]
         outcomes = await gather_results(
-            self._bus.publish_to_chat(each.chat, _on_channel(each)) for each in channels
+            self._bus.publish_to_chat(plan.chat, _channel_payload(plan)) for plan in channels
         )
-        for each, outcome in zip(channels, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
-                late.add([each.chat], str(outcome))
+        for plan, outcome in zip(channels, outcomes, strict=True):
+            if isinstance(outcome, UnavailableError):
+                deferred.add([plan.chat], str(outcome))
             elif isinstance(outcome, BaseException):
                 raise outcome
-        self._counts.pushed += sum(map(len, going.values())) + len(channels)
-        return await self._still_there(found, sent)
+        self._stats.pushed += sum(map(len, pushes.values())) + len(channels)
+        return await self._remove_stale(routes, sent)
 
-    async def _send(self, going: Mapping[GatewayId, BusMessages]) -> LookupResult[GatewayId, bool]:
-        """Send each gateway its words. Found: whether it is there. Unknown: its channel could not be asked."""
+    async def _send(self, messages: Mapping[GatewayId, BusMessages]) -> LookupResult[GatewayId, bool]:
+        """Publish to gateways. Found: whether the gateway is subscribed. Unknown: its shard does not answer."""
 
-        async def send(gateway: GatewayId, words: BusMessages) -> bool:
+        async def send(gateway: GatewayId, wanted: BusMessages) -> bool:
+            # In order, one after the other: the pushes of a chat must not overtake each other.
             return all(
                 [
-                    await self._bus.publish_to_gateway(gateway, encode_messages(some))
-                    for some in _bounded(words)
+                    await self._bus.publish_to_gateway(gateway, encode_messages(part))
+                    for part in _split_payloads(wanted)
                 ]
             )
 
-        outcomes = await gather_results(send(gateway, words) for gateway, words in going.items())
+        outcomes = await gather_results(send(gateway, wanted) for gateway, wanted in messages.items())
         found: dict[GatewayId, bool] = {}
         failed: dict[GatewayId, str] = {}
-        for gateway, outcome in zip(going, outcomes, strict=True):
-            if isinstance(outcome, RegistryUnavailableError):
+        for gateway, outcome in zip(messages, outcomes, strict=True):
+            if isinstance(outcome, UnavailableError):
                 failed[gateway] = str(outcome)
             elif isinstance(outcome, BaseException):
                 raise outcome
@@ -140,99 +143,110 @@ class Fanout:
                 found[gateway] = outcome
         return LookupResult(found, frozenset(failed), next(iter(failed.values()), ""))
 
-    async def _still_there(self, found: RoutesByUser, sent: LookupResult[GatewayId, bool]) -> set[UserKey]:
-        """Delete routes to gateways that nobody listens at, each only if it is still the same.
+    async def _remove_stale(self, routes: RoutesByUser, sent: LookupResult[GatewayId, bool]) -> set[UserKey]:
+        """Delete routes to gateways without a subscription. Return the users that still have a route.
 
-        A user at a gateway that could not be asked counts as there: nothing says that they are away.
+        A user at a gateway that did not answer counts as connected.
         """
-        gone = {gateway for gateway, is_there in sent.found.items() if not is_there}
+        # Race: a gateway dies, and its device registers a route at another gateway after our look-up. Each delete
+        # compares gateway and epoch, so the worker removes the old route only.
+        gone = {gateway for gateway, is_subscribed in sent.found.items() if not is_subscribed}
         stale = [
-            (DeviceKey(*person, route.device), route)
-            for person, routes in found.items()
-            for route in routes
+            (DeviceKey(*user, route.device), route)
+            for user, found in routes.items()
+            for route in found
             if route.gateway in gone
         ]
-        self._counts.stale_route += len(stale)
+        self._stats.stale_route += len(stale)
         removed = await gather_results(
             self._routes.remove(device, route.gateway, route.epoch) for device, route in stale
         )
         for outcome in removed:
-            # A route that can't be deleted now is found stale again, or its lease runs out.
-            if isinstance(outcome, BaseException) and not isinstance(outcome, RegistryUnavailableError):
+            # A route that cannot be deleted now is found stale again, or its lease expires.
+            if isinstance(outcome, BaseException) and not isinstance(outcome, UnavailableError):
                 raise outcome
-        return {person for person, routes in found.items() if any(r.gateway not in gone for r in routes)}
+        return {user for user, found in routes.items() if any(r.gateway not in gone for r in found)}
 
-    async def _queue_offline(self, queued: Sequence[OfflineQueueBatch], late: DeferredChats) -> None:
-        queued = await self._put(queued, late)
-        self._counts.queued += sum(len(each.messages) for each in queued)
+    async def _queue_offline(self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats) -> None:
+        queued = await self._put(queued, deferred)
+        self._stats.queued += sum(len(batch.messages) for batch in queued)
         await self._failpoints.hit("worker.pending_put")
-        # Again: a device that came in meanwhile may have read the queue before the row was there.
-        found = await self._look_up_routes(dict.fromkeys(each.person for each in queued))
+        # Race: a device registers after our route look-up but before we write the offline-queue item, and its gateway
+        # drains the queue in between. Look up again and signal the new gateway to resume; otherwise the message would
+        # wait until the next reconnect.
+        found = await self._look_up_routes(dict.fromkeys(batch.user_key for batch in queued))
         await self._failpoints.hit("worker.looked_up_again")
-        late.add((each.chat for each in queued if each.person in found.unknown), found.failure)
-        there = await self._signal_resume(queued, found.found, late)
+        deferred.add((batch.chat for batch in queued if batch.user_key in found.unknown), found.failure)
+        connected = await self._signal_resume(queued, found.found, deferred)
         await self._failpoints.hit("worker.rung")
-        away = [each for each in queued if each.person not in there and each.person not in found.unknown]
-        self._counts.offline += len(away)
-        await gather_limited(self._offline_notifier.notify_offline(*each) for each in away)
+        offline = [
+            batch
+            for batch in queued
+            if batch.user_key not in connected and batch.user_key not in found.unknown
+        ]
+        self._stats.offline += len(offline)
+        await gather_limited(self._notify_offline(*batch) for batch in offline)
 
     async def _put(
-        self, queued: Sequence[OfflineQueueBatch], late: DeferredChats
+        self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats
     ) -> Sequence[OfflineQueueBatch]:
-        """Put all at once; if that fails, chat by chat: a throttled user delays their own chats and no others."""
+        """Put all at once; if that fails, chat by chat, so that a throttled user delays only their own chats."""
         try:
-            await self._pending.put(queued)
+            await self._queue.put(queued)
         except TidingsError as error:
             if not error.retryable:
                 raise
         else:
             return queued
         chats: dict[ChatKey, list[OfflineQueueBatch]] = {}
-        for each in queued:
-            chats.setdefault(each.chat, []).append(each)
-        outcomes = await gather_results(self._pending.put(some) for some in chats.values())
+        for batch in queued:
+            chats.setdefault(batch.chat, []).append(batch)
+        outcomes = await gather_results(self._queue.put(batches) for batches in chats.values())
         for chat, outcome in zip(chats, outcomes, strict=True):
             if isinstance(outcome, TidingsError) and outcome.retryable:
-                late.failed[chat] = outcome
-                late.add([chat], outcome.message)
+                deferred.failed[chat] = outcome
+                deferred.add([chat], outcome.message)
             elif isinstance(outcome, BaseException):
                 raise outcome
-        return [each for each in queued if each.chat not in late.failed]
+        return [batch for batch in queued if batch.chat not in deferred.failed]
 
     async def _signal_resume(
-        self, queued: Sequence[OfflineQueueBatch], found: RoutesByUser, late: DeferredChats
+        self, queued: Sequence[OfflineQueueBatch], routes: RoutesByUser, deferred: DeferredChats
     ) -> set[UserKey]:
-        if not found:
+        """Make the gateways of these routes resume the devices. Return the users that are connected."""
+        if not routes:
             return set()
-        rings: dict[GatewayId, list[ResumeSignal]] = {}
-        for (tenant, user), routes in found.items():
-            for gateway, devices in group_by_gateway(user, routes).items():
-                rings.setdefault(gateway, []).append(ResumeSignal(tenant, user, devices))
-        sent = await self._send({gateway: tuple(words) for gateway, words in rings.items()})
-        unrung = {(ring.tenant, ring.user) for gateway in sent.unknown for ring in rings[gateway]}
-        late.add((each.chat for each in queued if each.person in unrung), sent.failure)
-        self._counts.resume_signalled += len(found)
-        return await self._still_there(found, sent)
+        signals: dict[GatewayId, list[ResumeSignal]] = {}
+        for (tenant, user), found in routes.items():
+            for gateway, devices in group_by_gateway(user, found).items():
+                signals.setdefault(gateway, []).append(ResumeSignal(tenant, user, devices))
+        # Race: the device disconnects between the second look-up and this signal. Its gateway ignores the signal, and
+        # the device reads the queue at its next connection.
+        sent = await self._send({gateway: tuple(messages) for gateway, messages in signals.items()})
+        unsignalled = {(s.tenant, s.user) for gateway in sent.unknown for s in signals[gateway]}
+        deferred.add((batch.chat for batch in queued if batch.user_key in unsignalled), sent.failure)
+        self._stats.resume_signalled += len(routes)
+        return await self._remove_stale(routes, sent)
 
 
-def _on_channel(large: FanoutPlan) -> bytes:
-    push = Push(large.chat.tenant, large.chat.chat, tuple(large.on_channel), is_large=True)
+def _channel_payload(plan: FanoutPlan) -> bytes:
+    push = Push(plan.chat.tenant, plan.chat.chat, tuple(plan.on_channel), is_large=True)
     return encode_messages((push,))
 
 
-def _bounded(words: BusMessages) -> Iterator[BusMessages]:
-    """In order, several at once; one that is larger than the bound goes alone."""
-    some: list[Push | ResumeSignal] = []
+def _split_payloads(messages: BusMessages) -> Iterator[BusMessages]:
+    """Split messages into payloads of limited size, in order. A larger message is sent alone."""
+    part: list[Push | ResumeSignal] = []
     size = 0
-    for word in words:
-        adds = _ENTRY_BYTES if isinstance(word, ResumeSignal) else sum(map(_size, word.entries))
-        if some and size + adds > MAX_PAYLOAD_BYTES:
-            yield tuple(some)
-            some, size = [], 0
-        some.append(word)
-        size += adds
-    if some:
-        yield tuple(some)
+    for message in messages:
+        added = _ENTRY_BYTES if isinstance(message, ResumeSignal) else sum(map(_size, message.entries))
+        if part and size + added > MAX_PAYLOAD_BYTES:
+            yield tuple(part)
+            part, size = [], 0
+        part.append(message)
+        size += added
+    if part:
+        yield tuple(part)
 
 
 def _size(entry: Entry) -> int:

@@ -1,7 +1,7 @@
-"""Who gets which part of a run of entries, and over which way. Pure: routes come in, pushes go out.
+"""Plan which user receives which part of a run of entries, and turn routes into pushes. Pure.
 
-Steps 3 and 4 of the worker. The sender's own devices are among those who get it: other devices need it, and the one
-that sent knows the sequence already.
+The sender's devices receive the entries too: their other devices need them, and the sending device already has the
+sequence and ignores the push.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tidings.bus.model import DeviceTarget, Push, PushSlice
 from tidings.chats.model import Membership
 from tidings.connections.model import GatewayId, Route
-from tidings.delivery.rules import LETS_IN, EntryRun, changes_members
+from tidings.delivery.rules import JOINS, EntryRun, changes_members
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind, visible_ranges
 
@@ -19,7 +19,7 @@ type RoutesByUser = Mapping[UserKey, Sequence[Route]]
 
 
 class EntrySpan(NamedTuple):
-    """Of a run this user gets the entries from `first` to `last`."""
+    """The user receives the entries from `first` to `last` of a run."""
 
     user: UserId
     first: int
@@ -27,7 +27,7 @@ class EntrySpan(NamedTuple):
 
 
 class RoutedBatch(NamedTuple):
-    """Entries that go to people by their routes. `is_large`: from the last of them on the chat's channel takes over."""
+    """Entries to push by routes. `is_large`: after the last of them, entries are published on the chat's channel."""
 
     entries: EntryRun
     spans: tuple[EntrySpan, ...]
@@ -35,103 +35,112 @@ class RoutedBatch(NamedTuple):
 
 
 class FanoutPlan(NamedTuple):
-    """What becomes of a run. `on_channel`: what a large chat's channel carries; `keeps`: whose messages are kept for
-    whoever has no route.
+    """The fan-out of a run.
+
+    routed: entries to push by routes. on_channel: entries to publish on a large chat's channel. offline_messages: the
+    messages to queue for each user without a route.
     """
 
     chat: ChatKey
-    legs: tuple[RoutedBatch, ...]
+    routed: tuple[RoutedBatch, ...]
     on_channel: EntryRun = ()
-    keeps: Mapping[UserId, tuple[Entry, ...]] = {}
+    offline_messages: Mapping[UserId, tuple[Entry, ...]] = {}
 
     @property
     def users(self) -> Sequence[UserKey]:
         """Return each user once, in the order of the spans, so that a simulated run does not depend on hashes."""
-        return tuple(dict.fromkeys((self.chat.tenant, span.user) for leg in self.legs for span in leg.spans))
+        return tuple(
+            dict.fromkeys((self.chat.tenant, span.user) for batch in self.routed for span in batch.spans)
+        )
 
 
 def plan_small(
     chat: ChatKey, run: EntryRun, members: Sequence[Membership], *, becomes_large: bool = False
 ) -> FanoutPlan:
     spans = tuple(split_spans(members, run))
-    return FanoutPlan(chat, (RoutedBatch(run, spans, becomes_large),), keeps=_keeps(run, spans))
+    return FanoutPlan(
+        chat, (RoutedBatch(run, spans, becomes_large),), offline_messages=_offline_messages(run, spans)
+    )
 
 
 def plan_large(chat: ChatKey, run: EntryRun) -> FanoutPlan:
-    """One publish for all; and by their routes those whom an entry lets in or takes out.
+    """Plan one publish for all members, and pushes by routes to the users who join or leave.
 
-    They do not listen yet, or must hear of it whether they listen or not.
+    A user who joins is not subscribed yet. A user who leaves must receive the leave, subscribed or not.
     """
-    spans = tuple(_named(run))
+    spans = tuple(_joined_or_left(run))
     return FanoutPlan(chat, (RoutedBatch(run, spans, is_large=True),) if spans else (), run)
 
 
 def split_spans(members: Iterable[Membership], run: EntryRun) -> Iterator[EntrySpan]:
-    """Everybody's intervals, cut to the run: nobody gets what is outside of his own."""
+    """Return the parts of the run inside each member's intervals: no user receives an entry outside of them."""
     for member in members:
         for low, high in visible_ranges(member.intervals, run[0].sequence - 1, run[-1].sequence):
             yield EntrySpan(member.user, low + 1, high)
 
 
-def _named(run: EntryRun) -> Iterator[EntrySpan]:
-    for at, entry in enumerate(run):
+def _joined_or_left(run: EntryRun) -> Iterator[EntrySpan]:
+    for index, entry in enumerate(run):
         if not changes_members(entry):
             continue
         for user in entry.users:
-            last = entry.sequence if entry.kind is EntryKind.LEAVE else _member_until(user, run[at:])
+            last = entry.sequence if entry.kind is EntryKind.LEAVE else _member_until(user, run[index:])
             yield EntrySpan(user, entry.sequence, last)
 
 
 def _member_until(user: UserId, rest: EntryRun) -> int:
-    """Up to where somebody who came in with the first of these entries gets them: his leaving has a span of its own."""
+    """Return the last entry for a user who joins with the first of `rest`. The leave has a span of its own."""
     for entry in rest[1:]:
-        if user in entry.users and (entry.kind is EntryKind.LEAVE or entry.kind in LETS_IN):
+        if user in entry.users and (entry.kind is EntryKind.LEAVE or entry.kind in JOINS):
             return entry.sequence - 1
     return rest[-1].sequence
 
 
-def _keeps(run: EntryRun, spans: Iterable[EntrySpan]) -> dict[UserId, tuple[Entry, ...]]:
-    """Messages alone: whatever else happened shows when positions are compared, and so does what one sent oneself."""
-    emptied = {entry.refers_to for entry in run if entry.kind is EntryKind.REDACTION}
+def _offline_messages(run: EntryRun, spans: Iterable[EntrySpan]) -> dict[UserId, tuple[Entry, ...]]:
+    """Return the messages to queue by user, without redacted ones and the user's own.
+
+    Devices find all other entries when they compare their positions with chat rows.
+    """
+    redacted = {entry.refers_to for entry in run if entry.kind is EntryKind.REDACTION}
     messages = [
         entry
         for entry in run
-        if entry.kind is EntryKind.MESSAGE and entry.redacted_at_ms is None and entry.sequence not in emptied
+        if entry.kind is EntryKind.MESSAGE and entry.redacted_at_ms is None and entry.sequence not in redacted
     ]
-    kept: dict[UserId, tuple[Entry, ...]] = {}
+    found: dict[UserId, tuple[Entry, ...]] = {}
     for user, first, last in spans:
-        his = tuple(m for m in messages if first <= m.sequence <= last and m.sender != user)
-        if his:
-            kept[user] = kept.get(user, ()) + his
-    return kept
+        wanted = tuple(m for m in messages if first <= m.sequence <= last and m.sender != user)
+        if wanted:
+            found[user] = found.get(user, ()) + wanted
+    return found
 
 
-def build_pushes(plans: Iterable[FanoutPlan], found: RoutesByUser) -> dict[GatewayId, list[Push]]:
-    """For each gateway all that goes there, chat by chat, each chat's entries once and in order."""
-    going: dict[GatewayId, list[Push]] = {}
+def build_pushes(plans: Iterable[FanoutPlan], routes: RoutesByUser) -> dict[GatewayId, list[Push]]:
+    """Return the pushes by gateway, chat by chat; each payload once, with its devices, in order."""
+    pushes: dict[GatewayId, list[Push]] = {}
     for plan in plans:
-        for leg in plan.legs:
-            for gateway, parts in _parts(plan.chat.tenant, leg.spans, found).items():
-                going.setdefault(gateway, []).append(_push(plan.chat, leg, parts))
-    return going
+        for batch in plan.routed:
+            for gateway, slices in _slices(plan.chat.tenant, batch.spans, routes).items():
+                pushes.setdefault(gateway, []).append(_push(plan.chat, batch, slices))
+    return pushes
 
 
-def _parts(
-    tenant: TenantId, spans: Iterable[EntrySpan], found: RoutesByUser
+def _slices(
+    tenant: TenantId, spans: Iterable[EntrySpan], routes: RoutesByUser
 ) -> dict[GatewayId, list[PushSlice]]:
-    devices: dict[GatewayId, dict[tuple[int, int], list[DeviceTarget]]] = {}
+    targets: dict[GatewayId, dict[tuple[int, int], list[DeviceTarget]]] = {}
     for user, first, last in spans:
-        for route in found.get((tenant, user), ()):
-            there = devices.setdefault(route.gateway, {}).setdefault((first, last), [])
-            there.append(DeviceTarget(user, route.device, route.epoch))
+        for route in routes.get((tenant, user), ()):
+            devices = targets.setdefault(route.gateway, {}).setdefault((first, last), [])
+            devices.append(DeviceTarget(user, route.device, route.epoch))
     return {
-        gateway: [PushSlice(first, last, tuple(those)) for (first, last), those in parts.items()]
-        for gateway, parts in devices.items()
+        gateway: [PushSlice(first, last, tuple(devices)) for (first, last), devices in found.items()]
+        for gateway, found in targets.items()
     }
 
 
-def _push(chat: ChatKey, batch: RoutedBatch, parts: list[PushSlice]) -> Push:
-    """Only what somebody there gets."""
-    first, last = min(part.first for part in parts), max(part.last for part in parts)
+def _push(chat: ChatKey, batch: RoutedBatch, slices: list[PushSlice]) -> Push:
+    """Return a push with only those entries that a device of the gateway receives."""
+    first, last = min(part.first for part in slices), max(part.last for part in slices)
     entries = tuple(entry for entry in batch.entries if first <= entry.sequence <= last)
-    return Push(chat.tenant, chat.chat, entries, tuple(parts), batch.is_large)
+    return Push(chat.tenant, chat.chat, entries, tuple(slices), batch.is_large)

@@ -1,6 +1,7 @@
-"""What a chat-list row knows. Every part of it only goes forward, each by a sequence of its own.
+"""Chat rows, watermarks, and the offline queue.
 
-So rows can be written by anybody, in any order and any number of times, and come out the same.
+Each part of a chat row has its own sequence and only moves forward. So any worker may write rows, in any order and any
+number of times, with the same result.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from tidings.messages.model import Entry, EntryKind
 
 
 class LogPosition(NamedTuple):
-    """A place in a log: its sequence, and how many messages there are up to it."""
+    """A position in a log: the sequence, and the number of messages up to it."""
 
     sequence: int
     ordinal: int
@@ -28,9 +29,9 @@ class JoinPosition(NamedTuple):
 
 
 class LastMessageRef(Struct, frozen=True, kw_only=True, gc=False):
-    """The newest message that a row shows. `version` is the entry that says last what it says: itself or a change.
+    """The newest message that a row shows. `version`: the sequence of the message or of its last change.
 
-    `preview` is sealed. None: there is nothing to read, because it expires (`expires_at_s`) or was redacted.
+    `preview` is encrypted. It is None for an ephemeral (`expires_at_s`) or redacted message.
     """
 
     sequence: int
@@ -46,7 +47,7 @@ class LastMessageRef(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
-    """What entries mean for one row, and what a row has of them: of every kind the newest. None: none of this kind."""
+    """The newest value of each part of a row; as an update or as stored. None: not changed, or never set."""
 
     head: LogPosition | None = None
     shown: LastMessageRef | None = None
@@ -55,13 +56,13 @@ class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
     removed: int | None = None
     is_large: bool = False
     other: UserId | None = None
-    """In a direct chat: who the other one is. Never changes."""
+    """The other user of a direct chat. Never changes."""
     epoch: int = 0
-    """Under which it was last written. What is of another epoch may know entries that the log lost."""
+    """The epoch of the last write. A row of another epoch may name entries that a restore removed from the log."""
 
 
 class ChatRow(Struct, frozen=True, kw_only=True, gc=False):
-    """A user's row of a chat: what delivery wrote (`known`), how far the user got, and what he made of the chat."""
+    """A user's row of a chat: the part that delivery writes (`known`), the user's watermarks and flags."""
 
     chat: ChatId
     known: RowUpdate
@@ -75,7 +76,7 @@ class ChatRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def read_up_to(self) -> int:
-        """Who writes has read what stands above: unread says the same."""
+        """Return the read sequence. A user who sends a message has read everything before it."""
         return max((mark.sequence for mark in (self.read, self.known.own) if mark), default=0)
 
     @property
@@ -83,24 +84,24 @@ class ChatRow(Struct, frozen=True, kw_only=True, gc=False):
         return max(self.delivered.sequence if self.delivered else 0, self.read_up_to)
 
     def read_message_at_ms(self, message: Entry) -> int | None:
-        """Return when the user marked this message as read; None if that is not known.
+        """Return when the user marked this message as read; None if unknown.
 
-        A row keeps only the last move of its read watermark, so the time is known of the newest message that the
-        watermark covers. It may have covered older messages before.
+        A row stores only the time of the last advance. So the time is known only for the newest message below the read
+        watermark.
         """
         is_newest_read = self.read is not None and self.read.ordinal == message.ordinal
         return self.read_at_ms if is_newest_read else None
 
 
 class WatermarkUpdate(NamedTuple):
-    """A row after a watermark was to be raised. `has_risen`: it was this call that raised it, or it may have been."""
+    """The row after an attempt to raise a watermark. `has_risen`: this call raised it, or may have raised it."""
 
     row: ChatRow
     has_risen: bool
 
 
 class WatermarkAdvanced(NamedTuple):
-    """A member got further, and now stands there. `is_read`: it was `read` that rose, which his own devices show too."""
+    """A member's watermarks after one advanced. `is_read`: the read watermark did; the user's devices show it."""
 
     chat: ChatKey
     user: UserId
@@ -111,7 +112,7 @@ class WatermarkAdvanced(NamedTuple):
 
 
 class ChatFlags(Struct, frozen=True, kw_only=True):
-    """What a user makes of a chat. None: leave it. `muted_until_ms` 0: not muted."""
+    """A user's flags of a chat. None: unchanged. `muted_until_ms` 0: not muted."""
 
     muted_until_ms: int | None = None
     is_pinned: bool | None = None
@@ -127,7 +128,7 @@ class LastMessageState(StrEnum):
 
 
 class LastMessage(Struct, frozen=True, kw_only=True):
-    """The message that stands under a chat's name. `text` only where there is something to read."""
+    """The last message of a chat in the list. `text` is set only if the state is `ACTIVE`."""
 
     sequence: int
     at_ms: int
@@ -137,7 +138,7 @@ class LastMessage(Struct, frozen=True, kw_only=True):
 
 
 class ChatListItem(Struct, frozen=True, kw_only=True):
-    """A chat as its list shows it. `members`: some of the others, a few at most; of a direct chat the other one."""
+    """A chat as the list shows it. `members`: at most a few of the other members."""
 
     chat: ChatKey
     type: ChatType
@@ -159,7 +160,7 @@ class ChatListItem(Struct, frozen=True, kw_only=True):
 
 
 class ListCursor(NamedTuple):
-    """Where a page ended: below this chat, as it stood then."""
+    """The sort position of the last chat of a page."""
 
     is_pinned: bool
     at_ms: int
@@ -167,9 +168,9 @@ class ListCursor(NamedTuple):
 
 
 class UnreadExplanation(NamedTuple):
-    """How an unread count comes about: messages up to `head`, less those up to the highest of the other marks.
+    """The derivation of an unread count: messages up to `head`, minus those up to the highest other position.
 
-    `counts_after`: the name of that mark; None: the user has none of them. Each mark names the entry it comes from.
+    `counts_after`: the name of that position; None if the user has none.
     """
 
     unread: int
@@ -181,7 +182,7 @@ class UnreadExplanation(NamedTuple):
 
 
 class MemberProgress(NamedTuple):
-    """What a member list shows of a member. In a large chat, nobody's watermarks are shown: they are None."""
+    """A member's join time and watermarks, for a member list. Watermarks are None in large chats."""
 
     joined_at_ms: int | None
     delivered: int | None = None
@@ -196,35 +197,35 @@ class DeliveryStatus(StrEnum):
 
 
 class MessageStatus(Struct, frozen=True, kw_only=True):
-    """Of one message. `read_by` are in `delivered_to` too. `has_receipts` False: a large chat, nobody counts there."""
+    """The status of one message. `delivered_to` includes `read_by`. `has_receipts` is False in large chats."""
 
     sequence: int
     status: DeliveryStatus
     delivered_to: tuple[UserId, ...] = ()
     read_by: tuple[UserId, ...] = ()
     read_at_ms: tuple[tuple[UserId, int], ...] = ()
-    """Of those in `read_by` of whom it is known."""
+    """Read times of the users in `read_by`, where known."""
     has_receipts: bool = True
 
 
 OfflineQueueKey = NewType("OfflineQueueKey", str)
-"""Where a message stands in a user's queue; they sort by time."""
+"""The key of a message in a user's offline queue. Keys sort by time."""
 
 
 class OfflineQueueBatch(NamedTuple):
-    """Messages of one chat, for a user who has no route."""
+    """Messages of one chat, for a user without a route."""
 
     chat: ChatKey
     user: UserId
     messages: tuple[Entry, ...]
 
     @property
-    def person(self) -> tuple[TenantId, UserId]:
+    def user_key(self) -> tuple[TenantId, UserId]:
         return self.chat.tenant, self.user
 
 
 class OfflineQueueMessage(NamedTuple):
-    """A message in a user's queue. Its content is sealed; what expires has none here, it stands apart."""
+    """A message in a user's queue. `content` is encrypted, and None for an ephemeral message."""
 
     key: OfflineQueueKey
     chat: ChatKey
@@ -232,17 +233,17 @@ class OfflineQueueMessage(NamedTuple):
 
 
 class OfflineQueuePage(NamedTuple):
-    """Some of a queue, oldest first. `after` goes into the next call; None: this was the end."""
+    """A page of a queue, oldest first. `after` is the cursor of the next page, None at the end."""
 
     waiting: tuple[OfflineQueueMessage, ...]
     after: OfflineQueueKey | None
 
 
 class OfflineMessage(Struct, frozen=True, kw_only=True):
-    """A message for a user none of whose devices could be reached. May come more than once: `message_id` tells.
+    """An event for a user without a connected device. Events may repeat: deduplicate by `message_id`.
 
-    `badge`: messages that the user has not read, in all chats. `preview`: the first words, if the tenant allows it.
-    `collapse_key`: notifications with the same one stand for each other, the newer replaces the older.
+    `badge`: unread messages in all chats of the user. `preview`: the start of the text, if the tenant allows it.
+    `collapse_key`: a newer notification replaces an older one with the same key.
     """
 
     version: Literal[1] = 1
@@ -263,7 +264,7 @@ class OfflineMessage(Struct, frozen=True, kw_only=True):
 
 @dataclass(slots=True)
 class DeliveryStats:
-    """`deferred`: entries whose truth was written and nothing else, because Redis did not answer; they come again."""
+    """Counters of a worker. `late`: deferred entries; their rows are written, their pushes are done later."""
 
     handled: int = 0
     repeated: int = 0

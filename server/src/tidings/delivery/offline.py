@@ -1,10 +1,7 @@
-"""A user whom no device could be reached for: an event for push services and webhooks, for each message.
+"""Messages for users without a connected device: events for push services, and redactions in the offline queue."""
 
-Called by the worker, and by a gateway that finds that a device is gone after all. May come twice for a message.
-"""
-
-from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import NamedTuple
 
 from tidings.chats.model import Membership
 from tidings.delivery import rules
@@ -14,73 +11,65 @@ from tidings.delivery.model import ChatRow, OfflineMessage
 from tidings.delivery.ports import (
     AudienceReader,
     ChatRowReader,
-    DeliveryKeys,
-    LogReader,
+    ClearReactions,
     OfflineQueue,
-    OpeningKeys,
-    ReactionReader,
+    PublishOfflineMessage,
 )
 from tidings.delivery.rules import EntryRun
 from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, message_id
 from tidings.messages.model import Entry, EntryKind, may_see
+from tidings.messages.ports import ContentKeys, KeyProvider, LogReader
 
 
 class MessageText(NamedTuple):
-    """What a body says. Only the messages' own code knows how it is spelled."""
+    """The text and mentions of a message body."""
 
     text: str = ""
     mentions: Sequence[UserId] = ()
 
 
 type ReadText = Callable[[bytes], MessageText]
-
-
-class PushPreferences(Protocol):
-    """What a tenant has set."""
-
-    async def shows_previews(self, tenant: TenantId, /) -> bool:
-        """Whether words of a message may leave Tidings for a push service."""
-        ...
-
-
-class OfflineEvents(Protocol):
-    async def publish(self, event: OfflineMessage, /) -> None:
-        """Returns when it is there. Raises `overloaded` while it can't be."""
-        ...
+type ShowsPreviews = Callable[[TenantId], Awaitable[bool]]
+"""Returns whether the tenant allows message text in push notifications."""
 
 
 class OfflineEventPublisher:
+    """Publish an event per message for push services and webhooks.
+
+    The worker calls it, and a gateway that finds a device disconnected after a push. Events may repeat.
+    """
+
     def __init__(
         self,
         rows: ChatRowReader,
-        keys: DeliveryKeys,
-        events: OfflineEvents,
+        keys: KeyProvider,
+        publish: PublishOfflineMessage,
         *,
-        read: ReadText,
-        wishes: PushPreferences,
+        read_text: ReadText,
+        shows_previews: ShowsPreviews,
         clock: Clock,
     ) -> None:
         self._row_reader = rows
         self._keys = keys
-        self._read = read
-        self._wishes = wishes
-        self._events = events
+        self._read_text = read_text
+        self._shows_previews = shows_previews
+        self._publish = publish
         self._clock = clock
 
     async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
-        """The badge is counted from the truth: all that is unread in the user's chats, large ones included."""
+        """Publish the messages. The badge is the exact number of unread messages in all chats of the user."""
         rows = await self._rows(chat.tenant, user)
         own = next((row for row in rows if row.chat == chat.chat), None)
         badge = sum(rules.unread_count(row) for row in rows if rules.is_member(row.known))
         muted = own is not None and is_muted(own, self._clock.now_ms())
-        shows = await self._wishes.shows_previews(chat.tenant)
+        shows_previews = await self._shows_previews(chat.tenant)
         contents = [message.content for message in messages if message.content is not None]
         keys = await self._keys.to_read(chat.tenant, contents)
         for message in messages:
-            said = self._message_text(chat, message, keys)
-            await self._events.publish(
+            body = self._message_text(chat, message, keys)
+            await self._publish(
                 OfflineMessage(
                     tenant=chat.tenant,
                     recipient=user,
@@ -93,8 +82,8 @@ class OfflineEventPublisher:
                     badge=badge,
                     collapse_key=chat.chat,
                     is_muted=muted,
-                    is_mentioned=user in said.mentions,
-                    preview=truncate(said.text).decode() if shows and said.text else None,
+                    is_mentioned=user in body.mentions,
+                    preview=truncate(body.text).decode() if shows_previews and body.text else None,
                 )
             )
 
@@ -104,37 +93,40 @@ class OfflineEventPublisher:
         heads = await self._row_reader.heads(tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows]
 
-    def _message_text(self, chat: ChatKey, message: Entry, keys: OpeningKeys) -> MessageText:
-        """Of what expires nothing is told: it must not outlive its time in somebody's notification."""
+    def _message_text(self, chat: ChatKey, message: Entry, keys: ContentKeys) -> MessageText:
+        """Return the text of a message; empty for ephemeral content, which a notification would outlive."""
         if message.content is None:
             return MessageText()
         try:
-            return self._read(keys.unseal(chat, message.sequence, message.content))
+            return self._read_text(keys.unseal(chat, message.sequence, message.content))
         except TidingsError as error:
             if error.code is not Code.DECRYPTION_FAILED:
                 raise
-            # one message that somebody altered must not hold up the others
-            return MessageText()
+            return MessageText()  # One altered message must not block the others.
 
 
 OFFLINE_RETENTION_MS = 30 * 24 * 3600 * 1000
 
 
 class OfflineQueueRedactor:
+    """Remove redacted messages from offline queues, and their reactions."""
+
     def __init__(
-        self, pending: OfflineQueue, audience: AudienceReader, log: LogReader, reactions: ReactionReader
+        self, queue: OfflineQueue, audience: AudienceReader, log: LogReader, clear_reactions: ClearReactions
     ) -> None:
-        self._pending = pending
+        self._queue = queue
         self._audience = audience
         self._log = log
-        self._reactions = reactions
+        self._clear_reactions = clear_reactions
 
-    async def __call__(self, chat: ChatKey, run: EntryRun) -> None:
-        """What is older than the queues keep anything needs no deletes, which cost as much as writes."""
+    async def redact(self, chat: ChatKey, run: EntryRun) -> None:
+        """Process the redactions of a run. Idempotent. Skips queues that no longer retain the message."""
         for entry in run:
             if entry.kind is not EntryKind.REDACTION or entry.refers_to is None:
                 continue
-            await self._reactions.clear(chat, entry.refers_to)
+            # Race: a gateway drains a user's queue before the worker withdraws the message. The device receives the
+            # message as it was queued, and after it the redaction entry, which removes it from the device.
+            await self._clear_reactions(chat, entry.refers_to)
             message = await self._log.one(chat, entry.refers_to)
             if message is not None and entry.created_at_ms - message.created_at_ms < OFFLINE_RETENTION_MS:
                 await self._withdraw(chat, message, run[-1].sequence)
@@ -146,11 +138,11 @@ class OfflineQueueRedactor:
             if member.user != message.sender and may_see(member.intervals, message.sequence)
         ]
         if users:
-            await self._pending.withdraw(chat, users, message)
+            await self._queue.withdraw(chat, users, message)
 
     async def _members(self, chat: ChatKey, message: Entry, as_of: int) -> Sequence[Membership]:
-        """Nothing is kept of what is said in a large chat."""
-        crowd = await self._audience.of(chat, as_of)
-        if crowd.large_since is None:
-            return crowd.members
-        return await self._audience.everyone(chat) if message.sequence <= crowd.large_since else ()
+        """Return the members who may have the message queued. Messages of large chats are never queued."""
+        audience = await self._audience.of(chat, as_of)
+        if audience.large_since is None:
+            return audience.members
+        return await self._audience.everyone(chat) if message.sequence <= audience.large_since else ()

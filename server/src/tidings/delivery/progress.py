@@ -1,58 +1,63 @@
-"""What a worker remembers of chats: how far it has brought them. Bounded; who is forgotten is asked of the marks."""
+"""Track how far this worker has processed each chat.
+
+The cache is bounded. For an evicted chat the worker falls back to the delivery checkpoint in Redis.
+"""
 
 from collections import OrderedDict
 from dataclasses import dataclass
 
 from tidings.kernel.ids import ChatKey
 
-LATE_ENTRIES = 200
-"""Late entries of a chat that are tried again with each new one: about a page of the log."""
+MAX_DEFERRED_RETRY = 200
+"""Deferred entries of a chat that are retried with each new entry: about one page of the log."""
 
 
 @dataclass(slots=True)
 class ChatProgress:
-    """Without holes, each. 0: not known.
+    """Contiguous progress of one chat, as sequences. 0 means unknown.
 
-    `rows_written`: the truth was written up to here. `processed`: and so was everything after it done. They differ for as
-    long as Redis does not answer. `first_deferred`: the first of which nothing but the truth is known to be written; that tells
-    where to begin again in a chat of which neither this worker nor a mark knows how far it was handled.
+    rows_written: chat rows and heads are written up to here.
+    processed: pushes and offline events are done up to here as well. Lags behind `rows_written` while Redis is
+        unavailable.
+    first_deferred: the first entry whose pushes were deferred, or 0. The worker starts again from here in a chat
+        without a checkpoint.
     """
 
     rows_written: int = 0
     processed: int = 0
     first_deferred: int = 0
-    deferred_tried: int = 0
-    """How many late entries were last tried in vain."""
+    last_retry_size: int = 0
+    """Number of deferred entries in the last failed retry."""
     consecutive_refusals: int = 0
     """How often in a row a store refused this chat."""
     chats_processed_before: int = 0
-    """How many chats had got through when it was first refused."""
+    """The worker's count of processed chats at the first of these refusals."""
 
     @property
     def is_unknown(self) -> bool:
-        """Nothing is known: neither by what this worker did, nor by a mark."""
+        """Whether neither this worker nor a checkpoint has any progress of the chat."""
         return not (self.rows_written or self.processed or self.first_deferred)
 
     def covers(self, sequence: int) -> bool:
-        """Everything before it was handled, and that is known."""
+        """Return whether everything below `sequence` is known to be processed."""
         return self.processed > 0 and self.processed >= sequence - 1
 
     def is_retry_too_large(self, sequence: int) -> bool:
-        """Whether so much was left late before it that trying all of it again now would cost too much.
+        """Return whether there are too many deferred entries before `sequence` to retry all of them now.
 
-        A try that failed is repeated with each entry while it is short, and then each time it has doubled.
+        A short backlog is retried with each new entry, a long one each time its length has doubled.
         """
         length = sequence - self.first_deferred
-        return self.first_deferred > 0 and LATE_ENTRIES < length < 2 * self.deferred_tried
+        return self.first_deferred > 0 and MAX_DEFERRED_RETRY < length < 2 * self.last_retry_size
 
     def mark_rows_written(self, last: int) -> None:
         self.rows_written = max(self.rows_written, last)
 
     def defer(self, first: int, tried_to: int = 0) -> None:
-        """`tried_to`: the last of them, if pushing them was tried."""
+        """Record that entries from `first` on are deferred. `tried_to`: the last entry of a failed push attempt."""
         self.first_deferred = min(self.first_deferred or first, first)
         if tried_to:
-            self.deferred_tried = tried_to - self.first_deferred + 1
+            self.last_retry_size = tried_to - self.first_deferred + 1
 
     def mark_processed(self, last: int) -> None:
         if last > self.processed:
@@ -60,22 +65,27 @@ class ChatProgress:
         self.processed = max(self.processed, last)
         self.mark_rows_written(self.processed)
         if self.processed >= self.first_deferred:
-            self.first_deferred = self.deferred_tried = 0
+            self.first_deferred = self.last_retry_size = 0
 
     def start_after(self, first: int, *, checkpoint_known: bool) -> int:
-        """What lies behind this and before `first` comes before it: it was not written, or it was left late.
+        """Return the sequence after which processing must start so that `first` is not pushed out of order.
 
-        Who was taken out by a late one may still listen to the channel that carries what follows. While Redis does not
-        tell what is known, late ones stay so: an outage would be worked off again with each entry.
+        Entries between the result and `first` have missing rows or deferred pushes. A deferred entry may remove a
+        member who is still subscribed to the chat's channel, so it must be pushed before later entries. While the
+        checkpoint is unknown, deferred entries stay deferred: otherwise every new entry during an outage would process
+        the whole backlog again.
         """
         return min(
             self.rows_written or first - 1, self.processed_before(first) if checkpoint_known else first - 1
         )
 
     def processed_before(self, first: int) -> int:
-        """Up to where all is handled, if it is from `first` on: below that, or what was left late lies between."""
-        handled = self.processed or self.first_deferred - 1
-        return handled if 0 <= handled < first - 1 else first - 1
+        """Return the sequence up to which everything is processed, at most `first - 1`.
+
+        It is lower than `first - 1` if entries in between are not processed or were deferred.
+        """
+        processed = self.processed or self.first_deferred - 1
+        return processed if 0 <= processed < first - 1 else first - 1
 
 
 class ProgressCache:
@@ -84,11 +94,11 @@ class ProgressCache:
         self._chats: OrderedDict[ChatKey, ChatProgress] = OrderedDict()
 
     def get(self, chat: ChatKey) -> ChatProgress:
-        brought = self._chats.get(chat)
-        if brought is None:
-            brought = self._chats[chat] = ChatProgress()
+        progress = self._chats.get(chat)
+        if progress is None:
+            progress = self._chats[chat] = ChatProgress()
             if len(self._chats) > self._max_chats:
                 self._chats.popitem(last=False)
         else:
             self._chats.move_to_end(chat)
-        return brought
+        return progress

@@ -1,9 +1,9 @@
-"""What entries mean for rows, and what rows mean for people. Pure.
+"""Derive row updates from entries, and unread counts from rows. Pure.
 
-A row has several parts, and each goes forward by a sequence of its own. A run of entries without holes gives for each
-part the newest that it has; so whoever finds a row's head below the end of his run may write all parts at once:
-what the row has is older than the run, or in it. But for what is shown: a redaction reaches rows of people who have
-left, whose heads do not move with it. That part is held against its own sequence every time.
+Each part of a row has its own sequence and only moves forward. A run of entries without gaps contains the newest value of
+each part. So if a row's head is below the end of the run, all parts may be written at once: the row's values are older,
+or part of the run. The shown message is an exception: a redaction also changes rows of former members, whose heads do not
+move. That part is always compared with its own sequence.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,26 +23,26 @@ from tidings.kernel.ids import UserId
 from tidings.messages.model import Entry, EntryKind, Interval, may_see, visible_ranges
 
 CHANGES_PREVIEW = frozenset({EntryKind.EDIT, EntryKind.REDACTION})
-LETS_IN = frozenset({EntryKind.CREATE, EntryKind.JOIN})
+JOINS = frozenset({EntryKind.CREATE, EntryKind.JOIN})
 NOTHING = RowUpdate()
 
 type EntryRun = Sequence[Entry]
 
 
 class PreviewCandidate(NamedTuple):
-    """A message that a row may show, as the entry `version` left it."""
+    """A message that a row may show, in the state after the entry `version`."""
 
     sequence: int
     version: int
-    said: Entry
+    message: Entry
 
     def __hash__(self) -> int:
-        """By its place: an entry with reactions can't be hashed."""
+        """Hash sequence and version; an entry with reactions is not hashable."""
         return hash((self.sequence, self.version))
 
 
 def split_runs(entries: Iterable[Entry]) -> Iterator[EntryRun]:
-    """In order, each without holes."""
+    """Split entries into runs without gaps, in order and without duplicates."""
     run: list[Entry] = []
     for entry in sorted({entry.sequence: entry for entry in entries}.values(), key=lambda e: e.sequence):
         if run and entry.sequence != run[-1].sequence + 1:
@@ -54,14 +54,14 @@ def split_runs(entries: Iterable[Entry]) -> Iterator[EntryRun]:
 
 
 def referenced_messages(run: EntryRun) -> set[int]:
-    """Messages that are to be read anew, because an entry of the run changed what they say."""
+    """Return the messages whose content the run changes; read them from the log."""
     return {e.refers_to for e in run if e.kind in CHANGES_PREVIEW and e.refers_to is not None}
 
 
 def preview_candidates(run: EntryRun, messages: dict[int, Entry]) -> list[PreviewCandidate]:
-    """Messages of the run, and changes of the message that was the newest when it was changed.
+    """Return the messages of the run, and changes of the message that was the newest at that time.
 
-    Whoever sees a change of an older one has a newer message in his row, or gets it.
+    A change of an older message needs no candidate: the rows of users who see it show a newer message.
     """
     found = [PreviewCandidate(e.sequence, e.sequence, e) for e in run if e.kind is EntryKind.MESSAGE]
     for change, message in _changes(run, messages):
@@ -71,7 +71,7 @@ def preview_candidates(run: EntryRun, messages: dict[int, Entry]) -> list[Previe
 
 
 def changed_messages(run: EntryRun, messages: dict[int, Entry]) -> list[PreviewCandidate]:
-    """Every change of the run. For those who were out of the chat between a message and its change."""
+    """Return every change of the run, for users who left the chat between a message and its change."""
     return [PreviewCandidate(m.sequence, change.sequence, m) for change, m in _changes(run, messages)]
 
 
@@ -86,29 +86,30 @@ def _changes(run: EntryRun, messages: dict[int, Entry]) -> Iterator[tuple[Entry,
 def visible_candidate(
     intervals: Sequence[Interval], found: Iterable[PreviewCandidate]
 ) -> PreviewCandidate | None:
-    """The newest that he may see, by a change that he sees."""
+    """Return the newest candidate whose message and change the user may see."""
     seen = (c for c in found if may_see(intervals, c.sequence) and may_see(intervals, c.version))
     return max(seen, key=lambda c: c[:2], default=None)
 
 
 def may_still_show(intervals: Sequence[Interval], change: PreviewCandidate) -> bool:
-    """He saw the message and was not there all the time from it to its change, so nothing newer took its place.
+    """Return whether the user's row may still show a message that was changed while they were not a member.
 
-    Of what changed when he was out he gets redactions alone: they are no news, they take away.
+    The user saw the message but was not a member all the time until its change, so no newer message replaced it. A user
+    who does not see the change receives only redactions, because these remove content.
     """
     saw = [i for i in intervals if may_see((i,), change.sequence)]
     is_broken = any(not may_see((i,), change.version) for i in saw)
-    return is_broken and (change.said.redacted_at_ms is not None or may_see(intervals, change.version))
+    return is_broken and (change.message.redacted_at_ms is not None or may_see(intervals, change.version))
 
 
 def row_update_for(user: UserId, entries: Sequence[Entry]) -> RowUpdate:
-    """What entries that reach a user mean for his row, but for the message shown. `entries` are in order."""
+    """Return the update of a user's row for entries that they receive, in order; without the shown message."""
     head = entries[-1]
     own = joined = removed = None
     for entry in entries:
         if entry.kind is EntryKind.MESSAGE and entry.sender == user:
             own = LogPosition(entry.sequence, entry.ordinal)
-        elif entry.kind in LETS_IN and user in entry.users:
+        elif entry.kind in JOINS and user in entry.users:
             joined = JoinPosition(entry.sequence, entry.ordinal, entry.created_at_ms)
         elif entry.kind is EntryKind.LEAVE and user in entry.users:
             removed = entry.sequence
@@ -120,7 +121,7 @@ def entries_visible_to(intervals: Sequence[Interval], run: EntryRun) -> list[Ent
 
 
 def entries_by_affected_user(run: EntryRun) -> dict[UserId, list[Entry]]:
-    """In a large chat: those whose own row an entry changes, and by which entries. Not everybody who gets them."""
+    """Return the entries that change a user's own row in a large chat: their messages, joins and leaves."""
     found: dict[UserId, list[Entry]] = {}
     for entry in run:
         is_message = entry.kind is EntryKind.MESSAGE
@@ -131,17 +132,17 @@ def entries_by_affected_user(run: EntryRun) -> dict[UserId, list[Entry]]:
 
 
 def changes_members(entry: Entry) -> bool:
-    return entry.kind in LETS_IN or entry.kind is EntryKind.LEAVE
+    return entry.kind in JOINS or entry.kind is EntryKind.LEAVE
 
 
 def first_missed(intervals: Sequence[Interval], had: int, run: EntryRun) -> int | None:
-    """The first entry between what a row had and the run that should have reached it; None if there is none."""
+    """Return the first entry that the row should have received before the run but did not; None if there is none."""
     below = visible_ranges(intervals, had, run[0].sequence - 1)
     return below[0][0] + 1 if below else None
 
 
 def newer_parts(known: RowUpdate, update: RowUpdate) -> RowUpdate | None:
-    """The parts of the news that are new to a row; None if there are none."""
+    """Return the parts of the update that are newer than the row's; None if there are none."""
     new = RowUpdate(
         head=_newer(known.head, update.head),
         shown=update.shown if _shows_more(known.shown, update.shown) else None,
@@ -155,7 +156,7 @@ def newer_parts(known: RowUpdate, update: RowUpdate) -> RowUpdate | None:
 
 
 def merge_updates(known: RowUpdate, update: RowUpdate) -> RowUpdate:
-    """Of every part the newer one."""
+    """Return the newer value of every part."""
     new = newer_parts(known, update)
     if new is None:
         return known
@@ -172,7 +173,7 @@ def _shows_more(known: LastMessageRef | None, new: LastMessageRef | None) -> boo
 
 
 def highest_sequence(row: ChatRow) -> int:
-    """The highest sequence that a row names."""
+    """Return the highest sequence in a row."""
     known = row.known
     marks = (known.head, known.own, known.joined, row.delivered, row.read)
     shown = max(known.shown.rank) if known.shown else 0
@@ -180,9 +181,9 @@ def highest_sequence(row: ChatRow) -> int:
 
 
 def truncate_row(row: ChatRow, last: LogPosition) -> ChatRow:
-    """The row without what lies above `last`, which is where its log ended when it was put back.
+    """Return the row without sequences above `last`, the end of its log after a restore.
 
-    Marks stop there. A message, a join or a leave above it is not in the log, so it is forgotten.
+    Positions are lowered to `last`. A message, join or leave above it is not in the log and is removed.
     """
     known = row.known
     is_shown = known.shown is not None and max(known.shown.rank) <= last.sequence
@@ -202,7 +203,7 @@ def truncate_row(row: ChatRow, last: LogPosition) -> ChatRow:
 
 
 def has_lost_interval(before: RowUpdate, after: RowUpdate) -> bool:
-    """Whether a cut took a join or a leave away. What the row said before those is not known any more."""
+    """Return whether truncation removed a join or a leave, so that the interval must be read again."""
     return (before.joined, before.removed) != (after.joined, after.removed)
 
 
@@ -215,10 +216,10 @@ def is_member(known: RowUpdate) -> bool:
 
 
 def with_head(row: ChatRow, head: RowUpdate | None) -> ChatRow:
-    """The row of a large chat: its last message and head stand elsewhere, for all members at once.
+    """Return the row of a large chat with the last message and head that all members share.
 
-    Who has left keeps what his row has: the leave itself is the last that reached it. Who came in after the last
-    message does not get to see it here either.
+    A former member keeps the row's values: the leave is the last entry they received. A user who joined after the last
+    message does not see it.
     """
     joined = row.known.joined
     if head is None or joined is None or not is_member(row.known):
@@ -229,7 +230,7 @@ def with_head(row: ChatRow, head: RowUpdate | None) -> ChatRow:
 
 
 def unread_count(row: ChatRow) -> int:
-    """Messages above the last that he read, wrote, or joined after. Derived anew each time, so it can't drift."""
+    """Return the number of messages after the last one read or sent, or after the join. Always derived, never stored."""
     if row.known.head is None:
         return 0
     seen = [mark.ordinal for mark in (row.read, row.known.own, row.known.joined) if mark]
@@ -237,7 +238,7 @@ def unread_count(row: ChatRow) -> int:
 
 
 def explain_unread(row: ChatRow) -> UnreadExplanation:
-    """Return the unread count with the marks that it is derived from."""
+    """Return the unread count with the positions that it is derived from."""
     known = row.known
     joined = None if known.joined is None else LogPosition(known.joined.sequence, known.joined.ordinal)
     marks: list[tuple[Literal["read", "own", "joined"], LogPosition | None]] = [

@@ -1,9 +1,13 @@
-"""How far a user got in a chat: `read` is his, `delivered` that of his furthest device. Both only go forward."""
+"""Raise a user's watermarks, and derive delivery statuses from them.
+
+`read` belongs to the user, `delivered` to their device that is furthest. Both only move forward.
+"""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from tidings.chats.model import Membership, require_membership
+from tidings.chats.ports import ChatStore
 from tidings.delivery import rules
 from tidings.delivery.model import (
     ChatRow,
@@ -14,34 +18,28 @@ from tidings.delivery.model import (
     WatermarkAdvanced,
     WatermarkUpdate,
 )
-from tidings.delivery.ports import (
-    AudienceReader,
-    ChatReader,
-    ChatRowReader,
-    LogReader,
-    OnWatermarkAdvanced,
-    WatermarkStore,
-)
+from tidings.delivery.ports import AudienceReader, ChatRowReader, OnWatermarkAdvanced, WatermarkStore
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry, may_see
+from tidings.messages.ports import LogReader
 
 
 class WatermarkResult(NamedTuple):
-    """Where the watermark is now (it may have been further already), and what is unread."""
+    """The watermark after the call, possibly further than requested, and the unread count."""
 
     sequence: int
     unread: int
 
 
 class WatermarkService:
-    """`told` hears of every gain, after its write."""
+    """`on_advanced` is called after the write of every advance."""
 
     def __init__(
         self,
         watermarks: WatermarkStore,
         rows: ChatRowReader,
-        chats: ChatReader,
+        chats: ChatStore,
         log: LogReader,
         on_advanced: OnWatermarkAdvanced,
     ) -> None:
@@ -52,23 +50,27 @@ class WatermarkService:
         self._on_advanced = on_advanced
 
     async def read(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult:
-        mark = await self._mark(chat, user, sequence)
-        row = self._notify(chat, user, await self._watermarks.raise_read(chat, user, mark), is_read=True)
+        """Raise the read watermark. Raises `position_ahead` above the head."""
+        position = await self._position(chat, user, sequence)
+        row = self._notify(chat, user, await self._watermarks.raise_read(chat, user, position), is_read=True)
         return WatermarkResult(row.read.sequence if row.read else 0, await self._unread(chat, row))
 
     async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult:
-        mark = await self._mark(chat, user, sequence)
-        row = self._notify(chat, user, await self._watermarks.raise_delivered(chat, user, mark))
+        """Raise the delivered watermark. Raises `position_ahead` above the head."""
+        position = await self._position(chat, user, sequence)
+        row = self._notify(chat, user, await self._watermarks.raise_delivered(chat, user, position))
         return WatermarkResult(row.delivered.sequence if row.delivered else 0, await self._unread(chat, row))
 
     async def is_delivered_known(self, chat: ChatKey, user: UserId, position: LogPosition) -> None:
-        """`delivered`, told by who has shown the user this very entry: one write, nothing need be asked."""
+        """Raise the delivered watermark without a check: the caller has sent the user this entry. One write."""
         self._notify(chat, user, await self._watermarks.raise_delivered(chat, user, position))
 
     def _notify(
         self, chat: ChatKey, user: UserId, update: WatermarkUpdate, *, is_read: bool = False
     ) -> ChatRow:
         row = update.row
+        # Race: two devices of a user raise the same watermark. The store's condition lets the higher one win, and only
+        # a call that has advanced the row notifies; it reports the row as written, never a lower value.
         if update.has_risen:
             self._on_advanced(
                 WatermarkAdvanced(
@@ -77,17 +79,19 @@ class WatermarkService:
             )
         return row
 
-    async def _mark(self, chat: ChatKey, user: UserId, sequence: int) -> LogPosition:
-        """The entry itself gives its ordinal, and shows that the log has come that far: it is dense."""
+    async def _position(self, chat: ChatKey, user: UserId, sequence: int) -> LogPosition:
+        """Read the entry for its ordinal. It also proves that the log has this sequence, because the log is dense."""
         row = require_membership(await self._chats.membership(chat, user))
         if not may_see(row.intervals, sequence):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such entry for this user.")
         entry = await self._log.one(chat, sequence)
         if entry is None:
-            raise TidingsError(Code.POSITION_AHEAD, "The chat has not come that far.")
+            raise TidingsError(Code.POSITION_AHEAD, "The sequence is above the highest entry of the chat.")
         return LogPosition(sequence, entry.ordinal)
 
     async def _unread(self, chat: ChatKey, row: ChatRow) -> int:
+        # Race: the worker raises the head after this row was written. The head is read last, so the count includes the
+        # new message, as it does for a reader that comes later.
         if not row.known.is_large:
             return rules.unread_count(row)
         heads = await self._row_reader.heads(chat.tenant, [chat.chat])
@@ -100,24 +104,24 @@ class MessageStatusReader:
         self._watermarks = watermarks
 
     async def of(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> list[MessageStatus]:
-        """Of a page of messages with one read of the members and one of their rows, whatever its length."""
+        """Return the statuses of messages with one read of the members and one of their rows."""
         if not messages:
             return []
-        crowd = await self._audience.of(chat, max(message.sequence for message in messages))
-        if crowd.large_since is not None:
+        audience = await self._audience.of(chat, max(message.sequence for message in messages))
+        if audience.large_since is not None:
             return [
                 MessageStatus(sequence=m.sequence, status=DeliveryStatus.SENT, has_receipts=False)
                 for m in messages
             ]
-        asker = next((member for member in crowd.members if member.user == user), None)
-        if asker is None or not all(may_see(asker.intervals, m.sequence) for m in messages):
+        reader = next((member for member in audience.members if member.user == user), None)
+        if reader is None or not all(may_see(reader.intervals, m.sequence) for m in messages):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
-        rows = await self._watermarks.rows_of(chat, [member.user for member in crowd.members])
-        got = [_got(each, rows.get(each.user)) for each in crowd.members]
-        return [message_status(message, got) for message in messages]
+        rows = await self._watermarks.rows_of(chat, [member.user for member in audience.members])
+        positions = [_positions(each, rows.get(each.user)) for each in audience.members]
+        return [message_status(message, positions) for message in messages]
 
     async def progress(self, chat: ChatKey, users: Sequence[UserId]) -> dict[UserId, MemberProgress]:
-        """Return when members joined and how far they got, with one read. Members without a row are left out."""
+        """Return join times and watermarks of members with one read. Members without a row are omitted."""
         rows = await self._watermarks.rows_of(chat, users)
         return {user: _progress(row) for user, row in rows.items()}
 
@@ -130,7 +134,7 @@ def _progress(row: ChatRow) -> MemberProgress:
 
 
 class MemberPositions(NamedTuple):
-    """How far a member got."""
+    """The watermarks of a member, as sequences."""
 
     member: Membership
     read: int
@@ -141,7 +145,7 @@ class MemberPositions(NamedTuple):
         return None if self.row is None else self.row.read_message_at_ms(message)
 
 
-def _got(member: Membership, row: ChatRow | None) -> MemberPositions:
+def _positions(member: Membership, row: ChatRow | None) -> MemberPositions:
     return (
         MemberPositions(member, row.read_up_to, row.delivered_up_to, row)
         if row is not None
@@ -150,21 +154,23 @@ def _got(member: Membership, row: ChatRow | None) -> MemberPositions:
 
 
 def message_status(message: Entry, members: Sequence[MemberPositions]) -> MessageStatus:
-    """READ once everybody has read it whom it was for and who is still there; DELIVERED likewise."""
+    """Return `READ` once all recipients who are still members have read the message; `DELIVERED` likewise."""
     n, sender = message.sequence, message.sender
-    got = [each for each in members if each.member.user != sender and may_see(each.member.intervals, n)]
-    times = [(each.member.user, at) for each in got if (at := each.read_at_ms(message)) is not None]
-    staying = [each for each in got if each.member.is_member]
+    recipients = [
+        each for each in members if each.member.user != sender and may_see(each.member.intervals, n)
+    ]
+    times = [(each.member.user, at) for each in recipients if (at := each.read_at_ms(message)) is not None]
+    staying = [each for each in recipients if each.member.is_member]
     return MessageStatus(
         sequence=n,
-        status=_tick(n, staying),
-        delivered_to=tuple(sorted([each.member.user for each in got if each.delivered >= n])),
+        status=_status(n, staying),
+        delivered_to=tuple(sorted([each.member.user for each in recipients if each.delivered >= n])),
         read_at_ms=tuple(sorted(times)),
-        read_by=tuple(sorted([each.member.user for each in got if each.read >= n])),
+        read_by=tuple(sorted([each.member.user for each in recipients if each.read >= n])),
     )
 
 
-def _tick(sequence: int, staying: Sequence[MemberPositions]) -> DeliveryStatus:
+def _status(sequence: int, staying: Sequence[MemberPositions]) -> DeliveryStatus:
     if not staying or min([each.delivered for each in staying]) < sequence:
         return DeliveryStatus.SENT
     return (

@@ -1,13 +1,14 @@
-"""The delivery worker: what is done with committed entries, step by step, in the order that the promises hang on.
+"""The delivery worker: the steps after a commit, in the order that the delivery guarantees depend on.
 
-1. What lies before an entry and was not handled is read from the log and handled first. 2. The truth: rows, heads,
-queues. 3. Look up routes, push. 4. Keep messages for who has no route, look up again, ring. 5. Mark as handled.
-Whoever calls commits his offset after that. Everything may be repeated at any time; nothing is left out.
+1. Read unprocessed entries before an entry from the log and process them first. 2. Write chat rows and heads, and
+withdraw redacted messages. 3. Look up routes and push. 4. Queue messages for users without a route, look up again, and
+signal gateways that appeared meanwhile. 5. Advance the delivery checkpoint. The caller commits its Kafka offset after
+that. Every step is idempotent, so a batch may be processed any number of times.
 
-Redis may answer for some keys and not for others. A chat is late if one of its users, gateways or channels could not
-be asked: the truth is written, whoever can be found gets the push, and the chat is not marked. Other chats are not
-affected, and the partition does not wait for what is only an accelerator. A late chat's entries come again with its
-next entry, or by the relay; gateways whose subscription was lost have their devices resume.
+Redis may answer for some keys and not for others. A chat is deferred if a shard of one of its users, gateways or channels
+does not answer: its rows are written, reachable devices receive the push, and its checkpoint does not advance. Other
+chats continue, and the partition does not wait. Deferred entries are processed again with the chat's next entry or when
+the relay republishes them; gateways that lost their subscription resume their devices.
 """
 
 import asyncio
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from itertools import dropwhile
 from typing import NamedTuple
 
-from tidings.connections.model import LookupResult, RegistryUnavailableError
+from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan, rules
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.chat_rows import ChatRowProjector
@@ -25,31 +26,32 @@ from tidings.delivery.fanout import DeferredChats, Fanout
 from tidings.delivery.fanout_plan import FanoutPlan
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.offline import OfflineQueueRedactor
-from tidings.delivery.ports import DeliveryCheckpoints, LogReader
-from tidings.delivery.progress import LATE_ENTRIES, ProgressCache
+from tidings.delivery.ports import DeliveryCheckpoints
+from tidings.delivery.progress import MAX_DEFERRED_RETRY, ProgressCache
 from tidings.delivery.rules import EntryRun
 from tidings.kernel.concurrency import gather_limited, gather_results
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
+from tidings.messages.ports import LogReader
 
 _log = logging.getLogger(__name__)
 
 MAX_CONCURRENT_CHATS = 32
-_TRIES_TO_MARK = 5
+_CHECKPOINT_ATTEMPTS = 5
+_STORE_ATTEMPTS = 4
 _LOG_EVERY_S = 60.0
-_TRIES_TO_STORE = 4
-_LEFT_ENTRIES = 20
-_LEFT_MS = 120_000
-"""Longer than it takes until another worker has a dead one's partitions, or the relay has looked."""
+_LOOK_BACK_ENTRIES = 20
+_LOOK_BACK_MS = 120_000
+"""Longer than another worker needs to take over a dead worker's partitions, or the relay to republish."""
 
 type ChatEntries = tuple[ChatKey, Sequence[Entry]]
-"""Committed entries of one chat, as an event brings them."""
+"""Committed entries of one chat, as an event contains them."""
 
 
 class _WrittenRows(NamedTuple):
-    """The truth of a run is written. From `first` on everything below it is handled, but not marked."""
+    """A run whose rows are written. Everything from `first` to `last` may be checkpointed after the push."""
 
     plans: tuple[FanoutPlan, ...]
     first: int
@@ -65,262 +67,270 @@ class WorkerDeps:
     rows: ChatRowProjector
     audience: CachedAudience
     log: LogReader
-    withdrawing: OfflineQueueRedactor
+    redactor: OfflineQueueRedactor
     checkpoints: DeliveryCheckpoints
+    fanout: Fanout
 
 
 class DeliveryWorker:
-    """Of each chat one at a time: who calls sees to it, because a chat's events stand in one partition."""
+    """Processes at most one batch of a chat at a time: the events of a chat are in one Kafka partition."""
 
     def __init__(
         self,
-        stores: WorkerDeps,
-        reaching: Fanout,
+        deps: WorkerDeps,
         *,
-        counts: DeliveryStats,
+        stats: DeliveryStats,
         failpoints: Failpoints,
         progress: ProgressCache | None = None,
     ) -> None:
-        self._stores = stores
-        self._reaching = reaching
-        self._counts = counts
+        self._deps = deps
+        self._stats = stats
         self._failpoints = failpoints
-        self._memory = progress or ProgressCache()
+        self._progress = progress or ProgressCache()
         self._quiet_until = float("-inf")
-        self._through_count = 0
+        self._processed_chats = 0
 
-    async def handle(self, news: Iterable[ChatEntries]) -> None:
-        """Handle chats side by side. Those that got through stay so when another did not; then the first error is raised.
+    async def handle(self, events: Iterable[ChatEntries]) -> None:
+        """Process chats concurrently. If some fail, the others are still done; then raise the first error.
 
-        A chat that a store refuses again and again while others get through is left late, so that one throttled user
-        or chat does not stop its partition. It is not marked: the relay brings it again.
+        A chat that a store refuses several times while other chats succeed is deferred instead, so that one throttled
+        user or chat does not stop its partition. Its checkpoint does not advance, so the relay republishes it.
         """
-        chats = group_by_chat(news)
-        marks = await self._read_checkpoints(chats)
-        begun = await gather_results(
-            (self._begin(chat, entries, marks) for chat, entries in chats.items()), MAX_CONCURRENT_CHATS
+        # Race: the relay republishes entries while the gateways' events of the same entries are still in the topic. Both
+        # are in the chat's partition, so they are processed one after the other, and the second is a repeat.
+        chats = group_by_chat(events)
+        checkpoints = await self._read_checkpoints(chats)
+        started = await gather_results(
+            (self._write_chat(chat, entries, checkpoints) for chat, entries in chats.items()),
+            MAX_CONCURRENT_CHATS,
         )
-        refused: dict[ChatKey, BaseException] = {
-            chat: each for chat, each in zip(chats, begun, strict=True) if isinstance(each, BaseException)
+        failed: dict[ChatKey, BaseException] = {
+            chat: each for chat, each in zip(chats, started, strict=True) if isinstance(each, BaseException)
         }
-        refused |= await self._finish([each for each in begun if isinstance(each, _WrittenRows)])
-        self._through_count += len(chats) - len(refused)
-        for chat, error in refused.items():
-            if not self._is_unprocessed(chat, chats[chat], error):
+        failed |= await self._finish([each for each in started if isinstance(each, _WrittenRows)])
+        self._processed_chats += len(chats) - len(failed)
+        for chat, error in failed.items():
+            if not self._defer_refused(chat, chats[chat], error):
                 raise error
 
-    def _is_unprocessed(self, chat: ChatKey, run: EntryRun, error: BaseException) -> bool:
-        """Whether a refused chat is left late. While nothing else gets through either, the store is away: wait for it."""
-        brought = self._memory.get(chat)
+    def _defer_refused(self, chat: ChatKey, run: EntryRun, error: BaseException) -> bool:
+        """Defer a chat that was refused too often. Return False to retry it: also while no other chat succeeds."""
+        progress = self._progress.get(chat)
         if not isinstance(error, TidingsError) or not error.retryable:
             return False
-        if not brought.consecutive_refusals:
-            brought.chats_processed_before = self._through_count
-        brought.consecutive_refusals += 1
-        if (
-            brought.consecutive_refusals < _TRIES_TO_STORE
-            or self._through_count == brought.chats_processed_before
-        ):
+        if not progress.consecutive_refusals:
+            progress.chats_processed_before = self._processed_chats
+        progress.consecutive_refusals += 1
+        is_store_down = self._processed_chats == progress.chats_processed_before
+        if progress.consecutive_refusals < _STORE_ATTEMPTS or is_store_down:
             return False
-        brought.consecutive_refusals = 0
-        self._late(chat, run)
+        progress.consecutive_refusals = 0
+        self._defer(chat, run)
         return True
 
     async def _read_checkpoints(self, chats: Mapping[ChatKey, EntryRun]) -> LookupResult[ChatKey, int]:
-        """Read the marks of chats that others may have brought further than this worker knows."""
-        asked = [chat for chat, run in chats.items() if not self._memory.get(chat).covers(run[0].sequence)]
-        return await self._stores.checkpoints.read(asked) if asked else LookupResult({})
+        """Read the checkpoints of chats that another worker may have advanced beyond this worker's progress."""
+        asked = [chat for chat, run in chats.items() if not self._progress.get(chat).covers(run[0].sequence)]
+        return await self._deps.checkpoints.read(asked) if asked else LookupResult({})
 
-    async def _begin(
-        self, chat: ChatKey, entries: EntryRun, marks: LookupResult[ChatKey, int]
+    async def _write_chat(
+        self, chat: ChatKey, entries: EntryRun, checkpoints: LookupResult[ChatKey, int]
     ) -> _WrittenRows | None:
-        """Steps 1 and 2. None: there is nothing left to do, or it has to wait for Redis."""
-        brought = self._memory.get(chat)
-        brought.mark_processed(marks.found.get(chat, 0))
-        has_answer = chat not in marks.unknown
-        fresh = [entry for entry in entries if entry.sequence > brought.processed]
+        """Do steps 1 and 2. Return None if nothing is left to do, or the push must wait for Redis."""
+        progress = self._progress.get(chat)
+        progress.mark_processed(checkpoints.found.get(chat, 0))
+        has_answer = chat not in checkpoints.unknown
+        fresh = [entry for entry in entries if entry.sequence > progress.processed]
         if not fresh:
-            self._counts.repeated += len(entries)
-            await self._retry_checkpoint(chat, entries[0].sequence, brought.processed)
+            self._stats.repeated += len(entries)
+            await self._restore_checkpoint(chat, entries[0].sequence, progress.processed)
             return None
-        if brought.is_unknown and has_answer:
+        if progress.is_unknown and has_answer:
             fresh = [*await self._left_by_previous_worker(chat, fresh[0]), *fresh]
-        # Checkpoint unknown: earlier entries may be unpushed, so pushing these would reorder them. After a long
-        # outage that still lasts, working off all that is late with each entry would cost more than it brings: the
-        # relay brings it in pages.
-        is_known = brought.covers(fresh[0].sequence) or (
-            has_answer and not brought.is_retry_too_large(fresh[0].sequence)
+        # Checkpoint unknown: earlier entries may be unpushed, so pushing these would reorder them. During a long
+        # outage, retrying the whole backlog with each entry would cost too much: the relay republishes it in pages.
+        is_known = progress.covers(fresh[0].sequence) or (
+            has_answer and not progress.is_retry_too_large(fresh[0].sequence)
         )
-        at = brought.start_after(fresh[0].sequence, checkpoint_known=is_known)
-        fresh = [*await self._late_before(chat, at, fresh[0].sequence), *fresh]
-        *before, run = rules.split_runs(fresh)
-        is_reached = await self._fill(chat, at, [*before, run])
+        at = progress.start_after(fresh[0].sequence, checkpoint_known=is_known)
+        fresh = [*await self._deferred_before(chat, at, fresh[0].sequence), *fresh]
+        *earlier, run = rules.split_runs(fresh)
+        is_pushed = await self._fill_gaps(chat, at, [*earlier, run])
         await self._failpoints.hit("worker.gap_filled")
-        first = await self._write(chat, run)
-        brought.mark_rows_written(run[-1].sequence)
+        first = await self._write_rows(chat, run)
+        progress.mark_rows_written(run[-1].sequence)
         await self._failpoints.hit("worker.rows_written")
-        if first is None or not is_reached or not is_known:
-            self._late(chat, run, is_tried=is_known)
+        if first is None or not is_pushed or not is_known:
+            self._defer(chat, run, is_tried=is_known)
             return None
         return _WrittenRows(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
 
     async def _left_by_previous_worker(self, chat: ChatKey, first: Entry) -> list[Entry]:
-        """Read what came shortly before in a chat without a mark: a worker that died may have left it late.
+        """Read the recent entries before `first`, in a chat without a checkpoint.
 
-        Marking what follows would mark it too. What is older was handled, or the relay has begun a mark below it. A
-        burst is read back until its entries are old enough, up to `LATE_ENTRIES`.
+        Reads pages of 20 until entries are older than two minutes, at most `MAX_DEFERRED_RETRY` entries.
         """
+        # Race: the previous worker deferred entries and died, and this worker took over the partition. A checkpoint
+        # for `first` would also cover those entries, and no device would receive them. Older entries were processed,
+        # or the relay has created a checkpoint below them.
         found: list[Entry] = []
         end = first.sequence - 1
-        while end > 0 and len(found) < LATE_ENTRIES:
-            page = await self._stores.log.between(chat, max(0, end - _LEFT_ENTRIES), end)
-            recent = list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LEFT_MS, page))
+        while end > 0 and len(found) < MAX_DEFERRED_RETRY:
+            page = await self._deps.log.between(chat, max(0, end - _LOOK_BACK_ENTRIES), end)
+            recent = list(
+                dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LOOK_BACK_MS, page)
+            )
             found = [*recent, *found]
             if not page or len(recent) < len(page):
                 break
             end = page[0].sequence - 1
         return found
 
-    async def _late_before(self, chat: ChatKey, at: int, first: int) -> Sequence[Entry]:
-        """Read what was left late before `first`, so that it goes in one push with what follows.
-
-        In two pushes the first could miss a user whose shard does not answer and the second find them: their device
-        would begin with the later entries.
-        """
+    async def _deferred_before(self, chat: ChatKey, at: int, first: int) -> Sequence[Entry]:
+        """Read the deferred entries before `first`, so that they are pushed together with the following ones."""
+        # Race: the worker pushes deferred entries, then new ones, in two pushes, while a Redis shard recovers. The
+        # look-up of the first push misses a user of the shard and the second finds them, so their device would
+        # receive the later entries first.
         found: list[Entry] = []
-        while self._memory.get(chat).first_deferred and at + 1 < first and len(found) < LATE_ENTRIES:
-            some = await self._stores.log.between(chat, at, first - 1)
-            if not some:
+        while self._progress.get(chat).first_deferred and at + 1 < first and len(found) < MAX_DEFERRED_RETRY:
+            page = await self._deps.log.between(chat, at, first - 1)
+            if not page:
                 break
-            found += some
-            at = some[-1].sequence
-        self._counts.backfilled += len(found)
+            found += page
+            at = page[-1].sequence
+        self._stats.backfilled += len(found)
         return found
 
-    async def _fill(self, chat: ChatKey, at: int, runs: Sequence[EntryRun]) -> bool:
-        """Step 1: everything up to the last of the runs. False: Redis went away, so only the truth was written."""
-        is_reached = True
+    async def _fill_gaps(self, chat: ChatKey, at: int, runs: Sequence[EntryRun]) -> bool:
+        """Do step 1: process everything before the last run. Return False if pushes were deferred."""
+        is_pushed = True
         for run in runs:
             if at + 1 < run[0].sequence:
-                is_reached &= await self._from_log(chat, at, run[0].sequence - 1)
+                is_pushed &= await self._process_from_log(chat, at, run[0].sequence - 1)
             if run is not runs[-1]:
-                is_reached &= await self._through(chat, run)
+                is_pushed &= await self._process_run(chat, run)
             at = run[-1].sequence
-        return is_reached
+        return is_pushed
 
-    async def _from_log(self, chat: ChatKey, after: int, up_to: int) -> bool:
-        is_reached = True
-        while after < up_to and (entries := await self._stores.log.between(chat, after, up_to)):
-            self._counts.backfilled += len(entries)
-            is_reached &= await self._through(chat, entries)
+    async def _process_from_log(self, chat: ChatKey, after: int, up_to: int) -> bool:
+        is_pushed = True
+        while after < up_to and (entries := await self._deps.log.between(chat, after, up_to)):
+            self._stats.backfilled += len(entries)
+            is_pushed &= await self._process_run(chat, entries)
             after = entries[-1].sequence
-        return is_reached
+        return is_pushed
 
-    async def _through(self, chat: ChatKey, run: EntryRun) -> bool:
-        """Steps 2 to 4 for what comes before. It is marked together with what comes after it."""
-        is_written = await self._write(chat, run) is not None
-        is_reached = is_written and chat not in await self._fan_out(await self._plans(chat, run))
-        if not is_reached:
-            self._late(chat, run)
-        return is_reached
+    async def _process_run(self, chat: ChatKey, run: EntryRun) -> bool:
+        """Do steps 2 to 4 for an earlier run. Its checkpoint advances together with that of the following run."""
+        is_written = await self._write_rows(chat, run) is not None
+        is_pushed = is_written and chat not in (await self._push(await self._plans(chat, run))).chats
+        if not is_pushed:
+            self._defer(chat, run)
+        return is_pushed
 
-    async def _write(self, chat: ChatKey, run: EntryRun) -> int | None:
-        """Step 2. From where on all is handled that lies before the run; None if Redis went away over that."""
-        self._stores.audience.follow(chat, run)
-        missed = await self._stores.rows.handle(chat, run)
-        await self._stores.withdrawing(chat, run)
+    async def _write_rows(self, chat: ChatKey, run: EntryRun) -> int | None:
+        """Do step 2. Return the sequence from which everything up to the run is processed; None if deferred."""
+        # Race: a gateway resumes a device while this worker delivers. The gateway registers the route, then reads
+        # rows; the worker writes rows, then looks up routes. So either the gateway reads the new row, or the worker
+        # finds the route. Rows must therefore be written before the look-up.
+        self._deps.audience.follow(chat, run)
+        missed = await self._deps.rows.handle(chat, run)
+        await self._deps.redactor.redact(chat, run)
         if missed is None:
             return run[0].sequence
-        return missed.after + 1 if await self._from_log(chat, *missed) else None
+        return missed.after + 1 if await self._process_from_log(chat, *missed) else None
 
     async def _plans(self, chat: ChatKey, run: EntryRun) -> tuple[FanoutPlan, ...]:
-        """A run in which the chat became large has two: up to that entry it goes to everybody by his routes."""
-        crowd = await self._stores.audience.of(chat, run[-1].sequence)
-        since = crowd.large_since
+        """Plan the fan-out of a run: two plans if the chat becomes large in it.
+
+        All members receive the entries up to and including that one by their routes.
+        """
+        audience = await self._deps.audience.of(chat, run[-1].sequence)
+        since = audience.large_since
         if since is None:
-            return (fanout_plan.plan_small(chat, run, crowd.members),)
+            return (fanout_plan.plan_small(chat, run, audience.members),)
         small = [entry for entry in run if entry.sequence <= since]
         large = run[len(small) :]
         plans = (fanout_plan.plan_large(chat, large),) if large else ()
         if not small:
             return plans
-        members = await self._stores.audience.everyone(chat)
+        members = await self._deps.audience.everyone(chat)
         becomes_large = small[-1].sequence == since
         return fanout_plan.plan_small(chat, small, members, becomes_large=becomes_large), *plans
 
-    async def _fan_out(self, plans: Sequence[FanoutPlan]) -> set[ChatKey]:
-        """Steps 3 and 4. Return the chats that are late."""
-        return (await self._fanned_out(plans)).chats
-
-    async def _fanned_out(self, plans: Sequence[FanoutPlan]) -> DeferredChats:
-        late = await self._reaching.deliver(plans)
-        if late.chats:
-            self._notify_offline(late.reason)
-        return late
+    async def _push(self, plans: Sequence[FanoutPlan]) -> DeferredChats:
+        """Do steps 3 and 4. Return the chats that are deferred."""
+        deferred = await self._deps.fanout.deliver(plans)
+        if deferred.chats:
+            self._log_deferred(deferred.reason)
+        return deferred
 
     async def _finish(self, written: Sequence[_WrittenRows]) -> Mapping[ChatKey, TidingsError]:
-        """Steps 3 to 5. Return the chats whose messages could not be kept for users who are away."""
+        """Do steps 3 to 5. Return the chats whose messages could not be put into an offline queue."""
         if not written:
             return {}
-        reached = await self._fanned_out([plan for each in written for plan in each.plans])
-        late = reached.chats
+        deferred = await self._push([plan for each in written for plan in each.plans])
         for each in written:
-            if each.chat in late:
-                self._memory.get(each.chat).defer(each.first, each.last)
-                self._counts.deferred += each.last - each.first + 1
+            if each.chat in deferred.chats:
+                self._progress.get(each.chat).defer(each.first, each.last)
+                self._stats.deferred += each.last - each.first + 1
+        # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
+        # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.
         await gather_limited(
-            (self._mark(each) for each in written if each.chat not in late), MAX_CONCURRENT_CHATS
+            (self._checkpoint(each) for each in written if each.chat not in deferred.chats),
+            MAX_CONCURRENT_CHATS,
         )
         await self._failpoints.hit("worker.marked")
-        return reached.failed
+        return deferred.failed
 
-    async def _mark(self, done: _WrittenRows) -> None:
-        """Step 5. A mark that stays behind says that something before was not handled: that is done, then marked.
-
-        With what was reached already behind it: who came in between and left the chat long ago begins with what is
-        pushed late, and is to get his leave too.
-        """
-        brought, (first, last) = self._memory.get(done.chat), (done.first, done.last)
-        behind = brought.processed_before(first)
-        for _ in range(_TRIES_TO_MARK):
-            if behind < first - 1 and not await self._from_log(done.chat, behind, last):
+    async def _checkpoint(self, run: _WrittenRows) -> None:
+        """Do step 5. If the checkpoint is behind `first`, process the entries in between, then advance it."""
+        # Race: the previous worker of the partition died, or deferred, before entries below `first` were pushed, and
+        # this worker has pushed the run. Push them again together with the run: a user who joined and left in between
+        # starts with the earlier entries and must receive the leave too.
+        progress, (first, last) = self._progress.get(run.chat), (run.first, run.last)
+        processed = progress.processed_before(first)
+        for _ in range(_CHECKPOINT_ATTEMPTS):
+            if processed < first - 1 and not await self._process_from_log(run.chat, processed, last):
                 return
-            first = behind + 1
+            first = processed + 1
             try:
-                behind = await self._stores.checkpoints.advance(done.chat, first, last)
-            except RegistryUnavailableError as error:
-                self._notify_offline(str(error))
+                processed = await self._deps.checkpoints.advance(run.chat, first, last)
+            except UnavailableError as error:
+                self._log_deferred(str(error))
                 return
-            if behind >= last:
-                brought.mark_processed(behind)
-                self._counts.handled += last - first + 1
+            if processed >= last:
+                progress.mark_processed(processed)
+                self._stats.handled += last - first + 1
                 return
-        raise TidingsError(Code.OVERLOADED, "A chat's mark goes back again and again.")
+        raise TidingsError(Code.OVERLOADED, "The delivery checkpoint of a chat moves back repeatedly.")
 
-    async def _retry_checkpoint(self, chat: ChatKey, first: int, handled: int) -> None:
-        """What was handled has come again: perhaps because its mark was lost."""
+    async def _restore_checkpoint(self, chat: ChatKey, first: int, processed: int) -> None:
+        """Write the checkpoint of processed entries that were received again: Redis may have lost it."""
+        # Race: the relay finds no checkpoint after Redis lost its data and republishes entries that this worker has
+        # processed. Without a new checkpoint, the relay would republish them again and again.
         try:
-            mark = await self._stores.checkpoints.advance(chat, first, handled)
-            if mark < handled:
-                await self._stores.checkpoints.advance(chat, mark + 1, handled)
-        except RegistryUnavailableError as error:
-            self._notify_offline(str(error))
+            checkpoint = await self._deps.checkpoints.advance(chat, first, processed)
+            if checkpoint < processed:
+                await self._deps.checkpoints.advance(chat, checkpoint + 1, processed)
+        except UnavailableError as error:
+            self._log_deferred(str(error))
 
-    def _late(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
-        self._memory.get(chat).defer(run[0].sequence, run[-1].sequence if is_tried else 0)
-        self._counts.deferred += len(run)
+    def _defer(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
+        self._progress.get(chat).defer(run[0].sequence, run[-1].sequence if is_tried else 0)
+        self._stats.deferred += len(run)
 
-    def _notify_offline(self, why: str) -> None:
-        """Log at most once a minute: a part of Redis may be away while other batches get through."""
+    def _log_deferred(self, reason: str) -> None:
+        """Log at most once a minute: one part of Redis may be unavailable for many batches."""
         now = asyncio.get_running_loop().time()
         if now >= self._quiet_until:
             self._quiet_until = now + _LOG_EVERY_S
-            _log.warning("rows are written, some pushes come later: %s", why)
+            _log.warning("pushes deferred, rows are written: %s", reason)
 
 
-def group_by_chat(news: Iterable[ChatEntries]) -> dict[ChatKey, EntryRun]:
-    """By chat, in order, none twice."""
+def group_by_chat(events: Iterable[ChatEntries]) -> dict[ChatKey, EntryRun]:
+    """Return the entries of each chat in order and without duplicates."""
     chats: dict[ChatKey, dict[int, Entry]] = {}
-    for chat, entries in news:
+    for chat, entries in events:
         chats.setdefault(chat, {}).update((entry.sequence, entry) for entry in entries)
-    return {chat: [those[n] for n in sorted(those)] for chat, those in chats.items()}
+    return {chat: [found[n] for n in sorted(found)] for chat, found in chats.items()}

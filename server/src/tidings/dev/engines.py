@@ -1,7 +1,9 @@
 """Tables and topics as declared, before any process starts. Blocks: botocore and librdkafka."""
 
+import dataclasses
 from dataclasses import dataclass
 from time import sleep
+from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
@@ -15,29 +17,29 @@ from tidings.engines.local_cluster import RUNNERS, LocalCluster
 from tidings.engines.model import Engine, RunningEngine, StartRequest
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.redis.options import RedisOptions
-from tidings.schema.reconcile import ChangeKind, ProgressEvent
+from tidings.schema.plan import SchemaPlan
+from tidings.schema.reconcile import ProgressEvent
 from tidings.schema.tables.apply import apply_tables
 from tidings.schema.topics.control_plane import apply_topics
-
-_TO_DO = (ChangeKind.CREATE, ChangeKind.CHANGE)
 
 
 def create_tables(settings: DynamoSettings) -> str:
     plane = tables.tables_control_plane(settings)
     plan = tables.tables_plan(plane, settings)
     apply_tables(plane, plan, _silent)
-    return _step_text(len(plan.tables), sum(each.verdict in _TO_DO for each in plan.tables))
+    return _step_text(plan)
 
 
 def create_topics(settings: Settings) -> str:
     plane = topics.topics_control_plane(settings.kafka)
     plan = topics.topics_plan(plane, settings.kafka)
     apply_topics(plane, plan, _silent)
-    return _step_text(len(plan.topics), sum(each.verdict in _TO_DO for each in plan.topics))
+    return _step_text(plan)
 
 
-def _step_text(count: int, made: int) -> str:
-    return f"{count}, {made} made or changed" if made else f"{count} as declared"
+def _step_text(plan: SchemaPlan[Any, Any, Any]) -> str:
+    count = len(plan.entries)
+    return f"{count}, {plan.todo} created or changed" if plan.todo else f"{count} as declared"
 
 
 def _silent(step: ProgressEvent) -> None:
@@ -73,8 +75,8 @@ class DevEngines:
 
     def start(self, progress: OnDownloadProgress) -> list[str]:
         """Blocks; from the main thread, whose end the engines are bound to."""
-        self.cluster.progress = progress
-        return [RUNNERS[each.node.kind].version() for each in self.cluster.start(self.request)]
+        cluster = dataclasses.replace(self.cluster, progress=progress)
+        return [RUNNERS[each.node.kind].version() for each in cluster.start(self.request)]
 
     def dynamo_when_ready(self, settings: DynamoSettings) -> DynamoSettings:
         """Waits, in a thread of its own, while `start` waits for all of them."""

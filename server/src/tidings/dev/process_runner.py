@@ -13,8 +13,8 @@ from time import monotonic
 from watchfiles import PythonFilter, awatch
 
 import tidings
+from tidings.app.processes.child import child_command
 from tidings.dev.console import DevConsole
-from tidings.dev.parent_watch import COMMAND
 from tidings.platform.lifecycle.component import ExitCode
 
 SOURCE = Path(tidings.__file__).parent
@@ -73,7 +73,7 @@ class ChildProcess:
     @classmethod
     async def start(cls, name: str, environment: Mapping[str, str], on_line: LineHandler) -> "ChildProcess":
         process = await asyncio.create_subprocess_exec(
-            *COMMAND,
+            *child_command(signal.SIGKILL),
             "run",
             name,
             stdin=asyncio.subprocess.PIPE,

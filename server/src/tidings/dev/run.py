@@ -7,11 +7,11 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from time import monotonic
 from typing import NoReturn
 
 from tidings.app.settings.loader import INSTALLATION, LoadedSettings, env_name, load
-from tidings.cli import plugin_commands
 from tidings.dev import process_runner, seed_data
 from tidings.dev.console import DevConsole
 from tidings.dev.engines import DevEngines
@@ -107,7 +107,7 @@ class DevRun:
             f"  kept     data and logs in {self.state_dir.home}; `tidings dev --fresh` forgets them",
             "  stop     Ctrl-C" + (f"; a change of the code restarts {names}" if watches else ""),
         ]
-        if "chat" in plugin_commands():
+        if entry_points(group="tidings.commands", name="chat"):  # the package tidings-terminal is installed
             lines.insert(3, "  chat     tidings chat --as anna, in another terminal; --as ben in a third")
         self.console.print(f"ready in {monotonic() - self._began:.1f} s", "bold green")
         for line in lines:

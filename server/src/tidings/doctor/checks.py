@@ -9,7 +9,7 @@ from tidings.app.settings import Settings
 from tidings.app.settings.loader import LoadedSettings, load
 from tidings.doctor import dynamo, kafka, machine, redis
 from tidings.doctor.model import Check, CheckState, DoctorContext, Finding, ok, skipped
-from tidings.kernel.clock import OffsetClock, SystemClock
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 
 _TIMEOUT_S = 3.0
@@ -92,10 +92,8 @@ def run_checks(
 
 
 def make_context(loaded: LoadedSettings, admin: tuple[str, ...] = ()) -> DoctorContext:
-    offset_s = loaded.settings.testing.clock_offset_s
-    clock = OffsetClock(offset_s) if offset_s else SystemClock()
     has_dev = bool(dev_ports(loaded.settings.engines.data_dir))
-    return DoctorContext(loaded, clock, admin, has_dev=has_dev)
+    return DoctorContext(loaded, SystemClock(), admin, has_dev=has_dev)
 
 
 def _run_check(name: str, look: Check, context: DoctorContext) -> Iterator[Finding]:

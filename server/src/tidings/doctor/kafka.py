@@ -127,7 +127,7 @@ def supported_calls(server: str) -> set[int]:
 
 def _topics(plane: TopicControlPlane, settings: KafkaSettings) -> Iterator[Finding]:
     plan = topics_plan(plane, settings)
-    missing = [line for line in plan.drift if line.endswith("is not there")]
+    missing = [line for line in plan.drift if line.endswith(": missing")]
     if missing:
         why = "What is published to a topic that is not there is lost to delivery, until the relay finds it."
         found = f"{len(missing)} of {len(TOPICS)} are missing"

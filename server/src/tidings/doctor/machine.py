@@ -193,7 +193,7 @@ def _readable(path: Path) -> Finding:
 WHY = "No process starts with settings that it can't use."
 _MISSING = ": is missing;"
 """Of an engine: that is looked at by itself, in more words."""
-TODO = "`tidings config show` says what is set and where, `tidings config doc` what can be."
+TODO = "`tidings config show` prints every setting and its source; docs/reference/settings.md explains them."
 
 
 def load_failed(error: TidingsError) -> Finding:

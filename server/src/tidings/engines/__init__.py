@@ -1,1 +1,1 @@
-"""Kafka, DynamoDB and Valkey on this machine, for development and tests. Nothing here runs in production."""
+"""Kafka, DynamoDB and Valkey on this machine, for development and tests. Not used in production."""

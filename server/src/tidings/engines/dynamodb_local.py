@@ -1,7 +1,7 @@
-"""DynamoDB Local, Amazon's own: the reference for behaviour and limits.
+"""Amazon's DynamoDB Local, the reference for behaviour and limits.
 
-Its licence allows development and tests, not redistribution: it is fetched, never shipped. It checks no password, so
-it must not be reachable from the network: a launcher class of ours binds it to loopback.
+Its licence allows development and tests but no redistribution, so it is downloaded. It does not check credentials, so
+Tidings' own launcher class binds it to the loopback address.
 """
 
 import platform
@@ -44,7 +44,7 @@ def prepare(node: EngineNode, cache: DownloadCache) -> None:
     node.data.mkdir(parents=True, exist_ok=True)
     native = _native()
     target = cache.native / f"{native.artifact}.{native.packaging}"
-    if not native.is_sound(target):  # it is looked for by its name without the version
+    if not native.is_sound(target):  # The library is loaded by its name without the version.
         cache.native.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(native.path(cache), target)
 

@@ -1,4 +1,4 @@
-"""dynoxide: DynamoDB's protocol on SQLite, for load and crash tests. Built once from its crate, by cargo."""
+"""dynoxide, a DynamoDB-compatible engine on SQLite, for load and crash tests. Built once by cargo."""
 
 import os
 import shutil
@@ -16,11 +16,11 @@ from tidings.kernel.errors import Code, TidingsError
 CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
 MEMORY_MB = 60
 _FEATURES = "native-sqlite,http-server,cli"
-# Half the build time of the crate's own profile, for a few per cent of speed.
+# Half the build time of the crate's own profile, at the cost of a few per cent of speed.
 _PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "OPT_LEVEL": "3"}
 
-# Each stream record is numbered by a MAX over all of them, for which the engine has no index of its own:
-# without these a write to a table with a stream costs more with every record.
+# The engine numbers each stream record with MAX over all of them and has no index for it. Without these indexes, a
+# write to a table with a stream becomes slower with every record.
 _SEQUENCE = "CAST(sequence_number AS INTEGER)"
 _INDEXES = (
     f"CREATE INDEX IF NOT EXISTS x_stream_max ON _stream_records(table_name, {_SEQUENCE})",
@@ -41,14 +41,14 @@ def can_be_installed() -> bool:
 
 
 def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
-    """About six minutes of CPU, once."""
+    """Build the engine, which takes about six minutes of CPU once."""
     if is_installed(cache):
         return
     if not can_be_installed():
         raise TidingsError(
             Code.ENGINE_NOT_INSTALLED,
-            "dynoxide is built from its crate, and there is no cargo here.",
-            hint="Install Rust, or use DynamoDB Local: --dynamo local",
+            "dynoxide is built with cargo, which is not installed.",
+            hint="Install Rust, or use DynamoDB Local with `--dynamo local`.",
         )
     with tempfile.TemporaryDirectory(prefix="dynoxide-build-") as target:
         _build(cache, Path(target), progress)
@@ -81,7 +81,7 @@ def _build(cache: DownloadCache, target: Path, progress: OnDownloadProgress) -> 
     root.mkdir(parents=True, exist_ok=True)
     environ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in _PROFILE.items()}
     what = [CRATE, "--version", CRATE_VERSION, "--locked", "--no-default-features", "--features", _FEATURES]
-    build = subprocess.Popen(  # noqa: S603 - cargo is where PATH says
+    build = subprocess.Popen(  # noqa: S603 - a fixed command
         ["cargo", "install", *what, "--root", str(root)],  # noqa: S607
         env=os.environ | environ | {"CARGO_TARGET_DIR": str(target)},
         stdout=subprocess.DEVNULL,
@@ -95,13 +95,13 @@ def _build(cache: DownloadCache, target: Path, progress: OnDownloadProgress) -> 
     if build.wait() != 0:
         raise TidingsError(
             Code.ENGINE_FETCH_FAILED,
-            "dynoxide could not be built:\n" + "".join(lines[-15:]),
-            hint="It is built from crates by cargo, which needs the network once. DynamoDB Local needs no cargo.",
+            "Building dynoxide failed:\n" + "".join(lines[-15:]),
+            hint="cargo needs the network once. DynamoDB Local needs no cargo.",
         )
 
 
 def _add_indexes(path: Path) -> bool:
-    """True once they stand. The engine makes its own tables a moment after it opens the port."""
+    """Create the indexes. Returns False if the engine has not created its tables yet, which it does after it listens."""
     deadline = time.monotonic() + 1
     while time.monotonic() < deadline:
         try:

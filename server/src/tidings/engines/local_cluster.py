@@ -1,4 +1,4 @@
-"""Starts, stops, wipes and kills the engines of one directory. The command line and the fixtures stand on it."""
+"""Start, stop, wipe and kill the engines of one directory. Used by the command line and by tests."""
 
 import contextlib
 import shutil
@@ -27,8 +27,7 @@ _POLL_S = 0.05
 _LOG_TAIL_LINES = 15
 
 
-def no_progress(what: str, done: int, total: int) -> None:
-    """Progress for nobody."""
+def no_progress(what: str, done: int, total: int) -> None: ...
 
 
 @dataclass
@@ -37,7 +36,7 @@ class LocalCluster:
     cache: DownloadCache
     progress: OnDownloadProgress = no_progress
     dies_with_us: bool = False
-    """For tests: engines that nobody stops any more don't outlive the process that started them."""
+    """End the engines with this process, also if it is killed. For tests."""
     _state: StateFile = field(init=False)
 
     def __post_init__(self) -> None:
@@ -52,14 +51,14 @@ class LocalCluster:
         return self._state.read()
 
     def start(self, request: StartRequest) -> list[RunningEngine]:
-        """Start what is wished for and not running yet; returns all that runs, ready for requests."""
+        """Start the requested engines that do not run yet, wait until they are ready, and return all that run."""
         for kind in engine_modules(request):
             RUNNERS[kind].install(self.cache, self.progress)
         with self._state.lock():
             return self._start(request)
 
     def stop(self) -> list[RunningEngine]:
-        """End everything. Data that was not to be kept goes too; returns what was running."""
+        """Stop all engines, delete data that is not `on_disk`, and return the engines that ran."""
         if not self.home.exists():
             return []
         with self._state.lock():
@@ -72,29 +71,29 @@ class LocalCluster:
         return running
 
     def wipe(self, engine: Engine | None = None) -> list[RunningEngine]:
-        """Empty the engine (or all): what runs is killed, emptied and started again; kept data goes too."""
+        """Delete the data of one engine or all, including `on_disk` data, and restart those that run."""
         with self._state.lock():
             running = self._state.read()
             chosen = [r for r in running if engine in (None, r.node.engine)]
             process.kill([r.pid for r in chosen])
             for r in chosen:
                 _erase(r.node)
-            self._erase_kept(engine, {r.node.name for r in running})
+            self._erase_stopped(engine, {r.node.name for r in running})
             return self._restart(chosen, running)
 
     def kill(self, name: str) -> None:
-        """End one node without a goodbye (kill -9). It stays down, and known, until `restart`."""
+        """Kill one node with SIGKILL. It can be started again with `restart`."""
         process.kill([self.find(name).pid])
 
     def pause(self, name: str) -> None:
-        """SIGSTOP: alive, deaf. Ends with `resume`."""
+        """Suspend one node with SIGSTOP, until `resume`."""
         process.send_signal([self.find(name).pid], signal.SIGSTOP)
 
     def resume(self, name: str) -> None:
         process.send_signal([self.find(name).pid], signal.SIGCONT)
 
     def restart(self, name: str) -> RunningEngine:
-        """Start a node again that was killed or has died, on its ports and on whatever data it left."""
+        """Start a killed or crashed node again, with its ports and data."""
         with self._state.lock():
             dead = self.find(name)
             process.kill([dead.pid])
@@ -133,7 +132,7 @@ class LocalCluster:
         try:
             for node in nodes:
                 launched.append(self._spawn(node))
-                # written before it is ready, so that a `stop` finds it whatever happens to us
+                # Written before the engine is ready, so that `stop` finds it even if this process is killed.
                 self._state.write(others + launched)
             self._await_ready(launched, timeout_s)
         except BaseException:
@@ -167,7 +166,7 @@ class LocalCluster:
                 raise _not_ready(waiting[0].node, timeout_s)
             time.sleep(_POLL_S if waiting else 0)
 
-    def _erase_kept(self, engine: Engine | None, running: set[str]) -> None:
+    def _erase_stopped(self, engine: Engine | None, running: set[str]) -> None:
         for path in (self.home / "data").glob("*"):
             is_chosen = engine is None or path.name.startswith(engine)
             if is_chosen and path.name not in running:
@@ -176,7 +175,7 @@ class LocalCluster:
 
 def _erase(node: EngineNode) -> None:
     shutil.rmtree(node.data, ignore_errors=True)
-    with contextlib.suppress(OSError):  # the parent may hold other nodes' data
+    with contextlib.suppress(OSError):  # The parent may contain data of other nodes.
         node.data.parent.rmdir()
 
 
@@ -188,8 +187,8 @@ def _refuse_other_shape(request: StartRequest, known: list[RunningEngine]) -> No
         if other and (other.kind != r.node.kind or other.on_disk != r.node.on_disk or is_cluster_other):
             raise TidingsError(
                 Code.ENGINES_BUSY,
-                f"{r.node.name} is running already, but in another form than asked for.",
-                hint="tidings engines stop, then start it as you want it.",
+                f"{r.node.name} already runs with other options.",
+                hint="Run `tidings engines stop`, then start it again.",
             )
 
 
@@ -209,7 +208,7 @@ def _refuse_short_memory(nodes: list[EngineNode]) -> None:
         raise TidingsError(
             Code.ENGINE_OUT_OF_MEMORY,
             f"The engines need about {needed_mb} MB of memory; {available_mb} MB are free.",
-            hint="Close something, start fewer (`tidings engines start valkey`), or use engines elsewhere by settings.",
+            hint="Free memory, start fewer engines (`tidings engines start valkey`), or configure remote engines.",
         )
 
 
@@ -218,19 +217,19 @@ def _died(node: EngineNode) -> TidingsError:
     if "ddress already in use" in tail:
         return TidingsError(
             Code.ENGINE_PORT_TAKEN,
-            f"{node.name} could not have its port {node.port}: somebody took it.\n{tail}",
-            hint="Try again; a free port is chosen anew unless one is set.",
+            f"{node.name} cannot listen on port {node.port}: address already in use.\n{tail}",
+            hint="Try again. A free port is chosen unless one is set.",
         )
     if "OutOfMemory" in tail or "Could not reserve" in tail or "Cannot allocate memory" in tail:
-        code, hint = Code.ENGINE_OUT_OF_MEMORY, "Close something, or start fewer engines."
+        code, hint = Code.ENGINE_OUT_OF_MEMORY, "Free memory, or start fewer engines."
     else:
-        code, hint = Code.ENGINE_DIED, f"Its whole log: {node.log}"
-    return TidingsError(code, f"{node.name} ended while starting. Its last words:\n{tail}", hint=hint)
+        code, hint = Code.ENGINE_DIED, f"Full log: {node.log}"
+    return TidingsError(code, f"{node.name} ended while starting. Last lines of its log:\n{tail}", hint=hint)
 
 
 def _not_ready(node: EngineNode, timeout_s: float) -> TidingsError:
     return TidingsError(
         Code.ENGINE_NOT_READY,
-        f"{node.name} runs, but did not answer within {timeout_s:g} s.",
-        hint=f"A slow machine? Raise engines.ready_timeout_s. Its log: {node.log}",
+        f"{node.name} runs but did not answer within {timeout_s:g} s.",
+        hint=f"On a slow machine, increase engines.ready_timeout_s. Log: {node.log}",
     )

@@ -1,4 +1,4 @@
-"""What can be run: which engine, how, where its files are."""
+"""Engines, their nodes, and the file that records which of them run."""
 
 import fcntl
 import json
@@ -24,7 +24,7 @@ type DynamoKind = Literal["local", "dynoxide"]
 
 @dataclass(frozen=True, kw_only=True)
 class StartRequest:
-    """What a start is asked for. A port of 0 means: any that is free."""
+    """The engines to start. Port 0 means any free port."""
 
     engines: frozenset[Engine] = frozenset(Engine)
     dynamo: DynamoKind = "local"
@@ -32,27 +32,27 @@ class StartRequest:
     kafka_brokers: int = 1
     ports: dict[Engine, int] = field(default_factory=dict)
     kafka_behind_proxy: bool = False
-    """Each broker gets a second listener that advertises a port of its own, for a proxy to listen on."""
+    """Each broker gets a second listener that advertises another port, on which a proxy can listen."""
     kafka_extra: dict[str, str] = field(default_factory=dict)
     ready_timeout_s: float = 90.0
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineNode:
-    """One process of one engine. Everything needed to start it again on the same data and ports."""
+    """One process of an engine, with everything needed to start it again on the same data and ports."""
 
     name: str
     engine: Engine
     kind: str
-    """`local`, `dynoxide`, `broker` or `valkey`: which file of this package knows how to run it."""
+    """`local`, `dynoxide`, `broker` or `valkey`: the module of this package that runs it."""
     data: Path
     log: Path
     on_disk: bool
     port: int
     ports: dict[str, int] = field(default_factory=dict)
-    """Further ports, by role: a broker's `controller`, its `proxied` listener and what that `advertised`."""
+    """Other ports, by role: `controller` of a broker, its `proxied` listener and the port `advertised` for it."""
     peers: dict[str, int] = field(default_factory=dict)
-    """The controllers of a Kafka cluster: node name → port. Also for a cluster of one."""
+    """Controller ports of the Kafka cluster by node name, also for one broker."""
     extra: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -96,7 +96,7 @@ class StateFile:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Refuses at once if another command is at work here: waiting would look like hanging."""
+        """Lock the directory. Raises at once if another command holds the lock, because waiting would look like hanging."""
         self.home.mkdir(parents=True, exist_ok=True)
         with (self.home / "lock").open("w") as held:
             try:
@@ -116,14 +116,14 @@ class StateFile:
         return [RunningEngine(EngineNode.from_json(s["node"]), Pid(s["pid"], s["born"])) for s in saved]
 
     def write(self, running: list[RunningEngine]) -> None:
-        """Whole or not at all; and what other commands read as settings beside it."""
+        """Write the file atomically."""
         saved = [{"node": r.node.to_json(), "pid": r.pid.pid, "born": r.pid.born} for r in running]
         fresh = self._file.with_suffix(".new")
         fresh.write_text(json.dumps(saved, indent=1))
         fresh.replace(self._file)
 
     def publish(self, running: list[RunningEngine]) -> None:
-        """The settings that point to what runs; `app/settings/loader.py` reads them."""
+        """Write the settings with the addresses of the engines. `app/settings/loader.py` reads them."""
         (self.home / ENDPOINTS_FILE).write_text(endpoints([r.node for r in running]))
 
     def clear(self) -> None:
@@ -132,7 +132,7 @@ class StateFile:
 
 
 def endpoints(nodes: list[EngineNode]) -> str:
-    """As TOML. Brokers share one line."""
+    """Return settings with the engines' addresses, as TOML."""
     brokers = ",".join(node.address for node in nodes if node.engine is Engine.KAFKA)
     lines = ["# Written by `tidings engines start`, removed by `tidings engines stop`."]
     lines += ['installation = "development"'] if nodes else []

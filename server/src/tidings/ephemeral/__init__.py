@@ -1,1 +1,1 @@
-"""Signs of life: how far members got, who types, who is there. Told to whoever looks; never stored, any may be lost."""
+"""Receipts, typing and presence: events that are never stored and may be lost."""

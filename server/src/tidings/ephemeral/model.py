@@ -1,7 +1,4 @@
-"""What is said on a chat's sign channel and on a user's presence channel, and what presence is.
-
-Whoever has something to tell says it once, whether anybody listens or not.
-"""
+"""Events on a chat's ephemeral channel, hints on a user's presence channel, and presence itself."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,7 +11,7 @@ from tidings.kernel.ids import UserId
 
 
 class MemberReceipt(Struct, frozen=True, array_like=True, gc=False):
-    """How far a member got; 0: not told of, or nowhere yet. `since`: the entry that let him in last, 0 if not told."""
+    """Watermarks of a member; 0 means unchanged or none. `since`: sequence of their last join, 0 if unchanged."""
 
     user: UserId
     delivered: int = 0
@@ -23,7 +20,7 @@ class MemberReceipt(Struct, frozen=True, array_like=True, gc=False):
 
 
 class ReceiptsEvent(Struct, frozen=True, array_like=True, tag="receipts", gc=False):
-    """Members of the channel's chat who got further within one window, each once."""
+    """Members whose watermarks advanced within one window, each once."""
 
     members: tuple[MemberReceipt, ...]
 
@@ -34,20 +31,19 @@ class TypingEvent(Struct, frozen=True, array_like=True, tag="typing", gc=False):
 
 
 type EphemeralEvent = ReceiptsEvent | TypingEvent
-"""On a chat's sign channel."""
 
 
 class PresenceHint(StrEnum):
-    """On a user's presence channel: what may have changed. Never the state itself, which Redis has."""
+    """What may have changed. The state itself is always read from Redis."""
 
     CAME = "came"
-    """A device of his has a route now."""
+    """A device of the user has registered a route."""
     LEFT = "left"
-    """A device of his has none any more; others may."""
+    """A route was removed. Other devices of the user may still be connected."""
     CHANGED = "changed"
-    """A device went away or came back to its screen."""
+    """A device set or cleared its away flag."""
     RULES = "rules"
-    """Who may see him may have changed."""
+    """The set of users who may see this user may have changed."""
 
 
 class PresenceStatus(StrEnum):
@@ -57,18 +53,18 @@ class PresenceStatus(StrEnum):
 
 
 class Presence(NamedTuple):
-    """`seen_ms`: when he was last there, if he is not; None: nobody knows."""
+    """`seen_ms`: when an offline user was last connected; None if unknown."""
 
     status: PresenceStatus
     seen_ms: int | None = None
 
 
 UNKNOWN = Presence(PresenceStatus.OFFLINE)
-"""What everybody is to whom he may not see: the same as somebody of whom nothing is known."""
+"""Shown for users that the viewer may not see: the same as for a user who never connected."""
 
 
 class PresenceRecord(NamedTuple):
-    """What Redis knows of a user. `disconnected_ms`: for so long he has had no route; None: he has one, or nobody knows."""
+    """Presence as Redis has it. `disconnected_ms`: time since the last route; None if connected or unknown."""
 
     presence: Presence
     disconnected_ms: int | None = None
@@ -79,10 +75,10 @@ _decoder: msgspec.msgpack.Decoder[EphemeralEvent] = msgspec.msgpack.Decoder(Ephe
 _decode = wrap_decoder(_decoder.decode, msgspec.DecodeError)
 
 
-def encode_event(sign: EphemeralEvent) -> bytes:
-    return _encoder.encode(sign)
+def encode_event(event: EphemeralEvent) -> bytes:
+    return _encoder.encode(event)
 
 
 def decode_event(payload: bytes) -> EphemeralEvent:
-    """Raises `msgspec.DecodeError` for what is none."""
+    """Decode a payload. Raises `msgspec.DecodeError` if it is invalid."""
     return _decode(payload)

@@ -1,74 +1,51 @@
-"""What signs ask of the world. Whatever stands in Redis raises `RegistryUnavailableError` while nobody answers."""
+"""Ports of receipts and presence. All reads of DynamoDB are strongly consistent."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from tidings.chats.model import Chat, Membership
-from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.model import ChatRow
 from tidings.ephemeral.model import PresenceRecord
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 
 
-class BusPublisher(Protocol):
-    """Nothing is kept: who does not listen does not get it."""
-
-    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
-
-    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int: ...
-
-    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int: ...
-
-
-class RouteLookup(Protocol):
-    async def look_up(
-        self, tenant: TenantId, users: Sequence[UserId]
-    ) -> LookupResult[UserId, Sequence[Route]]:
-        """Look up routes. Users without a route are left out; those of a shard that does not answer are unknown."""
-        ...
-
-
 class ChatReader(Protocol):
-    """Strong."""
-
     async def chat(self, chat: ChatKey) -> Chat | None: ...
 
     async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
-        """Who was ever in it, and who blocks whom."""
+        """Read everyone who is or was a member."""
         ...
 
 
 class WatermarkReader(Protocol):
     async def rows_now(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
-        """Strong: what was told before the call is in it."""
+        """Read chat rows. They include every receipt that was published before the call."""
         ...
 
 
 class PresenceStore(Protocol):
-    """Beside the routes. A user is there while the lease of one of his routes runs."""
+    """Presence in Redis. Raises `UnavailableError`."""
 
     async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
-        """Of this very route. False: nothing has changed by it."""
+        """Set the away flag for the route with this epoch. Return False if nothing changed."""
         ...
 
     async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
-        """Look at each of them. Users whose shard does not answer are left out; raises if that is all of them."""
+        """Read the presence of users. Leaves out users whose shard does not answer; raises if no shard answers."""
         ...
 
 
 class VisibilityReader(Protocol):
-    """Who may see whom. Strong."""
-
     async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
-        """Those who want nobody to see when they are there."""
+        """Return the users who hide their presence from everyone."""
         ...
 
     async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
-        """Those of them who block him."""
+        """Return the users who block `whom`."""
         ...
 
     async def chats_of(self, tenant: TenantId, user: UserId) -> set[ChatId]:
-        """In which he is a member now."""
+        """Return the chats in which the user is a member now."""
         ...

@@ -1,6 +1,6 @@
--- KEYS: a user's routes, and what is known of his presence: "seen", and "away:<device>" with the epoch of the route on
--- which the device said so; of another route it says nothing.
--- Returns "online", "away", or "offline", when he was last seen and how long that is ago, in ms, if that is known.
+-- KEYS: routes and presence of a user. The presence has "seen", and "away:<device>" with the epoch of the route on which
+-- the device reported it; with another epoch the field is ignored.
+-- Returns "online" or "away"; or "offline" and, if known, when a device was last connected and how long ago, in ms.
 local time = redis.call('TIME')
 local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 

@@ -1,18 +1,22 @@
-"""Whose presence a user may see: of those with whom he shares a chat now, who do not block him and do not hide.
+"""Decide whose presence a user may see, and notify watchers when that changes.
 
-Who hides sees nobody either. What it costs is in `docs/explanation/signs.md`.
+A viewer sees users who share a chat with them, do not block them and do not hide. A viewer who hides sees no other
+user. `docs/explanation/ephemeral-events.md` explains the cost.
 """
 
 import asyncio
 from collections.abc import Collection, Container, Sequence
-from itertools import batched
+from contextlib import suppress
 from typing import Final, final
 
 from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
+from tidings.bus.ports import BusPublisher
 from tidings.chats.model import direct_chat_key
-from tidings.connections.model import RegistryUnavailableError, Route
+from tidings.connections.model import Route, RouteLookup
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
-from tidings.ephemeral.ports import BusPublisher, PresenceStore, RouteLookup, VisibilityReader
+from tidings.ephemeral.ports import PresenceStore, VisibilityReader
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
 
 _MAX_CONCURRENT_QUERIES: Final = 8
@@ -27,69 +31,68 @@ class PresenceAccess:
     async def visible(
         self, tenant: TenantId, viewer: UserId, chats: Container[ChatId], users: Collection[UserId]
     ) -> set[UserId]:
-        """`chats`: those of the viewer, as he is told. Himself he always sees."""
+        """Return the users that the viewer may see; `chats` are the viewer's own. Viewers see themselves."""
         others = set(users) - {viewer}
         oneself = {viewer} & set(users)
         hidden = await self._visibility.hidden(tenant, {viewer, *others}) if others else set()
         if viewer in hidden or not (others := others - hidden):
             return oneself
         others -= await self._visibility.blockers(tenant, others, viewer)
-        known = {other for other in others if direct_chat_key(tenant, viewer, other).chat in chats}
-        return oneself | known | await self._sharing(tenant, chats, others - known)
+        direct = {other for other in others if direct_chat_key(tenant, viewer, other).chat in chats}
+        return oneself | direct | await self._in_shared_chats(tenant, chats, others - direct)
 
-    async def one(self, tenant: TenantId, viewer: UserId, user: UserId) -> Presence:
-        """For somebody who asks once. Who may not see is told what is told of somebody unknown."""
-        mine = await self._visibility.chats_of(tenant, viewer)
-        if user not in await self.visible(tenant, viewer, mine, [user]):
+    async def read_one(self, tenant: TenantId, viewer: UserId, user: UserId) -> Presence:
+        """Read the presence of a user, or `UNKNOWN` if the viewer may not see it. Raises `UnavailableError`."""
+        chats = await self._visibility.chats_of(tenant, viewer)
+        if user not in await self.visible(tenant, viewer, chats, [user]):
             return UNKNOWN
         return (await self._presences.read(tenant, [user]))[user].presence
 
-    async def _sharing(
+    async def _in_shared_chats(
         self, tenant: TenantId, chats: Container[ChatId], users: Collection[UserId]
     ) -> set[UserId]:
-        """Those with whom there is no direct chat: one Query each, of their rows."""
-        found: set[UserId] = set()
-        for some in batched(sorted(users), _MAX_CONCURRENT_QUERIES):
-            theirs = await asyncio.gather(*(self._visibility.chats_of(tenant, user) for user in some))
-            found |= {user for user, his in zip(some, theirs, strict=True) if any(c in chats for c in his)}
-        return found
+        """Return the users who are in one of `chats`, with one Query per user."""
+        ordered = sorted(users)
+        reads = (self._visibility.chats_of(tenant, user) for user in ordered)
+        found = await gather_limited(reads, _MAX_CONCURRENT_QUERIES)
+        return {user for user, own in zip(ordered, found, strict=True) if any(chat in chats for chat in own)}
 
 
 @final
 class PresenceQuery:
-    def __init__(self, watching: PresenceAccess, bus: BusPublisher, routes: RouteLookup) -> None:
-        self._watching = watching
+    """Presence for the REST API. Its methods never raise `UnavailableError`."""
+
+    def __init__(self, access: PresenceAccess, bus: BusPublisher, routes: RouteLookup) -> None:
+        self._access = access
         self._bus = bus
         self._routes = routes
 
     async def get_presence(self, tenant: TenantId, viewer: UserId, user: UserId) -> Presence:
-        """Who may not see is told what is told of somebody of whom nothing is known; so is everybody without Redis."""
+        """Read the presence of a user, or `UNKNOWN` if the viewer may not see it or Redis does not answer."""
         try:
-            return await self._watching.one(tenant, viewer, user)
-        except RegistryUnavailableError:
+            return await self._access.read_one(tenant, viewer, user)
+        except UnavailableError:
             return UNKNOWN
 
     async def changed(self, tenant: TenantId, user: UserId) -> None:
-        """Those who watch him judge anew; and his own devices, because who hides sees nobody. Never raises for Redis:
-        whoever is not told now is when he looks again.
+        """Apply a changed visibility: watchers check their access again, and the user's own devices resume.
+
+        The devices resume because a user who hides sees no other user. Without Redis, the change applies when a device
+        subscribes the next time.
         """
         await self.reconsider(tenant, user)
-        try:
+        with suppress(UnavailableError):
             found = await self._routes.look_up(tenant, [user])
             await self._signal_resume(tenant, user, found.found.get(user, ()))
-        except RegistryUnavailableError:
-            return
 
     async def reconsider(self, tenant: TenantId, user: UserId) -> None:
-        """Those who watch him judge anew. Never raises for Redis."""
-        try:
+        """Make all watchers of the user check their access again."""
+        with suppress(UnavailableError):
             await self._bus.publish_presence(tenant, user, PresenceHint.RULES.encode())
-        except RegistryUnavailableError:
-            return
 
     async def _signal_resume(self, tenant: TenantId, user: UserId, routes: Sequence[Route]) -> None:
-        rings = {
+        signals = {
             gateway: encode_messages((ResumeSignal(tenant, user, devices),))
             for gateway, devices in group_by_gateway(user, routes).items()
         }
-        await asyncio.gather(*(self._bus.publish_to_gateway(to, ring) for to, ring in rings.items()))
+        await asyncio.gather(*(self._bus.publish_to_gateway(*signal) for signal in signals.items()))

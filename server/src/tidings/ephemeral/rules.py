@@ -1,4 +1,4 @@
-"""How receipts merge, forward only; and what a watcher is shown of somebody, with the hold-down. Pure."""
+"""Merge receipts, and decide which presence watchers see. Pure."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from tidings.kernel.ids import UserId
 
 
 def newest(one: MemberReceipt, other: MemberReceipt) -> MemberReceipt:
-    """Both of one member: of each part the furthest, in whatever order they came."""
+    """Merge two receipts of one member. The order does not matter: watermarks only advance."""
     return MemberReceipt(
         one.user,
         max(one.delivered, other.delivered),
@@ -17,54 +17,57 @@ def newest(one: MemberReceipt, other: MemberReceipt) -> MemberReceipt:
     )
 
 
-def merge(known: dict[UserId, MemberReceipt], heard: Iterable[MemberReceipt]) -> None:
-    for got in heard:
-        before = known.get(got.user)
-        known[got.user] = got if before is None else newest(before, got)
+def merge(known: dict[UserId, MemberReceipt], received: Iterable[MemberReceipt]) -> None:
+    for receipt in received:
+        before = known.get(receipt.user)
+        known[receipt.user] = receipt if before is None else newest(before, receipt)
 
 
 def apply_updates(
-    whole: Iterable[MemberReceipt], heard: Mapping[UserId, MemberReceipt]
+    snapshot: Iterable[MemberReceipt], received: Mapping[UserId, MemberReceipt]
 ) -> tuple[MemberReceipt, ...]:
-    """A whole state, with what was heard while it was read. Who is not in it is not told of."""
-    return tuple(newest(got, heard[got.user]) if got.user in heard else got for got in whole)
+    """Merge receipts that arrived while a snapshot was read into it. Members missing from the snapshot stay missing."""
+    return tuple(
+        newest(receipt, received[receipt.user]) if receipt.user in received else receipt
+        for receipt in snapshot
+    )
 
 
 class WatchedPresence(NamedTuple):
-    """What is shown of somebody. `absent_since`: he was not found, and is shown as before until the hold-down is over."""
+    """The presence that watchers see. `absent_since`: the user has no route, and `shown` stays until the grace period ends."""
 
     shown: Presence | None = None
     absent_since: float | None = None
 
 
 ARRIVED = WatchedPresence(Presence(PresenceStatus.ONLINE))
-"""A device that has just come is on."""
+"""A device has just connected."""
 
 
 def next_presence(
-    before: WatchedPresence, found: PresenceRecord, now: float, hold_s: float
+    before: WatchedPresence, found: PresenceRecord, now: float, grace_s: float
 ) -> WatchedPresence:
-    """Nobody is shown as offline before he has been gone for `hold_s`: most who go are back in a moment."""
+    """Return the presence to show. A user is shown as offline after `grace_s` without a route: most reconnect sooner."""
     if found.presence.status is not PresenceStatus.OFFLINE:
         return WatchedPresence(found.presence)
     if before.shown is None:
-        return _first(found, now, hold_s)
+        return _first(found, now, grace_s)
     if before.shown.status is PresenceStatus.OFFLINE:
         return WatchedPresence(found.presence)
     since = now if before.absent_since is None else before.absent_since
-    return WatchedPresence(found.presence) if now - since >= hold_s else WatchedPresence(before.shown, since)
+    return WatchedPresence(found.presence) if now - since >= grace_s else WatchedPresence(before.shown, since)
 
 
-def _first(found: PresenceRecord, now: float, hold_s: float) -> WatchedPresence:
-    """What those see who have looked for longer. Of whom nothing is known, nothing can be waited for."""
-    gone_s = hold_s if found.disconnected_ms is None else found.disconnected_ms / 1000
+def _first(found: PresenceRecord, now: float, grace_s: float) -> WatchedPresence:
+    """Return the presence for the first watcher: the same as a longer watcher would see."""
+    absent_s = grace_s if found.disconnected_ms is None else found.disconnected_ms / 1000
     return (
         WatchedPresence(found.presence)
-        if gone_s >= hold_s
-        else WatchedPresence(Presence(PresenceStatus.ONLINE), now - gone_s)
+        if absent_s >= grace_s
+        else WatchedPresence(Presence(PresenceStatus.ONLINE), now - absent_s)
     )
 
 
 def has_changed(before: WatchedPresence, after: WatchedPresence) -> bool:
-    """When he was last seen is told with the news that he went, not again."""
+    """Report whether the status changed. A new `seen_ms` alone is no change."""
     return after.shown is not None and (before.shown is None or before.shown.status is not after.shown.status)

@@ -1,5 +1,5 @@
--- KEYS: a user's routes, and what is known of his presence. ARGV: device, epoch of its route, 1 if it is away.
--- A route that is not there any more changes nothing. Returns whether something has changed.
+-- KEYS: routes and presence of a user. ARGV: device, epoch of its route, 1 to set its away flag, 0 to clear it.
+-- Changes nothing if the route does not exist any more. Returns whether something has changed.
 local route = redis.call('HGET', KEYS[1], ARGV[1])
 if not route or string.match(route, '^%S+ (%d+) ') ~= ARGV[2] then
   return 0

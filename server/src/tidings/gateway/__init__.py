@@ -1,1 +1,1 @@
-"""The WebSocket edge: frames come in, use cases are called, answers and pushes go out. Decides nothing itself."""
+"""The WebSocket edge: receives frames, calls use cases, and sends answers and pushes."""

@@ -1,54 +1,57 @@
-"""Acks, debounced: of a user and chat the furthest is written once in a while, however many devices say it how often.
+"""Debounce acks: for a user and a chat only the highest ack within an interval is written.
 
-The gateway has shown the entry itself, so it knows that the user may see it, and its ordinal: one write, no read.
+The gateway sent the acknowledged entry itself. It therefore knows that the user may see it, and knows its ordinal: an
+ack costs one write and no read.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import final
 
 from tidings.delivery.model import ChatRow, LogPosition, OfflineQueueKey
+from tidings.delivery.ports import OfflineQueue
+from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.ports import DeviceQueueReader, WatermarkMarking
 from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 
 _MAX_CONCURRENT_WRITES = 16
 
-type _Held = tuple[ChatKey, UserId, LogPosition]
-type _ReportedAck = tuple[ChatKey, UserId, int]
+type _KnownAck = tuple[ChatKey, UserId, LogPosition]
+type _UnknownAck = tuple[ChatKey, UserId, int]
 type _QueueDeletion = tuple[TenantId, UserId, tuple[OfflineQueueKey, ...]]
 
 
 @final
 class OrdinalCache:
-    """Of entries that went through lately, chat by chat. They never change, so they may be kept.
+    """Ordinals of entries that this gateway sent recently. An ordinal never changes, so it needs no invalidation.
 
-    Bounded by the entries in all chats, not by chats: a gateway with many devices sees tens of thousands of chats
-    between an entry and its ack, with an entry or two in each.
+    The total number of entries is bounded, not the number of chats: between an entry and its ack, a gateway with many
+    devices sends one or two entries in each of tens of thousands of chats.
     """
 
     def __init__(self, entries: int = 131_072, of_a_chat: int = 32) -> None:
-        self._most_entries = entries
-        self._most_of_a_chat = of_a_chat
+        self._max_entries = entries
+        self._max_of_a_chat = of_a_chat
         self._entries = 0
         self._chats: OrderedDict[ChatKey, dict[int, int]] = OrderedDict()
 
     def note(self, chat: ChatKey, entries: Iterable[Entry]) -> None:
+        """Add entries and evict the oldest of this chat, then the least recently used chats."""
         known = self._chats.setdefault(chat, {})
         self._chats.move_to_end(chat)
         self._entries -= len(known)
         for entry in entries:
             known[entry.sequence] = entry.ordinal
-        while len(known) > self._most_of_a_chat:
+        while len(known) > self._max_of_a_chat:
             del known[next(iter(known))]
         self._entries += len(known)
-        while self._entries > self._most_entries:
-            _, gone = self._chats.popitem(last=False)
-            self._entries -= len(gone)
+        while self._entries > self._max_entries:
+            _, evicted = self._chats.popitem(last=False)
+            self._entries -= len(evicted)
 
     def of(self, chat: ChatKey, sequence: int) -> LogPosition | None:
         ordinal = self._chats.get(chat, {}).get(sequence)
@@ -59,84 +62,79 @@ class OrdinalCache:
 class AckBuffer:
     def __init__(
         self,
-        marking: WatermarkMarking,
-        queue: DeviceQueueReader,
+        watermarks: WatermarkService,
+        queue: OfflineQueue,
         ordinals: OrdinalCache,
         *,
         within_s: float,
         report: Callable[[str, BaseException], None],
     ) -> None:
-        self._marking = marking
+        self._watermarks = watermarks
         self._queue = queue
         self._ordinals = ordinals
-        self._within_s = within_s
         self._waiting: dict[tuple[ChatKey, UserId], LogPosition] = {}
-        self._timer: asyncio.TimerHandle | None = None
-        self._writes: WorkQueue[_Held] = WorkQueue(self._write, _MAX_CONCURRENT_WRITES, report)
-        self._slow: WorkQueue[_ReportedAck] = WorkQueue(self._judge, _MAX_CONCURRENT_WRITES, report)
-        self._deletes: WorkQueue[_QueueDeletion] = WorkQueue(self._delete, _MAX_CONCURRENT_WRITES, report)
+        self._debouncer = Debouncer(self._flush, within_s, report)
+        self._known: WorkQueue[_KnownAck] = WorkQueue(self._write_known, _MAX_CONCURRENT_WRITES, report)
+        self._unknown: WorkQueue[_UnknownAck] = WorkQueue(self._write_unknown, _MAX_CONCURRENT_WRITES, report)
+        self._deletions: WorkQueue[_QueueDeletion] = WorkQueue(self._delete, _MAX_CONCURRENT_WRITES, report)
 
     def take(self, device: ConnectedDevice, chat: ChatId, sequence: int) -> bool:
-        """False: nothing is known here of such an entry, so the slow way is to judge it."""
-        place = device.positions.get(chat)
+        """Buffer an ack of a device. Return False if the entry is not cached; the caller must then check the ack itself."""
+        position = device.positions.get(chat)
         mark = self._ordinals.of(device.chat(chat), sequence)
-        if place is None or mark is None or sequence > place.position or sequence < place.since:
+        if position is None or mark is None or sequence > position.position or sequence < position.since:
             return False
-        self.mark(device, chat, mark)
+        self._buffer(device, chat, mark)
         return True
 
-    def mark(self, device: ConnectedDevice, chat: ChatId, position: LogPosition) -> None:
-        self.done_with(device, chat, position.sequence)
+    def take_resumed(self, device: ConnectedDevice, row: ChatRow, at: int) -> None:
+        """Buffer a position that a device resumed from and that is above the row's delivered watermark."""
+        head = row.known.head
+        is_head = head is not None and head.sequence == at
+        mark = head if is_head else self._ordinals.of(device.chat(row.chat), at)
+        if mark is not None:
+            self._buffer(device, row.chat, mark)
+        else:
+            self._unknown.add((device.chat(row.chat), device.user, at))
+
+    def delete_queued(self, device: ConnectedDevice, chat: ChatId, up_to: int) -> None:
+        """Delete the offline-queue messages of a chat that the device has received."""
+        drained = device.drained.get(chat) if device.drained else None
+        if drained and device.drained is not None:
+            keys = tuple(OfflineQueueKey(key) for at, key in drained if at <= up_to)
+            device.drained[chat] = [each for each in drained if each[0] > up_to]
+            if keys:
+                self._deletions.add((device.key.tenant, device.user, keys))
+
+    async def _flush(self) -> None:
+        waiting, self._waiting = self._waiting, {}
+        for (chat, user), mark in waiting.items():
+            self._known.add((chat, user, mark))
+
+    async def wait_idle(self, within_s: float) -> None:
+        await self._debouncer.wait_idle(within_s)
+        await self._known.wait_idle(within_s)
+        await self._unknown.wait_idle(within_s)
+        await self._deletions.wait_idle(within_s)
+
+    def _buffer(self, device: ConnectedDevice, chat: ChatId, position: LogPosition) -> None:
+        self.delete_queued(device, chat, position.sequence)
         key = (device.chat(chat), device.user)
         before = self._waiting.get(key)
         if before is None or before.sequence < position.sequence:
             self._waiting[key] = position
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._within_s, self.flush)
+        self._debouncer.schedule()
 
-    def position(self, device: ConnectedDevice, row: ChatRow, at: int) -> None:
-        """A position that is news to the row."""
-        head = row.known.head
-        mark = (
-            head if head is not None and head.sequence == at else self._ordinals.of(device.chat(row.chat), at)
-        )
-        if mark is not None:
-            self.mark(device, row.chat, mark)
-        else:
-            self._slow.add((device.chat(row.chat), device.user, at))
+    async def _write_known(self, ack: _KnownAck) -> None:
+        await self._watermarks.is_delivered_known(*ack)
 
-    def done_with(self, device: ConnectedDevice, chat: ChatId, sequence: int) -> None:
-        """What was kept for the user up to there has reached him."""
-        kept = device.drained.get(chat) if device.drained else None
-        if kept and device.drained is not None:
-            keys = tuple(OfflineQueueKey(key) for at, key in kept if at <= sequence)
-            device.drained[chat] = [each for each in kept if each[0] > sequence]
-            if keys:
-                self._deletes.add((device.key.tenant, device.user, keys))
-
-    def flush(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        waiting, self._waiting = self._waiting, {}
-        for (chat, user), mark in waiting.items():
-            self._writes.add((chat, user, mark))
-
-    async def wait_idle(self, within_s: float) -> None:
-        self.flush()
-        await self._writes.wait_idle(within_s)
-        await self._slow.wait_idle(within_s)
-        await self._deletes.wait_idle(within_s)
-
-    async def _write(self, held: _Held) -> None:
-        await self._marking.is_delivered_known(*held)
-
-    async def _judge(self, told: _ReportedAck) -> None:
+    async def _write_unknown(self, ack: _UnknownAck) -> None:
+        """Write an ack after a check of the membership. A refused ack is dropped: the device sees its error elsewhere."""
         try:
-            await self._marking.delivered(*told)
+            await self._watermarks.delivered(*ack)
         except TidingsError as error:
             if error.retryable:
                 raise
 
-    async def _delete(self, gone: _QueueDeletion) -> None:
-        await self._queue.delete(*gone)
+    async def _delete(self, deletion: _QueueDeletion) -> None:
+        await self._queue.delete(*deletion)

@@ -1,6 +1,6 @@
-"""How many connections may be opened a second, and when the others are to come back: a bucket and a booking.
+"""Limit the rate of new connections, and distribute the retries of refused ones.
 
-Pure. Each process has its own; the promise of `max_admission_delay_s` is for devices that come back when told.
+Pure. Each process has its own limit. `max_admission_delay_s` assumes that devices retry at the time that they received.
 """
 
 import random
@@ -11,19 +11,22 @@ from typing import final
 
 from tidings.gateway.transport.ports import AdmissionResult, UpgradeRefusal, UpgradeRequest
 from tidings.kernel.errors import Code
+from tidings.kernel.token_bucket import TokenBucket
 from tidings.limits.rules import address_key
 
 _TITLE = "Too many devices are connecting at once"
 _BURST_S = 5.0
 _MAX_ADDRESSES = 10_000
-"""Addresses whose upgrades are counted; the one that connected least recently is forgotten first."""
+"""Maximum number of addresses with a limit of their own. The least recently used one is evicted first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionOptions:
-    """`per_address_per_s`: for one address, with five seconds' worth at once; None: as much as for all.
+    """Limits of new connections.
 
-    `jitter_s` parts those who were told the same; `max_wait_s` is the longest anybody is told to wait.
+    per_address_per_s: rate for one address, with a burst of five seconds' worth. None: only the total is limited.
+    jitter_s: random time that is added to each retry time.
+    max_wait_s: longest retry time.
     """
 
     max_connects_per_s: float = 500.0
@@ -35,40 +38,33 @@ class AdmissionOptions:
 
 @final
 class ConnectLimiter:
-    """A token bucket. Who finds it empty is told when a token will be there for him: each refusal books the
-    next free moment, so that those who come back do so at the rate at which they can be let in.
+    """A token bucket with reservations.
+
+    Each refusal reserves the next free token and returns the time until then. Refused devices therefore retry at the
+    rate at which they can be accepted.
     """
 
     def __init__(self, options: AdmissionOptions, now: float, draw: Callable[[], float]) -> None:
-        """`draw` gives numbers from 0 to 1."""
+        # `draw` returns random numbers from 0 to 1.
         self._options = options
         self._draw = draw
-        self._tokens = float(options.burst)
-        self._filled_at = now
+        self._bucket = TokenBucket(options.max_connects_per_s, options.burst, now)
         self._booked_until = now
 
     def take(self, now: float, *, is_reserved: bool = False) -> int | None:
-        """None: come in. Else when to come back, in milliseconds.
+        """Return None if the connection is accepted, else the time until the retry in milliseconds.
 
-        `is_reserved`: one burst more is kept for these, so that others can't use up what they need.
+        `is_reserved`: may use one further burst, which other connections cannot exhaust.
         """
-        self._fill(now)
-        if self._tokens >= (1 - self._options.burst if is_reserved else 1):
-            self._tokens -= 1
+        if self._bucket.take_if_available(now, overdraft=self._options.burst if is_reserved else 0):
             return None
         return self._book(now)
 
     def is_unused(self, now: float) -> bool:
-        self._fill(now)
-        return self._tokens == self._options.burst
-
-    def _fill(self, now: float) -> None:
-        gained = (now - self._filled_at) * self._options.max_connects_per_s
-        self._tokens = min(float(self._options.burst), self._tokens + gained)
-        self._filled_at = now
+        return self._bucket.is_full(now)
 
     def _book(self, now: float) -> int:
-        """Bookings of devices that never return lapse by themselves, as time passes them."""
+        """Reserve the next free slot. Slots of devices that never retry expire as time passes."""
         options = self._options
         slot = max(self._booked_until, now) + 1 / options.max_connects_per_s
         if slot - now > options.max_wait_s:
@@ -78,16 +74,16 @@ class ConnectLimiter:
 
 
 def max_admission_delay_s(clients: int, options: AdmissionOptions) -> float:
-    """So many at once, each coming back when told: all are in by then. A fifth is for those told twice."""
+    """Return the time in which `clients` that connect at once are all accepted. A fifth is for second refusals."""
     return 1.2 * clients / options.max_connects_per_s + 2 * options.jitter_s
 
 
 @final
 class UpgradeLimiter:
-    """Upgrades a second, for all and for each address.
+    """Limit upgrades per second, in total and for each address.
 
-    An address that has not connected lately draws on a reserve that busy addresses do not reach: whoever takes all
-    that there is for all keeps no newcomer out.
+    An address that has not connected recently may use a reserve that busy addresses cannot reach. An address that
+    exhausts the total limit therefore does not keep new ones out.
     """
 
     def __init__(self, options: AdmissionOptions, monotonic: Callable[[], float]) -> None:
@@ -101,7 +97,7 @@ class UpgradeLimiter:
         self._of_address: OrderedDict[str, ConnectLimiter] = OrderedDict()
 
     def admit(self, upgrade: UpgradeRequest) -> AdmissionResult:
-        """Fits the listener's port `Admit`."""
+        """Decide on an upgrade, as the listener's `AdmissionCheck`."""
         wait_ms = self._take(address_key(upgrade.client), self._monotonic())
         return (
             None if wait_ms is None else UpgradeRefusal(503, Code.OVERLOADED, _TITLE, retry_after_ms=wait_ms)
@@ -119,10 +115,3 @@ class UpgradeLimiter:
         is_reserved = own.is_unused(now)
         wait_ms = own.take(now)
         return wait_ms if wait_ms is not None else self._all.take(now, is_reserved=is_reserved)
-
-
-def make_admission(
-    options: AdmissionOptions, monotonic: Callable[[], float]
-) -> Callable[[UpgradeRequest], AdmissionResult]:
-    """As the socket's door wants it."""
-    return UpgradeLimiter(options, monotonic).admit

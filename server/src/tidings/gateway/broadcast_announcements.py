@@ -1,13 +1,12 @@
-"""Devices that look at one inbox, by their users' moments, and the walk through them that takes its time. No I/O.
+"""Announce a broadcast to the devices that watch an inbox, spread over some seconds.
 
-A user's moment within the seconds over which a broadcast is spread comes from his hash, and is another for each broadcast:
-so many devices, so many pushes in each tenth of a second, and it is not always the same users who are told first.
+The slot of a user comes from a hash of the user and the broadcast. So every tenth of a second has about the same number
+of pushes, and the users who receive a broadcast first differ from one broadcast to the next.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from itertools import batched
-from typing import Final, NamedTuple, Protocol, final
+from typing import Final, NamedTuple, final
 
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.frames import notification_frame
@@ -20,31 +19,36 @@ from tidings.inboxes.broadcasts.model import (
     rollout_bucket,
 )
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId, stable_hash
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.inbox import BroadcastUpdate, Notification
 
-MOMENTS: Final = 6_000
+SLOTS: Final = 6_000
 SLICE_S: Final = 0.1
-"""Who has his moment in the same slice is told together."""
+"""The slots of one slice are pushed together."""
 
 type PushBatch = Callable[[list[ConnectedDevice]], Awaitable[bool]]
-"""To the devices of one slice; False: there is nothing more to tell."""
+"""Pushes to the devices of one slice. Returns False if the broadcast no longer needs to be pushed."""
 
 
 def spread_slot(user: UserId) -> int:
-    """Independent of the part in which he is for ramps: of the users of a step some have every moment."""
-    return stable_hash(f"{user} moment") % MOMENTS
+    """Return the slot of a user. It does not depend on their rollout bucket, so every rollout step uses all slots."""
+    return stable_hash(f"{user} moment") % SLOTS
 
 
 @final
 class InboxWatchers:
-    """`announced`: the log as the device was last given it in a list, or found it counted at first; None: not yet."""
+    """The devices that watch an inbox, by slot.
+
+    `announced`: the sequence of the broadcast log that the device has received in a list, or in its first counts;
+    None before the first answer.
+    """
 
     def __init__(self) -> None:
         self.announced: dict[ConnectedDevice, int | None] = {}
-        self._at: dict[int, dict[ConnectedDevice, None]] = {}
+        self._by_slot: dict[int, dict[ConnectedDevice, None]] = {}
 
     def __bool__(self) -> bool:
         return bool(self.announced)
@@ -52,15 +56,15 @@ class InboxWatchers:
     def enter(self, device: ConnectedDevice) -> None:
         if device not in self.announced:
             self.announced[device] = None
-            self._at.setdefault(spread_slot(device.user), {})[device] = None
+            self._by_slot.setdefault(spread_slot(device.user), {})[device] = None
 
     def leave(self, device: ConnectedDevice) -> None:
         if device in self.announced:
             del self.announced[device]
-            moment = spread_slot(device.user)
-            del self._at[moment][device]
-            if not self._at[moment]:
-                del self._at[moment]
+            slot = spread_slot(device.user)
+            del self._by_slot[slot][device]
+            if not self._by_slot[slot]:
+                del self._by_slot[slot]
 
     def answered(self, device: ConnectedDevice, up_to: int, *, has_list: bool) -> None:
         before = self.announced.get(device)
@@ -68,103 +72,88 @@ class InboxWatchers:
             self.announced[device] = max(up_to, before or 0)
 
     def least_announced(self) -> int | None:
-        """None: nobody was answered yet; whoever will be is given what is there by now."""
+        """Return the lowest announced sequence. None if no device was answered: the first answer will be current."""
         return min((each for each in self.announced.values() if each is not None), default=None)
 
     def between(self, low: int, high: int, shift: int) -> list[ConnectedDevice]:
-        """Whose moment, shifted, is in `[low, high)`."""
+        """Return the devices whose slot, shifted, is in `[low, high)`."""
         return [
-            device for moment in range(low, high) for device in self._at.get((moment - shift) % MOMENTS, ())
+            device for slot in range(low, high) for device in self._by_slot.get((slot - shift) % SLOTS, ())
         ]
 
 
-class MonotonicClock(Protocol):
-    def monotonic(self) -> float: ...
-
-
-@final
-class SpreadPush:
-    """Through a crowd, one slice after the other. Who is late makes up for it at twice the pace at most."""
-
-    def __init__(
-        self,
-        spread_s: float,
-        timer: MonotonicClock,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        self._spread_s = spread_s
-        self._timer = timer
-        self._sleep = sleep
-
-    async def __call__(self, watchers: InboxWatchers, notification: str, give: PushBatch) -> None:
-        began, slices = self._timer.monotonic(), max(1, round(self._spread_s / SLICE_S))
-        for number, (low, high) in enumerate(_slices(slices), 1):
-            devices = watchers.between(low, high, stable_hash(notification))
-            if devices and not await give(devices):
-                return
-            if number < slices:
-                due = began + number * self._spread_s / slices
-                await self._sleep(max(due - self._timer.monotonic(), SLICE_S / 2))
-
-
-def _slices(count: int) -> Iterator[tuple[int, int]]:
-    for number in range(count):
-        yield number * MOMENTS // count, (number + 1) * MOMENTS // count
-
-
-FRESH_S: Final = 1.0
-_MAX_CONCURRENT_ASKED: Final = 16
-_TRIES: Final = 5
-_RETRY_S: Final = 0.5
-
-type FrameFactory = Callable[[], Awaitable[bytes | None]]
-"""The frame as it is now; None: there is nothing more to tell."""
-
-
 class Announcement(NamedTuple):
-    """`notification` says who is told when."""
+    """`notification` determines in which slice each user is."""
 
     notification: str
     push: PushBatch
 
 
+async def push_spread(
+    watchers: InboxWatchers,
+    announcement: Announcement,
+    spread_s: float,
+    clock: Clock,
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+) -> None:
+    """Push to all watchers over `spread_s` seconds, slice by slice. A late push catches up at twice the pace at most."""
+    began, slices = clock.monotonic(), max(1, round(spread_s / SLICE_S))
+    for number, (low, high) in enumerate(_slices(slices), 1):
+        devices = watchers.between(low, high, stable_hash(announcement.notification))
+        if devices and not await announcement.push(devices):
+            return
+        if number < slices:
+            due = began + number * spread_s / slices
+            await sleep(max(due - clock.monotonic(), SLICE_S / 2))
+
+
+def _slices(count: int) -> Iterator[tuple[int, int]]:
+    for number in range(count):
+        yield number * SLOTS // count, (number + 1) * SLOTS // count
+
+
+FRESH_S: Final = 1.0
+"""How long an encoded frame is reused."""
+_MAX_CONCURRENT_SEGMENT_CHECKS: Final = 16
+_MAX_ATTEMPTS: Final = 5
+_RETRY_S: Final = 0.5
+
+type FrameFactory = Callable[[], Awaitable[bytes | None]]
+"""Encodes the current frame. Returns None if the broadcast no longer needs to be pushed."""
+
+
 class AnnouncementTarget(NamedTuple):
-    """`spans`: steps of its ramp, one of which is to have the user. `segment` None: his profile is not asked."""
+    """The users of an announcement: those in one of the rollout `spans` and in the `segment`, if there is one."""
 
     notification: str
     spans: Sequence[BucketRange | None] = (None,)
     segment: str | None = None
 
-    def has(self, user: UserId) -> bool:
-        part = rollout_bucket(stable_hash(user), stable_hash(self.notification))
-        return any(span is None or span.low <= part < span.high for span in self.spans)
-
-
-class RedactedNotifications(Protocol):
-    """What is known to be redacted."""
-
-    @property
-    def redacted(self) -> frozenset[str]: ...
+    def is_in_rollout(self, user: UserId) -> bool:
+        bucket = rollout_bucket(stable_hash(user), stable_hash(self.notification))
+        return any(span is None or span.low <= bucket < span.high for span in self.spans)
 
 
 @final
 class CachedFrame:
+    """Encodes a frame at most once per `FRESH_S`, for all slices of an announcement."""
+
     def __init__(self, make: FrameFactory, clock: Clock) -> None:
         self._make = make
         self._clock = clock
-        self._made: bytes | None = None
-        self._made_at = float("-inf")
+        self._frame: bytes | None = None
+        self._encoded_at = float("-inf")
 
     async def now(self) -> bytes | None:
         now = self._clock.monotonic()
-        if now >= self._made_at + FRESH_S:
-            self._made, self._made_at = await self._make(), now
-        return self._made
+        if now >= self._encoded_at + FRESH_S:
+            self._frame, self._encoded_at = await self._make(), now
+        return self._frame
 
 
 @final
 class AnnouncementFactory:
-    """Of one inbox. `gave` is told how many devices got a frame."""
+    """Creates the announcements of one inbox. `on_pushed` is called with the number of devices of each push."""
 
     def __init__(
         self,
@@ -172,111 +161,107 @@ class AnnouncementFactory:
         log: BroadcastLogId,
         watchers: InboxWatchers,
         *,
-        state: RedactedNotifications,
+        is_redacted: Callable[[str], bool],
         clock: Clock,
-        gave: Callable[[int], None],
+        on_pushed: Callable[[int], None],
     ) -> None:
         self._cases = cases
         self._log = log
         self._watchers = watchers
-        self._state = state
+        self._is_redacted = is_redacted
         self._clock = clock
-        self._gave = gave
+        self._on_pushed = on_pushed
 
     def added(self, release: BroadcastRelease) -> Announcement:
-        """To those who were not given it in a list."""
+        """Announce a broadcast to devices that have not received it in a list."""
 
         def is_new(device: ConnectedDevice) -> bool:
-            told = self._watchers.announced.get(device)
+            # Race: the device lists its inbox while this announcement runs, and the list has the broadcast. The notifier
+            # has noted the sequence of the list, so the device does not receive the broadcast twice.
+            announced = self._watchers.announced.get(device)
             return (
-                told is not None
-                and told < release.sequence
-                and release.notification not in self._state.redacted
+                announced is not None
+                and announced < release.sequence
+                and not self._is_redacted(release.notification)
             )
 
-        def news(notification: Notification) -> BroadcastUpdate:
+        def update(notification: Notification) -> BroadcastUpdate:
             return BroadcastUpdate(inbox=self._log.inbox, up_to=release.sequence, added=(notification,))
 
-        reach = AnnouncementTarget(release.notification, [release.span], release.segment)
-        return self._announced(reach, self._living(release, news), is_new)
+        target = AnnouncementTarget(release.notification, [release.span], release.segment)
+        return self._announcement(target, self._visible_frame(release, update), is_new)
 
     def amended(self, releases: Sequence[BroadcastRelease], up_to: int) -> Announcement:
-        def news(notification: Notification) -> BroadcastUpdate:
+        def update(notification: Notification) -> BroadcastUpdate:
             return BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, amended=(notification,))
 
         first = releases[0]
-        reach = AnnouncementTarget(first.notification, [each.span for each in releases], first.segment)
-        return self._announced(
-            reach, self._living(first, news), lambda _: first.notification not in self._state.redacted
-        )
+        target = AnnouncementTarget(first.notification, [each.span for each in releases], first.segment)
+        frame = self._visible_frame(first, update)
+        return self._announcement(target, frame, lambda _: not self._is_redacted(first.notification))
 
     def redacted(self, notification: str, view: BroadcastLogView) -> Announcement:
-        """To all who may have it: nobody's profile is asked for an id that says nothing."""
-        news = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, removed=(notification,))
-        return self._announced(
-            AnnouncementTarget(notification, [each.span for each in view.of(notification)]), _always(news)
-        )
+        """Announce a redaction to all devices that may have the broadcast, without checking its segment."""
+        update = BroadcastUpdate(inbox=self._log.inbox, up_to=view.head, removed=(notification,))
+        target = AnnouncementTarget(notification, [each.span for each in view.of(notification)])
+        return self._announcement(target, _constant_frame(update))
 
     def more(self, up_to: int) -> Announcement:
-        news = BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, has_more=True)
-        return self._announced(AnnouncementTarget(""), _always(news))
+        update = BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, has_more=True)
+        return self._announcement(AnnouncementTarget(""), _constant_frame(update))
 
-    def _living(
-        self, release: BroadcastRelease, news: Callable[[Notification], BroadcastUpdate]
+    def _visible_frame(
+        self, release: BroadcastRelease, update: Callable[[Notification], BroadcastUpdate]
     ) -> FrameFactory:
-        """As long as it can be seen in the log, which is a second old at most."""
+        """Encode the broadcast while it is visible in the log, which is cached for at most a second."""
 
         async def make() -> bytes | None:
-            board = await self._cases.logs.index(self._log)
-            live = board.live(self._clock.now_ms())
-            if not live & board.bits.get(release.sequence, 0):
+            index = await self._cases.logs.index(self._log)
+            live = index.live(self._clock.now_ms())
+            if not live & index.bits.get(release.sequence, 0):
                 return None
             found = await self._cases.read.shown(self._log.tenant, release)
             if found is None:
                 return None
-            known = await self._cases.known.of(self._log.tenant, self._log.inbox)
-            return encode_push(news(notification_frame(found, known)))
+            inbox = await self._cases.known.of(self._log.tenant, self._log.inbox)
+            return encode_push(update(notification_frame(found, inbox)))
 
         return make
 
-    def _announced(
+    def _announcement(
         self,
-        reach: AnnouncementTarget,
+        target: AnnouncementTarget,
         make: FrameFactory,
         is_wanted: Callable[[ConnectedDevice], bool] = lambda _: True,
     ) -> Announcement:
         frame = CachedFrame(make, self._clock)
 
-        async def give(devices: list[ConnectedDevice]) -> bool:
-            ready = await frame.now()
-            if ready is None:
+        async def push(devices: list[ConnectedDevice]) -> bool:
+            current = await frame.now()
+            if current is None:
                 return False
-            reached = await self._reached(reach, [each for each in devices if reach.has(each.user)])
-            for device in (mine := [each for each in reached if is_wanted(each)]):
-                device.connected.push(ready)
-            self._gave(len(mine))
+            in_segment = await self._in_segment(target, devices)
+            for device in (receivers := [each for each in in_segment if is_wanted(each)]):
+                device.connected.push(current)
+            self._on_pushed(len(receivers))
             return True
 
-        return Announcement(reach.notification, lambda devices: _patiently(give, devices))
+        return Announcement(target.notification, lambda devices: _with_retries(push, devices))
 
-    async def _reached(
-        self, reach: AnnouncementTarget, devices: list[ConnectedDevice]
+    async def _in_segment(
+        self, target: AnnouncementTarget, devices: list[ConnectedDevice]
     ) -> list[ConnectedDevice]:
-        if reach.segment is None:
+        devices = [device for device in devices if target.is_in_rollout(device.user)]
+        if target.segment is None:
             return devices
-        segment, holds = reach.segment, set[UserId]()
-
-        async def ask(user: UserId) -> None:
-            if await self._cases.audience.is_in(self._log.tenant, segment, user):
-                holds.add(user)
-
-        for some in batched({device.user: None for device in devices}, _MAX_CONCURRENT_ASKED):
-            await asyncio.gather(*map(ask, some))
-        return [device for device in devices if device.user in holds]
+        users = list({device.user: None for device in devices})
+        checks = (self._cases.audience.is_in(self._log.tenant, target.segment, user) for user in users)
+        is_in = dict(zip(users, await gather_limited(checks, _MAX_CONCURRENT_SEGMENT_CHECKS), strict=True))
+        return [device for device in devices if is_in[device.user]]
 
 
-def _always(news: BroadcastUpdate) -> FrameFactory:
-    frame = encode_push(news)
+def _constant_frame(update: BroadcastUpdate) -> FrameFactory:
+    frame = encode_push(update)
 
     async def make() -> bytes:
         return frame
@@ -284,13 +269,13 @@ def _always(news: BroadcastUpdate) -> FrameFactory:
     return make
 
 
-async def _patiently(give: PushBatch, devices: list[ConnectedDevice]) -> bool:
-    """An engine that is away is waited for. Who is not told in the end finds it when he asks."""
-    for tried in range(_TRIES):
+async def _with_retries(push: PushBatch, devices: list[ConnectedDevice]) -> bool:
+    """Retry while an engine is unavailable. After the last attempt, the devices see the broadcast in their next list."""
+    for attempt in range(_MAX_ATTEMPTS):
         try:
-            return await give(devices)
+            return await push(devices)
         except TidingsError as error:
             if not error.retryable:
                 return False
-            await asyncio.sleep(_RETRY_S * 2**tried)
+            await asyncio.sleep(_RETRY_S * 2**attempt)
     return True

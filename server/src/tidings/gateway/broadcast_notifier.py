@@ -1,37 +1,46 @@
-"""Broadcasts for the devices of a gateway: who looks at an inbox is told, at a moment of his own."""
+"""Notify the devices of a gateway of broadcasts to the inboxes that they watch."""
 
 import asyncio
-from collections.abc import Callable
 from typing import Final, final
 
 import msgspec
 
 from tidings.bus.model import BroadcastLogAdvanced, decode_messages
-from tidings.bus.ports import BroadcastSubscriber, BusEvent, Subscribed, Subscription, SubscriptionLost
+from tidings.bus.ports import (
+    BroadcastSubscriber,
+    BusEvent,
+    BusHandler,
+    Subscribed,
+    Subscription,
+    SubscriptionLost,
+)
 from tidings.gateway.broadcast_announcements import (
     Announcement,
     AnnouncementFactory,
     InboxWatchers,
-    SpreadPush,
+    push_spread,
 )
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.broadcasts.model import STALE_MS, BroadcastLogId, BroadcastLogView, BroadcastRelease
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import TidingsError
 
 MAX_CONCURRENT_PUSHES: Final = 20
-"""Walks of one inbox. If more has happened, those who look are told to list again."""
+"""Concurrent announcements of one inbox. With more changes, devices are asked to list the inbox again."""
 _MAX_CONCURRENT_READ: Final = 16
 _RETRY_S: Final = 1.0
-
-type ErrorReporter = Callable[[str, BaseException], None]
 
 
 @final
 class BroadcastChannel:
-    """Of one log. `announced`: up to where it was told or found told; None: not looked at yet. `amended`: yet to be told."""
+    """The broadcast log of one inbox.
+
+    `announced`: the sequence up to which broadcasts are announced; None before the first read of the log. `amended`:
+    broadcasts whose changed content is not announced yet.
+    """
 
     def __init__(self, log: BroadcastLogId, opened_ms: int) -> None:
         self.log = log
@@ -40,11 +49,14 @@ class BroadcastChannel:
         self.announced: int | None = None
         self.redacted: frozenset[str] = frozenset()
         self.amended: dict[str, None] = {}
-        self.walks: dict[asyncio.Task[None], None] = {}
-        self.listening: Subscription | None = None
+        self.pushes: dict[asyncio.Task[None], None] = {}
+        self.subscription: Subscription | None = None
 
     def updates(self, view: BroadcastLogView) -> tuple[list[BroadcastRelease], list[str]]:
-        """What has come and what is gone since it was last looked at. At first that is what nobody here was given."""
+        """Return broadcasts added and redacted since the last call.
+
+        The first call returns what no watching device has received in an answer.
+        """
         since, from_ms = self.announced, 0
         if since is None:
             since, from_ms = self.watchers.least_announced(), self.opened_ms - STALE_MS
@@ -52,14 +64,14 @@ class BroadcastChannel:
         added = [
             each for each in view.releases if each.sequence > since and each.notification not in view.redacted
         ]
-        gone = [name for name, at in view.redacted.items() if name not in self.redacted and at >= from_ms]
+        redacted = [name for name, at in view.redacted.items() if name not in self.redacted and at >= from_ms]
         self.announced, self.redacted = max(view.head, self.announced or 0), frozenset(view.redacted)
-        return added, gone
+        return added, redacted
 
 
 @final
 class BroadcastNotifier:
-    """Without `ears` nobody is told of anything."""
+    """Without use cases or a subscriber, it does nothing."""
 
     def __init__(
         self,
@@ -76,7 +88,7 @@ class BroadcastNotifier:
         self._clock = clock
         self._spread_s = spread_s
         self._channels: dict[BroadcastLogId, BroadcastChannel] = {}
-        self._looks: WorkQueue[BroadcastChannel] = WorkQueue(self._look, _MAX_CONCURRENT_READ, on_error)
+        self._reads: WorkQueue[BroadcastChannel] = WorkQueue(self._read, _MAX_CONCURRENT_READ, on_error)
         self.pushes = 0
 
     def __len__(self) -> int:
@@ -89,7 +101,7 @@ class BroadcastNotifier:
         channel = self._channels.get(log)
         if channel is None:
             channel = self._channels[log] = BroadcastChannel(log, self._clock.now_ms())
-            channel.listening = self._subscriber.subscribe_broadcasts(*log, self._ear(channel))
+            channel.subscription = self._subscriber.subscribe_broadcasts(*log, self._handler(channel))
         channel.watchers.enter(device)
 
     def leave(self, device: ConnectedDevice, inbox: str) -> None:
@@ -100,51 +112,52 @@ class BroadcastNotifier:
                 self._close(channel)
 
     def answered(self, device: ConnectedDevice, inbox: str, up_to: int, *, has_list: bool) -> None:
-        """A log that is further than what was told of it: the word was lost, or is under way."""
+        """Note the log sequence of an answer. If it is newer than the announced one, a message was lost or is late: read."""
         channel = self._channels.get(BroadcastLogId(device.key.tenant, inbox))
         if channel is None:
             return
         channel.watchers.answered(device, up_to, has_list=has_list)
         if channel.announced is not None and up_to > channel.announced:
-            self._looks.add(channel)
+            self._reads.add(channel)
 
     async def wait_idle(self, within_s: float) -> None:
         for channel in list(self._channels.values()):
             self._close(channel)
-        await self._looks.wait_idle(within_s)
+        await self._reads.wait_idle(within_s)
 
     def _close(self, channel: BroadcastChannel) -> None:
         del self._channels[channel.log]
-        if channel.listening is not None:
-            channel.listening.close()
-        for walk in list(channel.walks):
-            walk.cancel()
+        if channel.subscription is not None:
+            channel.subscription.close()
+        for push in list(channel.pushes):
+            push.cancel()
 
-    def _ear(self, channel: BroadcastChannel) -> Callable[[BusEvent], None]:
-        def hear(heard: BusEvent) -> None:
-            match heard:
+    def _handler(self, channel: BroadcastChannel) -> BusHandler:
+        def handle(event: BusEvent) -> None:
+            match event:
                 case Subscribed():
-                    # what was said before nobody has heard: the log knows
-                    self._looks.add(channel)
+                    # Race: another process appends to the log and publishes before Redis confirms our subscription. We
+                    # miss the message, so read the log.
+                    self._reads.add(channel)
                 case SubscriptionLost():
                     pass
                 case payload:
                     self._on_message(channel, payload)
 
-        return hear
+        return handle
 
     def _on_message(self, channel: BroadcastChannel, payload: bytes) -> None:
         try:
-            words = decode_messages(payload)
+            messages = decode_messages(payload)
         except msgspec.DecodeError as error:
-            self._report("a word that can't be read", error)
+            self._report("bus message cannot be decoded", error)
             return
-        for word in words:
-            if isinstance(word, BroadcastLogAdvanced):
-                channel.amended.update(dict.fromkeys(word.amended))
-                self._looks.add(channel)
+        for message in messages:
+            if isinstance(message, BroadcastLogAdvanced):
+                channel.amended.update(dict.fromkeys(message.amended))
+                self._reads.add(channel)
 
-    async def _look(self, channel: BroadcastChannel) -> None:
+    async def _read(self, channel: BroadcastChannel) -> None:
         if self._cases is None or self._channels.get(channel.log) is not channel:
             return
         try:
@@ -152,42 +165,45 @@ class BroadcastNotifier:
         except TidingsError as error:
             if error.retryable:
                 await asyncio.sleep(_RETRY_S)
-                self._looks.add(channel)
+                self._reads.add(channel)
             return
-        for each in self._updates(self._cases, channel, view):
-            self._start(channel, each)
+        for announcement in self._announcements(self._cases, channel, view):
+            self._start(channel, announcement)
 
-    def _updates(
+    def _announcements(
         self, cases: InboxUseCases, channel: BroadcastChannel, view: BroadcastLogView
     ) -> list[Announcement]:
         amended, channel.amended = list(channel.amended), {}
-        added, gone = channel.updates(view)
-        telling = AnnouncementFactory(
-            cases, channel.log, channel.watchers, state=channel, clock=self._clock, gave=self._gave
+        added, redacted = channel.updates(view)
+        factory = AnnouncementFactory(
+            cases,
+            channel.log,
+            channel.watchers,
+            is_redacted=lambda notification: notification in channel.redacted,
+            clock=self._clock,
+            on_pushed=self._count_pushes,
         )
-        told = [telling.added(each) for each in added] + [telling.redacted(name, view) for name in gone]
-        told += [
-            telling.amended(showings, view.head)
+        found = [factory.added(each) for each in added] + [factory.redacted(name, view) for name in redacted]
+        found += [
+            factory.amended(releases, view.head)
             for name in amended
-            if name not in view.redacted and (showings := view.of(name))
+            if name not in view.redacted and (releases := view.of(name))
         ]
-        too_many = len(told) + len(channel.walks) > MAX_CONCURRENT_PUSHES
-        return [telling.more(view.head)] if too_many else told
+        too_many = len(found) + len(channel.pushes) > MAX_CONCURRENT_PUSHES
+        return [factory.more(view.head)] if too_many else found
 
     def _start(self, channel: BroadcastChannel, announcement: Announcement) -> None:
         if self._channels.get(channel.log) is not channel:
             return
-        walk = SpreadPush(self._spread_s, self._clock)(
-            channel.watchers, announcement.notification, announcement.push
-        )
-        task = asyncio.get_running_loop().create_task(walk)
-        channel.walks[task] = None
-        task.add_done_callback(lambda done: self._ended(channel, done))
+        push = push_spread(channel.watchers, announcement, self._spread_s, self._clock)
+        task = asyncio.get_running_loop().create_task(push)
+        channel.pushes[task] = None
+        task.add_done_callback(lambda done: self._on_pushed(channel, done))
 
-    def _ended(self, channel: BroadcastChannel, walk: asyncio.Task[None]) -> None:
-        channel.walks.pop(walk, None)
-        if not walk.cancelled() and (error := walk.exception()) is not None:
-            self._report("devices were not told of a broadcast", error)
+    def _on_pushed(self, channel: BroadcastChannel, push: asyncio.Task[None]) -> None:
+        channel.pushes.pop(push, None)
+        if not push.cancelled() and (error := push.exception()) is not None:
+            self._report("broadcast could not be announced", error)
 
-    def _gave(self, count: int) -> None:
+    def _count_pushes(self, count: int) -> None:
         self.pushes += count

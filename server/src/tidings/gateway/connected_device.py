@@ -1,6 +1,5 @@
-"""What a device has asked to be told of, and what others were told of it. Pure."""
+"""State of a connected device: its positions, its route and what it subscribed to. No I/O."""
 
-from collections.abc import Callable
 from enum import Enum, auto
 from typing import Protocol, final
 
@@ -8,15 +7,17 @@ from tidings.accounts.model import Principal
 from tidings.gateway.slow_consumer import SlowConsumerGuard
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import EntryKind
 from tidings.wire.close_codes import CloseCode
 
 
 @final
 class DeviceSubscriptions:
-    """`chats` and `users` in the order in which they were asked for; of some of them nothing may be his to see.
+    """Subscriptions of a device to ephemeral events, and the state that it reported.
 
-    `typing`: chats in which others believe that he types. `is_away`: as the device has said.
+    chats, users: in the order of the requests. The user may not be allowed to see all of them.
+    typing: chats in which other members see the user as typing.
+    is_away: as the device reported it.
     """
 
     __slots__ = ("chats", "is_away", "typing", "users")
@@ -28,51 +29,56 @@ class DeviceSubscriptions:
         self.is_away = False
 
     def would_have(self, chats: set[ChatId], users: set[UserId]) -> int:
+        """Return the number of subscriptions after adding these."""
         return len(self.chats.keys() | chats) + len(self.users.keys() | users)
 
 
 UNKNOWN = -1
-"""A chat of which something was heard before its row was read."""
+"""Position in a chat from which a push arrived before the chat's row was read."""
 NEVER_JOINED = 10**15
-"""Since when a user is in a chat, as long as nobody has said: he is shown nothing that lies before a push."""
+"""Value of `ChatPosition.since` while no join of the user is known: nothing before a push is visible to them."""
 MEMBERSHIP_KINDS = frozenset({EntryKind.CREATE, EntryKind.JOIN, EntryKind.LEAVE})
 VISIBILITY_KINDS = MEMBERSHIP_KINDS | {EntryKind.BLOCK}
-"""After these somebody may see what he could not, or no longer what he could."""
+"""Entries that change what a user may see."""
 
 
 class DeviceConnection(Protocol):
-    """The connection that a seat is of."""
+    """The connection of a device."""
 
     @property
     def socket(self) -> Socket: ...
 
     def push(self, frame: bytes) -> None:
-        """Nothing, once it is closed."""
+        """Send an encoded frame. Do nothing after the connection was closed."""
         ...
 
     def close(self, code: CloseCode) -> None: ...
 
 
 class PushAction(Enum):
-    """What is to be done with entries that have come for a device."""
+    """The action for pushed entries of one chat and one device."""
 
     DUPLICATE = auto()
-    """It has them."""
+    """Nothing: the device has them."""
     SEND = auto()
-    """They follow what it has: send them."""
+    """Send them: they follow the device's position."""
     DEFER = auto()
-    """It resumes, or a range is being read: whoever does that will come by them."""
+    """Only record them: the device resumes, or a range of this chat is being read and will include them."""
     GAP = auto()
-    """Something is missing before them: read it, and them with it."""
+    """Read the missing range: at least one entry before them was not sent."""
 
 
 @final
 class ChatPosition:
-    """Of one chat on one connection. `since`: the entry that let the user in last. `ahead`: what was heard of.
+    """How far one connection got in one chat.
 
-    `is_member`: as far as the device has been told. `had_channel`: it listened to the chat's channel when it was told
-    that its user was taken out. `has_row`: the device got the chat's row with the resume, and needs none for an entry
-    that let its user in before.
+    position: the device holds everything that it may see up to here.
+    since: the entry with which the user joined last.
+    ahead: the highest sequence that a push announced.
+    is_member: as of the entries that were sent to the device.
+    is_reading: a range of the chat is being read for the device.
+    had_channel: the device was subscribed to the chat's channel when its user left.
+    has_row: the resume sent the chat's row, so an earlier join needs no further row.
     """
 
     __slots__ = ("ahead", "had_channel", "has_row", "is_member", "is_reading", "position", "since")
@@ -91,10 +97,11 @@ class ChatPosition:
         return self.ahead > self.position
 
     def on_push(self, last: int) -> None:
+        """Record that the chat has entries up to `last`."""
         self.ahead = max(self.ahead, last)
 
     def offered(self, first: int, last: int) -> PushAction:
-        """Entries from `first` to `last`, without a hole. After `NEXT` the position is `last`."""
+        """Decide what to do with the consecutive entries `first` to `last`. `SEND` advances the position to `last`."""
         if last <= self.position:
             return PushAction.DUPLICATE
         if self.is_reading:
@@ -107,45 +114,37 @@ class ChatPosition:
         return PushAction.SEND
 
 
-def _nowhere(_: ChatId) -> None:
-    """It listens to no large chat, and never did."""
-
-
-def _unstirred(_: ChatId, __: Entry) -> None:
-    """It looks at nothing."""
-
-
 @final
 class ConnectedDevice:
-    """`epoch`: of the last route that it had here. Not routed: nobody finds it now. Not live: it resumes, and what comes meanwhile is only noted.
+    """A device that is connected to this gateway.
 
-    `on_left`: told of a chat that its user was taken out of. `on_rejoined`: of a large one that he is in again; whoever said
-    so before may have found it still listening. `joined`: of a chat that an entry let its user into, whose row the device has not got. `on_membership_changed`: of every entry after which somebody may see other
-    things than before. `subscriptions`: what it has asked to be told of; None as long as that is nothing. `ends`: leaves of
-    its user from large chats, which were pushed while it resumed. `unheard`: large chats whose channel could not be
-    subscribed to; the heartbeat tries again.
+    epoch: of its last route on this gateway, 0 before the first.
+    is_registered: the registry has its route, so workers find it.
+    is_live: the resume has finished. Until then pushes only update `ChatPosition.ahead`.
+    is_gone: it has disconnected.
+    wants_resume: pushes may have been missed since the current or last resume began.
+    unconfirmed_channels: large chats whose channel is not confirmed. The lease renewer retries them.
+    late_leaves: leaves from large chats that were pushed while the device resumed, with their sequences.
+    reported_positions: positions of a resume request that arrives in several parts.
+    drained: keys of the offline-queue messages that the resume read, by chat, with their sequences.
     """
 
     __slots__ = (
         "connected",
         "drained",
-        "ends",
         "epoch",
         "is_gone",
         "is_live",
         "is_registered",
-        "joined",
         "key",
         "large_chat_channels",
-        "on_left",
-        "on_membership_changed",
-        "on_rejoined",
+        "late_leaves",
         "positions",
         "principal",
         "reported_positions",
         "slow_consumer_guard",
         "subscriptions",
-        "unheard",
+        "unconfirmed_channels",
         "wants_resume",
     )
 
@@ -162,14 +161,10 @@ class ConnectedDevice:
         self.wants_resume = False
         self.positions: dict[ChatId, ChatPosition] = {}
         self.large_chat_channels: dict[ChatId, None] = {}
-        self.unheard: dict[ChatId, None] = {}
-        self.on_left: Callable[[ChatId], None] = _nowhere
-        self.on_rejoined: Callable[[ChatId], None] = _nowhere
-        self.joined: Callable[[ChatId], None] = _nowhere
-        self.on_membership_changed: Callable[[ChatId, Entry], None] = _unstirred
+        self.unconfirmed_channels: dict[ChatId, None] = {}
         self.subscriptions: DeviceSubscriptions | None = None
         self.slow_consumer_guard: SlowConsumerGuard | None = None
-        self.ends: dict[ChatId, int] | None = None
+        self.late_leaves: dict[ChatId, int] | None = None
         self.reported_positions: dict[str, int] | None = None
         self.drained: dict[ChatId, list[tuple[int, str]]] | None = None
 
@@ -185,48 +180,30 @@ class ConnectedDevice:
         return ChatKey(self.key.tenant, chat)
 
     def offered(self, chat: ChatId, first: int, last: int) -> PushAction:
-        place = self._position(chat, first)
+        """Decide what to do with the consecutive entries `first` to `last` of a chat."""
+        position = self._position(chat, first)
         if self.is_live:
-            return place.offered(first, last)
-        place.on_push(last)
+            return position.offered(first, last)
+        # The device resumes. The resume may have read the log before these entries were committed, so it compares
+        # `ahead` with its position before it sets `is_live`.
+        position.on_push(last)
         return PushAction.DEFER
 
     def on_push(self, chat: ChatId, first: int, last: int) -> PushAction:
-        """There is something from `first` to `last`, but it can't be shown now."""
-        place = self._position(chat, first)
-        if last <= place.position:
+        """Record that a chat has the entries `first` to `last`, which cannot be sent as they are."""
+        position = self._position(chat, first)
+        if last <= position.position:
             return PushAction.DUPLICATE
-        place.on_push(last)
-        return PushAction.GAP if self.is_live and not place.is_reading else PushAction.DEFER
+        position.on_push(last)
+        return PushAction.GAP if self.is_live and not position.is_reading else PushAction.DEFER
 
     def _position(self, chat: ChatId, first: int) -> ChatPosition:
-        """A chat that is new on a live connection begins with what was pushed: older pages are read on demand."""
-        place = self.positions.get(chat)
-        if place is None:
-            place = self.positions[chat] = ChatPosition(first - 1 if self.is_live else UNKNOWN)
-        return place
-
-    def moved(self, chat: ChatId, entry: Entry) -> None:
-        """An entry was sent to the device: did it let its user in, or take him out?"""
-        if entry.kind not in VISIBILITY_KINDS:
-            return
-        if entry.kind in MEMBERSHIP_KINDS and self.user in entry.users:
-            self._moved(chat, entry)
-        self.on_membership_changed(chat, entry)
-
-    def _moved(self, chat: ChatId, entry: Entry) -> None:
-        place = self.positions[chat]
-        place.is_member = entry.kind is not EntryKind.LEAVE
-        place.since = entry.sequence if place.is_member else NEVER_JOINED
-        if not place.is_member:
-            place.had_channel |= chat in self.large_chat_channels
-            place.has_row = False
-            self.on_left(chat)
-            return
-        if place.had_channel:
-            self.on_rejoined(chat)
-        if not place.has_row:
-            self.joined(chat)
+        """Return the position in a chat. A chat that is new on a live connection starts at the pushed entries."""
+        position = self.positions.get(chat)
+        if position is None:
+            position = self.positions[chat] = ChatPosition(first - 1 if self.is_live else UNKNOWN)
+        return position
 
     def behind(self) -> list[ChatId]:
-        return [chat for chat, place in self.positions.items() if place.is_behind]
+        """Return the chats that have entries after the device's position."""
+        return [chat for chat, position in self.positions.items() if position.is_behind]

@@ -9,10 +9,10 @@ from tidings.wire.frames.structs import ErrorBody
 
 _log = logging.getLogger(__name__)
 
-OPERATORS_ONLY: Final = "Something went wrong in the server. It is logged."
+OPERATORS_ONLY: Final = "The server failed to handle the request. The error is in its log."
 
 ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
-    # None: the error's own words. A text: what a device is told instead of words that are for operators.
+    # None: the error's own message. A text: replaces a message that is meant for operators.
     Code.CREDENTIAL_INVALID: None,
     Code.CREDENTIAL_EXPIRED: None,
     Code.RATE_LIMITED: None,
@@ -44,10 +44,10 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     Code.DECRYPTION_FAILED: None,
     Code.OUTCOME_UNKNOWN: None,
     Code.OVERLOADED: None,
-    Code.KEYS_UNAVAILABLE: "The server can't get at the keys of this tenant right now.",
+    Code.KEYS_UNAVAILABLE: "The keys of this tenant are unavailable at the moment. Try again later.",
     Code.INTERNAL: OPERATORS_ONLY,
 }
-"""The codes that a device can meet."""
+"""The codes that a device can receive."""
 
 HIDDEN: Final = frozenset(
     {
@@ -69,8 +69,7 @@ HIDDEN: Final = frozenset(
         Code.TOPICS_DRIFT,
         Code.TOPICS_DESTRUCTIVE,
         Code.TOPICS_FAILED,
-        Code.PROTOCOL_DRIFT,
-        # of HTTP alone
+        # Only in HTTP.
         Code.REQUEST_TOO_SLOW,
         Code.HEADERS_TOO_LARGE,
         Code.REQUEST_TOO_LARGE,
@@ -78,13 +77,13 @@ HIDDEN: Final = frozenset(
         Code.METHOD_NOT_ALLOWED,
     }
 )
-"""Of the command line. Should one come up in a request, it is a mistake of ours and is told as `internal`."""
+"""Codes of the command line and of HTTP. If a request raises one of them, the device receives `internal`."""
 
 
 def error_frame(error: Exception) -> ErrorBody:
-    """What is not the device's business is logged, and told as `internal`."""
+    """Convert an error. Unforeseen errors, and those for operators, are logged and sent as `internal`."""
     if not isinstance(error, TidingsError) or error.code not in ERROR_TEXTS:
-        _log.error("a request failed in a way that nobody foresaw", exc_info=error)
+        _log.error("a request failed with an unforeseen error", exc_info=error)
         return error_body(TidingsError(Code.INTERNAL, OPERATORS_ONLY))
     text = ERROR_TEXTS[error.code]
     if text is None:
@@ -94,7 +93,7 @@ def error_frame(error: Exception) -> ErrorBody:
 
 
 def error_body(error: TidingsError, *, request_id: int | None = None) -> ErrorBody:
-    """`request_id`: which request is meant, where the frame itself can't have its id."""
+    """Convert an error. `request_id` names the request if the frame cannot carry its id."""
     after = error.details.get("retry_after_ms")
     return ErrorBody(
         code=error.code.value,

@@ -1,4 +1,4 @@
-"""Errors as frames tell them: one table for every code, one place for what nobody foresaw."""
+"""Convert entries, chat rows and notifications to frames."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,7 +17,7 @@ from tidings.wire.frames.history import ChatRow, Entry, EntryPush, HistoryPage, 
 from tidings.wire.frames.inbox import InboxCounts, Notification, NotificationPage
 
 CHANGES = frozenset({EntryKind.EDIT, EntryKind.REDACTION, EntryKind.REACTION})
-"""Entries that have no content of their own: they changed a message."""
+"""Entries without content of their own: each changes a message."""
 
 _EMPTY = Content()
 
@@ -59,12 +59,12 @@ def message_state_frame(shown: VisibleEntry) -> MessageState:
 
 
 def referenced_messages(entries: Iterable[Stored]) -> set[int]:
-    """Messages that these entries changed."""
+    """Return the sequences of the messages that these entries changed."""
     return {e.refers_to for e in entries if e.kind in CHANGES and e.refers_to is not None}
 
 
 def _fields(shown: VisibleEntry, *, is_own: bool, changed: VisibleEntry | None) -> dict[str, Any]:
-    """`client_message_id` only for whom it is: it is how a device finds its own message among others."""
+    """Return the fields of an entry. Only the sender's devices see `client_message_id`: it identifies their own message."""
     stored, content = shown.entry, shown.content or _EMPTY
     fields: dict[str, Any] = {
         "sequence": stored.sequence,
@@ -84,13 +84,13 @@ def _fields(shown: VisibleEntry, *, is_own: bool, changed: VisibleEntry | None) 
     if stored.reaction_counts:
         fields["reactions"] = _reactions(stored)
     if stored.kind is not EntryKind.MESSAGE:
-        fields |= _of_no_message(stored)
+        fields |= _non_message_fields(stored)
     if changed is not None:
         fields["changed"] = message_state_frame(changed)
     return fields
 
 
-def _of_no_message(stored: Stored) -> dict[str, Any]:
+def _non_message_fields(stored: Stored) -> dict[str, Any]:
     return {
         "kind": stored.kind.value,
         "refers_to": stored.refers_to,

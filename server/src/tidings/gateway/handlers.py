@@ -1,22 +1,39 @@
-"""From a request to its use case and back: one small function for each, and a table of them."""
+"""Handlers of client requests, and the table that finds them. To add a request, write a handler and add it to `HANDLERS`."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from itertools import batched
-from typing import Any, Final
+from typing import Any, Final, final
 
 from msgspec import Struct
 
+from tidings.accounts.model import Principal
+from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.frames import counts_frame, history_page_frame, notification_page_frame
+from tidings.gateway.node import GatewayNode
 from tidings.gateway.ports import GatewayUseCases, InboxUseCases
+from tidings.gateway.protocol_state import ConnectionLimits
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxKey, InboxSnapshot, NotificationId
 from tidings.inboxes.queries import NotificationFilter
+from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+from tidings.kernel.ids import (
+    ChatId,
+    ChatKey,
+    ClientKey,
+    DeviceId,
+    DeviceKey,
+    Epoch,
+    TenantId,
+    UserId,
+    initial_epoch,
+    new_ulid,
+)
+from tidings.kernel.security import ADDRESS
 from tidings.messages.edits import ChangeRequest
 from tidings.messages.sender import Content
+from tidings.wire.fields import PROTOCOL
 from tidings.wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
 from tidings.wire.frames.history import GetHistory, HistoryPage
 from tidings.wire.frames.inbox import (
@@ -27,99 +44,217 @@ from tidings.wire.frames.inbox import (
     NotificationPage,
 )
 from tidings.wire.frames.messages import CommitResult, Edit, React, Redact, Send
-from tidings.wire.frames.session import Resume, Resumed
+from tidings.wire.frames.session import Connect, Resume, Resumed, Welcome
 from tidings.wire.frames.structs import Ok
 
 _MAX_CONCURRENT_ACKS = 8
-_DONE = Ok()
+_OK = Ok()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HandlerDeps:
+    """Dependencies that the handlers of all connections share."""
+
+    cases: GatewayUseCases
+    limits: ConnectionLimits
+    clock: Clock
+    epoch: Epoch = initial_epoch
+
+
+@final
 class RequestContext:
-    """Who is on the other end. The tenant comes from the verified credential alone."""
+    """One connection, as its handlers see it. `connect` sets the caller; the connection then sets `device`.
 
-    tenant: TenantId
-    user: UserId
-    epoch: int
+    The tenant and the user come only from the verified credential.
+    """
+
+    __slots__ = ("_device", "address", "deps", "epoch", "key", "node", "principal")
+
+    def __init__(self, deps: HandlerDeps, address: str, node: GatewayNode) -> None:
+        self.deps = deps
+        self.address = address
+        self.node = node
+        self.principal: Principal | None = None
+        self.key: DeviceKey | None = None
+        self.epoch = 0
+        self._device: ConnectedDevice | None = None
+
+    @property
+    def cases(self) -> GatewayUseCases:
+        return self.deps.cases
+
+    @property
+    def device(self) -> ConnectedDevice:
+        if self._device is None:
+            raise TidingsError(Code.CREDENTIAL_INVALID, "Send `connect` first.")
+        return self._device
+
+    def enter(self, device: ConnectedDevice) -> None:
+        self._device = device
+
+    @property
+    def tenant(self) -> TenantId:
+        return self.device.key.tenant
+
+    @property
+    def user(self) -> UserId:
+        return self.device.user
 
     def chat(self, name: str) -> ChatKey:
         return ChatKey(self.tenant, ChatId(name))
 
+    async def charge(self, tokens: int) -> int | None:
+        """Charge the user for work that a request caused. Return as `RequestLimiter.take`."""
+        return await self.cases.limiter.take_work(self.device.principal, tokens)
 
-async def send(cases: GatewayUseCases, caller: RequestContext, asked: Send) -> CommitResult:
-    sent = await cases.send(
-        caller.chat(asked.chat),
-        caller.user,
-        ClientKey(asked.client_message_id),
-        _content(asked),
-        after=asked.after,
-        content_type=asked.content_type,
-        ttl_s=asked.ttl_seconds,
+
+async def connect(context: RequestContext, frame: Connect) -> Welcome:
+    """Verify the credential. The device id comes from the credential, else from the frame, else it is generated."""
+    ADDRESS.set(context.address)
+    principal = await context.cases.credentials.verify(frame.credential)
+    if principal.user is None:
+        raise TidingsError(
+            Code.FORBIDDEN,
+            "The credential does not belong to a user.",
+            hint="A socket is one device of one user. The servers of a tenant use REST.",
+        )
+    device = principal.device or DeviceId(frame.device or new_ulid())
+    key = DeviceKey(principal.tenant, principal.user, device)
+    context.principal, context.key, context.epoch = principal, key, context.deps.epoch()
+    limits = context.deps.limits
+    return Welcome(
+        protocol=min(frame.protocol, PROTOCOL),
+        user=key.user,
+        device=key.device,
+        epoch=context.epoch,
+        at=context.deps.clock.now_ms(),
+        heartbeat_s=round(limits.heartbeat_s),
+        limits=limits.as_frame(),
+        expires_at=principal.expires_at_ms,
+    )
+
+
+async def resume(context: RequestContext, frame: Resume) -> Resumed:
+    return await context.node.resuming.resume(context.device, frame, context.epoch, context.charge)
+
+
+async def send(context: RequestContext, frame: Send) -> CommitResult:
+    sent = await context.cases.sender.send(
+        context.chat(frame.chat),
+        context.user,
+        ClientKey(frame.client_message_id),
+        _content(frame),
+        after=frame.after,
+        content_type=frame.content_type,
+        ttl_s=frame.ttl_seconds,
     )
     return CommitResult(sequence=sent.sequence, is_repeat=sent.is_repeat)
 
 
-async def edit(cases: GatewayUseCases, caller: RequestContext, asked: Edit) -> CommitResult:
-    done = await cases.change.edit(_about(caller, asked), _content(asked))
+async def edit(context: RequestContext, frame: Edit) -> CommitResult:
+    done = await context.cases.edits.edit(_change(context, frame), _content(frame))
     return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
-async def redact(cases: GatewayUseCases, caller: RequestContext, asked: Redact) -> CommitResult:
-    done = await cases.change.redact(_about(caller, asked))
+async def redact(context: RequestContext, frame: Redact) -> CommitResult:
+    done = await context.cases.edits.redact(_change(context, frame))
     return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
-async def react(cases: GatewayUseCases, caller: RequestContext, asked: React) -> CommitResult:
-    done = await cases.change.react(_about(caller, asked), asked.emoji, is_added=not asked.is_removed)
+async def react(context: RequestContext, frame: React) -> CommitResult:
+    done = await context.cases.edits.react(
+        _change(context, frame), frame.emoji, is_added=not frame.is_removed
+    )
     return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
-async def get_history(cases: GatewayUseCases, caller: RequestContext, asked: GetHistory) -> HistoryPage:
-    chat, user = caller.chat(asked.chat), caller.user
-    if asked.after is not None:
-        page = await cases.history.after(chat, user, asked.after, asked.limit)
-    elif asked.around is not None:
-        page = await cases.history.around(chat, user, asked.around, asked.limit)
+async def get_history(context: RequestContext, frame: GetHistory) -> HistoryPage:
+    chat, user, history = context.chat(frame.chat), context.user, context.cases.history
+    if frame.after is not None:
+        page = await history.after(chat, user, frame.after, frame.limit)
+    elif frame.around is not None:
+        page = await history.around(chat, user, frame.around, frame.limit)
     else:
-        page = await cases.history.before(chat, user, asked.before, asked.limit)
+        page = await history.before(chat, user, frame.before, frame.limit)
     return history_page_frame(page, user)
 
 
-async def mark_read(cases: GatewayUseCases, caller: RequestContext, asked: Read) -> Ok:
-    await cases.marking.read(caller.chat(asked.chat), caller.user, asked.sequence)
-    return _DONE
+async def mark_read(context: RequestContext, frame: Read) -> Ok:
+    await context.cases.watermarks.read(context.chat(frame.chat), context.user, frame.sequence)
+    return _OK
 
 
-async def ack(cases: GatewayUseCases, caller: RequestContext, asked: Ack) -> Ok:
-    """All that can be marked are, a few at a time; of the others the first is told."""
-    faults: list[BaseException] = []
-    for some in batched(asked.delivered.items(), _MAX_CONCURRENT_ACKS):
-        marking = (cases.marking.delivered(caller.chat(name), caller.user, at) for name, at in some)
-        outcomes = await asyncio.gather(*marking, return_exceptions=True)
-        faults += [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
-    if faults:
-        raise faults[0]
-    return _DONE
+async def ack(context: RequestContext, frame: Ack) -> Ok:
+    """Buffer the acks of entries that this gateway sent, and write the others. Raise the first failure after all."""
+    device, acks = context.device, context.node.acks
+    others = [each for each in frame.delivered.items() if not acks.take(device, ChatId(each[0]), each[1])]
+    writes = (context.cases.watermarks.delivered(context.chat(name), context.user, at) for name, at in others)
+    await gather_limited(writes, _MAX_CONCURRENT_ACKS)
+    return _OK
 
 
-async def resume(cases: GatewayUseCases, caller: RequestContext, asked: Resume) -> Resumed:
-    """Nothing is pushed ahead of a position yet: a device asks for what it missed with `get_history`."""
-    del cases
-    is_reset = not asked.counts_in(caller.epoch)
-    return Resumed(epoch=caller.epoch, is_reset=is_reset, has_more=asked.has_more)
+async def subscribe(context: RequestContext, frame: Subscribe) -> Ok:
+    context.node.ephemeral.subscribe(context.device, frame)
+    return _OK
 
 
-async def ephemeral_noop(
-    cases: GatewayUseCases, caller: RequestContext, asked: Subscribe | Unsubscribe | Typing | Presence
-) -> Ok:
-    """Where devices have no routes, nobody is told of anybody."""
-    del cases, caller, asked
-    return _DONE
+async def unsubscribe(context: RequestContext, frame: Unsubscribe) -> Ok:
+    context.node.ephemeral.unsubscribe(context.device, frame)
+    return _OK
 
 
-type Handler = Callable[[GatewayUseCases, RequestContext, Any], Awaitable[Struct]]
+async def typing(context: RequestContext, frame: Typing) -> Ok:
+    await context.node.ephemeral.typing(context.device, ChatId(frame.chat), is_typing=frame.is_typing)
+    return _OK
 
-CHAT_HANDLERS: Final[Mapping[type[Struct], Handler]] = {
+
+async def presence(context: RequestContext, frame: Presence) -> Ok:
+    if frame.status == "offline":
+        raise TidingsError(Code.REQUEST_INVALID, "A connected device is `online` or `away`.")
+    context.node.ephemeral.presence(context.device, is_away=frame.status == "away")
+    return _OK
+
+
+async def get_counts(context: RequestContext, frame: GetCounts) -> InboxCounts:
+    # Watch before the read: a change after the read is then pushed.
+    context.node.inboxes.watch(context.device, frame.inbox)
+    inboxes = _inboxes(context)
+    inbox = await inboxes.known.of(context.tenant, frame.inbox)
+    counts = counts_frame(await inboxes.read.counts(_inbox_key(context, inbox), frame.at_least), inbox)
+    context.node.inboxes.answered(context.device, frame, counts)
+    return counts
+
+
+async def list_notifications(context: RequestContext, frame: ListNotifications) -> NotificationPage:
+    context.node.inboxes.watch(context.device, frame.inbox)
+    inboxes = _inboxes(context)
+    inbox = await inboxes.known.of(context.tenant, frame.inbox)
+    wanted = NotificationFilter(
+        category=None if frame.category is None else inbox.code_of(frame.category),
+        is_unread=frame.is_unread,
+        is_archived=frame.is_archived,
+    )
+    key = _inbox_key(context, inbox)
+    page = await inboxes.read.page(key, frame.limit, wanted, frame.cursor, frame.at_least)
+    answer = notification_page_frame(page, inbox)
+    context.node.inboxes.answered(context.device, frame, answer)
+    return answer
+
+
+async def mark_notifications(context: RequestContext, frame: MarkNotifications) -> InboxCounts:
+    inboxes = _inboxes(context)
+    _check_mark(frame)
+    inbox = await inboxes.known.of(context.tenant, frame.inbox)
+    counts = counts_frame(await _mark(inboxes, _inbox_key(context, inbox), inbox, frame), inbox)
+    context.node.inboxes.answered(context.device, frame, counts)
+    return counts
+
+
+type Handler = Callable[[RequestContext, Any], Awaitable[Struct]]
+
+HANDLERS: Final[Mapping[type[Struct], Handler]] = {
+    Connect: connect,
+    Resume: resume,
     Send: send,
     Edit: edit,
     Redact: redact,
@@ -127,97 +262,63 @@ CHAT_HANDLERS: Final[Mapping[type[Struct], Handler]] = {
     GetHistory: get_history,
     Read: mark_read,
     Ack: ack,
-    Resume: resume,
-    Subscribe: ephemeral_noop,
-    Unsubscribe: ephemeral_noop,
-    Typing: ephemeral_noop,
-    Presence: ephemeral_noop,
-}
-
-
-def _content(asked: Send | Edit) -> Content:
-    users = tuple(UserId(user) for user in asked.mentions)
-    return Content(text=asked.text, data=asked.data, reply_to=asked.reply_to, mentions=users)
-
-
-def _about(caller: RequestContext, asked: Edit | Redact | React) -> ChangeRequest:
-    key = ClientKey(asked.client_message_id)
-    return ChangeRequest(caller.chat(asked.chat), caller.user, key, asked.sequence, asked.after)
-
-
-async def get_counts(cases: GatewayUseCases, caller: RequestContext, asked: GetCounts) -> InboxCounts:
-    inboxes = _inboxes(cases)
-    known = await inboxes.known.of(caller.tenant, asked.inbox)
-    return counts_frame(await inboxes.read.counts(_owner(caller, known), asked.at_least), known)
-
-
-async def list_notifications(
-    cases: GatewayUseCases, caller: RequestContext, asked: ListNotifications
-) -> NotificationPage:
-    inboxes = _inboxes(cases)
-    known = await inboxes.known.of(caller.tenant, asked.inbox)
-    wanted = NotificationFilter(
-        category=None if asked.category is None else known.code_of(asked.category),
-        is_unread=asked.is_unread,
-        is_archived=asked.is_archived,
-    )
-    owner = _owner(caller, known)
-    page = await inboxes.read.page(owner, asked.limit, wanted, asked.cursor, asked.at_least)
-    return notification_page_frame(page, known)
-
-
-async def mark_notifications(
-    cases: GatewayUseCases, caller: RequestContext, asked: MarkNotifications
-) -> InboxCounts:
-    inboxes = _inboxes(cases)
-    _check(asked)
-    known = await inboxes.known.of(caller.tenant, asked.inbox)
-    return counts_frame(await _marked(inboxes, _owner(caller, known), known, asked), known)
-
-
-async def _marked(
-    inboxes: InboxUseCases, inbox_key: InboxKey, known: Inbox, asked: MarkNotifications
-) -> InboxSnapshot:
-    ids, do, known_up_to = [NotificationId(each) for each in asked.ids], inboxes.mark, asked.at_least
-    match asked.to:
-        case "read" if not ids:
-            category = None if asked.category is None else known.code_of(asked.category)
-            return await do.read_all(inbox_key, asked.before, category, known_up_to)
-        case "read":
-            return await do.read(inbox_key, ids, known_up_to)
-        case "unread":
-            return await do.reopen(inbox_key, ids, known_up_to)
-        case "archived":
-            return await do.archive(inbox_key, ids, known_up_to)
-        case "restored":
-            return await do.restore(inbox_key, ids, known_up_to)
-        case "seen":
-            return await do.see_all(inbox_key, known_up_to)
-
-
-def _check(asked: MarkNotifications) -> None:
-    """`read` takes notifications or a time, `seen` neither, the others notifications."""
-    has_place = asked.before is not None or asked.category is not None
-    if has_place and (asked.ids or asked.to != "read"):
-        raise TidingsError(Code.REQUEST_INVALID, "`before` and `category` are for `read` without `ids`.")
-    if asked.to == "seen" and asked.ids:
-        raise TidingsError(Code.REQUEST_INVALID, "`seen` is of the whole inbox, it takes no `ids`.")
-    if asked.to not in {"read", "seen"} and not asked.ids:
-        raise TidingsError(Code.REQUEST_INVALID, f"`{asked.to}` needs `ids`.")
-
-
-def _inboxes(cases: GatewayUseCases) -> InboxUseCases:
-    if cases.inboxes is None:
-        raise TidingsError(Code.UNKNOWN_REQUEST, "This server has no inboxes.")
-    return cases.inboxes
-
-
-def _owner(caller: RequestContext, known: Inbox) -> InboxKey:
-    return InboxKey(caller.tenant, caller.user, InboxId(known.id))
-
-
-INBOX_HANDLERS: Final[Mapping[type[Struct], Handler]] = {
+    Subscribe: subscribe,
+    Unsubscribe: unsubscribe,
+    Typing: typing,
+    Presence: presence,
     GetCounts: get_counts,
     ListNotifications: list_notifications,
     MarkNotifications: mark_notifications,
 }
+"""The handler of each request. The connection's protocol answers `ping` and `pong` itself."""
+
+
+def _content(frame: Send | Edit) -> Content:
+    users = tuple(UserId(user) for user in frame.mentions)
+    return Content(text=frame.text, data=frame.data, reply_to=frame.reply_to, mentions=users)
+
+
+def _change(context: RequestContext, frame: Edit | Redact | React) -> ChangeRequest:
+    key = ClientKey(frame.client_message_id)
+    return ChangeRequest(context.chat(frame.chat), context.user, key, frame.sequence, frame.after)
+
+
+async def _mark(
+    inboxes: InboxUseCases, key: InboxKey, inbox: Inbox, frame: MarkNotifications
+) -> InboxSnapshot:
+    ids, marker, at_least = [NotificationId(each) for each in frame.ids], inboxes.mark, frame.at_least
+    match frame.to:
+        case "read" if not ids:
+            category = None if frame.category is None else inbox.code_of(frame.category)
+            return await marker.read_all(key, frame.before, category, at_least)
+        case "read":
+            return await marker.read(key, ids, at_least)
+        case "unread":
+            return await marker.reopen(key, ids, at_least)
+        case "archived":
+            return await marker.archive(key, ids, at_least)
+        case "restored":
+            return await marker.restore(key, ids, at_least)
+        case "seen":
+            return await marker.see_all(key, at_least)
+
+
+def _check_mark(frame: MarkNotifications) -> None:
+    """Check the fields: `read` takes ids or a time, `seen` neither, the others ids."""
+    has_range = frame.before is not None or frame.category is not None
+    if has_range and (frame.ids or frame.to != "read"):
+        raise TidingsError(Code.REQUEST_INVALID, "`before` and `category` require `read` without `ids`.")
+    if frame.to == "seen" and frame.ids:
+        raise TidingsError(Code.REQUEST_INVALID, "`seen` applies to the whole inbox and takes no `ids`.")
+    if frame.to not in {"read", "seen"} and not frame.ids:
+        raise TidingsError(Code.REQUEST_INVALID, f"`{frame.to}` requires `ids`.")
+
+
+def _inboxes(context: RequestContext) -> InboxUseCases:
+    if context.cases.inboxes is None:
+        raise TidingsError(Code.UNKNOWN_REQUEST, "This server has no inboxes.")
+    return context.cases.inboxes
+
+
+def _inbox_key(context: RequestContext, inbox: Inbox) -> InboxKey:
+    return InboxKey(context.tenant, context.user, InboxId(inbox.id))

@@ -1,9 +1,11 @@
-"""Inboxes that devices here look at: who is told of which, and what they are told. Read anew for each word, so that an
-old word tells nothing wrong; one inbox at a time, so that what is told of it comes in order.
+"""Notify devices of changes in the inboxes that they watch.
+
+The inbox is read for each message, so a late message does no harm. Each inbox has one read at a time, so its updates
+arrive in order.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, final
 
@@ -16,6 +18,7 @@ from tidings.gateway.frames import counts_frame, notification_frame
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.model import InboxId, InboxKey, NotificationId
 from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import Code, TidingsError
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.inbox import (
@@ -26,49 +29,43 @@ from tidings.wire.frames.inbox import (
     NotificationPage,
 )
 
-MAX_PENDING_USERS: Final = 20
-"""Inboxes of one connection."""
-_MAX_CONCURRENT_READ: Final = 16
-_TRIES: Final = 5
+MAX_INBOXES: Final = 20
+"""Inboxes that one connection may watch."""
+_MAX_CONCURRENT_READS: Final = 16
+_MAX_ATTEMPTS: Final = 5
 _RETRY_S: Final = 0.5
 
 
 @dataclass(slots=True)
 class _InboxUpdates:
-    """What was heard of one inbox and is yet to be told."""
+    """Changes of one inbox that were received and not yet sent."""
 
     added: dict[NotificationId, None] = field(default_factory=dict)
     amended: dict[NotificationId, None] = field(default_factory=dict)
     removed: dict[NotificationId, None] = field(default_factory=dict)
     has_more: bool = False
 
-    def add(self, word: InboxChanged) -> None:
+    def add(self, change: InboxChanged) -> None:
         for ids, into in (
-            (word.added, self.added),
-            (word.amended, self.amended),
-            (word.removed, self.removed),
+            (change.added, self.added),
+            (change.amended, self.amended),
+            (change.removed, self.removed),
         ):
             into.update(dict.fromkeys(map(NotificationId, ids)))
-        self.has_more = self.has_more or word.has_more
+        self.has_more = self.has_more or change.has_more
 
     @property
     def requested(self) -> list[NotificationId]:
-        return [
-            notification
-            for notification in {**self.added, **self.amended}
-            if notification not in self.removed
-        ]
+        return [each for each in {**self.added, **self.amended} if each not in self.removed]
 
 
 @final
 class InboxNotifier:
-    """`broadcasts` tells of what is not one user's."""
-
     def __init__(
         self,
         cases: InboxUseCases | None,
         broadcasts: BroadcastNotifier,
-        report: Callable[[str, BaseException], None],
+        on_error: ErrorReporter,
     ) -> None:
         self._cases = cases
         self.broadcasts = broadcasts
@@ -76,89 +73,90 @@ class InboxNotifier:
         self._inboxes: dict[ConnectedDevice, dict[InboxKey, None]] = {}
         self._updates: dict[InboxKey, _InboxUpdates] = {}
         self._busy: set[InboxKey] = set()
-        self._crew: WorkQueue[InboxKey] = WorkQueue(self._push, _MAX_CONCURRENT_READ, report)
+        self._reads: WorkQueue[InboxKey] = WorkQueue(self._push, _MAX_CONCURRENT_READS, on_error)
 
     def watch(self, device: ConnectedDevice, inbox: str) -> None:
-        """Before the inbox is read for the answer: what changes after the read is heard."""
+        """Watch an inbox. Call it before the inbox is read for an answer, so that no later change is missed."""
         if device.is_gone:
             return
-        owner = InboxKey(device.key.tenant, device.user, InboxId(inbox))
-        mine = self._inboxes.setdefault(device, {})
-        if owner not in mine and len(mine) >= MAX_PENDING_USERS:
-            raise TidingsError(
-                Code.REQUEST_INVALID, f"A connection looks at {MAX_PENDING_USERS} inboxes at most."
-            )
-        mine[owner] = None
-        self._watchers.setdefault(owner, {})[device] = None
+        inbox_key = InboxKey(device.key.tenant, device.user, InboxId(inbox))
+        watched = self._inboxes.setdefault(device, {})
+        if inbox_key not in watched and len(watched) >= MAX_INBOXES:
+            raise TidingsError(Code.REQUEST_INVALID, f"A connection may watch at most {MAX_INBOXES} inboxes.")
+        watched[inbox_key] = None
+        self._watchers.setdefault(inbox_key, {})[device] = None
         self.broadcasts.enter(device, inbox)
 
     def answered(
         self, device: ConnectedDevice, asked: Struct, answer: InboxCounts | NotificationPage
     ) -> None:
-        """What a device was given is not told to it again. A list counts if it is the newest, of everything."""
+        """Note the broadcasts of an answer, so that they are not announced again. A list counts if it is the unfiltered first page."""
         counts = answer if isinstance(answer, InboxCounts) else answer.counts
         has_list = isinstance(asked, ListNotifications) and asked.cursor is None and not asked.is_filtered
         self.broadcasts.answered(device, counts.inbox, counts.broadcasts_up_to, has_list=has_list)
 
     def on_left(self, device: ConnectedDevice) -> None:
-        for owner in self._inboxes.pop(device, ()):
-            devices = self._watchers.get(owner, {})
+        for inbox_key in self._inboxes.pop(device, ()):
+            devices = self._watchers.get(inbox_key, {})
             devices.pop(device, None)
             if not devices:
-                self._watchers.pop(owner, None)
-            self.broadcasts.leave(device, owner.inbox)
+                self._watchers.pop(inbox_key, None)
+            self.broadcasts.leave(device, inbox_key.inbox)
 
     def live(self, device: ConnectedDevice) -> None:
-        """It resumed: what changed before its route stood nobody has said."""
-        for owner in self._inboxes.get(device, ()):
-            self._updates.setdefault(owner, _InboxUpdates()).has_more = True
-            self._crew.add(owner)
+        """Update a device that has resumed."""
+        # Race: a worker changes the inbox and looks up routes before this device has registered its route again. No
+        # message reaches this gateway, so send the counts and tell the device to list the inbox.
+        for inbox_key in self._inboxes.get(device, ()):
+            self._updates.setdefault(inbox_key, _InboxUpdates()).has_more = True
+            self._reads.add(inbox_key)
 
-    def noticed(self, word: InboxChanged) -> None:
-        owner = InboxKey(word.tenant, word.user, InboxId(word.inbox))
-        if owner in self._watchers:
-            self._updates.setdefault(owner, _InboxUpdates()).add(word)
-            self._crew.add(owner)
+    def noticed(self, change: InboxChanged) -> None:
+        inbox_key = InboxKey(change.tenant, change.user, InboxId(change.inbox))
+        if inbox_key in self._watchers:
+            self._updates.setdefault(inbox_key, _InboxUpdates()).add(change)
+            self._reads.add(inbox_key)
 
     async def wait_idle(self, within_s: float) -> None:
         await self.broadcasts.wait_idle(within_s)
-        await self._crew.wait_idle(within_s)
+        await self._reads.wait_idle(within_s)
 
     async def _push(self, inbox_key: InboxKey) -> None:
-        """Whoever finds it busy leaves it to the one who is: he looks again when he is through."""
+        # Race: a change arrives while another task reads the same inbox. Two reads could send their updates in the wrong
+        # order, so this task returns, and the other one continues until no update is left.
         if inbox_key in self._busy or self._cases is None:
             return
         self._busy.add(inbox_key)
         try:
-            while (news := self._updates.pop(inbox_key, None)) is not None and inbox_key in self._watchers:
-                if (frame := await self._frame(self._cases, inbox_key, news)) is not None:
+            while (updates := self._updates.pop(inbox_key, None)) is not None and inbox_key in self._watchers:
+                if (frame := await self._frame(self._cases, inbox_key, updates)) is not None:
                     for device in list(self._watchers.get(inbox_key, ())):
                         device.connected.push(frame)
         finally:
             self._busy.discard(inbox_key)
 
-    async def _frame(self, cases: InboxUseCases, inbox_key: InboxKey, news: _InboxUpdates) -> bytes | None:
-        for tried in range(_TRIES):
+    async def _frame(self, cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates) -> bytes | None:
+        for attempt in range(_MAX_ATTEMPTS):
             try:
-                return encode_push(await _inbox_update(cases, inbox_key, news))
+                return encode_push(await _inbox_update(cases, inbox_key, updates))
             except TidingsError as error:
                 if not error.retryable:
                     return None
-                await asyncio.sleep(_RETRY_S * 2**tried)
+                await asyncio.sleep(_RETRY_S * 2**attempt)
         return None
 
 
-async def _inbox_update(cases: InboxUseCases, inbox_key: InboxKey, news: _InboxUpdates) -> InboxUpdate:
-    """What is gone by now, or archived, is told of by no words; its id was told by whoever took it."""
-    known = await cases.known.of(inbox_key.tenant, inbox_key.inbox)
-    page = await cases.read.some(inbox_key, news.requested)
-    shown = {each.row.id: notification_frame(each, known) for each in page.notifications}
+async def _inbox_update(cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates) -> InboxUpdate:
+    """Read the inbox. Notifications that are removed or archived by now are left out; another message reports them."""
+    inbox = await cases.known.of(inbox_key.tenant, inbox_key.inbox)
+    page = await cases.read.some(inbox_key, updates.requested)
+    shown = {each.row.id: notification_frame(each, inbox) for each in page.notifications}
     return InboxUpdate(
-        counts=counts_frame(page.snapshot, known),
-        added=_in_order(news.added, shown),
-        amended=_in_order([each for each in news.amended if each not in news.added], shown),
-        removed=tuple(news.removed),
-        has_more=news.has_more,
+        counts=counts_frame(page.snapshot, inbox),
+        added=_in_order(updates.added, shown),
+        amended=_in_order([each for each in updates.amended if each not in updates.added], shown),
+        removed=tuple(updates.removed),
+        has_more=updates.has_more,
     )
 
 

@@ -1,4 +1,4 @@
-"""What goes on at the gateway's sockets, as metrics. Most are plain numbers that are read when somebody scrapes."""
+"""Metrics of the gateway. Most are counters that are read when Prometheus scrapes."""
 
 from collections.abc import Mapping
 from typing import final
@@ -14,39 +14,37 @@ _CALLED = [kind.name for kind in REQUESTS]
 
 @final
 class SocketMetrics:
-    """Fits the gateway's port `Measure`."""
+    """Metrics of answered requests."""
 
     def __init__(self, metrics: Metrics) -> None:
         labels = {"kind": _CALLED, "outcome": ["ok", "refused"]}
         self._counts = metrics.counters(
-            "socket_requests_total", "Requests that were answered, by kind.", labels
+            "socket_requests_total", "Answered requests by kind and outcome.", labels
         )
         self._took = metrics.latencies(
-            "socket_request_seconds", "From a whole frame to its answer.", {"kind": _CALLED}
+            "socket_request_seconds", "Time from a complete frame to its answer.", {"kind": _CALLED}
         )
 
-    def called(self, kind: str, took_s: float, *, is_ok: bool) -> None:
-        self._counts[kind, "ok" if is_ok else "refused"].inc()
+    def on_answered(self, kind: str, outcome: str, took_s: float) -> None:
+        self._counts[kind, outcome].inc()
         self._took[kind].observe(took_s)
 
 
 def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     tally, traffic = server.listener.tally, server.traffic
-    open_now = metrics.gauge("socket_open", "Connections that are open.")
+    open_now = metrics.gauge("socket_open", "Open connections.")
     open_now.set_function(lambda: len(server.listener.sockets))
-    let_in = metrics.gauge("socket_devices", "Devices that are let in.")
+    let_in = metrics.gauge("socket_devices", "Authenticated devices.")
     let_in.set_function(lambda: len(server.hub))
-    in_flight = metrics.gauge("socket_requests_in_flight", "Requests that are being answered.")
+    in_flight = metrics.gauge("socket_requests_in_flight", "Requests in flight.")
     in_flight.set_function(lambda: len(server.calls))
-    metrics.counter_callback(
-        "socket_accepted_total", "Connections that became WebSockets.", lambda: tally.opened
-    )
+    metrics.counter_callback("socket_accepted_total", "Accepted WebSocket connections.", lambda: tally.opened)
     metrics.counter_callbacks(
-        "socket_refused_total", "Upgrades refused.", "status", lambda: _named(tally.refused)
+        "socket_refused_total", "Refused upgrades by HTTP status.", "status", lambda: _named(tally.refused)
     )
     metrics.counter_callback(
         "socket_handshakes_failed_total",
-        "Connections that ended before a request, TLS included.",
+        "Connections that ended before their request, including failed TLS handshakes.",
         lambda: tally.handshakes_failed,
     )
     metrics.counter_callback(
@@ -55,27 +53,32 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
         lambda: tally.handshakes_dropped,
     )
     metrics.counter_callback(
-        "socket_slow_consumers_total", "Devices that read too slowly.", lambda: tally.too_slow
+        "socket_slow_consumers_total",
+        "Connections that were closed because the device read too slowly.",
+        lambda: tally.too_slow,
     )
     metrics.counter_callback(
-        "socket_internal_errors_total", "Mistakes of ours on a connection.", lambda: tally.receiver_faults
+        "socket_internal_errors_total",
+        "Internal errors in the handling of a connection.",
+        lambda: tally.receiver_faults,
     )
     metrics.counter_callbacks(
-        "socket_closes_total", "Ends, by close code.", "code", lambda: dict(traffic.closes)
+        "socket_closes_total", "Closed connections by close code.", "code", lambda: dict(traffic.closes)
     )
     frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
-    metrics.counter_callbacks("socket_frames_total", "Messages.", "direction", frames)
+    metrics.counter_callbacks("socket_frames_total", "WebSocket messages by direction.", "direction", frames)
     sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
-    metrics.counter_callbacks("socket_bytes_total", "Bytes of messages.", "direction", sizes)
-    if server.node is not None:
-        export_routed(metrics, server.node)
+    metrics.counter_callbacks(
+        "socket_bytes_total", "Bytes of WebSocket messages by direction.", "direction", sizes
+    )
+    export_node(metrics, server.node)
 
 
-def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
-    counts = routed.counts
+def export_node(metrics: Metrics, node: GatewayNode) -> None:
+    counts = node.counts
     metrics.counter_callbacks(
         "gateway_pushes_total",
-        "Pushes that were heard, and for devices: entries sent, held while one resumes, had before, ahead of a hole.",
+        "Pushes from the bus (`heard`) and their result for each device: sent, deferred during a resume (`held`), duplicate (`old`), after a gap, or not connected (`away`).",
         "what",
         lambda: {
             "received": counts.pushes,
@@ -88,7 +91,7 @@ def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
     )
     metrics.counter_callbacks(
         "gateway_resumes_total",
-        "Devices that were given what they missed, after connecting and later on.",
+        "Resumes of devices: after connecting (`first`), after possibly missed pushes (`again`), and failed ones.",
         "what",
         lambda: {
             "initial": counts.resumes,
@@ -97,27 +100,27 @@ def export_routed(metrics: Metrics, routed: GatewayNode) -> None:
         },
     )
     metrics.counter_callback(
-        "gateway_ranges_total", "Ranges read from a log for a device.", lambda: counts.ranges
+        "gateway_ranges_total", "Ranges of a chat's log that were read for a device.", lambda: counts.ranges
     )
     metrics.counter_callback(
-        "gateway_chat_rows_total", "Chat-list rows pushed to devices.", lambda: routed.chat_rows.pushed
+        "gateway_chat_rows_total", "Chat rows that were pushed to devices.", lambda: node.chat_rows.pushed
     )
-    rooms = metrics.gauge("gateway_large_chats", "Large chats that are listened to.")
-    rooms.set_function(lambda: len(routed.large_chats))
-    _export_ephemeral(metrics, routed.ephemeral)
-    broadcasts = routed.inboxes.broadcasts
+    rooms = metrics.gauge("gateway_large_chats", "Large chats whose channel this gateway is subscribed to.")
+    rooms.set_function(lambda: len(node.large_chats))
+    _export_ephemeral(metrics, node.ephemeral)
+    broadcasts = node.inboxes.broadcasts
     metrics.counter_callback(
-        "gateway_broadcast_pushes_total", "Devices told of a broadcast.", lambda: broadcasts.pushes
+        "gateway_broadcast_pushes_total", "Pushes of broadcasts to devices.", lambda: broadcasts.pushes
     )
-    waiting = metrics.gauge("gateway_resumes_pending", "Devices here that are to resume again.")
-    waiting.set_function(lambda: len(routed.resuming))
+    waiting = metrics.gauge("gateway_resumes_pending", "Connected devices that wait to resume again.")
+    waiting.set_function(lambda: len(node.resuming))
 
 
 def _export_ephemeral(metrics: Metrics, ephemeral: EphemeralService) -> None:
     counts = ephemeral.counts
     metrics.counter_callbacks(
         "gateway_ephemeral_frames_total",
-        "Frames of signs, one for each device that got it; `own_read`: to the user's other devices.",
+        "Frames with ephemeral events, one for each device. `own_read`: read watermarks for the user's other devices.",
         "kind",
         lambda: {
             "receipts": counts.receipts,
@@ -128,12 +131,14 @@ def _export_ephemeral(metrics: Metrics, ephemeral: EphemeralService) -> None:
     )
     metrics.counter_callbacks(
         "gateway_ephemeral_reads_total",
-        "Whole states that were read, users whose presence was looked up, and words that Redis did not take.",
+        "Complete receipt states that were read, presence look-ups of users, and messages that Redis did not accept.",
         "what",
         lambda: {"snapshot": counts.states, "presence": counts.subscriptions, "dropped": counts.lost},
     )
     channels = metrics.gauges(
-        "gateway_ephemeral_channels", "Channels that are listened to.", {"kind": ("chat", "presence")}
+        "gateway_ephemeral_channels",
+        "Channels of ephemeral events that this gateway is subscribed to.",
+        {"kind": ("chat", "presence")},
     )
     channels["chat"].set_function(lambda: len(ephemeral.chats.channels))
     channels["presence"].set_function(lambda: len(ephemeral.presence_subscriptions.channels))

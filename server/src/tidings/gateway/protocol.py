@@ -1,7 +1,7 @@
-"""One connection as a state machine without I/O: bytes, answers, pushes and time come in, effects go out.
+"""The protocol of one connection as a state machine without I/O.
 
-Knows frames and limits; knows no socket, no use case and no clock. Whoever has the socket calls it, does what it wants
-done, and calls `tick` when `due_at` has come.
+Its input is frames, answers, pushes and time; its output is effects. It knows frames and limits, but no socket, use case
+or clock. `Connection` calls it, applies the effects, and calls `on_timer` at `due_at`.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ from tidings.gateway.protocol_state import (
     ConnectionState,
     Effect,
     HandleRequest,
+    TypingThrottle,
     WriteFrame,
 )
-from tidings.gateway.typing_throttle import TypingThrottle
 from tidings.kernel.errors import Code
 from tidings.kernel.token_bucket import TokenBucket
 from tidings.wire.close_codes import CloseCode, close_code_for_error, close_reason
@@ -50,7 +50,7 @@ class _PendingRequest(NamedTuple):
 
 @final
 class ConnectionProtocol:
-    """`chance` gives numbers from 0 to 1: what thousands of connections do is spread by it."""
+    """`chance` returns random numbers from 0 to 1. They spread the timers of thousands of connections."""
 
     __slots__ = (
         "_calls",
@@ -83,7 +83,7 @@ class ConnectionProtocol:
 
     @property
     def due_at(self) -> float:
-        """When `on_timer` has something to do, if nothing happens before."""
+        """When `on_timer` must be called, unless another input arrives before."""
         return min(
             self._deadline, self._expires_at, self._ping_at, self._pinged_at + self._limits.pong_within_s
         )
@@ -93,7 +93,7 @@ class ConnectionProtocol:
         return len(self._calls)
 
     def received(self, data: bytes, now: float) -> list[Effect]:
-        """A whole text frame has come. Any frame is a sign of life."""
+        """Handle a complete text frame. Any frame shows that the client is alive."""
         if self.state is ConnectionState.CLOSED:
             return []
         self._pinged_at = inf
@@ -102,37 +102,37 @@ class ConnectionProtocol:
         is_in_time = self._frames.take(now)
         if self._frames.is_exhausted:
             return self._close(CloseCode.RATE_LIMITED)
-        got = decode(data)
+        frame = decode(data)
         if not is_in_time:
-            return [self._too_fast(got.id)]
-        return self._refused(got, now) if isinstance(got, InvalidFrame) else self._asked(got, now)
+            return [self._too_fast(frame.id)]
+        return self._refused(frame, now) if isinstance(frame, InvalidFrame) else self._request(frame, now)
 
     def received_part(self, now: float) -> list[Effect]:
-        """A ping, a pong or a fragment has come, which costs as much as a frame and is counted as one."""
+        """Count a ping, a pong or a fragment as a frame: it costs as much."""
         if self.state is ConnectionState.CLOSED:
             return []
         self._frames.take(now)
         return self._close(CloseCode.RATE_LIMITED) if self._frames.is_exhausted else []
 
     def answered(self, number: int, body: Struct, now: float) -> list[Effect]:
-        """What came of a call: the answer, or an `ErrorBody`. One that comes too late is dropped."""
-        asked = self._calls.pop(number, None)
-        if asked is None:
+        """Send the answer of a request, or its `ErrorBody`. After the end of the connection it is dropped."""
+        pending = self._calls.pop(number, None)
+        if pending is None:
             return []
-        if asked.id is not None:
-            self._ids.discard(asked.id)
-        if isinstance(asked.request, Connect):
-            return self._connected(asked.id, asked.request, body, now)
-        if isinstance(asked.request, Resume):
-            return self._resumed(asked.id, body)
-        return self._answer(asked.id, body)
+        if pending.id is not None:
+            self._ids.discard(pending.id)
+        if isinstance(pending.request, Connect):
+            return self._connected(pending.id, pending.request, body, now)
+        if isinstance(pending.request, Resume):
+            return self._resumed(pending.id, body)
+        return self._answer(pending.id, body)
 
     def pushed(self, frame: bytes) -> list[Effect]:
-        """An encoded push, the same bytes for everybody who gets it."""
+        """Send an encoded push. All receivers share its bytes."""
         return [WriteFrame(frame)] if self.state in IS_LET_IN else []
 
     def on_timer(self, now: float) -> list[Effect]:
-        """Time has passed. Also right when called too early or too often."""
+        """Handle timeouts and heartbeats. An early or repeated call is harmless."""
         if self.state is ConnectionState.CLOSED:
             return []
         if now >= self._deadline:
@@ -144,7 +144,7 @@ class ConnectionProtocol:
         return self._ping(now) if now >= self._ping_at else []
 
     def drain(self, retry_after_ms: int, spread_ms: int, now: float) -> list[Effect]:
-        """The process is going away. Who is let in is asked to leave and has the time for it."""
+        """Ask an authenticated device to reconnect within the given time, and close all others."""
         if self.state in (ConnectionState.CONNECTING, ConnectionState.AUTHENTICATING):
             return self._close(CloseCode.SERVER_SHUTDOWN)
         if self.state not in (ConnectionState.RESUMING, ConnectionState.LIVE):
@@ -155,43 +155,47 @@ class ConnectionProtocol:
         return [WriteFrame(encode_push(hint))]
 
     def close(self, code: CloseCode) -> list[Effect]:
-        """For reasons that lie outside: it reads too slowly, was replaced, was signed out."""
+        """Close for a reason outside the protocol: slow consumer, replaced, signed out."""
         return [] if self.state is ConnectionState.CLOSED else self._close(code)
 
     def lost(self) -> None:
-        """The socket is gone: nothing can be said any more."""
+        """End the protocol after the socket was closed."""
         self._end()
 
-    def _asked(self, got: DecodedRequest, now: float) -> list[Effect]:
-        kind = REQUEST_BY_BODY[type(got.body)].name
+    def _request(self, frame: DecodedRequest, now: float) -> list[Effect]:
+        kind = REQUEST_BY_BODY[type(frame.body)].name
         if kind not in ALLOWED[self.state]:
-            return self._not_now(kind, got.id, now)
-        if got.id in self._ids:
-            said = f"A request with the id {got.id} is still being answered."
-            return self._fault(got.id, make_error_body(Code.REQUEST_INVALID, said), now)
-        if isinstance(got.body, Resume) and self._is_resuming():
-            said = "The resume before this one is not answered yet."
-            return self._fault(got.id, make_error_body(Code.REQUEST_INVALID, said), now)
-        if isinstance(got.body, Connect):
-            return self._connect(got.id, got.body)
-        return self._answer(got.id, _DONE) if self._is_closed(got.body, now) else self._call(got.id, got.body)
+            return self._not_now(kind, frame.id, now)
+        if frame.id in self._ids:
+            text = f"A request with the id {frame.id} is in flight."
+            return self._fault(frame.id, make_error_body(Code.REQUEST_INVALID, text), now)
+        if isinstance(frame.body, Resume) and self._is_resuming():
+            text = "The previous resume is in flight."
+            return self._fault(frame.id, make_error_body(Code.REQUEST_INVALID, text), now)
+        if isinstance(frame.body, Connect):
+            return self._connect(frame.id, frame.body)
+        return (
+            self._answer(frame.id, _DONE)
+            if self._is_answered_here(frame.body, now)
+            else self._call(frame.id, frame.body)
+        )
 
-    def _is_closed(self, body: Struct, now: float) -> bool:
-        """Nobody else need hear of it."""
+    def _is_answered_here(self, body: Struct, now: float) -> bool:
+        """Return whether the request needs no handler: a ping, a pong or a throttled typing event."""
         if isinstance(body, Typing):
             return not self._is_passed_on(body, now)
         return isinstance(body, Ping | Pong)
 
     def _connect(self, request_id: int | None, body: Connect) -> list[Effect]:
-        """The 5 seconds are for both, sending the credential and having it verified."""
+        """Start the verification. The deadline for `connect` includes it."""
         if body.protocol < OLDEST_PROTOCOL:
-            said = f"This server speaks protocol {OLDEST_PROTOCOL} and above."
-            told = self._push_error(request_id, make_error_body(Code.REQUEST_INVALID, said))
-            return [told, *self._close(CloseCode.PROTOCOL_UNSUPPORTED)]
+            text = f"This server requires protocol {OLDEST_PROTOCOL} or newer."
+            error = self._push_error(request_id, make_error_body(Code.REQUEST_INVALID, text))
+            return [error, *self._close(CloseCode.PROTOCOL_UNSUPPORTED)]
         self.state = ConnectionState.AUTHENTICATING
         return self._call(request_id, body)
 
-    def _connected(self, request_id: int | None, came: Connect, body: Struct, now: float) -> list[Effect]:
+    def _connected(self, request_id: int | None, connect: Connect, body: Struct, now: float) -> list[Effect]:
         if not isinstance(body, Welcome):
             return self._refuse(request_id, body)
         self.state = ConnectionState.RESUMING
@@ -199,7 +203,7 @@ class ConnectionProtocol:
         if body.expires_at is not None:
             self._expires_at = now + (body.expires_at - body.at) / 1000
         self._ping_at = now + self._heartbeat_s()
-        resume = Resume(positions=came.positions, epoch=came.epoch, has_more=came.has_more)
+        resume = Resume(positions=connect.positions, epoch=connect.epoch, has_more=connect.has_more)
         return [*self._answer(request_id, body), *self._call(None, resume)]
 
     def _refuse(self, request_id: int | None, body: Struct) -> list[Effect]:
@@ -210,7 +214,7 @@ class ConnectionProtocol:
         return [*self._answer(request_id, error), *close]
 
     def _resumed(self, request_id: int | None, body: Struct) -> list[Effect]:
-        """Who can't be given what he missed does not go on as if he had it."""
+        """Make the connection live. A first resume that fails closes it: the device would miss entries."""
         effects = self._answer(request_id, body)
         if not isinstance(body, Resumed):
             return (
@@ -226,9 +230,9 @@ class ConnectionProtocol:
 
     def _call(self, request_id: int | None, body: Struct) -> list[Effect]:
         if len(self._calls) >= self._limits.in_flight:
-            said = f"{self._limits.in_flight} requests are in flight; wait for an answer."
+            text = f"{self._limits.in_flight} requests are in flight. Wait for an answer."
             return [
-                self._push_error(request_id, make_error_body(Code.RATE_LIMITED, said, retry_after_ms=100))
+                self._push_error(request_id, make_error_body(Code.RATE_LIMITED, text, retry_after_ms=100))
             ]
         self._number += 1
         self._calls[self._number] = _PendingRequest(request_id, body)
@@ -241,13 +245,13 @@ class ConnectionProtocol:
 
     def _not_now(self, kind: str, request_id: int | None, now: float) -> list[Effect]:
         if self.state is ConnectionState.CONNECTING:
-            told = self._push_error(
-                request_id, make_error_body(Code.REQUEST_INVALID, "The first frame is `connect`.")
+            error = self._push_error(
+                request_id, make_error_body(Code.REQUEST_INVALID, "The first frame must be `connect`.")
             )
-            return [told, *self._close(CloseCode.CONNECT_EXPECTED)]
+            return [error, *self._close(CloseCode.CONNECT_EXPECTED)]
         if kind == "connect":
             return self._fault(
-                request_id, make_error_body(Code.REQUEST_INVALID, "There was a `connect` before."), now
+                request_id, make_error_body(Code.REQUEST_INVALID, "The device is already connected."), now
             )
         if self.state is ConnectionState.DRAINING:
             return [self._push_error(request_id, self._is_draining())]
@@ -256,20 +260,20 @@ class ConnectionProtocol:
         )
 
     def _is_draining(self) -> ErrorBody:
-        said = "This server is going away; ask the next one."
-        return make_error_body(Code.OVERLOADED, said, retry_after_ms=self._retry_after_ms())
+        text = "This server is going away. Reconnect and send the request again."
+        return make_error_body(Code.OVERLOADED, text, retry_after_ms=self._retry_after_ms())
 
-    def _refused(self, got: InvalidFrame, now: float) -> list[Effect]:
-        error = make_error_body(got.code, got.message)
+    def _refused(self, frame: InvalidFrame, now: float) -> list[Effect]:
+        error = make_error_body(frame.code, frame.message)
         if self.state is ConnectionState.CONNECTING:
-            code = CloseCode.FRAME_INVALID if got.is_fault else CloseCode.CONNECT_EXPECTED
-            return [self._push_error(got.id, error), *self._close(code)]
-        return self._fault(got.id, error, now) if got.is_fault else [self._push_error(got.id, error)]
+            code = CloseCode.FRAME_INVALID if frame.is_fault else CloseCode.CONNECT_EXPECTED
+            return [self._push_error(frame.id, error), *self._close(code)]
+        return self._fault(frame.id, error, now) if frame.is_fault else [self._push_error(frame.id, error)]
 
     def _fault(self, request_id: int | None, error: ErrorBody, now: float) -> list[Effect]:
-        """Told and counted. One fault is a mistake that can be mended, a row of them a client that can't."""
-        told: list[Effect] = [self._push_error(request_id, error)]
-        return told if self._faults.take(now) else [*told, *self._close(CloseCode.FRAME_INVALID)]
+        """Answer and count an invalid frame. A client that sends too many of them is closed."""
+        effects: list[Effect] = [self._push_error(request_id, error)]
+        return effects if self._faults.take(now) else [*effects, *self._close(CloseCode.FRAME_INVALID)]
 
     def _too_fast(self, request_id: int | None) -> WriteFrame:
         after = self._frames.retry_after_ms
@@ -278,7 +282,7 @@ class ConnectionProtocol:
         )
 
     def _push_error(self, request_id: int | None, error: ErrorBody) -> WriteFrame:
-        """An id that is in flight has its answer to come; the error names it and is a push."""
+        """Encode an error. If the id is in flight, its answer follows, so the error is a push that names the id."""
         if request_id is None or request_id in self._ids:
             return WriteFrame(encode_push(replace(error, request_id=request_id)))
         return WriteFrame(encode_response(request_id, error))
@@ -289,7 +293,7 @@ class ConnectionProtocol:
         return self._typing.passes(body.chat, now, is_typing=body.is_typing)
 
     def _is_resuming(self) -> bool:
-        return any(isinstance(asked.request, Resume) for asked in self._calls.values())
+        return any(isinstance(pending.request, Resume) for pending in self._calls.values())
 
     def _ping(self, now: float) -> list[Effect]:
         self._ping_at = now + self._heartbeat_s()
@@ -297,7 +301,7 @@ class ConnectionProtocol:
         return [_PING]
 
     def _heartbeat_s(self) -> float:
-        """A little less than told, never more: the client counts on it."""
+        """Return the announced interval or up to 20 % less, never more: the client relies on it."""
         return self._limits.heartbeat_s * (0.8 + 0.2 * self._chance())
 
     def _retry_after_ms(self) -> int:

@@ -1,54 +1,55 @@
-"""The life of a connection, and which request is allowed when: one table."""
+"""States, limits and effects of a connection, and the table of requests that each state allows."""
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
 from msgspec import Struct
 
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.fields import MAX_FRAME_BYTES
 from tidings.wire.frames.registry import REQUESTS
-from tidings.wire.frames.session import Limits as LimitsTold
+from tidings.wire.frames.session import Limits as LimitsFrame
 
 
 class ConnectionState(StrEnum):
     CONNECTING = "connecting"
-    """The socket is open, `connect` has not come."""
+    """The socket is open and waits for `connect`."""
     AUTHENTICATING = "authenticating"
     """The credential is being verified."""
     RESUMING = "resuming"
-    """Let in; what the device has missed is being pushed."""
+    """Authenticated. The gateway sends what the device missed."""
     LIVE = "live"
     DRAINING = "draining"
-    """Asked to connect elsewhere; goes on until it does."""
+    """The device was asked to reconnect. It is served until it leaves."""
     CLOSED = "closed"
 
 
 _ALL: Final = frozenset(kind.name for kind in REQUESTS)
-_SERVED_STATES: Final = _ALL - {"connect"}
+_AUTHENTICATED: Final = _ALL - {"connect"}
 
 ALLOWED: Final = {
     ConnectionState.CONNECTING: frozenset({"connect"}),
-    # whoever asks for more before he is let in would make the server keep it for a stranger
+    # Further requests would have to be buffered for a client that is not authenticated yet.
     ConnectionState.AUTHENTICATING: frozenset({"ping", "pong"}),
-    ConnectionState.RESUMING: _SERVED_STATES,
-    ConnectionState.LIVE: _SERVED_STATES,
-    # what would have to be built up again elsewhere in a moment is not begun here
-    ConnectionState.DRAINING: _SERVED_STATES - {"resume", "subscribe"},
+    ConnectionState.RESUMING: _AUTHENTICATED,
+    ConnectionState.LIVE: _AUTHENTICATED,
+    # The next gateway would have to repeat these soon.
+    ConnectionState.DRAINING: _AUTHENTICATED - {"resume", "subscribe"},
     ConnectionState.CLOSED: frozenset[str](),
 }
 
 IS_LET_IN: Final = frozenset({ConnectionState.RESUMING, ConnectionState.LIVE, ConnectionState.DRAINING})
+"""States after authentication."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """`user_in_flight`: over all connections of a user to this process.
+    """Limits of one connection.
 
-    `faults`: so many frames that are not of the protocol are answered, and one more comes free each `fault_every_s`.
-
-    `pong_within_s`: after a heartbeat, so long until silence means that nobody is there.
+    user_in_flight: requests in flight of one user, over all of their connections to this process.
+    faults: number of invalid frames that are answered. Every `fault_every_s` seconds allow one more.
+    pong_within_s: time after a heartbeat without any frame until the connection is closed as silent.
     """
 
     authenticate_within_s: float = 5.0
@@ -67,8 +68,8 @@ class ConnectionLimits:
     typing_chats: int = 16
     retry_after_ms: int = 1_000
 
-    def as_frame(self) -> LimitsTold:
-        return LimitsTold(
+    def as_frame(self) -> LimitsFrame:
+        return LimitsFrame(
             frame_bytes=self.max_frame_bytes,
             in_flight=self.in_flight,
             frames_per_s=self.frames_per_s,
@@ -77,22 +78,22 @@ class ConnectionLimits:
 
 
 class WriteFrame(NamedTuple):
-    """One text frame."""
+    """Write one text frame."""
 
     data: bytes
 
 
 class HandleRequest(NamedTuple):
-    """A use case is to be called; what comes of it is told with `answered` under this number, exactly once."""
+    """Handle a request, and report its answer exactly once with `ConnectionProtocol.answered` under this number."""
 
     number: int
     request: Struct
 
 
 class CloseConnection(NamedTuple):
-    """The last effect of every connection. `reason` is for the close frame.
+    """Close the socket; the last effect of every connection. `reason` is for the close frame.
 
-    Calls that are still being made go on: a send that was begun is not cut off. Their answers are dropped.
+    Requests in flight continue, so that a send is not interrupted. Their answers are dropped.
     """
 
     code: CloseCode
@@ -100,3 +101,26 @@ class CloseConnection(NamedTuple):
 
 
 type Effect = WriteFrame | HandleRequest | CloseConnection
+
+
+@final
+class TypingThrottle:
+    """Throttle the typing events of one connection for each chat. It remembers the last `chats` chats."""
+
+    __slots__ = ("_chats", "_every_s", "_passed")
+
+    def __init__(self, every_s: float, chats: int) -> None:
+        self._every_s = every_s
+        self._chats = chats
+        self._passed: dict[str, tuple[bool, float]] = {}
+
+    def passes(self, chat: str, now: float, *, is_typing: bool) -> bool:
+        """Return whether to publish the event: a change at once, a repetition only every `every_s` seconds."""
+        before = self._passed.pop(chat, None)
+        if before is not None and before[0] is is_typing and now - before[1] < self._every_s:
+            self._passed[chat] = before
+            return False
+        self._passed[chat] = (is_typing, now)
+        if len(self._passed) > self._chats:
+            del self._passed[next(iter(self._passed))]
+        return True

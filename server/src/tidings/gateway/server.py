@@ -1,7 +1,4 @@
-"""Taking a gateway out of service: nobody new, everybody told when to reconnect, a wait, then the close.
-
-The devices do the spreading: each is told its own moment, so the other gateways see an even stream.
-"""
+"""The gateway's server: its listener, its connections, and its orderly shutdown."""
 
 import asyncio
 import random
@@ -9,34 +6,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import final
 
+from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
+from tidings.gateway.connection import Connection, ConnectionDeps, OnAnswered, RequestTasks
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.hub import Hub, HubOptions
 from tidings.gateway.node import GatewayNode
-from tidings.gateway.node_deps import NodeDeps
-from tidings.gateway.ports import CredentialRechecker
-from tidings.gateway.request_handler import HandlerDeps
+from tidings.gateway.ports import NodeDeps
 from tidings.gateway.revocations import RevocationEnforcer
-from tidings.gateway.stats import NoRequestMetrics, RequestMetrics, TrafficStats
+from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
-from tidings.gateway.transport.ports import (
-    ErrorReporter,
-    Listener,
-    OnOpen,
-    Socket,
-    SocketCloseCode,
-    UpgradeRequest,
-)
+from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.ports import ErrorReporter, OnOpen, Socket, SocketCloseCode, UpgradeRequest
 
 _NOTIFIED_PER_TURN = 256
 
 type NotifyDrain = Callable[[Socket, int], None]
-"""Sends a device the frame that asks it to reconnect in so many milliseconds."""
+"""Send a device the frame that asks it to reconnect after this many milliseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrainOptions:
-    """`spread_s`: over how long the devices leave. `grace_s`: how long the last ones may take."""
+    """`spread_s`: period over which the devices leave. `grace_s`: additional time for the last ones."""
 
     spread_s: float = 10.0
     grace_s: float = 2.0
@@ -46,7 +37,7 @@ class DrainOptions:
 
 @dataclass(frozen=True, slots=True)
 class DrainResult:
-    """How it went: told to leave; left by themselves; had to be closed."""
+    """Number of devices that were asked to leave, that left, and that had to be closed."""
 
     notified: int
     disconnected: int
@@ -54,35 +45,39 @@ class DrainResult:
 
 
 def spread_delays_ms(count: int, spread_s: float, draw: Callable[[], float]) -> list[int]:
-    """When each of so many leaves: evenly over the spread, each at a random place in its own slot."""
+    """Return when each device leaves: evenly over the spread, at a random time within its own slot."""
     slot_ms = spread_s * 1_000 / max(count, 1)
     return [round((number + draw()) * slot_ms) for number in range(count)]
 
 
 @final
 class Drain:
-    """Once per listener."""
+    """Take one listener out of service.
 
-    def __init__(self, listener: Listener, notify: NotifyDrain, options: DrainOptions) -> None:
+    It stops accepting, asks each device to reconnect at its own time, waits, and closes the rest. Because the times are
+    spread, the other gateways receive an even stream of connections.
+    """
+
+    def __init__(self, listener: WebSocketListener, notify: NotifyDrain, options: DrainOptions) -> None:
         self._listener = listener
         self._notify = notify
         self._options = options
 
     async def run(self) -> DrainResult:
-        """Returns when no connection is left."""
+        """Return when no connection is left."""
         self._listener.stop_accepting()
-        told = list(self._listener.sockets)
-        await self._notify_all(told)
+        notified = list(self._listener.sockets)
+        await self._notify_all(notified)
         await self._wait()
         closed = len(self._listener.sockets)
         await self._listener.close(self._options.close_code, self._options.close_reason)
-        return DrainResult(notified=len(told), disconnected=len(told) - closed, closed=closed)
+        return DrainResult(notified=len(notified), disconnected=len(notified) - closed, closed=closed)
 
     async def _notify_all(self, sockets: Sequence[Socket]) -> None:
-        """In random order, or those who connected last would always wait longest."""
-        moments = spread_delays_ms(len(sockets), self._options.spread_s, random.random)
-        random.shuffle(moments)
-        for number, (socket, after_ms) in enumerate(zip(sockets, moments, strict=True)):
+        """Notify in random order, so that the newest connections do not always wait longest."""
+        delays = spread_delays_ms(len(sockets), self._options.spread_s, random.random)
+        random.shuffle(delays)
+        for number, (socket, after_ms) in enumerate(zip(sockets, delays, strict=True)):
             self._notify(socket, after_ms)
             if number % _NOTIFIED_PER_TURN == _NOTIFIED_PER_TURN - 1:
                 await asyncio.sleep(0)
@@ -96,72 +91,69 @@ class Drain:
 
 
 TURN_S = 0.25
-"""How often timers are looked at: so much later than due a ping or a close may be."""
+"""How often timers are checked. A ping or a close may be late by this much."""
 
-type ListenerFactory = Callable[[OnOpen], Listener]
+type ListenerFactory = Callable[[OnOpen], WebSocketListener]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerDeps:
-    """What a gateway is given. Without `node` nothing is pushed, and without `rechecks` no socket is closed by a revocation: for tests of what a device asks. `flush_timeout_s`: how long calls that are on their way have when it stops."""
+    """Dependencies of a gateway server. `flush_timeout_s`: time for requests in flight when it stops."""
 
     dispatch: HandlerDeps
     make_listener: ListenerFactory
     report: ErrorReporter
-    node: NodeDeps | None = None
-    rechecks: CredentialRechecker | None = None
+    node: NodeDeps
+    credentials: CredentialVerifierChain
+    on_answered: OnAnswered
     hub: HubOptions = field(default_factory=HubOptions)
-    measure: RequestMetrics = field(default_factory=NoRequestMetrics)
     flush_timeout_s: float = 2.0
 
 
 @final
 class GatewayServer:
-    def __init__(self, given: ServerDeps) -> None:
-        self._deps = given
+    def __init__(self, deps: ServerDeps) -> None:
+        self._deps = deps
         self.traffic = TrafficStats()
-        self.calls = RequestTasks(given.measure, given.report, given.dispatch.limits.user_in_flight)
-        self.listener = given.make_listener(self._open)
-        self.hub: Hub[ConnectedDevice] = Hub(self.listener.send_all, self.traffic, given.hub)
-        self.node = GatewayNode(given.node, self.hub, given.report) if given.node else None
-        self.revoking = RevocationEnforcer(self.hub, given.rechecks) if given.rechecks else None
+        self.calls = RequestTasks(deps.on_answered, deps.report, deps.dispatch.limits.user_in_flight)
+        self.listener = deps.make_listener(self._open)
+        self.hub: Hub[ConnectedDevice] = Hub(self.listener.send_all, self.traffic, deps.hub)
+        self.node = GatewayNode(deps.node, self.hub, deps.report)
+        self.revocations = RevocationEnforcer(self.hub, deps.credentials)
         self._timers: TimerWheel[Connection] = TimerWheel(TURN_S)
         self._shared = ConnectionDeps(
-            dispatch=given.dispatch,
+            dispatch=deps.dispatch,
             hub=self.hub,
             timers=self._timers,
             calls=self.calls,
             traffic=self.traffic,
-            now=given.dispatch.clock.monotonic,
+            now=deps.dispatch.clock.monotonic,
             node=self.node,
         )
 
     async def run_timers(self) -> None:
         while True:
             await asyncio.sleep(TURN_S)
-            for peer in self._timers.due(self._shared.now()):
-                peer.on_timer()
+            for connection in self._timers.due(self._shared.now()):
+                connection.on_timer()
 
     def start(self) -> None:
-        """Before the listener: what is said to this gateway is heard from then on."""
-        if self.node is not None:
-            self.node.start()
+        """Subscribe to the bus. Call it before the listener starts, so that no push to a device is missed."""
+        self.node.start()
 
     async def run_lease_renewal(self) -> None:
-        if self.node is not None:
-            await self.node.leases.run()
+        await self.node.leases.run()
 
     async def drain(self, options: DrainOptions) -> DrainResult:
-        """Everybody is told to leave and has the time for it; then what they asked for last is finished."""
-        drained = await Drain(self.listener, self._report, options).run()
+        """Let all devices leave, then finish the requests in flight and stop the node."""
+        drained = await Drain(self.listener, self._notify_drain, options).run()
         await self.calls.wait_idle(self._deps.flush_timeout_s)
-        if self.node is not None:
-            await self.node.stop(self._deps.flush_timeout_s)
+        await self.node.stop(self._deps.flush_timeout_s)
         return drained
 
     def _open(self, socket: Socket, upgrade: UpgradeRequest) -> Connection:
         return Connection(self._shared, socket, upgrade)
 
-    def _report(self, socket: Socket, after_ms: int) -> None:
-        if (peer := self._shared.peers.get(socket)) is not None:
-            peer.drain(after_ms)
+    def _notify_drain(self, socket: Socket, after_ms: int) -> None:
+        if (connection := self._shared.peers.get(socket)) is not None:
+            connection.drain(after_ms)

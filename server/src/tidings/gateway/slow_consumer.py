@@ -1,68 +1,57 @@
-"""How quickly a device takes what it is sent."""
+"""Measure how fast a device reads."""
 
 import asyncio
-from typing import Final, Protocol, final
+from collections.abc import Callable
+from typing import Final, final
 
 from tidings.gateway.transport.ports import Socket
-from tidings.wire.close_codes import CloseCode
 
 MIN_BYTES_PER_S: Final = 8 * 1024
-"""A device that takes less than this while the gateway waits for it is closed as a slow one."""
+"""A device that reads less than this while the gateway waits for it is a slow consumer."""
 GRACE_S: Final = 5.0
-"""Time that the gateway waits for a device before it judges the rate: kernels hand over in bursts."""
+"""Time that the gateway waits for a device before it checks the rate: kernels pass data on in bursts."""
 _POLL_S: Final = 0.02
-
-
-class _Closable(Protocol):
-    def close(self, code: CloseCode) -> None: ...
-
-
-class _Device(Protocol):
-    is_gone: bool
-
-    @property
-    def socket(self) -> Socket: ...
-    @property
-    def connected(self) -> _Closable: ...
 
 
 @final
 class SlowConsumerGuard:
-    """The rate of one device over all the time for which it was waited for in one resume, or in one range.
+    """Measure the rate of one device during one resume or one catch-up.
 
-    Over the whole of it: a device that takes a few bytes now and then can't stretch a resume as long as it likes.
+    The rate is the average over all waits together. A device that reads a few bytes from time to time can therefore
+    not prolong a resume without limit.
     """
 
-    __slots__ = ("_checked_at", "_taken", "_waited_s", "_waiters", "_waiting")
+    __slots__ = ("_buffered", "_checked_at", "_taken", "_waited_s", "_waiters")
 
     def __init__(self) -> None:
         self._taken = 0
         self._waited_s = 0.0
         self._waiters = 0
         self._checked_at = 0.0
-        self._waiting = 0
+        self._buffered = 0
 
-    async def wait(self, device: _Device, until_bytes: int) -> None:
-        """Wait until no more than `until_bytes` wait for the device; close it if it is too slow."""
+    async def wait(self, socket: Socket, until_bytes: int, is_gone: Callable[[], bool]) -> bool:
+        """Wait until at most `until_bytes` are buffered, or the device has left. Return False if it is too slow."""
         if not self._waiters:
-            self._checked_at, self._waiting = _now(), device.socket.buffered_bytes
+            self._checked_at, self._buffered = _now(), socket.buffered_bytes
         self._waiters += 1
         try:
-            while device.socket.buffered_bytes > until_bytes and not device.is_gone:
+            while socket.buffered_bytes > until_bytes and not is_gone():
                 await asyncio.sleep(_POLL_S)
-                self._check(device.socket.buffered_bytes)
+                self._measure(socket.buffered_bytes)
                 if self._is_too_slow:
-                    device.connected.close(CloseCode.SLOW_CONSUMER)
-                    return
+                    return False
         finally:
             self._waiters -= 1
+        return True
 
-    def _check(self, waiting: int) -> None:
-        """Chats that are sent side by side wait side by side: each moment counts once."""
+    def _measure(self, buffered: int) -> None:
+        # A resume sends several chats concurrently, so several tasks wait here. They share `_checked_at`, so that
+        # each moment counts once.
         now = _now()
         self._waited_s += now - self._checked_at
-        self._taken += max(0, self._waiting - waiting)
-        self._checked_at, self._waiting = now, waiting
+        self._taken += max(0, self._buffered - buffered)
+        self._checked_at, self._buffered = now, buffered
 
     @property
     def _is_too_slow(self) -> bool:

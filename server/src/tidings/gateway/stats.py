@@ -1,7 +1,6 @@
-"""What a gateway has done for its devices since its start, as plain numbers for metrics to read."""
+"""Counters of a gateway since its start, which metrics read."""
 
 from dataclasses import dataclass, field
-from typing import Protocol, final
 
 from tidings.gateway.transport.ports import SocketCloseCode as SocketCode
 from tidings.wire.close_codes import CloseCode
@@ -9,7 +8,12 @@ from tidings.wire.close_codes import CloseCode
 
 @dataclass(slots=True)
 class GatewayStats:
-    """`deferred`: pushes that came while a device resumed or read; `old`: those that it had. `ranges`: reads of the log."""
+    """Pushes and resumes.
+
+    deferred: pushes that arrived while a device resumed or a range was read.
+    old: pushes that the device had already.
+    ranges: reads of a log.
+    """
 
     pushes: int = 0
     entries: int = 0
@@ -29,7 +33,7 @@ _OTHER = "other"
 
 @dataclass(slots=True)
 class TrafficStats:
-    """`closes` by the name of their code, whoever closed."""
+    """Frames and bytes of all sockets. `closes`: by the name of the close code, of either side."""
 
     frames_in: int = 0
     bytes_in: int = 0
@@ -38,27 +42,18 @@ class TrafficStats:
     closes: dict[str, int] = field(default_factory=dict)
 
     def closed(self, code: int) -> None:
-        """By name: a device may close with any number, and metrics must not grow by it."""
+        """Count a close by its name: a device may send any number, and the metric must stay bounded."""
         name = _NAMES.get(code, _OTHER)
         self.closes[name] = self.closes.get(name, 0) + 1
 
 
-class RequestMetrics(Protocol):
-    def called(self, kind: str, took_s: float, *, is_ok: bool) -> None:
-        """A request was answered. `kind` is its name in the protocol."""
-        ...
-
-
-@final
-class NoRequestMetrics:
-    def called(self, kind: str, took_s: float, *, is_ok: bool) -> None: ...
-
-
 @dataclass(slots=True)
 class EphemeralStats:
-    """Frames by kind; `states`: whole states that were read; `subscriptions`: users whose presence was looked up.
+    """Frames of ephemeral events by kind.
 
-    `lost`: what could not be said, because Redis did not answer.
+    states: complete states of a chat that were read.
+    subscriptions: users whose presence was looked up.
+    lost: messages that could not be published because Redis did not answer.
     """
 
     receipts: int = 0

@@ -1,28 +1,28 @@
-"""When whom to look at again: one set of slots for all connections of a process, instead of a timer for each.
-
-Pure. An item stands in one slot; what is due is given out once, and says itself when it wants to be looked at next.
-"""
+"""Timers of all connections of a process in one set of time slots, instead of one event-loop timer for each."""
 
 from math import ceil, floor, inf
-from typing import Protocol, final
+from typing import final
 
 
-class HasTimerSlot(Protocol):
-    """`slot` belongs to the timers; 0: waits for nothing."""
+class TimerEntry:
+    """Something that a `TimerWheel` can wake. The wheel owns `slot`; 0 means that no timer is set."""
 
-    slot: int
+    __slots__ = ("slot",)
+
+    def __init__(self) -> None:
+        self.slot = 0
 
 
 @final
-class TimerWheel[T: HasTimerSlot]:
-    """Nobody is looked at too early, and at most `turn_s` too late if `due` is called that often."""
+class TimerWheel[T: TimerEntry]:
+    """Timers with a resolution of `turn_s`. No timer fires early; the delay is at most `turn_s` plus the polling interval."""
 
     def __init__(self, turn_s: float) -> None:
         self._turn_s = turn_s
         self._slots: dict[int, set[T]] = {}
 
     def set(self, item: T, at: float) -> None:
-        """Instead of what was set before."""
+        """Set the timer of an item, instead of its previous one. `inf` cancels it."""
         slot = 0 if at == inf else max(1, ceil(at / self._turn_s))
         if slot != item.slot:
             self.cancel(item)
@@ -32,14 +32,14 @@ class TimerWheel[T: HasTimerSlot]:
 
     def cancel(self, item: T) -> None:
         if item.slot:
-            waiting = self._slots[item.slot]
-            waiting.discard(item)
-            if not waiting:
+            items = self._slots[item.slot]
+            items.discard(item)
+            if not items:
                 del self._slots[item.slot]
             item.slot = 0
 
     def due(self, now: float) -> list[T]:
-        """Those whose time has come, the earliest first; they wait for nothing until they are set again."""
+        """Return the items that are due, the earliest first, and remove their timers."""
         last = floor(now / self._turn_s)
         found = [item for slot in sorted(self._slots) if slot <= last for item in self._slots.pop(slot)]
         for item in found:

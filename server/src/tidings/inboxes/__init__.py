@@ -1,1 +1,1 @@
-"""Notifications to named users: an inbox per user, with counts that are exact."""
+"""Notifications in users' inboxes: configuration, rows, counts, sends, recalls and broadcasts."""

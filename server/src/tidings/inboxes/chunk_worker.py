@@ -1,12 +1,11 @@
-"""Who of a chunk is not given a notification, because its inbox wants users with a profile and he has none."""
+"""Process the chunks of jobs: deliver a notification to users, withdraw it, or announce a change."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from enum import Enum
 
 from msgspec.structs import replace
 
 from tidings.inboxes import rules
+from tidings.inboxes.broadcasts.ports import ProfileStore
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import (
     InboxChange,
@@ -17,84 +16,69 @@ from tidings.inboxes.model import (
     NotificationRow,
 )
 from tidings.inboxes.ports import (
-    ChunkStore,
     ContentStore,
-    GiveResult,
-    InboxChangeNotifier,
+    DeliveryOutcome,
     InboxEvent,
+    InboxNotifier,
     InboxOperation,
     InboxRepository,
-    UserDirectory,
 )
 from tidings.inboxes.state import InboxStateService
 from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
+from tidings.jobs.ports import JobStore
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
+_MAX_ATTEMPTS = 50
+"""An attempt fails when another delivery or mark changed the inbox meanwhile."""
+MAX_CONCURRENT = 32
+"""Users of a chunk that are processed at the same time."""
 
-class UnknownUserFilter:
-    def __init__(self, inboxes: InboxConfigCache, directory: UserDirectory) -> None:
-        self._inboxes = inboxes
-        self._directory = directory
-
-    async def among(self, tenant: TenantId, inbox: str, users: Sequence[UserId]) -> Collection[UserId]:
-        """Nobody, and nothing is read, where the inbox is for everybody."""
-        if not (await self._inboxes.of(tenant, inbox)).is_for_known_users:
-            return ()
-        known = await self._directory.known(tenant, users)
-        return [user for user in users if user not in known]
-
-
-_TRIES = 50
-"""Each time somebody else gave or marked something in between."""
-
-
-class DeliveryOutcome(Enum):
-    """`LATE`: it has expired, or was sent before what this user's inbox still keeps."""
-
-    GIVEN = "given"
-    THERE = "there"
-    LATE = "late"
+type OnRelease = Callable[[TenantId, NotificationId, int], Awaitable[object]]
+"""Releases a broadcast to a percentage of its users."""
+type UserAction = Callable[[InboxKey], Awaitable[bool]]
+"""Processes one user. False: failed for this user, permanently."""
 
 
 class NotificationDeliverer:
-    def __init__(self, repository: InboxRepository, clock: Clock, live: InboxChangeNotifier) -> None:
+    def __init__(self, repository: InboxRepository, clock: Clock, notifier: InboxNotifier) -> None:
         self._repository = repository
         self._clock = clock
-        self._live = live
+        self._notifier = notifier
 
-    async def __call__(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome:
-        """`row.delivered_ms` is set here: later than every mark of the user, so that none is below one unseen."""
+    async def deliver(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome:
+        """Write the row and count it. Idempotent.
+
+        Sets `row.delivered_ms` to a time after every mark of the user: a mark covers only notifications that were
+        delivered before it, so this one is unread. Raises `overloaded` if the inbox changes too often; then nothing
+        was written.
+        """
         latest_ms = 0
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             at_ms = max(self._clock.now_ms(), latest_ms + 1)
             if row.expires_ms is not None and row.expires_ms <= at_ms:
                 return DeliveryOutcome.LATE
-            given = await self._repository.add(inbox_key, replace(row, delivered_ms=at_ms))
-            if isinstance(given, GiveResult):
-                return self._publisher(inbox_key, row.id, given)
-            if given.retained_from_ms > row.sent_ms:
+            added = await self._repository.add(inbox_key, replace(row, delivered_ms=at_ms))
+            if isinstance(added, DeliveryOutcome):
+                # Also if the row exists: the worker that wrote it may have died before it notified the devices.
+                self._notifier.notify(inbox_key, InboxEvent.DELIVERED, row.id)
+                return added
+            if added.retained_from_ms > row.sent_ms:
                 return DeliveryOutcome.LATE
-            latest_ms = given.latest_ms
-        raise TidingsError(Code.OVERLOADED, "Too many change this inbox at once.")
-
-    def _publisher(
-        self, inbox_key: InboxKey, notification: NotificationId, result: GiveResult
-    ) -> DeliveryOutcome:
-        """Told again if it was there: whoever gave it may have died before he told."""
-        self._live.notify(inbox_key, InboxEvent.GIVEN, notification)
-        return DeliveryOutcome.GIVEN if result is GiveResult.GIVEN else DeliveryOutcome.THERE
+            latest_ms = added.latest_ms
+        raise TidingsError(Code.OVERLOADED, "Too many concurrent changes of this inbox. Try again.")
 
 
 class NotificationWithdrawer:
     def __init__(self, inbox_state: InboxStateService) -> None:
         self._state = inbox_state
 
-    async def __call__(
+    async def withdraw(
         self, inbox_key: InboxKey, notification: NotificationId, category: int
     ) -> InboxSnapshot:
-        """May be repeated at will: what is redacted stays as it was then."""
+        """Redact the row of a recalled notification and take it out of the counts. Idempotent."""
 
         async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
             row = (await self._state.repository.rows(inbox_key, [notification])).get(notification)
@@ -102,99 +86,102 @@ class NotificationWithdrawer:
             return None if after == row else rules.apply_row_changes(snapshot, [(row, after)])
 
         snapshot = await self._state.change(inbox_key, InboxOperation.REDACT, edit)
-        # told again if it was there: whoever took it may have died before he told
+        # Also if nothing changed: the worker that redacted the row may have died before it notified the devices.
         self._state.notify(inbox_key, InboxEvent.REDACTED, notification)
         return snapshot
-
-
-MAX_CONCURRENT = 32
-"""Users of a chunk that are worked on at the same time."""
-
-type OnRelease = Callable[[TenantId, NotificationId, int], Awaitable[object]]
-"""A broadcast, to so many percent of its users."""
-type UserAction = Callable[[InboxKey], Awaitable[bool]]
 
 
 class ChunkWorker:
     def __init__(
         self,
-        jobs: ChunkStore,
+        jobs: JobStore,
         contents: ContentStore,
         *,
-        give: NotificationDeliverer,
-        withdraw: NotificationWithdrawer,
-        show: OnRelease,
-        live: InboxChangeNotifier,
-        strangers: UnknownUserFilter,
+        deliverer: NotificationDeliverer,
+        withdrawer: NotificationWithdrawer,
+        on_release: OnRelease,
+        notifier: InboxNotifier,
+        inboxes: InboxConfigCache,
+        profiles: ProfileStore,
         clock: Clock,
     ) -> None:
-        self._show = show
         self._jobs = jobs
         self._contents = contents
-        self._deliver = give
-        self._withdraw = withdraw
-        self._live = live
-        self._unknown_users = strangers
+        self._deliverer = deliverer
+        self._withdrawer = withdrawer
+        self._on_release = on_release
+        self._notifier = notifier
+        self._inboxes = inboxes
+        self._profiles = profiles
         self._clock = clock
 
-    async def __call__(self, ref: ChunkRef) -> None:
-        """Raises what is retryable: then all of it is done again."""
+    async def process(self, ref: ChunkRef) -> None:
+        """Process one chunk and record the result. Idempotent.
+
+        Does nothing if the job is not running, has not started or has done this chunk. Resuming a paused job
+        publishes its missing chunks again. Raises retryable errors; then process the whole chunk again.
+        """
         job = await self._jobs.read(ref.tenant, ref.job)
         if job is None or job.state is not JobState.RUNNING or ref.chunk >= job.chunks:
-            # paused: who resumes it publishes what is missing
             return
         if job.starts_ms > self._clock.now_ms():
             return
         if await self._jobs.is_done(ref.tenant, ref.job, ref.chunk):
             return
         if job.kind is JobKind.BROADCAST:
-            await self._show(job.tenant, NotificationId(job.notification), job.percent)
-            await self._jobs.mark_done(ref.tenant, ref.job, self._done(ref.chunk, 1))
+            await self._on_release(job.tenant, NotificationId(job.notification), job.percent)
+            await self._jobs.mark_done(ref.tenant, ref.job, self._result(ref.chunk, 1))
             return
         content = await self._contents.find(ref.tenant, NotificationId(job.notification))
         if content is None:
             return
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
-        refused = await self._refused(job, users)
-        failed = [*refused, *await self._each(job, content, [each for each in users if each not in refused])]
+        unknown = await self._unknown_users(job, users)
+        failed = [*unknown, *await self._each(job, content, [each for each in users if each not in unknown])]
         await self._jobs.mark_done(
-            ref.tenant, ref.job, self._done(ref.chunk, len(users) - len(failed), failed)
+            ref.tenant, ref.job, self._result(ref.chunk, len(users) - len(failed), failed)
         )
 
-    def _done(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> ChunkResult:
+    def _result(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> ChunkResult:
         return ChunkResult(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
 
-    async def _refused(self, job: Job, users: Sequence[UserId]) -> Collection[UserId]:
+    async def _unknown_users(self, job: Job, users: Sequence[UserId]) -> Collection[UserId]:
+        """Return the users without a profile, if the inbox accepts known users only. Otherwise read nothing."""
         if job.kind is not JobKind.DELIVER:
             return ()
-        return await self._unknown_users.among(job.tenant, job.inbox, users)
+        if not (await self._inboxes.of(job.tenant, job.inbox)).is_for_known_users:
+            return ()
+        known = await self._profiles.known(job.tenant, users)
+        return [user for user in users if user not in known]
 
     async def _each(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> list[UserId]:
-        doing = self._actions(job.kind, content)
-        gate = asyncio.Semaphore(MAX_CONCURRENT)
-
-        async def one(user: UserId) -> bool:
-            async with gate:
-                return await _is_done(doing, InboxKey(job.tenant, user, content.inbox))
-
-        # all of them, also after a fault: what is still at work would meet its own repeat
-        outcomes = await asyncio.gather(*map(one, users), return_exceptions=True)
-        for fault in (each for each in outcomes if isinstance(each, BaseException)):
-            raise fault
+        """Process the users concurrently. Returns the users that failed."""
+        action = self._action(job.kind, content)
+        calls = (_is_done(action, InboxKey(job.tenant, user, content.inbox)) for user in users)
+        # All users are processed, also after an error: a retry must not meet a write that is still in flight.
+        outcomes = await gather_limited(calls, MAX_CONCURRENT)
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
 
-    def _actions(self, kind: JobKind, content: NotificationContent) -> UserAction:
+    def _action(self, kind: JobKind, content: NotificationContent) -> UserAction:
+        async def withdraw(inbox_key: InboxKey) -> bool:
+            await self._withdrawer.withdraw(inbox_key, content.id, content.category)
+            return True
+
+        async def announce_amendment(inbox_key: InboxKey) -> bool:
+            self._notifier.notify(inbox_key, InboxEvent.AMENDED, content.id)
+            return True
+
         match kind:
             case JobKind.DELIVER:
-                return self._delivering(content)
+                return self._delivery(content)
             case JobKind.REDACT:
-                return self._taking(content)
+                return withdraw
             case JobKind.AMEND:
-                return self._telling(content)
+                return announce_amendment
             case JobKind.BROADCAST:
                 raise ValueError("a broadcast has no users of its own")
 
-    def _delivering(self, content: NotificationContent) -> UserAction:
+    def _delivery(self, content: NotificationContent) -> UserAction:
         row = NotificationRow(
             id=content.id,
             category=content.category,
@@ -203,31 +190,19 @@ class ChunkWorker:
             expires_ms=content.expires_ms,
         )
 
-        async def give(owner: InboxKey) -> bool:
-            # recalled meanwhile: the recall leaves its mark with everybody
-            return content.redacted_ms is None and await self._deliver(owner, row) is not DeliveryOutcome.LATE
+        async def deliver(inbox_key: InboxKey) -> bool:
+            # A recalled notification is not delivered: the recall's own job writes a redacted row for every user.
+            if content.redacted_ms is not None:
+                return False
+            return await self._deliverer.deliver(inbox_key, row) is not DeliveryOutcome.LATE
 
-        return give
-
-    def _taking(self, content: NotificationContent) -> UserAction:
-        async def take(owner: InboxKey) -> bool:
-            await self._withdraw(owner, content.id, content.category)
-            return True
-
-        return take
-
-    def _telling(self, content: NotificationContent) -> UserAction:
-        async def tell(owner: InboxKey) -> bool:
-            self._live.notify(owner, InboxEvent.AMENDED, content.id)
-            return True
-
-        return tell
+        return deliver
 
 
-async def _is_done(doing: UserAction, inbox_key: InboxKey) -> bool:
-    """What would fail again and again is told in the chunk's mark, and keeps nobody else waiting."""
+async def _is_done(action: UserAction, inbox_key: InboxKey) -> bool:
+    """Return False for a permanent error: it is recorded in the chunk's result and does not block other users."""
     try:
-        return await doing(inbox_key)
+        return await action(inbox_key)
     except TidingsError as error:
         if error.retryable:
             raise

@@ -1,4 +1,4 @@
-"""What an inbox is: its title, its categories, what its payloads must look like, how long it keeps. Pure."""
+"""The configuration of an inbox: title, categories, message schema, retention. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,14 +13,14 @@ from tidings.inboxes.model import UNCATEGORISED, InboxId
 from tidings.kernel.errors import Code, TidingsError
 
 MAX_CATEGORIES = 50
-"""Over the life of an inbox: a code stands in rows for good, and is never given to another."""
+"""Over the life of an inbox. Rows store the code of their category, so a code is never reused."""
 MAX_SCHEMA_BYTES = 32 * 1024
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
 _CATEGORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class InboxSpec(Struct, frozen=True, kw_only=True):
-    """An inbox as its tenant describes it, whole."""
+    """The complete description of an inbox by its tenant."""
 
     title: Annotated[str, Meta(min_length=1, max_length=64)]
     description: Annotated[str, Meta(max_length=256)] = ""
@@ -33,7 +33,7 @@ class InboxSpec(Struct, frozen=True, kw_only=True):
 
 
 class InboxDefaults(Struct, frozen=True, kw_only=True):
-    """What an inbox of the tenant gets if nothing else is said when it is set. Those that there are stay as they are."""
+    """Values for new inboxes of a tenant. A change does not affect existing inboxes."""
 
     retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
     is_for_known_users: bool = False
@@ -43,7 +43,7 @@ class InboxDefaults(Struct, frozen=True, kw_only=True):
 
 
 class Inbox(Struct, frozen=True, kw_only=True):
-    """`codes`: of every category that there ever was; `retired` are no longer given to notifications."""
+    """`codes` has every category since the inbox was created. New notifications cannot use `retired` ones."""
 
     id: InboxId
     title: str
@@ -56,7 +56,7 @@ class Inbox(Struct, frozen=True, kw_only=True):
     expires_after_s: int | None = None
     default_category: str | None = None
     is_for_known_users: bool = False
-    """Who has no profile is not given its notifications."""
+    """Users without a profile receive no notifications."""
     version: int = 0
     created_ms: int = 0
     updated_ms: int = 0
@@ -69,20 +69,20 @@ class Inbox(Struct, frozen=True, kw_only=True):
         return next((name for name, each in self.codes.items() if each == code), None)
 
     def code_of(self, name: str) -> int:
-        """To ask for: also one that is retired. Raises `request_invalid`."""
+        """Return the code of a category, also of a retired one. Raises `request_invalid`."""
         code = self.codes.get(name)
         if code is None:
-            raise TidingsError(Code.REQUEST_INVALID, f"The inbox {self.id} has no category {name!r}.")
+            raise TidingsError(Code.REQUEST_INVALID, f"Inbox `{self.id}` has no category `{name}`.")
         return code
 
     def code_to_send(self, name: str | None) -> int:
-        """Raises `request_invalid` for a category that notifications are no longer sent with."""
+        """Return the category code of a new notification. Raises `request_invalid` for a retired category."""
         chosen = name or self.default_category
         if chosen is None:
             return UNCATEGORISED
         code = self.code_of(chosen)
         if code in self.retired:
-            raise TidingsError(Code.REQUEST_INVALID, f"The category {chosen!r} is retired.")
+            raise TidingsError(Code.REQUEST_INVALID, f"Category `{chosen}` is retired. Choose another.")
         return code
 
 
@@ -90,14 +90,14 @@ def check_inbox_id(text: str) -> InboxId:
     if _NAME.fullmatch(text) is None:
         raise TidingsError(
             Code.REQUEST_INVALID,
-            f"{text!r} can't be an inbox's name.",
-            hint="1 to 32 letters, digits, `.`, `_` and `-`, the first a letter or a digit.",
+            f"Invalid inbox name {text!r}.",
+            hint="Use 1 to 32 letters, digits, `.`, `_` and `-`. The first is a letter or a digit.",
         )
     return InboxId(text)
 
 
 def apply_spec(inbox: InboxId, before: Inbox | None, spec: InboxSpec, now_ms: int) -> Inbox:
-    """The inbox as wanted, on what was there: codes stay, a schema that changes gets the next version."""
+    """Return the inbox after a change. Category codes do not change; a changed schema gets the next version."""
     checked = _checked(spec)
     before = before or Inbox(id=inbox, title=checked.title, created_ms=now_ms)
     codes = _codes(before.codes, checked.categories)
@@ -143,12 +143,14 @@ def _checked(spec: InboxSpec) -> InboxSpec:
     try:
         spec = msgspec.convert(msgspec.to_builtins(spec), InboxSpec)
     except msgspec.ValidationError as error:
-        raise TidingsError(Code.REQUEST_INVALID, f"The inbox has a fault: {error}") from error
+        raise TidingsError(Code.REQUEST_INVALID, f"Invalid inbox: {error}") from error
     for name in spec.categories:
         if _CATEGORY.fullmatch(name) is None:
-            raise TidingsError(Code.REQUEST_INVALID, f"{name!r} can't be a category's name.")
+            raise TidingsError(Code.REQUEST_INVALID, f"Invalid category name {name!r}.")
     if spec.default_category is not None and spec.default_category not in spec.categories:
-        raise TidingsError(Code.REQUEST_INVALID, "The default category is none of the inbox's.")
+        raise TidingsError(
+            Code.REQUEST_INVALID, f"Default category `{spec.default_category}` is not in `categories`."
+        )
     if spec.schema is not None:
         _check_size(spec.schema)
         check_schema(spec.schema)
@@ -157,7 +159,7 @@ def _checked(spec: InboxSpec) -> InboxSpec:
 
 def _check_size(schema: Mapping[str, Any]) -> None:
     if len(msgspec.json.encode(schema)) > MAX_SCHEMA_BYTES:
-        raise TidingsError(Code.REQUEST_INVALID, f"The schema has more than {MAX_SCHEMA_BYTES} bytes.")
+        raise TidingsError(Code.REQUEST_INVALID, f"The schema is larger than {MAX_SCHEMA_BYTES} bytes.")
 
 
 def _codes(codes: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
@@ -168,6 +170,6 @@ def _codes(codes: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
     if len(known) > MAX_CATEGORIES:
         raise TidingsError(
             Code.REQUEST_INVALID,
-            f"An inbox has at most {MAX_CATEGORIES} categories, those it once had included.",
+            f"An inbox has at most {MAX_CATEGORIES} categories, including removed ones.",
         )
     return known

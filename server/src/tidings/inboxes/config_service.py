@@ -1,17 +1,17 @@
-"""A tenant's inboxes: read through a cache by everything that serves, changed by who holds the tenant's keys.
+"""Read and change the inboxes of a tenant.
 
-A change is seen at once by the process that made it, a moment later by those that hear of it, and everywhere within
-`CACHE_POLICY.fresh_s`.
+The process that made a change uses it at once, processes that receive the invalidation shortly after, and all
+processes within `CACHE_POLICY.fresh_s`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, apply_spec, check_inbox_id
 from tidings.inboxes.model import InboxId
-from tidings.inboxes.ports import ConfigInvalidation, DefaultsStore, InboxStore, NoConfigInvalidation
+from tidings.inboxes.ports import InboxStore
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
@@ -21,10 +21,13 @@ from tidings.kernel.ids import TenantId
 CACHE_POLICY = CachePolicy(fresh_s=5.0, outage_s=600.0)
 
 type EditInbox = Callable[[Inbox | None], InboxSpec]
+type EditDefaults = Callable[[InboxDefaults], InboxDefaults]
+type OnConfigChange = Callable[[TenantId, InboxId], Awaitable[None]]
+"""Makes other processes read this inbox again. Never raises; a call can be lost."""
 
 
 class InboxConfigCache:
-    """Belongs to the event loop that it is used in."""
+    """Serves inboxes to the request path. Belongs to one event loop."""
 
     def __init__(self, store: InboxStore, clock: Clock, policy: CachePolicy = CACHE_POLICY) -> None:
         self._cache: Cache[tuple[TenantId, InboxId], Inbox] = Cache(
@@ -32,6 +35,7 @@ class InboxConfigCache:
         )
 
     async def of(self, tenant: TenantId, inbox: str, /) -> Inbox:
+        """Return an inbox. Raises `inbox_not_found`."""
         found = await self._cache.get((tenant, check_inbox_id(inbox)))
         if found is None:
             raise inbox_not_found(inbox)
@@ -45,19 +49,19 @@ class InboxConfigCache:
 
 
 class InboxConfigService:
-    """Reads what stands, not what is kept."""
+    """Reads from the store, not from the cache."""
 
     def __init__(
         self,
         store: InboxStore,
         clock: Clock,
-        reader: InboxConfigCache | None = None,
-        invalidation: ConfigInvalidation | None = None,
+        cache: InboxConfigCache | None = None,
+        on_change: OnConfigChange | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
-        self._reader = reader
-        self._invalidation = invalidation or NoConfigInvalidation()
+        self._cache = cache
+        self._on_change = on_change
 
     async def read(self, tenant: TenantId, inbox: str) -> Inbox:
         found = await self._store.read(tenant, check_inbox_id(inbox))
@@ -69,42 +73,48 @@ class InboxConfigService:
         return await self._store.listed(tenant)
 
     async def set(self, tenant: TenantId, inbox: str, edit: EditInbox) -> Inbox:
-        """Made, or changed on what is there; no change is lost. `edit` may refuse."""
+        """Create or change an inbox. No concurrent change is lost: `edit` runs again on a conflict.
+
+        `edit` receives the stored inbox, or None. An error that it raises aborts the change.
+        """
         name = check_inbox_id(inbox)
 
         async def step() -> Inbox:
             before = await self._store.read(tenant, name)
             after = apply_spec(name, before, edit(before), self._clock.now_ms())
             if not await self._store.write(tenant, after):
-                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the inbox just now.")
+                raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the inbox. Try again.")
             return after
 
         after = await retry_on_conflict(step)
-        if self._reader is not None:
-            self._reader.evict(tenant, name)
-        await self._invalidation.changed(tenant, name)
+        if self._cache is not None:
+            self._cache.evict(tenant, name)
+        if self._on_change is not None:
+            await self._on_change(tenant, name)
         return after
 
 
 def inbox_not_found(inbox: str) -> TidingsError:
     return TidingsError(
-        Code.INBOX_NOT_FOUND, f"There is no inbox {inbox}.", hint="`tidings inbox set` makes one."
+        Code.INBOX_NOT_FOUND,
+        f"Inbox `{inbox}` does not exist.",
+        hint="Create it with `tidings inbox set`.",
     )
 
 
-type EditDefaults = Callable[[InboxDefaults], InboxDefaults]
-
-
 class InboxDefaultsService:
-    def __init__(self, store: DefaultsStore, clock: Clock) -> None:
+    def __init__(self, store: InboxStore, clock: Clock) -> None:
         self._store = store
         self._clock = clock
 
     async def read(self, tenant: TenantId) -> InboxDefaults:
-        return await self._store.read(tenant) or InboxDefaults()
+        return await self._store.read_defaults(tenant) or InboxDefaults()
 
     async def set(self, tenant: TenantId, edit: EditDefaults) -> InboxDefaults:
-        """On what is there; no change is lost. Holds from the answer on, for inboxes that are set after it."""
+        """Change the defaults of a tenant. They apply to inboxes that are created afterwards.
+
+        No concurrent change is lost: `edit` runs again on a conflict.
+        """
 
         async def step() -> InboxDefaults:
             before, now_ms = await self.read(tenant), self._clock.now_ms()
@@ -114,15 +124,15 @@ class InboxDefaultsService:
                 created_ms=before.created_ms or now_ms,
                 updated_ms=now_ms,
             )
-            if not await self._store.write(tenant, after):
-                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the defaults just now.")
+            if not await self._store.write_defaults(tenant, after):
+                raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the defaults. Try again.")
             return after
 
         return await retry_on_conflict(step)
 
 
-def _checked(wanted: InboxDefaults) -> InboxDefaults:
+def _checked(defaults: InboxDefaults) -> InboxDefaults:
     try:
-        return msgspec.convert(msgspec.to_builtins(wanted), InboxDefaults)
+        return msgspec.convert(msgspec.to_builtins(defaults), InboxDefaults)
     except msgspec.ValidationError as error:
-        raise TidingsError(Code.REQUEST_INVALID, f"The defaults have a fault: {error}") from error
+        raise TidingsError(Code.REQUEST_INVALID, f"Invalid inbox defaults: {error}") from error

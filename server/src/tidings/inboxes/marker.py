@@ -1,4 +1,4 @@
-"""What a user does with his notifications: read, unread again, archive; all up to a time; seen. Each answers with fresh counts."""
+"""Mark notifications as read, unread, archived or seen. Every operation returns the inbox after it."""
 
 from collections.abc import Callable, Sequence
 from itertools import batched
@@ -20,13 +20,13 @@ from tidings.inboxes.model import (
 from tidings.inboxes.ports import InboxOperation
 from tidings.inboxes.state import InboxStateService
 
-MAX_CONCURRENT = 25
-"""Rows of one change: each may bring an item that expires, and there is what has expired beside them."""
+MAX_ROWS_PER_CHANGE = 25
+"""Rows of one change. A transaction of 100 items also contains their expiry entries and those that are dropped."""
 _PAGE = 1_000
 
 
 class MarkOperation(NamedTuple):
-    """To a direct notification, and to broadcasts."""
+    """How an operation changes a direct notification, and broadcasts."""
 
     row: Callable[[NotificationRow, InboxSnapshot], NotificationRow]
     bits: Callable[[InboxSnapshot, int], BroadcastState]
@@ -46,13 +46,13 @@ class InboxMarker:
     async def read(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
     ) -> InboxSnapshot:
-        """What is read, gone or not there stays as it is."""
+        """Mark as read. Notifications that are read, deleted or unknown do not change."""
         return await self._each(inbox_key, ids, _MARK_READ, at_least)
 
     async def reopen(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
     ) -> InboxSnapshot:
-        """Unread again, whatever was marked before."""
+        """Mark as unread again, also if a mark of all covered them."""
         return await self._each(inbox_key, ids, _MARK_UNREAD, at_least)
 
     async def archive(
@@ -63,7 +63,7 @@ class InboxMarker:
     async def restore(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
     ) -> InboxSnapshot:
-        """Out of the archive: as read or unread as it was."""
+        """Take out of the archive. The read state does not change."""
         return await self._each(inbox_key, ids, _RESTORE, at_least)
 
     async def read_all(
@@ -73,18 +73,18 @@ class InboxMarker:
         category: int | None = None,
         at_least: int = 0,
     ) -> InboxSnapshot:
-        """All up to a time, of all or of one category. What is yet to come is never read by it."""
+        """Mark all as read, up to a time, in all categories or one. Later notifications are not affected."""
 
         async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
-            direct = await self._direct_marked(snapshot, before_ms, category)
+            direct = await self._mark_all_direct(snapshot, before_ms, category)
             state = user_state.mark_all_read(snapshot, before_ms, category)
-            await self._note(snapshot, state)
+            await self._track_reads(snapshot, state)
             return _both(snapshot, direct, state)
 
         return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
 
     async def see_all(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot:
-        """The user has looked: what is there now is no news any more, read or not."""
+        """Record that the user has viewed the inbox: nothing in it is unseen any more."""
 
         async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
             direct = rules.mark_all_seen(snapshot) if rules.has_unseen(snapshot) else None
@@ -92,7 +92,7 @@ class InboxMarker:
 
         return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
 
-    async def _direct_marked(
+    async def _mark_all_direct(
         self, snapshot: InboxSnapshot, before_ms: int | None, category: int | None
     ) -> InboxChange | None:
         at_ms = rules.mark_ms(snapshot, before_ms)
@@ -102,34 +102,37 @@ class InboxMarker:
         return rules.mark_all_read(snapshot, at_ms, category, unread)
 
     async def _each(
-        self, inbox_key: InboxKey, ids: Sequence[NotificationId], doing: MarkOperation, at_least: int
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], operation: MarkOperation, at_least: int
     ) -> InboxSnapshot:
         snapshot = None
-        for some in batched(dict.fromkeys(ids), MAX_CONCURRENT):
-            snapshot = await self._some(inbox_key, some, doing, at_least)
+        for some in batched(dict.fromkeys(ids), MAX_ROWS_PER_CHANGE):
+            snapshot = await self._some(inbox_key, some, operation, at_least)
         return snapshot or await self._state.read(inbox_key, at_least)
 
     async def _some(
-        self, inbox_key: InboxKey, ids: Sequence[NotificationId], doing: MarkOperation, at_least: int
+        self, inbox_key: InboxKey, ids: Sequence[NotificationId], operation: MarkOperation, at_least: int
     ) -> InboxSnapshot:
         async def edit(snapshot: InboxSnapshot) -> InboxChange | None:
             bits, direct = _split(snapshot, ids)
             found = (await self._state.repository.rows(inbox_key, direct)).values()
             live = [row for row in found if rules.is_live(row, snapshot.now_ms, snapshot.retain_from_ms)]
-            pairs = [(row, after) for row in live if (after := doing.row(row, snapshot)) != row]
-            state = doing.bits(snapshot, bits) if bits else snapshot.broadcast_state
-            await self._note(snapshot, state)
+            pairs = [(row, after) for row in live if (after := operation.row(row, snapshot)) != row]
+            state = operation.bits(snapshot, bits) if bits else snapshot.broadcast_state
+            await self._track_reads(snapshot, state)
             return _both(snapshot, rules.apply_row_changes(snapshot, pairs) if pairs else None, state)
 
         return await self._state.change(inbox_key, InboxOperation.MARK, edit, at_least)
 
-    async def _note(self, snapshot: InboxSnapshot, state: BroadcastState) -> None:
-        """Before the state is written: afterwards a repeat would find nothing to note."""
+    async def _track_reads(self, snapshot: InboxSnapshot, state: BroadcastState) -> None:
+        """Record reads of tracked broadcasts before the state is written.
+
+        If the process died between the two writes in the other order, a retry would find nothing to record.
+        """
         if read := user_state.newly_read_releases(snapshot, state):
             await self._readers.note(snapshot.owner.tenant, snapshot.owner.user, read, snapshot.now_ms)
 
     async def _unread(self, snapshot: InboxSnapshot) -> list[NotificationRow]:
-        """All rows that are counted; found from the newest on, and not a row further than the last of them."""
+        """Read all counted rows, from the newest to the last one that counts."""
         found: list[NotificationRow] = []
         below, has_more = None, True
         while has_more and len(found) < snapshot.counts.total:
@@ -140,7 +143,7 @@ class InboxMarker:
 
 
 def _split(snapshot: InboxSnapshot, ids: Sequence[NotificationId]) -> tuple[int, list[NotificationId]]:
-    """Broadcasts are known by the log; the others may be rows."""
+    """Split ids into broadcasts, which are in the log, and others, which may be rows."""
     bits, direct = 0, []
     for notification in ids:
         if snapshot.shown.log_index.of_notification(notification):
@@ -151,7 +154,7 @@ def _split(snapshot: InboxSnapshot, ids: Sequence[NotificationId]) -> tuple[int,
 
 
 def _both(snapshot: InboxSnapshot, direct: InboxChange | None, after: BroadcastState) -> InboxChange | None:
-    """One change of both kinds; None where neither changes."""
+    """Combine the changes of both kinds. None: neither changes."""
     state = user_state.next_state(snapshot, after)
     if state is None:
         return direct

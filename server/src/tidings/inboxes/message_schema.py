@@ -1,12 +1,14 @@
-"""How much work a tenant's JSON Schema can cause: its subschemas, counted as if every reference were written out.
+"""Validate messages against a tenant's JSON Schema, and bound the work that a schema can cause.
+
+The work is the number of subschemas with all references written out.
 
 A chain of references in which each level names the next one twice is short and doubles the work with every level.
 A loop is written out `_LOOP` times rather than once: a loop that names itself twice doubles with every level of the
 message, so counting it once would let `{"anyOf": [{"properties": {"x": {"$ref": "#"}}}, …the same again]}` pass.
 
-The walk does not know keywords: every object and list counts, wherever it is, and every string under `$ref` is
-followed. So a keyword that this module does not know hides nothing. Schemas in one document refer to each other by
-`#…` alone; a `$id` below the root would change what that means, and is refused.
+The walk does not know keywords: every object and list counts, and every string under `$ref` is followed. So a keyword
+that this module does not know hides nothing. References within a document start with `#`; a `$id` below the root
+would change their meaning and is refused.
 """
 
 from collections import Counter, defaultdict
@@ -28,18 +30,18 @@ _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _ANCHORS = ("$anchor", "$dynamicAnchor")
 _UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
 _UNEVALUATED_FACTOR = 4
-"""The validator goes through everything below once more, several times over."""
+"""The validator evaluates everything below such a keyword several times."""
 _UNIQUE = 50
 """`uniqueItems` compares pairs."""
 _VALUES_PER_STEP = 8
-"""Plain values in a list, as in `enum` and `required`, are compared much faster than a subschema is tried."""
+"""Plain values in a list, as in `enum` and `required`, are compared much faster than a subschema."""
 
 
 def count_unrolled(schema: Mapping[str, Any]) -> int:
     """Count the subschemas of `schema` with its references written out.
 
-    Raises `request_invalid` above `MAX_UNROLLED`, after visiting no more than that, and for a reference that does
-    not lead to a place in `schema`.
+    Raises `request_invalid` above `MAX_UNROLLED`, after visiting no more than that, and for a reference to a location
+    that does not exist in `schema`.
     """
     return _SchemaWalk(schema).count(schema, 0)
 
@@ -83,10 +85,10 @@ class _SchemaWalk:
                 yield from self._resolved(reference)
 
     def _resolved(self, reference: str) -> list[Any]:
-        """Every place that `reference` may mean: a dynamic one means any anchor of its name."""
+        """Return every location that `reference` can mean: a dynamic one means any anchor of its name."""
         if not reference.startswith("#"):
-            raise _faulty(
-                f"the reference {reference!r} must begin with #: schemas refer to themselves alone."
+            raise _invalid_schema(
+                f"the reference {reference!r} must start with `#`. A schema can refer to itself only."
             )
         fragment = unquote(reference[1:])
         if fragment and not fragment.startswith("/"):
@@ -94,12 +96,12 @@ class _SchemaWalk:
         else:
             found = _at(self._root, fragment)
         if not found:
-            raise _faulty(f"the reference {reference!r} leads nowhere.")
+            raise _invalid_schema(f"the target of the reference {reference!r} does not exist.")
         return found
 
     def _note(self, node: Mapping[str, Any]) -> None:
         if node is not self._root and isinstance(node.get("$id"), str):
-            raise _faulty("`$id` is allowed at the root alone.")
+            raise _invalid_schema("`$id` is allowed at the root only.")
         for keyword in _ANCHORS:
             if isinstance(name := node.get(keyword), str):
                 self._anchors[name].append(node)
@@ -128,21 +130,21 @@ def _at(root: Any, pointer: str) -> list[Any]:  # noqa: ANN401 - JSON
 
 
 def _too_complex() -> TidingsError:
-    return _faulty(
+    return _invalid_schema(
         f"with its references written out it has more than {MAX_UNROLLED} subschemas, or is nested deeper than "
         f"{_MAX_DEPTH}. A recursive schema may refer to itself once."
     )
 
 
-def _faulty(reason: str) -> TidingsError:
-    return TidingsError(Code.REQUEST_INVALID, f"The schema can't be used: {reason}")
+def _invalid_schema(reason: str) -> TidingsError:
+    return TidingsError(Code.REQUEST_INVALID, f"Invalid schema: {reason}")
 
 
 MAX_BYTES = 16 * 1024
 _CHEAP = 20_000
-"""Up to so many steps a message is checked at once: some milliseconds."""
-_CHEAP_FAULTS = 1_000
-"""The same for finding out what is wrong with one that is not valid."""
+"""Up to this number of steps, a message is validated on the event loop: some milliseconds."""
+_CHEAP_ERRORS = 1_000
+"""The same bound for listing the errors of an invalid message."""
 _BYTES_PER_VALUE = 8
 _encode = msgspec.json.Encoder(order="sorted").encode
 _helper = SchemaProcess()
@@ -152,42 +154,44 @@ def encode_payload(message: Mapping[str, Any]) -> bytes:
     body = _encode(message)
     if len(body) > MAX_BYTES:
         raise TidingsError(
-            Code.CONTENT_TOO_LARGE, f"The message is {len(body)} bytes; {MAX_BYTES} are allowed."
+            Code.CONTENT_TOO_LARGE, f"The message has {len(body)} bytes. At most {MAX_BYTES} are allowed."
         )
     return body
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raises `request_invalid` for what is no schema of draft 2020-12, refers to something outside, or is too complex."""
+    """Raise `request_invalid` if this is not a schema of draft 2020-12, has external references or is too complex."""
     _unrolled(body := _encode(schema))
     try:
         make_validator(body)
     except ValueError as error:
         reason = str(error).partition("\n")[0]
-        raise TidingsError(Code.REQUEST_INVALID, f"The schema can't be used: {reason}") from error
+        raise _invalid_schema(reason) from error
 
 
 async def check_payload(
     tenant: TenantId, schema: Mapping[str, Any] | None, message: Mapping[str, Any]
 ) -> None:
-    """Raises `content_invalid`, with the first faults.
+    """Raise `content_invalid`, with the first errors, if the message does not match the schema.
 
-    What can be costly is checked in a helper process, off the event loop. A schema that was stored before there was
-    a bound, and is above it, accepts no message: raises `request_invalid`, and the inbox needs another schema.
+    A costly validation runs in a helper process, off the event loop. Raises `request_invalid` for a stored schema that
+    is more complex than the bound: the inbox needs another schema.
     """
     if schema is None:
         return
-    wanted, body = _encode(schema), encode_payload(message)
-    steps = _unrolled(wanted) * (1 + len(body) // _BYTES_PER_VALUE)
-    if steps <= _CHEAP and is_valid(wanted, message):
+    encoded, body = _encode(schema), encode_payload(message)
+    steps = _unrolled(encoded) * (1 + len(body) // _BYTES_PER_VALUE)
+    if steps <= _CHEAP and is_valid(encoded, message):
         return
-    if steps <= _CHEAP_FAULTS:
-        faults = schema_errors(wanted, message)
+    if steps <= _CHEAP_ERRORS:
+        errors = schema_errors(encoded, message)
     else:
-        faults = await _helper.faults(tenant, wanted, body)
-    if faults:
+        errors = await _helper.errors(tenant, encoded, body)
+    if errors:
         raise TidingsError(
-            Code.CONTENT_INVALID, "The message is not as its inbox wants it.", hint="; ".join(faults)[:1000]
+            Code.CONTENT_INVALID,
+            "The message does not match the schema of its inbox.",
+            hint="; ".join(errors)[:1000],
         )
 
 

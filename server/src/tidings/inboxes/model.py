@@ -1,7 +1,7 @@
-"""A notification as one user has it, and what is counted of his inbox.
+"""Notifications in a user's inbox, and its counts.
 
-Each inbox of a user has a time of its own (`UnreadCounts.latest_ms`): it is never behind what was given, marked or settled
-there, whatever the clocks of processes say. What is later is decided by it alone.
+Each inbox of a user has a clock of its own, `UnreadCounts.latest_ms`. Every delivery, mark and settlement moves it
+forward, so the order of operations does not depend on the clocks of processes.
 """
 
 from collections.abc import Mapping
@@ -10,18 +10,18 @@ from typing import NamedTuple, NewType
 
 from msgspec import Struct, field
 
-from tidings.inboxes.broadcasts.model import NOTHING, UserBroadcasts
+from tidings.inboxes.broadcasts.model import NO_BROADCASTS, UserBroadcasts
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 
 NotificationId = NewType("NotificationId", str)
 InboxId = NewType("InboxId", str)
 
 UNCATEGORISED = 0
-"""The code of notifications without a category: they count in all, and nowhere else."""
+"""The code of notifications without a category. They count in the total only."""
 
 
 class InboxKey(NamedTuple):
-    """Whose notifications: a user's, in one inbox. All of them stand in one partition."""
+    """One inbox of one user. Its items are in one partition."""
 
     tenant: TenantId
     user: UserId
@@ -29,7 +29,7 @@ class InboxKey(NamedTuple):
 
 
 class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
-    """A pointer to a notification, and what the user did with it. `delivered_ms` None: redacted before it came."""
+    """A reference to a notification, with the user's state. `delivered_ms` None: redacted before the delivery."""
 
     id: NotificationId
     category: int
@@ -47,12 +47,12 @@ class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def since_ms(self) -> int:
-        """From when it is unread, if it is."""
+        """Since when it is unread, if it is."""
         return self.reopened_ms or self.delivered_ms or 0
 
 
 class ExpiryEntry(Struct, frozen=True, kw_only=True, gc=False):
-    """Stands while an unread notification that expires is counted; below the watermarks it counts no more."""
+    """Exists while an unread notification with an expiry is counted. Below the read watermarks it does not count."""
 
     id: NotificationId
     at_ms: int
@@ -62,9 +62,9 @@ class ExpiryEntry(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class UnreadCounts(Struct, frozen=True, kw_only=True):
-    """Unread, in all and by category's code; unseen: unread, and given since the user last looked.
+    """Unread notifications, in total and by category code. Unseen: unread and delivered since the user last viewed it.
 
-    Every change of a row or of the counts makes `version` one more: it is the lock of the partition.
+    Every change of a row or of the counts increments `version`, the optimistic lock of the partition.
     """
 
     total: int = 0
@@ -74,19 +74,19 @@ class UnreadCounts(Struct, frozen=True, kw_only=True):
     category_read_before_ms: Mapping[int, int] = field(default_factory=dict)
     seen_before_ms: int = 0
     retained_from_ms: int = 0
-    """What was sent before is gone for good."""
+    """Notifications that were sent before are deleted permanently."""
     latest_ms: int = 0
     version: int = 0
 
 
 class BroadcastState(Struct, frozen=True, kw_only=True):
-    """What a user did with broadcasts, by their sequences. `unread`: made unread again, and when.
+    """A user's state of broadcasts, by sequence. `unread`: marked as unread again, and when.
 
-    Kept apart from the counts of direct notifications, with a version of its own: a delivery must not disturb it.
+    It is an item of its own with its own version, so that deliveries of direct notifications do not conflict with it.
     """
 
     joined: int = 0
-    """What was given up to there is from before his time."""
+    """Broadcasts up to this sequence were released before the user was created."""
     read_before: int = 0
     category_read_before: Mapping[int, int] = field(default_factory=dict)
     seen_before: int = 0
@@ -98,7 +98,7 @@ class BroadcastState(Struct, frozen=True, kw_only=True):
 
 
 class BroadcastCounts(NamedTuple):
-    """What is unread of the broadcasts. `next_ms`: when that changes by itself."""
+    """Unread broadcasts. `next_ms`: when a counted one expires."""
 
     total: int = 0
     by_category: Mapping[int, int] = {}
@@ -107,7 +107,7 @@ class BroadcastCounts(NamedTuple):
 
 
 class StoredInbox(NamedTuple):
-    """What one Query gives: the counts, and the expiring ones from the earliest on. `is_cut`: there are more."""
+    """The result of one Query: the counts, and expiry entries from the earliest on. `is_cut`: there are more."""
 
     counts: UnreadCounts
     expiring: tuple[ExpiryEntry, ...]
@@ -116,9 +116,9 @@ class StoredInbox(NamedTuple):
 
 
 class InboxChange(Struct, frozen=True, kw_only=True):
-    """What is written together, on condition that nothing was since `version`.
+    """A change that is written atomically, on condition that the counts still have `version`.
 
-    Without `counts` nothing direct is; `broadcast_state` follows the version before its own.
+    Without `counts`, only `broadcast_state` changes, on condition that the stored one is the version before it.
     """
 
     version: int = 0
@@ -130,10 +130,10 @@ class InboxChange(Struct, frozen=True, kw_only=True):
 
 
 class InboxSnapshot(Struct, frozen=True, kw_only=True):
-    """An inbox as it is at `now_ms`: the counts without what has expired or is kept no longer.
+    """An inbox at `now_ms`, without expired notifications and those beyond the retention.
 
-    `counts`, `dropped` (to be deleted with the next change) and `next_ms` (when the counts change by themselves) are of
-    direct notifications; `shown`, `broadcast_state` and `tally` of broadcasts; the properties are of both.
+    Direct notifications: `counts`, `dropped` (expiry entries that the next change deletes) and `next_ms` (when the next
+    one expires). Broadcasts: `shown`, `broadcast_state` and `tally`. The properties combine both.
     """
 
     owner: InboxKey
@@ -143,7 +143,7 @@ class InboxSnapshot(Struct, frozen=True, kw_only=True):
     retain_from_ms: int
     dropped: tuple[ExpiryEntry, ...] = ()
     next_ms: int | None = None
-    shown: UserBroadcasts = NOTHING
+    shown: UserBroadcasts = NO_BROADCASTS
     broadcast_state: BroadcastState = BroadcastState()
     tally: BroadcastCounts = BroadcastCounts()
 
@@ -170,13 +170,13 @@ class InboxSnapshot(Struct, frozen=True, kw_only=True):
 
 
 EVERYONE = "*"
-"""No segment has this name."""
+"""The value of `reach` for all users. No segment has this name."""
 
 
 class NotificationContent(Struct, frozen=True, kw_only=True):
-    """What a notification says now, once for all who have it. `sealed` None: it was redacted.
+    """The current content of a notification, stored once for all its users. `sealed` None: it was redacted.
 
-    `job` brought it to its users; `recall` takes it back. `reach` is of broadcasts: `EVERYONE`, or a segment's name.
+    `job` delivers it, `recall` withdraws it. `reach` is set for broadcasts: `EVERYONE`, or a segment's name.
     """
 
     id: NotificationId
@@ -198,14 +198,14 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
 
 
 class KeyOrigin(StrEnum):
-    """What a key is: of a request, or the name of the notification in the sender's own system."""
+    """The idempotency key of a request, or the name of the notification in the sender's own system."""
 
     KEY = "i"
     HOST = "h"
 
 
 class KeyClaim(Struct, frozen=True, kw_only=True):
-    """What was sent under a key: a try that comes later goes on with these ids."""
+    """The send that used a key. A later attempt continues with these ids."""
 
     notification: NotificationId
     job: str

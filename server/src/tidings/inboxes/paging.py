@@ -1,4 +1,4 @@
-"""A user's notifications of both kinds as one list, newest first, a page at a time. Pure."""
+"""Merge direct notifications and broadcasts into pages, newest first, and explain the counts. Pure."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -11,7 +11,7 @@ from tidings.inboxes.model import BroadcastState, InboxSnapshot, NotificationId,
 
 
 class PageCursor(NamedTuple):
-    """Where a page goes on. Broadcasts that came after the first page (above `head`) are not in the others."""
+    """Where the next page starts. Broadcasts above `head`, released after the first page, are not in later pages."""
 
     sort_key: NotificationId
     head: int
@@ -23,12 +23,12 @@ class PageCursor(NamedTuple):
     def of(cls, text: str | None, head: int) -> "PageCursor | None":
         if text is None:
             return None
-        place, _, pinned = text.partition(".")
-        return cls(NotificationId(place), int(pinned) if pinned else head)
+        sort_key, _, pinned = text.partition(".")
+        return cls(NotificationId(sort_key), int(pinned) if pinned else head)
 
 
 class ListEntry(NamedTuple):
-    """A notification of either kind among the others: `sort_key` sorts them by when they came."""
+    """A notification of either kind. `sort_key` orders them by time of delivery."""
 
     sort_key: NotificationId
     row: NotificationRow
@@ -36,7 +36,7 @@ class ListEntry(NamedTuple):
 
 
 def releases_in(snapshot: InboxSnapshot, mask: int) -> list[ListEntry]:
-    """Newest first."""
+    """Return the broadcasts of a mask, newest first."""
     return [
         ListEntry(user_state.release_sort_key(each), user_state.row_from_release(each, snapshot), each)
         for each in reversed(snapshot.shown.log_index.shown(mask))
@@ -44,25 +44,25 @@ def releases_in(snapshot: InboxSnapshot, mask: int) -> list[ListEntry]:
 
 
 def clip_page(
-    spots: Sequence[ListEntry], start: PageCursor | None, end: NotificationId | None
+    entries: Sequence[ListEntry], start: PageCursor | None, end: NotificationId | None
 ) -> list[ListEntry]:
-    """Those of the part of the list that the rows are of."""
+    """Return the entries of the part of the list that the rows cover."""
     return [
         each
-        for each in spots
+        for each in entries
         if (start is None or (each.sort_key < start.sort_key and _sequence(each) <= start.head))
         and (end is None or each.sort_key > end)
     ]
 
 
-def _sequence(spot: ListEntry) -> int:
-    return 0 if spot.release is None else spot.release.sequence
+def _sequence(entry: ListEntry) -> int:
+    return 0 if entry.release is None else entry.release.sequence
 
 
 def merge_page(
     rows: Sequence[NotificationRow], shown: Sequence[ListEntry], limit: int, end: NotificationId | None
 ) -> tuple[list[ListEntry], NotificationId | None]:
-    """What does not fit is left to the next page, which begins below the last one here."""
+    """Merge both kinds into one page. The next page starts below the last entry that fits."""
     both = [*(ListEntry(row.id, row) for row in rows), *shown]
     both.sort(key=lambda each: each.sort_key, reverse=True)
     if len(both) <= limit:
@@ -75,7 +75,7 @@ def encode_cursor(end: NotificationId | None, head: int) -> str | None:
 
 
 class CountReason(StrEnum):
-    """Why a notification counts, or why not: the first of these that holds."""
+    """Why a notification counts or not: the first reason that applies."""
 
     BEFORE_JOINING = "before_joining"
     NOT_TARGETED = "not_targeted"
@@ -91,7 +91,7 @@ class CountReason(StrEnum):
 
 
 class CountExplanation(NamedTuple):
-    """`at_ms`: since when, by the deed that decides."""
+    """`at_ms`: since when the reason applies."""
 
     row: NotificationRow
     is_counted: bool
@@ -99,22 +99,24 @@ class CountExplanation(NamedTuple):
     at_ms: int
 
 
-def explain_row(spot: ListEntry, snapshot: InboxSnapshot) -> CountExplanation:
-    if spot.release is None:
-        return _direct(spot.row, snapshot)
-    is_counted = bool(user_state.unread_mask(snapshot) & snapshot.shown.log_index.bits[spot.release.sequence])
-    return CountExplanation(spot.row, is_counted, *_why_showing(spot.row, spot.release, snapshot))
+def explain_row(entry: ListEntry, snapshot: InboxSnapshot) -> CountExplanation:
+    if entry.release is None:
+        return _direct(entry.row, snapshot)
+    is_counted = bool(
+        user_state.unread_mask(snapshot) & snapshot.shown.log_index.bits[entry.release.sequence]
+    )
+    return CountExplanation(entry.row, is_counted, *_why_release(entry.row, entry.release, snapshot))
 
 
-def _why_showing(
+def _why_release(
     row: NotificationRow, release: BroadcastRelease, snapshot: InboxSnapshot
 ) -> tuple[CountReason, int]:
     if not snapshot.shown.log_index.bits[release.sequence] & snapshot.shown.visible_mask:
         return CountReason.NOT_TARGETED, release.at_ms
     if release.sequence <= snapshot.broadcast_state.joined:
         return CountReason.BEFORE_JOINING, release.at_ms
-    if (gone := _removal_reason(row, release.at_ms, snapshot)) is not None:
-        return gone
+    if (removal := _removal_reason(row, release.at_ms, snapshot)) is not None:
+        return removal
     return _why_unread(row) if row.read_ms is None else _why_marked(release, snapshot.broadcast_state)
 
 
@@ -136,13 +138,13 @@ def _why(row: NotificationRow, snapshot: InboxSnapshot) -> tuple[CountReason, in
 
 
 def _removal_reason(
-    row: NotificationRow, given_ms: int, snapshot: InboxSnapshot
+    row: NotificationRow, delivered_ms: int, snapshot: InboxSnapshot
 ) -> tuple[CountReason, int] | None:
     if row.redacted_ms is not None:
         return CountReason.REDACTED, row.redacted_ms
     if row.expires_ms is not None and row.expires_ms <= snapshot.now_ms:
         return CountReason.EXPIRED, row.expires_ms
-    if given_ms < snapshot.retain_from_ms:
+    if delivered_ms < snapshot.retain_from_ms:
         return CountReason.RETENTION_OVER, snapshot.retain_from_ms
     return None if row.archived_ms is None else (CountReason.ARCHIVED, row.archived_ms)
 

@@ -1,4 +1,4 @@
-"""What inboxes ask of the world. Each method says what it guarantees."""
+"""Ports of inboxes. Each method states what it guarantees."""
 
 from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
@@ -20,19 +20,23 @@ from tidings.inboxes.model import (
     StoredInbox,
     UnreadCounts,
 )
-from tidings.jobs.model import ChunkResult, Job, JobId
+from tidings.jobs.model import Job, JobId
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 
 
-class GiveResult(Enum):
-    """What became of a delivery. `THERE`: there is a row of this notification already, whatever became of it since."""
+class DeliveryOutcome(Enum):
+    """`EXISTS`: the inbox already has a row of this notification, in any state.
 
-    GIVEN = "given"
-    THERE = "there"
+    `LATE`: the notification has expired, or is older than the retention of the inbox.
+    """
+
+    DELIVERED = "delivered"
+    EXISTS = "exists"
+    LATE = "late"
 
 
 class InboxOperation(StrEnum):
-    """Why rows or counts change: each is an access pattern of its own."""
+    """Why rows or counts change. Each operation is an access pattern of its own."""
 
     MARK = "mark"
     SETTLE = "settle"
@@ -40,243 +44,213 @@ class InboxOperation(StrEnum):
 
 
 class RowPage(NamedTuple):
-    """Newest first. `has_more`: there are older ones."""
+    """Newest first. `has_more`: older rows exist."""
 
     rows: Sequence[NotificationRow]
     has_more: bool
 
 
 class InboxRepository(Protocol):
-    """Rows and counts of users. Reads are strong. Raises `overloaded` or `outcome_unknown` while it can't be written."""
+    """Rows and counts of users. Reads are strongly consistent.
 
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
-        """Row and count at once, if there is no row of this notification and the row is later than all that was.
+    Raises `overloaded` if nothing was written, and `outcome_unknown` if the write may have been applied.
+    """
 
-        Else nothing is written: it is there, or the counts say what is later. May be repeated at will.
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
+        """Write the row and count it, atomically. Idempotent.
+
+        Writes nothing if a row of this notification exists, or if `row.delivered_ms` is not later than the inbox's
+        own time. In the second case it returns the stored counts, which contain that time.
         """
         ...
 
     async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
-        """With so many of those that expire."""
+        """Read the counts, the broadcast state and the first `expiring` expiry entries, in one Query."""
         ...
 
     async def rows(
         self, inbox_key: InboxKey, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationRow]: ...
 
+    async def rows_of(
+        self, tenant: TenantId, inbox: InboxId, notification: NotificationId, users: Sequence[UserId]
+    ) -> Mapping[UserId, NotificationRow]:
+        """Read the rows that these users have of one notification."""
+        ...
+
     async def page(self, inbox_key: InboxKey, below: NotificationId | None, limit: int) -> RowPage:
-        """The order is that in which they were sent."""
+        """Read rows in the order in which they were sent, newest first."""
         ...
 
     async def sent_before(self, inbox_key: InboxKey, at_ms: int) -> Sequence[NotificationRow]:
-        """All of them."""
+        """Read all rows that were sent before `at_ms`."""
         ...
 
-    async def join(self, inbox_key: InboxKey, wide: BroadcastState) -> bool:
-        """The state of somebody who has none. False: he has one by now; after doubt that may be this one."""
+    async def join(self, inbox_key: InboxKey, state: BroadcastState) -> bool:
+        """Create the broadcast state of a user. False: one exists, perhaps from an earlier attempt of this call."""
         ...
 
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
-        """All of it, or False: somebody changed the inbox since it was read. After doubt it is False, too."""
+        """Write the change atomically.
+
+        False: the inbox changed since it was read, perhaps by an earlier attempt of this call.
+        """
         ...
 
     async def delete_expired(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> None:
-        """Delete rows that can't come again: they were sent before `kept_from_ms`."""
+        """Delete rows that were sent before `retained_from_ms`, so that they cannot be delivered again."""
         ...
 
 
-class ContentReader(Protocol):
-    async def of(
-        self, tenant: TenantId, ids: Collection[NotificationId]
-    ) -> Mapping[NotificationId, NotificationContent]:
-        """For people to look at: may be a moment behind."""
-        ...
+class ContentStore(Protocol):
+    """Contents of notifications, and the keys under which they were sent.
 
-
-class ContentStore(ContentReader, Protocol):
-    """What notifications say. Put before anything points to it; a version that stands is never changed."""
+    A content is written before any row refers to it. A stored version never changes.
+    """
 
     async def put(self, tenant: TenantId, content: NotificationContent) -> None:
-        """The same again changes nothing: what stands stays."""
+        """Write a new content. Idempotent: an existing one is not changed."""
         ...
 
     async def find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent | None:
-        """Strong."""
+        """Read one content, strongly consistent."""
+        ...
+
+    async def of(
+        self, tenant: TenantId, ids: Collection[NotificationId]
+    ) -> Mapping[NotificationId, NotificationContent]:
+        """Read contents to show them. Eventually consistent."""
         ...
 
     async def amend(self, tenant: TenantId, content: NotificationContent) -> bool:
-        """`content.version` follows the one that stands; False if it does not, or if that was redacted."""
+        """Write the next version. False: the stored version is not `content.version - 1`, or was redacted."""
         ...
 
     async def redact(self, tenant: TenantId, content: NotificationContent, at_ms: int, recall: str) -> bool:
-        """Empties every version. False if there is a newer one than `content`."""
+        """Delete the text of all versions. False: the stored version is not that of `content`."""
         ...
 
-
-class KeyClaims(Protocol):
     async def claim(
         self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str, claim: KeyClaim
     ) -> KeyClaim | None:
-        """None: it is ours now. Else what was sent under it first. May be repeated at will."""
+        """Claim a key. None: the claim succeeded. Otherwise returns the earlier claim. Idempotent."""
         ...
 
     async def claimed(self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> KeyClaim | None:
-        """Strong."""
+        """Read a claim, strongly consistent."""
         ...
 
 
 class InboxStore(Protocol):
+    """Inbox configurations of tenants. A write returns False if the stored version is not the one before it."""
+
     async def read(self, tenant: TenantId, inbox: InboxId) -> Inbox | None:
-        """May be a moment behind; what is changed on it is held against its version."""
+        """Read one inbox, eventually consistent. A change is checked against its version."""
         ...
 
     async def listed(self, tenant: TenantId) -> Sequence[Inbox]: ...
 
-    async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
-        """False: what stands is not the version before it."""
+    async def write(self, tenant: TenantId, inbox: Inbox) -> bool: ...
+
+    async def read_defaults(self, tenant: TenantId) -> InboxDefaults | None:
+        """Read the tenant's defaults, strongly consistent."""
         ...
 
-
-class DefaultsStore(Protocol):
-    async def read(self, tenant: TenantId) -> InboxDefaults | None:
-        """Strong."""
-        ...
-
-    async def write(self, tenant: TenantId, defaults: InboxDefaults) -> bool:
-        """False: what stands is not the version before it."""
-        ...
-
-
-class UserDirectory(Protocol):
-    async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
-        """Those of them who have a profile. Strong."""
-        ...
-
-
-class ConfigInvalidation(Protocol):
-    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
-        """Whoever keeps what this inbox was reads it anew. May get lost, never raises."""
-        ...
-
-
-class NoConfigInvalidation:
-    """For who is alone, or can wait for a few seconds."""
-
-    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
-        pass
+    async def write_defaults(self, tenant: TenantId, defaults: InboxDefaults) -> bool: ...
 
 
 class JobStarter(Protocol):
-    """The work that sends and recalls are. Of `jobs`, joined by who wires."""
+    """Starts the jobs of sends and recalls."""
 
     async def put_chunks(
         self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
     ) -> None:
-        """The same again changes nothing. They stay so long at least; None: for ever."""
+        """Store the chunks for at least `kept_days`, or permanently. Idempotent. Call it before `start`."""
         ...
 
     async def start(self, job: Job, /) -> bool:
-        """False: it was started before, by an earlier try."""
+        """Create the job and publish its chunks. False: an earlier attempt created it."""
         ...
 
 
-class ChunkStore(Protocol):
-    """Chunks as a worker does them. Strong."""
+class ContentKeys(Protocol):
+    """The content keys of one tenant."""
 
-    async def read(self, tenant: TenantId, job: JobId, /) -> Job | None: ...
-
-    async def chunk(self, tenant: TenantId, job: JobId, chunk: int, /) -> Sequence[UserId]: ...
-
-    async def is_done(self, tenant: TenantId, job: JobId, chunk: int, /) -> bool: ...
-
-    async def mark_done(self, tenant: TenantId, job: JobId, done: ChunkResult, /) -> None: ...
-
-
-class NotificationRowReader(Protocol):
-    async def rows_of(
-        self, tenant: TenantId, inbox: InboxId, notification: NotificationId, users: Sequence[UserId]
-    ) -> Mapping[UserId, NotificationRow]:
-        """The rows that these users have of one notification."""
-        ...
-
-
-class OpeningKeys(Protocol):
-    """Raises `decryption_failed` for what was not sealed for this place."""
-
-    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes: ...
-
-
-class SealingKeys(Protocol):
-    def fingerprint(self, said: bytes, /) -> bytes: ...
+    def fingerprint(self, text: bytes, /) -> bytes: ...
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
 
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
+        """Raise `decryption_failed` if the content was not sealed for this location."""
+        ...
+
 
 class InboxKeys(Protocol):
-    """Raises `keys_unavailable` while keys can't be had and none are at hand."""
+    """Raises `keys_unavailable` while the key service is unavailable and no key is cached."""
 
-    async def of(self, tenant: TenantId, /) -> SealingKeys: ...
+    async def of(self, tenant: TenantId, /) -> ContentKeys: ...
 
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> OpeningKeys: ...
-
-
-class Retention(Protocol):
-    async def retention_days(self, tenant: TenantId, inbox: InboxId, /) -> int | None:
-        """None: for ever."""
-        ...
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys: ...
 
 
 class InboxEvent(StrEnum):
     """What happened to a user's inbox."""
 
-    GIVEN = "given"
+    DELIVERED = "delivered"
     COUNTED = "counted"
     AMENDED = "amended"
     REDACTED = "redacted"
 
 
-class InboxChangeNotifier(Protocol):
-    """Told after the commit, never awaited: devices hear of it if they can, and read the counts anew if they did not."""
+class InboxNotifier(Protocol):
+    """Notifies devices after a commit. Calls return at once and never fail.
+
+    A notification can be lost. A device then reads the current counts at its next request.
+    """
 
     def notify(
         self, inbox_key: InboxKey, event: InboxEvent, notification: NotificationId | None = None, /
-    ) -> None: ...
+    ) -> None:
+        """Report a change of one user's inbox."""
+        ...
 
+    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
+        """Report that the broadcast log of an inbox has reached `sequence`."""
+        ...
 
-class RouteLookup(Protocol):
-    """Where devices are connected."""
-
-    async def look_up(
-        self, tenant: TenantId, users: Sequence[UserId]
-    ) -> LookupResult[UserId, Sequence[Route]]: ...
-
-
-class BusPublisher(Protocol):
-    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        """Raises `RegistryUnavailableError`."""
+    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
+        """Report that the content of a broadcast has changed."""
         ...
 
 
-class NoInboxChangeNotifier:
-    """For processes without devices."""
+class NoInboxNotifier:
+    """Notifies no device."""
 
     def notify(
         self, inbox_key: InboxKey, event: InboxEvent, notification: NotificationId | None = None, /
     ) -> None:
         pass
 
-
-class BroadcastAdvanceNotifier(Protocol):
-    """Told after the commit, as `InboxChangeNotifier`, of what concerns all who look at an inbox."""
-
-    def moved(self, log: BroadcastLogId, sequence: int, /) -> None: ...
-
-    def amended(self, log: BroadcastLogId, notification: str, /) -> None: ...
-
-
-class NoBroadcastLogNotifier:
-    def moved(self, log: BroadcastLogId, sequence: int, /) -> None:
+    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
         pass
 
-    def amended(self, log: BroadcastLogId, notification: str, /) -> None:
+    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
         pass
+
+
+class RouteLookup(Protocol):
+    async def look_up(
+        self, tenant: TenantId, users: Sequence[UserId]
+    ) -> LookupResult[UserId, Sequence[Route]]:
+        """Return the gateways to which the users' devices are connected."""
+        ...
+
+
+class InboxBus(Protocol):
+    """Raises `UnavailableError`."""
+
+    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool: ...
+
+    async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
+        """Publish on the channel of an inbox's broadcast log."""
+        ...

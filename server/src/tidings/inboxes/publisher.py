@@ -1,25 +1,37 @@
-"""Tells gateways that a log of broadcasts has moved, or that what one of them says was changed: a word per log.
+"""Notify gateways that inboxes or broadcast logs have changed.
 
-Off the path of whoever appended. A gateway reads the log when it hears the word, so that a word that comes late, twice or
-never tells nothing wrong; never means that its devices learn of it when they next ask.
+Runs in the background of the process that made the change. A gateway reads the current state when it receives a
+message, so a late or repeated message does no harm. If a message is lost, the devices of the gateway learn of the
+change at their next request.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import batched
 
 from tidings.bus.model import BroadcastLogAdvanced, InboxChanged, encode_messages
-from tidings.connections.model import GatewayId, RegistryUnavailableError
+from tidings.connections.model import GatewayId
 from tidings.inboxes.broadcasts.model import BroadcastLogId
-from tidings.inboxes.broadcasts.ports import BroadcastBus
 from tidings.inboxes.model import InboxKey, NotificationId
-from tidings.inboxes.ports import BusPublisher, InboxEvent, RouteLookup
+from tidings.inboxes.ports import InboxBus, InboxEvent, RouteLookup
+from tidings.kernel.debouncer import Debouncer
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
 MAX_PENDING_LOGS = 1_000
-"""Logs that may wait while Redis is away."""
+"""Broadcast logs whose message can wait while Redis is unavailable."""
+MAX_PENDING_INBOXES = 20_000
+"""Inboxes whose message can wait while Redis is unavailable."""
+FLUSH_S = 0.2
+"""How long the first change of an inbox waits for further changes."""
+MAX_NAMED = 10
+"""Notifications of each kind in one message. A gateway reads the list if there are more."""
+_MAX_MESSAGES_PER_PAYLOAD = 200
+_RETRY_S = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -29,178 +41,161 @@ class _PendingAdvance:
 
 
 class BroadcastLogPublisher:
-    """Belongs to the loop that it is used in. `lost` counts words that nobody was told."""
+    """Publishes one message per changed log. Belongs to one event loop. `lost` counts dropped messages."""
 
-    def __init__(self, bus: BroadcastBus) -> None:
+    def __init__(self, bus: InboxBus) -> None:
         self._bus = bus
-        self._waiting: dict[BroadcastLogId, _PendingAdvance] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._pending: dict[BroadcastLogId, _PendingAdvance] = {}
+        self._debouncer = Debouncer(self._flush, 0, _report)
         self.lost = 0
 
-    def moved(self, log: BroadcastLogId, sequence: int, /) -> None:
-        if (word := self._message(log)) is not None:
-            word.sequence = max(word.sequence, sequence)
+    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
+        if (change := self._change(log)) is not None:
+            change.sequence = max(change.sequence, sequence)
 
-    def amended(self, log: BroadcastLogId, notification: str, /) -> None:
-        if (word := self._message(log)) is not None:
-            word.amended[notification] = None
+    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
+        if (change := self._change(log)) is not None:
+            change.amended[notification] = None
 
     async def wait_idle(self, within_s: float) -> None:
-        """What was told of is said, or it took too long."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait([self._task], timeout=within_s)
-            self._task.cancel()
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
 
-    def _message(self, log: BroadcastLogId) -> _PendingAdvance | None:
-        if log not in self._waiting and len(self._waiting) >= MAX_PENDING_LOGS:
+    def _change(self, log: BroadcastLogId) -> _PendingAdvance | None:
+        if log not in self._pending and len(self._pending) >= MAX_PENDING_LOGS:
             self.lost += 1
             return None
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
-        return self._waiting.setdefault(log, _PendingAdvance())
+        self._debouncer.schedule()
+        return self._pending.setdefault(log, _PendingAdvance())
 
-    async def _run(self) -> None:
-        while self._waiting:
-            log = next(iter(self._waiting))
-            word = self._waiting.pop(log)
-            said = BroadcastLogAdvanced(word.sequence, tuple(word.amended))
+    async def _flush(self) -> None:
+        while self._pending:
+            log = next(iter(self._pending))
+            change = self._pending.pop(log)
+            message = BroadcastLogAdvanced(change.sequence, tuple(change.amended))
             try:
-                await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((said,)))
-            except RegistryUnavailableError as error:
-                _log.warning("nobody is told of broadcasts for a moment: %s", error)
-                self._retry(log, word)
+                await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((message,)))
+            except UnavailableError as error:
+                _log.warning("broadcast log change not published yet: %s", error)
+                self._retry(log, change)
                 await asyncio.sleep(_RETRY_S)
 
-    def _retry(self, log: BroadcastLogId, word: _PendingAdvance) -> None:
-        later = self._waiting.setdefault(log, word)
-        later.sequence = max(later.sequence, word.sequence)
-        later.amended = word.amended | later.amended
-
-
-FLUSH_S = 0.2
-"""So long the first news of an inbox waits for others of it."""
-NAMED = 10
-"""Notifications of each kind in one word; who has more to hear of reads the list."""
-MAX_PENDING_INBOXES = 20_000
-"""Inboxes that may wait while Redis is away. The devices behind it then hear of nothing, and read anew when it is back."""
-_MAX_CONCURRENT_WORDS = 200
-_RETRY_S = 1.0
-
-_log = logging.getLogger(__name__)
+    def _retry(self, log: BroadcastLogId, change: _PendingAdvance) -> None:
+        later = self._pending.setdefault(log, change)
+        later.sequence = max(later.sequence, change.sequence)
+        later.amended = change.amended | later.amended
 
 
 @dataclass(slots=True)
 class _PendingChange:
-    """What happened to one inbox since it was last told of. Each notification stands where it was last seen."""
+    """Changes of one inbox since the last message. Each notification has its latest event."""
 
     named: dict[NotificationId, InboxEvent] = field(default_factory=dict)
 
     def add(self, event: InboxEvent, notification: NotificationId | None) -> None:
         if notification is None:
             return
-        if self.named.get(notification) is InboxEvent.GIVEN and event is InboxEvent.AMENDED:
+        if self.named.get(notification) is InboxEvent.DELIVERED and event is InboxEvent.AMENDED:
             return
         self.named[notification] = event
 
     def message(self, inbox_key: InboxKey) -> InboxChanged:
-        added, amended, gone = (
-            [notification for notification, each in self.named.items() if each is news]
-            for news in (InboxEvent.GIVEN, InboxEvent.AMENDED, InboxEvent.REDACTED)
+        added, amended, removed = (
+            [notification for notification, each in self.named.items() if each is event]
+            for event in (InboxEvent.DELIVERED, InboxEvent.AMENDED, InboxEvent.REDACTED)
         )
         return InboxChanged(
             inbox_key.tenant,
             inbox_key.user,
             inbox_key.inbox,
-            added=tuple(added[-NAMED:]),
-            amended=tuple(amended[-NAMED:]),
-            removed=tuple(gone[-NAMED:]),
-            has_more=max(map(len, (added, amended, gone))) > NAMED,
+            added=tuple(added[-MAX_NAMED:]),
+            amended=tuple(amended[-MAX_NAMED:]),
+            removed=tuple(removed[-MAX_NAMED:]),
+            has_more=max(map(len, (added, amended, removed))) > MAX_NAMED,
         )
 
 
 class InboxChangePublisher:
-    """Belongs to the loop that it is used in. `lost` counts inboxes of which nobody was told.
+    """Publishes changes of inboxes to the gateways of their users, and changes of broadcast logs.
 
-    `logs`: what concerns all who look at an inbox goes that way.
+    Belongs to one event loop. `lost` counts inboxes whose message was dropped.
     """
 
-    def __init__(
-        self,
-        routes: RouteLookup,
-        bus: BusPublisher,
-        logs: BroadcastLogPublisher | None = None,
-        *,
-        within_s: float = FLUSH_S,
-    ) -> None:
-        self.logs = logs
+    def __init__(self, routes: RouteLookup, bus: InboxBus, *, within_s: float = FLUSH_S) -> None:
+        self._logs = BroadcastLogPublisher(bus)
         self._routes = routes
         self._bus = bus
-        self._within_s = within_s
-        self._waiting: dict[InboxKey, _PendingChange] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._pending: dict[InboxKey, _PendingChange] = {}
+        self._debouncer = Debouncer(self._flush, within_s, _report)
         self.lost = 0
 
     def notify(
         self, inbox_key: InboxKey, event: InboxEvent, notification: NotificationId | None = None, /
     ) -> None:
-        told = self._waiting.get(inbox_key)
-        if told is None:
-            if len(self._waiting) >= MAX_PENDING_INBOXES:
+        change = self._pending.get(inbox_key)
+        if change is None:
+            if len(self._pending) >= MAX_PENDING_INBOXES:
                 self.lost += 1
                 return
-            told = self._waiting[inbox_key] = _PendingChange()
-        told.add(event, notification)
-        if self._task is None or self._task.done():
-            self._task = asyncio.get_running_loop().create_task(self._run())
+            change = self._pending[inbox_key] = _PendingChange()
+        change.add(event, notification)
+        self._debouncer.schedule()
+
+    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
+        self._logs.log_advanced(log, sequence)
+
+    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
+        self._logs.broadcast_amended(log, notification)
 
     async def wait_idle(self, within_s: float) -> None:
-        """What was told of is said, or it took too long."""
-        if self._task is not None and not self._task.done():
-            await asyncio.wait([self._task], timeout=within_s)
-            self._task.cancel()
-        if self.logs is not None:
-            await self.logs.wait_idle(within_s)
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
+        await self._logs.wait_idle(within_s)
 
-    async def _run(self) -> None:
-        while self._waiting:
-            await asyncio.sleep(self._within_s)
-            waiting, self._waiting = self._waiting, {}
-            untold, why = await self._publish(waiting)
-            if untold:
-                _log.warning("changes in %d inboxes could not be announced yet: %s", len(untold), why)
-                # What arrived meanwhile is newer: whoever hears of it reads the inbox anew.
-                self._waiting = untold | self._waiting
-                await asyncio.sleep(_RETRY_S)
+    async def _flush(self) -> None:
+        pending, self._pending = self._pending, {}
+        unpublished, why = await self._publish(pending)
+        if unpublished:
+            _log.warning("changes of %d inboxes not published yet: %s", len(unpublished), why)
+            # A change that arrived meanwhile replaces the older one: a gateway reads the inbox for either.
+            self._pending = unpublished | self._pending
+            await asyncio.sleep(_RETRY_S)
+            self._debouncer.schedule()
 
     async def _publish(
-        self, waiting: dict[InboxKey, _PendingChange]
+        self, pending: dict[InboxKey, _PendingChange]
     ) -> tuple[dict[InboxKey, _PendingChange], str]:
-        """Tell whoever can be found. Return the rest, whose routes or gateways could not be asked, and why."""
-        words: dict[GatewayId, list[tuple[InboxKey, InboxChanged]]] = {}
-        untold: dict[InboxKey, _PendingChange] = {}
+        """Publish to all gateways that can be found. Returns the changes that failed, and why."""
+        messages: dict[GatewayId, list[tuple[InboxKey, InboxChanged]]] = {}
+        unpublished: dict[InboxKey, _PendingChange] = {}
         why = ""
-        for tenant, owners in _by_tenant(waiting).items():
-            routes = await self._routes.look_up(tenant, list({owner.user: None for owner in owners}))
+        for tenant, inbox_keys in _by_tenant(pending).items():
+            routes = await self._routes.look_up(tenant, list({key.user: None for key in inbox_keys}))
             why = routes.failure or why
-            for owner in owners:
-                if owner.user in routes.unknown:
-                    untold[owner] = waiting[owner]
-                for gateway in {route.gateway for route in routes.found.get(owner.user, ())}:
-                    words.setdefault(gateway, []).append((owner, waiting[owner].message(owner)))
-        for gateway, mine in words.items():
-            try:
-                for some in batched(mine, _MAX_CONCURRENT_WORDS):
-                    await self._bus.publish_to_gateway(
-                        gateway, encode_messages(tuple(word for _, word in some))
+            for inbox_key in inbox_keys:
+                if inbox_key.user in routes.unknown:
+                    unpublished[inbox_key] = pending[inbox_key]
+                for gateway in {route.gateway for route in routes.found.get(inbox_key.user, ())}:
+                    messages.setdefault(gateway, []).append(
+                        (inbox_key, pending[inbox_key].message(inbox_key))
                     )
-            except RegistryUnavailableError as error:
+        for gateway, addressed in messages.items():
+            try:
+                for some in batched(addressed, _MAX_MESSAGES_PER_PAYLOAD):
+                    payload = encode_messages(tuple(message for _, message in some))
+                    await self._bus.publish_to_gateway(gateway, payload)
+            except UnavailableError as error:
                 why = str(error)
-                untold |= {owner: waiting[owner] for owner, _ in mine}
-        return untold, why
+                unpublished |= {inbox_key: pending[inbox_key] for inbox_key, _ in addressed}
+        return unpublished, why
 
 
-def _by_tenant(owners: Sequence[InboxKey] | dict[InboxKey, _PendingChange]) -> dict[TenantId, list[InboxKey]]:
+def _report(what: str, error: BaseException) -> None:
+    _log.error(what, exc_info=error)
+
+
+def _by_tenant(inbox_keys: Iterable[InboxKey]) -> dict[TenantId, list[InboxKey]]:
     found: dict[TenantId, list[InboxKey]] = {}
-    for owner in owners:
-        found.setdefault(owner.tenant, []).append(owner)
+    for inbox_key in inbox_keys:
+        found.setdefault(inbox_key.tenant, []).append(inbox_key)
     return found

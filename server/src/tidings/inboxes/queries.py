@@ -1,4 +1,4 @@
-"""What a user sees of his inbox: counts, pages of notifications, and why a count is what it is. For users and for support."""
+"""Read an inbox: counts, pages of notifications, and an explanation of the counts for support."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,13 +17,13 @@ from tidings.inboxes.model import (
     NotificationRow,
 )
 from tidings.inboxes.paging import CountExplanation, ListEntry, PageCursor, explain_row
-from tidings.inboxes.ports import ContentReader, InboxKeys, OpeningKeys
+from tidings.inboxes.ports import ContentKeys, ContentStore, InboxKeys
 from tidings.inboxes.state import InboxStateService
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 
 MAX_PAGE = 100
 _SCANNED = 2_000
-"""So many rows are gone through for one page: a filter that finds little answers with little, and goes on."""
+"""Rows that are read for one page. A filter that matches few rows returns a short page with a cursor."""
 _decode = msgspec.json.Decoder().decode
 
 
@@ -43,11 +43,11 @@ class VisibleNotification(NamedTuple):
     is_read: bool
     is_seen: bool
     read_ms: int | None
-    """When it was read, by itself or by a mark of all."""
+    """When it was marked as read, by its id or by a mark of all."""
 
 
 class NotificationSlice(NamedTuple):
-    """Newest first. `below` goes into the next; None: this was the last."""
+    """Newest first. `below` is the cursor of the next page; None: this is the last."""
 
     notifications: Sequence[VisibleNotification]
     below: str | None
@@ -61,12 +61,12 @@ class ExplainedCounts(NamedTuple):
 
 
 def seal_location(tenant: TenantId, notification: NotificationId) -> ChatKey:
-    """Where a notification's content is sealed for. No chat has a `#` in its id."""
+    """Return the location for which a notification is sealed. No chat id contains `#`."""
     return ChatKey(tenant, ChatId(f"#{notification}"))
 
 
 class InboxQueries:
-    def __init__(self, inbox_state: InboxStateService, contents: ContentReader, keys: InboxKeys) -> None:
+    def __init__(self, inbox_state: InboxStateService, contents: ContentStore, keys: InboxKeys) -> None:
         self._state = inbox_state
         self._contents = contents
         self._keys = keys
@@ -92,21 +92,21 @@ class InboxQueries:
             for each in paging.releases_in(snapshot, user_state.visible_mask(snapshot))
             if _is_visible(each, wanted)
         ]
-        spots, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
+        entries, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
         head = snapshot.shown.log_index.head if start is None else start.head
         return NotificationSlice(
-            await self._opened(snapshot, spots), paging.encode_cursor(end, head), snapshot
+            await self._visible(snapshot, entries), paging.encode_cursor(end, head), snapshot
         )
 
     async def some(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> NotificationSlice:
-        """Those of them that are there and not archived, as they are now, with the counts."""
+        """Return the given notifications that are visible and not archived, with the counts."""
         snapshot = await self._state.read(inbox_key)
         rows = await self._state.repository.rows(inbox_key, ids) if ids else {}
         wanted = [ListEntry(row.id, row) for row in rows.values() if _matches(row, snapshot, EVERYTHING)]
-        return NotificationSlice(await self._opened(snapshot, wanted) if wanted else (), None, snapshot)
+        return NotificationSlice(await self._visible(snapshot, wanted) if wanted else (), None, snapshot)
 
     async def shown(self, tenant: TenantId, release: BroadcastRelease) -> VisibleNotification | None:
-        """A broadcast as it is for who gets it now, whoever that is. None: it was redacted."""
+        """Return a broadcast as a user sees it who receives it now. None: it was redacted."""
         notification = NotificationId(release.notification)
         content = (await self._contents.of(tenant, [notification])).get(notification)
         if content is None or content.sealed is None:
@@ -123,16 +123,16 @@ class InboxQueries:
         return VisibleNotification(row, content, message, is_read=False, is_seen=False, read_ms=None)
 
     async def explain(self, inbox_key: InboxKey, limit: int, below: str | None = None) -> ExplainedCounts:
-        """Every notification, newest first, with what decides about it; the counted ones of all pages make up the count."""
+        """List every notification, newest first, with the reason why it counts or not. The counted ones of all pages add up to the count."""
         snapshot = await self._state.read(inbox_key)
         start = PageCursor.of(below, snapshot.shown.log_index.head)
         rows, has_more = await self._state.repository.page(inbox_key, start and start.sort_key, limit)
         end = rows[-1].id if rows and has_more else None
         shown = paging.releases_in(snapshot, snapshot.shown.log_index.everything)
-        spots, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
+        entries, end = paging.merge_page(rows, paging.clip_page(shown, start, end), limit, end)
         head = snapshot.shown.log_index.head if start is None else start.head
         return ExplainedCounts(
-            snapshot, [explain_row(each, snapshot) for each in spots], paging.encode_cursor(end, head)
+            snapshot, [explain_row(each, snapshot) for each in entries], paging.encode_cursor(end, head)
         )
 
     async def _rows(
@@ -144,7 +144,7 @@ class InboxQueries:
         scanned, has_more = 0, True
         while has_more and len(found) < limit and scanned < _SCANNED:
             rows, has_more = await self._state.repository.page(
-                snapshot.owner, below, _asked(limit - len(found), scanned, wanted)
+                snapshot.owner, below, _read_size(limit - len(found), scanned, wanted)
             )
             for row in rows:
                 scanned, below = scanned + 1, row.id
@@ -154,51 +154,51 @@ class InboxQueries:
                     return found, below
         return found, below if has_more else None
 
-    async def _opened(self, snapshot: InboxSnapshot, spots: Sequence[ListEntry]) -> list[VisibleNotification]:
-        """What was redacted a moment ago is hidden at once, though its row is yet to be settled."""
+    async def _visible(
+        self, snapshot: InboxSnapshot, entries: Sequence[ListEntry]
+    ) -> list[VisibleNotification]:
+        """Add the contents. A redacted content hides its row at once, before the recall's job redacts the row."""
         tenant = snapshot.owner.tenant
-        contents = await self._contents.of(tenant, [each.row.id for each in spots])
-        there = {
-            notification: each.sealed for notification, each in contents.items() if each.sealed is not None
-        }
-        keys = await self._keys.to_read(tenant, there.values())
+        contents = await self._contents.of(tenant, [each.row.id for each in entries])
+        sealed = {key: each.sealed for key, each in contents.items() if each.sealed is not None}
+        keys = await self._keys.to_read(tenant, sealed.values())
 
         def message(content: NotificationContent) -> object:
-            return _message(keys, seal_location(tenant, content.id), content.version, there[content.id])
+            return _message(keys, seal_location(tenant, content.id), content.version, sealed[content.id])
 
         return [
             _notification(snapshot, each, contents[each.row.id], message)
-            for each in spots
-            if each.row.id in there
+            for each in entries
+            if each.row.id in sealed
         ]
 
 
 def _notification(
     snapshot: InboxSnapshot,
-    spot: ListEntry,
+    entry: ListEntry,
     content: NotificationContent,
     message: Callable[[NotificationContent], object],
 ) -> VisibleNotification:
-    row = spot.row
-    if spot.release is None:
+    row = entry.row
+    if entry.release is None:
         is_read, is_seen = rules.is_read(row, snapshot.counts), rules.is_seen(row, snapshot.counts)
         return VisibleNotification(
             row, content, message(content), is_read, is_seen, rules.read_at_ms(row, snapshot.counts)
         )
-    is_seen = row.read_ms is not None or spot.release.sequence <= snapshot.broadcast_state.seen_before
+    is_seen = row.read_ms is not None or entry.release.sequence <= snapshot.broadcast_state.seen_before
     named = msgspec.structs.replace(row, host_system_id=content.host_system_id)
     return VisibleNotification(
         named, content, message(content), row.read_ms is not None, is_seen, row.read_ms
     )
 
 
-def _message(keys: OpeningKeys, place: ChatKey, version: int, sealed: bytes) -> object:
-    message: object = _decode(keys.unseal(place, version, sealed))
+def _message(keys: ContentKeys, location: ChatKey, version: int, sealed: bytes) -> object:
+    message: object = _decode(keys.unseal(location, version, sealed))
     return message
 
 
-def _asked(missing: int, scanned: int, wanted: NotificationFilter) -> int:
-    """A filter may leave most rows out: what is wanted is mostly new, and then more are read at a time."""
+def _read_size(missing: int, scanned: int, wanted: NotificationFilter) -> int:
+    """Return how many rows to read. A filter can skip most rows, so it reads more at a time, after a small first read."""
     if wanted == EVERYTHING:
         return missing
     return max(missing, 250 if scanned else 40)
@@ -214,8 +214,8 @@ def _matches(row: NotificationRow, snapshot: InboxSnapshot, wanted: Notification
     return not wanted.is_unread or rules.is_unread(row, snapshot)
 
 
-def _is_visible(spot: ListEntry, wanted: NotificationFilter) -> bool:
-    row = spot.row
+def _is_visible(entry: ListEntry, wanted: NotificationFilter) -> bool:
+    row = entry.row
     if (row.archived_ms is not None) != wanted.is_archived:
         return False
     if wanted.category is not None and row.category != wanted.category:

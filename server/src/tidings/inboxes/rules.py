@@ -1,7 +1,7 @@
-"""What is unread, and what every deed does to the counts. Pure.
+"""Decide what is unread, and how each operation changes the counts. Pure.
 
-A count moves only together with its row, and only by these functions; `UnreadCounts` after a deed is what counting the rows
-anew would give. The reference model in the tests says so with plain sets.
+Only these functions change a count, and always together with its row: `UnreadCounts` after an operation is the result
+of counting all rows again. The tests check this against a reference model of plain sets.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,7 +24,7 @@ from tidings.kernel.ids import ulid_ms
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
 MAX_DROPPED_PER_WRITE = 90
-"""A transaction has 100 items."""
+"""A transaction has at most 100 items."""
 
 
 def read_up_to_ms(counts: UnreadCounts, category: int) -> int:
@@ -32,19 +32,19 @@ def read_up_to_ms(counts: UnreadCounts, category: int) -> int:
 
 
 def cutoff_ms(retention_days: int | None, now_ms: int) -> int:
-    """What was sent before is kept no longer. Moves by full hours, so that it seldom costs a look."""
+    """Return the time before which notifications are deleted. It moves by full hours, so that readers seldom delete rows."""
     return 0 if retention_days is None else (now_ms - retention_days * DAY_MS) // HOUR_MS * HOUR_MS
 
 
 def is_live(row: NotificationRow, now_ms: int, keep_from_ms: int) -> bool:
-    """To be seen at all."""
-    is_there = row.redacted_ms is None and row.delivered_ms is not None
-    is_due = row.expires_ms is not None and row.expires_ms <= now_ms
-    return is_there and not is_due and row.sent_ms >= keep_from_ms
+    """Tell whether the user can see the notification, archived or not."""
+    is_delivered = row.redacted_ms is None and row.delivered_ms is not None
+    is_expired = row.expires_ms is not None and row.expires_ms <= now_ms
+    return is_delivered and not is_expired and row.sent_ms >= keep_from_ms
 
 
 def is_read(row: NotificationRow, counts: UnreadCounts) -> bool:
-    """Marked itself, or by a mark of all up to a time after it came (or was made unread again)."""
+    """Tell whether it was marked by its id, or by a mark of all after it was delivered or made unread again."""
     return row.read_ms is not None or row.since_ms <= read_up_to_ms(counts, row.category)
 
 
@@ -55,7 +55,7 @@ def read_at_ms(row: NotificationRow, counts: UnreadCounts) -> int | None:
 
 
 def is_unread(row: NotificationRow, snapshot: InboxSnapshot) -> bool:
-    """What the counts count."""
+    """Tell whether the counts include this notification."""
     return (
         row.archived_ms is None
         and not is_read(row, snapshot.counts)
@@ -68,12 +68,12 @@ def is_seen(row: NotificationRow, counts: UnreadCounts) -> bool:
 
 
 def is_counted(expiring: ExpiryEntry, counts: UnreadCounts) -> bool:
-    is_kept = ulid_ms(expiring.id) >= counts.retained_from_ms
-    return is_kept and expiring.since_ms > read_up_to_ms(counts, expiring.category)
+    is_retained = ulid_ms(expiring.id) >= counts.retained_from_ms
+    return is_retained and expiring.since_ms > read_up_to_ms(counts, expiring.category)
 
 
 def adjust_counts(counts: UnreadCounts, by: int, *, category: int, delivered_ms: int) -> UnreadCounts:
-    """One more, or one less."""
+    """Add `by` (1 or -1) notifications to the counts."""
     categories = dict(counts.by_category)
     if category != UNCATEGORISED:
         categories[category] = categories.get(category, 0) + by
@@ -90,7 +90,10 @@ def drop_zeros(counts: Mapping[int, int]) -> dict[int, int]:
 
 
 def settle_expired(inbox_key: InboxKey, stored: StoredInbox, clock_ms: int) -> InboxSnapshot:
-    """Takes out what has expired. Complete unless everything that was read is to be dropped, and there is more."""
+    """Take expired notifications out of the counts.
+
+    The result is incomplete if all entries of `stored` are dropped and it was cut off.
+    """
     counts = stored.counts
     now_ms = max(clock_ms, counts.latest_ms + 1)
     dropped, next_ms = [], None
@@ -116,9 +119,10 @@ def settle_expired(inbox_key: InboxKey, stored: StoredInbox, clock_ms: int) -> I
 def drop_retired(
     snapshot: InboxSnapshot, keep_from_ms: int, below: Iterable[NotificationRow]
 ) -> InboxSnapshot:
-    """Retention: `below` are all rows that were sent before. Only for a sheet that has taken out all that expired.
+    """Apply the retention: take `below`, all rows that were sent before `keep_from_ms`, out of the counts.
 
-    What stands of theirs under `e#` and is not dropped here counts no more, being below the mark.
+    The snapshot must be settled. Expiry entries of these rows that are not dropped here do not count any more,
+    because they are older than `retained_from_ms`.
     """
     counts, dropped = snapshot.counts, list(snapshot.dropped)
     for row in below:
@@ -136,34 +140,35 @@ def drop_retired(
 def apply_row_changes(
     snapshot: InboxSnapshot, rows: Iterable[tuple[NotificationRow | None, NotificationRow]]
 ) -> InboxChange:
-    """Rows as they were and as they shall be, with what that does to the counts."""
-    counts, written, stands, dropped = snapshot.counts, [], [], list(snapshot.dropped)
+    """Return the change for pairs of a row before and after, with the counts that follow from it."""
+    counts, written, added, dropped = snapshot.counts, [], [], list(snapshot.dropped)
     for before, after in rows:
-        was, will = before is not None and is_unread(before, snapshot), is_unread(after, snapshot)
+        was_unread = before is not None and is_unread(before, snapshot)
+        is_now_unread = is_unread(after, snapshot)
         written.append(after)
-        if before is not None and was:
+        if before is not None and was_unread:
             dropped += _expiring(before)
-        if will:
-            stands += _expiring(after)
-        if will != was:
-            by = 1 if will else -1
+        if is_now_unread:
+            added += _expiring(after)
+        if is_now_unread != was_unread:
+            by = 1 if is_now_unread else -1
             counts = adjust_counts(counts, by, category=after.category, delivered_ms=after.delivered_ms or 0)
     return InboxChange(
         version=snapshot.stored.version,
         counts=replace(counts, version=snapshot.stored.version + 1),
         rows=tuple(written),
-        expiring=tuple(stands),
-        dropped=_apart(dropped, stands),
+        expiring=tuple(added),
+        dropped=_without(dropped, added),
     )
 
 
 def mark_read(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
-    """What is read already, by itself or by a mark, stays as it is."""
+    """Mark as read. A notification that is already read does not change."""
     return row if is_read(row, snapshot.counts) else replace(row, read_ms=snapshot.now_ms)
 
 
 def mark_unread(row: NotificationRow, snapshot: InboxSnapshot) -> NotificationRow:
-    """Later than every mark, so that it is above them."""
+    """Mark as unread at a time after every mark of all, so that no such mark covers it."""
     if not is_read(row, snapshot.counts):
         return row
     return replace(row, read_ms=None, reopened_ms=snapshot.now_ms)
@@ -180,7 +185,7 @@ def restore(row: NotificationRow, _: InboxSnapshot) -> NotificationRow:
 def redact(
     row: NotificationRow | None, snapshot: InboxSnapshot, notification: NotificationId, category: int
 ) -> NotificationRow:
-    """Keeps what proves the recall: that it was there, whether and when it was read, when it vanished."""
+    """Redact the row. It keeps the proof of the recall: when it was delivered, read and withdrawn."""
     if row is None:
         return NotificationRow(
             id=notification, category=category, delivered_ms=None, redacted_ms=snapshot.now_ms
@@ -191,19 +196,23 @@ def redact(
 
 
 def mark_ms(snapshot: InboxSnapshot, before_ms: int | None) -> int:
-    """Never above the inbox's own time: what is yet to come is not read."""
+    """Return the time of a mark of all, at most the inbox's own time: it never covers later notifications."""
     return snapshot.now_ms if before_ms is None else min(before_ms, snapshot.now_ms)
 
 
 def is_mark_new(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> bool:
-    """A mark changes nothing below the one that stands, nor if nothing was given since."""
+    """Tell whether a mark of all changes anything: it is above the stored one, and something was delivered since."""
     counts = snapshot.counts
-    stands_ms = counts.read_before_ms if category is None else read_up_to_ms(counts, category)
-    return min(at_ms, snapshot.stored.latest_ms) > stands_ms
+    marked_ms = counts.read_before_ms if category is None else read_up_to_ms(counts, category)
+    return min(at_ms, snapshot.stored.latest_ms) > marked_ms
 
 
 def needs_rows(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> bool:
-    """Whether counts alone say what is left: a mark up to now leaves nothing of what it is for."""
+    """Tell whether the counts after a mark of all depend on the rows.
+
+    A mark up to now empties the counts that it covers, so no rows are needed. The exception is a category of which
+    only some notifications are unseen.
+    """
     if snapshot.counts.total == 0:
         return False
     is_split = category is not None and snapshot.counts.unseen not in (0, snapshot.counts.total)
@@ -213,7 +222,7 @@ def needs_rows(snapshot: InboxSnapshot, at_ms: int, category: int | None) -> boo
 def mark_all_read(
     snapshot: InboxSnapshot, at_ms: int, category: int | None, unread: Iterable[NotificationRow] | None
 ) -> InboxChange:
-    """`unread`: the rows that are counted, where `needs_rows` asks for them."""
+    """Mark all as read up to `at_ms`. `unread` are the counted rows, if `needs_rows`."""
     if unread is None:
         counts = _emptied(snapshot.counts, category)
         marked = _with_mark(counts, at_ms, category)
@@ -227,7 +236,7 @@ def mark_all_read(
 
 
 def has_unseen(snapshot: InboxSnapshot) -> bool:
-    """Whether anything was given since the user last looked; it may be in the archive by now."""
+    """Tell whether anything was delivered since the user last viewed the inbox. It may be archived by now."""
     return snapshot.stored.latest_ms > snapshot.counts.seen_before_ms
 
 
@@ -256,13 +265,13 @@ def _with_mark(counts: UnreadCounts, at_ms: int, category: int | None) -> Unread
 
 
 def _emptied(counts: UnreadCounts, category: int | None) -> UnreadCounts:
-    """All that is counted, or all of a category; then either all of it is unseen or nothing is."""
+    """Empty all counts or those of a category. In the second case, all or none of the inbox is unseen."""
     if category is None:
         return replace(counts, total=0, by_category={}, unseen=0)
     categories = dict(counts.by_category)
-    gone = categories.pop(category, 0)
-    unseen = counts.unseen - gone if counts.unseen == counts.total else counts.unseen
-    return replace(counts, total=counts.total - gone, by_category=categories, unseen=unseen)
+    removed = categories.pop(category, 0)
+    unseen = counts.unseen - removed if counts.unseen == counts.total else counts.unseen
+    return replace(counts, total=counts.total - removed, by_category=categories, unseen=unseen)
 
 
 def expiry_entry(row: NotificationRow) -> ExpiryEntry | None:
@@ -282,8 +291,8 @@ def _expiring(row: NotificationRow) -> list[ExpiryEntry]:
     return [] if found is None else [found]
 
 
-def _apart(dropped: Iterable[ExpiryEntry], stands: Iterable[ExpiryEntry]) -> tuple[ExpiryEntry, ...]:
-    """Each once, and none that shall stand: a transaction touches an item once."""
-    kept = {(each.at_ms, each.id) for each in stands}
-    found = {(each.at_ms, each.id): each for each in dropped}
-    return tuple(each for place, each in found.items() if place not in kept)
+def _without(dropped: Iterable[ExpiryEntry], added: Iterable[ExpiryEntry]) -> tuple[ExpiryEntry, ...]:
+    """Return each dropped entry once, without added ones: a transaction can name an item only once."""
+    written = {(each.at_ms, each.id) for each in added}
+    deleted = {(each.at_ms, each.id): each for each in dropped}
+    return tuple(each for key, each in deleted.items() if key not in written)

@@ -1,4 +1,4 @@
-"""The JSON Schema validator: compile a tenant's schema, and say whether a message is valid and why not."""
+"""The JSON Schema validator, and the helper process that runs it under CPU and memory limits."""
 
 import asyncio
 import contextlib
@@ -25,14 +25,14 @@ def is_valid(schema: bytes, message: Mapping[str, Any]) -> bool:
 
 
 def schema_errors(schema: bytes, message: Mapping[str, Any]) -> list[str]:
-    """Return the first faults. Each can cost a thousand times what `is_valid` costs: it describes every branch."""
+    """Return the first errors. This can cost a thousand times more than `is_valid`: an error describes every branch."""
     errors = islice(make_validator(schema).iter_errors(message), _MAX_ERRORS)
     return [f"{'/'.join(map(str, each.instance_path)) or '.'}: {each.message}" for each in errors]
 
 
 @lru_cache(maxsize=256)
 def make_validator(schema: bytes) -> jsonschema_rs.Draft202012Validator:
-    """Patterns take linear time, whatever they say; nothing is fetched."""
+    """Compile a schema. Patterns are matched in linear time; external references are not fetched."""
     return jsonschema_rs.Draft202012Validator(
         msgspec.json.decode(schema),
         pattern_options=jsonschema_rs.RegexOptions(size_limit=1_000_000),
@@ -49,20 +49,20 @@ _encode = msgspec.json.Encoder().encode
 
 
 class SchemaProcess:
-    """At most one process for each tenant, and few for all: a tenant waits for itself first."""
+    """Runs at most one process per tenant and `_MAX_CONCURRENT` in total, so that a tenant delays itself first."""
 
     def __init__(self, deadline_s: float = DEADLINE_S) -> None:
         self._deadline_s = deadline_s
         self._tenants = WeakValueDictionary[TenantId, asyncio.Lock]()
-        self._places = asyncio.Semaphore(_MAX_CONCURRENT)
+        self._slots = asyncio.Semaphore(_MAX_CONCURRENT)
 
-    async def faults(self, tenant: TenantId, schema: bytes, message: bytes) -> list[str]:
-        """Return what is wrong with `message`. Raises `content_invalid` if the deadline passes first."""
+    async def errors(self, tenant: TenantId, schema: bytes, message: bytes) -> list[str]:
+        """Return the errors of `message`. Raises `content_invalid` if the deadline passes first."""
         lock = self._tenants.setdefault(tenant, asyncio.Lock())
-        async with lock, self._places:
+        async with lock, self._slots:
             return await self._check(_encode([msgspec.Raw(schema), msgspec.Raw(message)]))
 
-    async def _check(self, asked: bytes) -> list[str]:
+    async def _check(self, request: bytes) -> list[str]:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "tidings.inboxes.schema_process"),
             stdin=asyncio.subprocess.PIPE,
@@ -71,7 +71,7 @@ class SchemaProcess:
         )
         try:
             async with asyncio.timeout(self._deadline_s):
-                answer, _ = await process.communicate(asked)
+                answer, _ = await process.communicate(request)
         except TimeoutError:
             raise _too_slow() from None
         finally:
@@ -79,15 +79,15 @@ class SchemaProcess:
                 process.kill()
             await process.wait()
         if process.returncode != 0:
-            raise _too_slow()  # it met the bound of its CPU time or memory
+            raise _too_slow()  # it exceeded its CPU or memory limit
         return msgspec.json.decode(answer, type=list[str])
 
 
 def _too_slow() -> TidingsError:
     return TidingsError(
         Code.CONTENT_INVALID,
-        "The message could not be checked against its inbox's schema in time.",
-        hint="Send a smaller message, or give the inbox a simpler schema.",
+        "The message could not be validated against the schema of its inbox in time.",
+        hint="Send a smaller message, or simplify the schema of the inbox.",
     )
 
 

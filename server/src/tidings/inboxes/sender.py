@@ -1,4 +1,8 @@
-"""What both kinds of sends begin with: the words are held against the inbox, the keys claimed, the content put."""
+"""Send a notification to named users.
+
+`DraftService` has the steps that direct notifications and broadcasts share: validate the message, claim the
+idempotency key, store the content.
+"""
 
 import secrets
 from collections.abc import Mapping, Sequence
@@ -11,7 +15,7 @@ from tidings.inboxes import message_schema
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import KeyClaim, KeyOrigin, NotificationContent, NotificationId
-from tidings.inboxes.ports import ContentStore, InboxKeys, JobStarter, KeyClaims
+from tidings.inboxes.ports import ContentStore, InboxKeys, JobStarter
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import CHUNK_USERS, Job, JobId, JobKind
 from tidings.kernel.clock import Clock
@@ -19,12 +23,12 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
 
 LATEST_MS = 10**13 - 1
-"""Keys have 13 digits for it."""
+"""Sort keys have 13 digits for a time."""
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class NotificationFields(Struct, frozen=True, kw_only=True):
-    """What is to be sent. `host_system_id`: its name in the sender's system, once per inbox if `is_unique`."""
+    """`host_system_id` is the notification's name in the sender's system, unique in the inbox if `is_unique`."""
 
     message: Mapping[str, Any]
     category: str | None = None
@@ -49,40 +53,44 @@ class NotificationDraft[W: NotificationFields](NamedTuple):
 
     @property
     def expires_ms(self) -> int | None:
-        """As wished, or as the inbox says."""
+        """The requested expiry, or that of the inbox."""
         lives_s = self.inbox.expires_after_s
         return self.request.expires_ms or (None if lives_s is None else self.sent_ms + lives_s * 1000)
 
 
 class DraftService:
-    """Every step may be repeated: a try with the same key goes on with the ids of the first."""
+    """Prepares a send. Every step is idempotent: an attempt with the same key continues with the ids of the first."""
 
     def __init__(
         self,
         inboxes: InboxConfigCache,
         contents: ContentStore,
-        claims: KeyClaims,
         *,
         keys: InboxKeys,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes
         self._contents = contents
-        self._claims = claims
         self._keys = keys
         self._clock = clock
 
     async def make[W: NotificationFields](
-        self, tenant: TenantId, inbox: str, wish: W, key: str | None
+        self, tenant: TenantId, inbox: str, request: W, key: str | None
     ) -> NotificationDraft[W]:
+        """Validate the request and claim its keys.
+
+        Raises `content_invalid`, `request_invalid`, or `idempotency_conflict` if a key belongs to another request.
+        """
         found = await self._inboxes.of(tenant, inbox)
-        await self._check(tenant, found, wish)
-        claim = await self._claim(tenant, found, wish)
-        draft = NotificationDraft(tenant, found, wish, message_schema.encode_payload(wish.message), claim)
+        await self._check(tenant, found, request)
+        claim = await self._new_claim(tenant, found, request)
+        draft = NotificationDraft(
+            tenant, found, request, message_schema.encode_payload(request.message), claim
+        )
         if key is not None:
-            draft = await self._claimed(draft, key)
-        if wish.is_unique:
-            await self._claim_host(draft)
+            draft = await self._claim_key(draft, key)
+        if request.is_unique:
+            await self._claim_host_id(draft)
         return draft
 
     async def put(
@@ -94,20 +102,21 @@ class DraftService:
         reach: str | None = None,
         is_tracked: bool = False,
     ) -> NotificationContent:
-        """The same again changes nothing."""
-        notification, wish, keys = draft.claim.notification, draft.request, await self._keys.of(draft.tenant)
+        """Store the content of a draft. Idempotent."""
+        notification, request = draft.claim.notification, draft.request
+        keys = await self._keys.of(draft.tenant)
         content = NotificationContent(
             id=notification,
             inbox=draft.inbox.id,
-            category=draft.inbox.code_to_send(wish.category),
+            category=draft.inbox.code_to_send(request.category),
             version=1,
             sealed=keys.seal(seal_location(draft.tenant, notification), 1, draft.body),
             created_ms=draft.sent_ms,
             job=draft.claim.job,
             count=count,
-            sender=wish.sender,
-            label=wish.label,
-            host_system_id=wish.host_system_id,
+            sender=request.sender,
+            label=request.label,
+            host_system_id=request.host_system_id,
             expires_ms=expires_ms,
             reach=reach,
             is_tracked=is_tracked,
@@ -115,42 +124,45 @@ class DraftService:
         await self._contents.put(draft.tenant, content)
         return content
 
-    async def _check(self, tenant: TenantId, inbox: Inbox, wish: NotificationFields) -> None:
-        await message_schema.check_payload(tenant, inbox.schema, wish.message)
-        inbox.code_to_send(wish.category)
-        if wish.expires_ms is not None and not self._clock.now_ms() < wish.expires_ms <= LATEST_MS:
-            raise TidingsError(Code.REQUEST_INVALID, "A notification expires in the future, and before 2286.")
-        if wish.is_unique and wish.host_system_id is None:
-            raise TidingsError(Code.REQUEST_INVALID, "There is no `host_system_id` to be unique.")
+    async def _check(self, tenant: TenantId, inbox: Inbox, request: NotificationFields) -> None:
+        await message_schema.check_payload(tenant, inbox.schema, request.message)
+        inbox.code_to_send(request.category)
+        if request.expires_ms is not None and not self._clock.now_ms() < request.expires_ms <= LATEST_MS:
+            raise TidingsError(Code.REQUEST_INVALID, "The expiry must be in the future and before 2286.")
+        if request.is_unique and request.host_system_id is None:
+            raise TidingsError(Code.REQUEST_INVALID, "`host_system_id` is missing, but must be unique.")
 
-    async def _claim(self, tenant: TenantId, inbox: Inbox, wish: NotificationFields) -> KeyClaim:
+    async def _new_claim(self, tenant: TenantId, inbox: Inbox, request: NotificationFields) -> KeyClaim:
         keys, now_ms = await self._keys.of(tenant), self._clock.now_ms()
-        said = f"{tenant}#{inbox.id}#notification#".encode() + _encode(wish)
+        text = f"{tenant}#{inbox.id}#notification#".encode() + _encode(request)
         return KeyClaim(
             notification=NotificationId(encode_ulid(now_ms, secrets.randbits(80))),
             job=encode_ulid(now_ms, secrets.randbits(80)),
-            fingerprint=keys.fingerprint(said),
+            fingerprint=keys.fingerprint(text),
             at_ms=now_ms,
         )
 
-    async def _claimed[W: NotificationFields](
+    async def _claim_key[W: NotificationFields](
         self, draft: NotificationDraft[W], key: str
     ) -> NotificationDraft[W]:
-        """With the ids of the first try. Raises `idempotency_conflict` if that was another wish."""
-        first = await self._claims.claim(draft.tenant, draft.inbox.id, KeyOrigin.KEY, key, draft.claim)
+        """Return the draft with the ids of the first attempt. Raises `idempotency_conflict` for another request."""
+        first = await self._contents.claim(draft.tenant, draft.inbox.id, KeyOrigin.KEY, key, draft.claim)
         if first is None:
             return draft
         if first.fingerprint != draft.claim.fingerprint:
-            raise TidingsError(Code.IDEMPOTENCY_CONFLICT, "Something else was sent under this key.")
+            raise TidingsError(
+                Code.IDEMPOTENCY_CONFLICT,
+                "This idempotency key was already used for another request. Use a new key.",
+            )
         return draft._replace(claim=first, is_repeat=True)
 
-    async def _claim_host(self, draft: NotificationDraft[Any]) -> None:
+    async def _claim_host_id(self, draft: NotificationDraft[Any]) -> None:
         host = draft.request.host_system_id
-        first = await self._claims.claim(draft.tenant, draft.inbox.id, KeyOrigin.HOST, host, draft.claim)
+        first = await self._contents.claim(draft.tenant, draft.inbox.id, KeyOrigin.HOST, host, draft.claim)
         if first is not None and first.notification != draft.claim.notification:
             raise TidingsError(
                 Code.IDEMPOTENCY_CONFLICT,
-                "There is a notification with this `host_system_id` in the inbox.",
+                f"The inbox already has a notification with `host_system_id` {host!r}.",
                 details={"notification_id": first.notification},
             )
 
@@ -159,13 +171,11 @@ MAX_USERS = 100_000
 
 
 class SendNotificationRequest(NotificationFields, frozen=True, kw_only=True):
-    """What is to be sent to whom."""
-
     user_ids: Sequence[UserId]
 
 
 class SendNotificationResult(NamedTuple):
-    """`is_new` False: this is the answer of an earlier try."""
+    """`is_new` False: an earlier attempt created it."""
 
     notification: NotificationId
     job: JobId
@@ -179,18 +189,21 @@ class NotificationSender:
         self._jobs = jobs
         self._clock = clock
 
-    async def __call__(
+    async def send(
         self, tenant: TenantId, inbox: str, request: SendNotificationRequest, key: str | None = None
     ) -> SendNotificationResult:
-        """Answered when all of it is committed: from then on it comes to every user, whoever dies."""
+        """Send a notification. After the return it will be delivered to every user, even if processes fail.
+
+        Idempotent if `key` is given. Raises `request_invalid` and the errors of `DraftService.make`.
+        """
         users = list(dict.fromkeys(request.user_ids))
         if not 0 < len(users) <= MAX_USERS:
-            raise TidingsError(Code.REQUEST_INVALID, f"A notification goes to 1 to {MAX_USERS} users.")
+            raise TidingsError(Code.REQUEST_INVALID, f"Send to 1 to {MAX_USERS} users at a time.")
         draft = await self._drafts.make(tenant, inbox, request, key)
         await self._drafts.put(draft, count=len(users), expires_ms=draft.expires_ms)
-        return await self._started(draft, users)
+        return await self._start(draft, users)
 
-    async def _started(
+    async def _start(
         self, draft: NotificationDraft[SendNotificationRequest], users: Sequence[UserId]
     ) -> SendNotificationResult:
         claim = draft.claim

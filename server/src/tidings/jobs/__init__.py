@@ -1,1 +1,1 @@
-"""Long work in chunks: it survives the death of any worker, and can be paused, resumed and cancelled."""
+"""Jobs: long work in chunks. They survive the failure of any worker and can be paused, resumed and cancelled."""

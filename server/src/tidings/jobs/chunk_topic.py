@@ -1,4 +1,4 @@
-"""Chunks on their way to the workers, over the topic `notifications`."""
+"""Publish chunks to the workers over the topic `notifications`, and decode them."""
 
 import asyncio
 from collections.abc import Collection
@@ -28,13 +28,13 @@ class KafkaChunkPublisher:
         self._publisher = publisher
 
     def publish(self, refs: Collection[ChunkRef]) -> None:
-        """Nobody waits for it: what does not come through is published again when its job is looked after."""
+        """Publish without waiting. The sweeper publishes lost chunks again."""
         for ref in refs:
-            self._publisher.send(_TOPIC, kafka_key(ref), _encode(ref)).add_done_callback(_note)
+            self._publisher.send(_TOPIC, kafka_key(ref), _encode(ref)).add_done_callback(_log_failure)
 
 
 def decode_chunk(record: Record) -> ChunkRef:
-    """What can't be anybody's key is as unreadable as what is no JSON: it would fail again and again."""
+    """Decode an event. Raises `UndecodableError` also for ids that cannot be part of a key: they would always fail."""
     try:
         ref = _decode(record.value or b"")
         kafka_key(ref)
@@ -47,6 +47,6 @@ def kafka_key(ref: ChunkRef) -> bytes:
     return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
 
 
-def _note(sending: "asyncio.Future[RecordMetadata]") -> None:
+def _log_failure(sending: "asyncio.Future[RecordMetadata]") -> None:
     if not sending.cancelled() and isinstance(error := sending.exception(), PublishError):
-        log.warning("a chunk was not published", reason=str(error))
+        log.warning("chunk not published", reason=str(error))

@@ -1,4 +1,4 @@
-"""A job: what is to be done for how many users, in chunks. Only what is wanted of it is stored; the rest is derived."""
+"""A job: work on many users, in chunks. Its progress is not stored but derived from the chunks that are done."""
 
 from enum import StrEnum
 from typing import NamedTuple, NewType
@@ -17,9 +17,9 @@ class JobKind(StrEnum):
     DELIVER = "deliver"
     REDACT = "redact"
     AMEND = "amend"
-    """Changes nothing of anybody's: users who are connected are told."""
+    """Notifies connected users of a changed content. Writes nothing."""
     BROADCAST = "broadcast"
-    """A broadcast that starts, or a step of its ramp: one chunk, due at its time."""
+    """The start of a broadcast, or a rollout step: one chunk, due at its time."""
 
 
 class JobState(StrEnum):
@@ -32,9 +32,9 @@ class JobState(StrEnum):
 
 
 class Job(Struct, frozen=True, kw_only=True):
-    """`source`: the job whose chunks it goes through, its own or that of an earlier one.
+    """`source` is the job that has the chunks: this one, or the send whose notification is recalled or amended.
 
-    Nothing is done before `starts_ms`. `percent`: of a broadcast's users.
+    The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users.
     """
 
     tenant: TenantId
@@ -61,7 +61,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
 
 class ChunkRef(Struct, frozen=True, kw_only=True):
-    """What crosses to the workers: which chunk of which job is to be done."""
+    """The Kafka event for a worker: process one chunk of a job."""
 
     tenant: TenantId
     job: JobId
@@ -69,7 +69,7 @@ class ChunkRef(Struct, frozen=True, kw_only=True):
 
 
 class ChunkResult(Struct, frozen=True, kw_only=True):
-    """A chunk that is done, and the users for whom it failed."""
+    """A chunk that is done, with the users that failed permanently."""
 
     chunk: int
     users: int
@@ -78,10 +78,10 @@ class ChunkResult(Struct, frozen=True, kw_only=True):
 
 
 class DueJob(NamedTuple):
-    """A job that is looked after at `at_ms`. `seen`: so many chunks were done the last time; `tries` without progress.
+    """A check of a job, scheduled at `at_ms`. `seen` chunks were done at the last check; `tries` checks had no progress.
 
-    `fences`: the ends of the partitions behind whose lag its missing chunks may wait. They are stored, because the
-    next look may be another process's.
+    `fences` are the ends of the partitions at the last check: missing chunks before them may wait because consumers lag.
+    They are stored, because another process may make the next check.
     """
 
     tenant: TenantId
@@ -93,7 +93,7 @@ class DueJob(NamedTuple):
 
 
 class JobProgress(Struct, frozen=True, kw_only=True):
-    """`rate_per_s`: users in the last seconds, or over all its time if it is done; `remaining_s` None: it can't be told."""
+    """`rate_per_s`: users over the last 10 seconds, or over the whole job if it is done. `remaining_s` None: unknown."""
 
     job: Job
     state: JobState

@@ -1,4 +1,4 @@
-"""How far a job is, what is missing, what may be wanted of it. Pure."""
+"""Derive the progress of a job, its missing chunks and its next check. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -23,8 +23,8 @@ def first_check_ms(job: Job, now_ms: int) -> int:
 
 
 def missing_chunks(job: Job, done: Collection[ChunkResult]) -> list[int]:
-    there = {each.chunk for each in done}
-    return [chunk for chunk in range(job.chunks) if chunk not in there]
+    chunks_done = {each.chunk for each in done}
+    return [chunk for chunk in range(job.chunks) if chunk not in chunks_done]
 
 
 def job_progress(job: Job, done: Collection[ChunkResult], now_ms: int) -> JobProgress:
@@ -47,62 +47,62 @@ def job_progress(job: Job, done: Collection[ChunkResult], now_ms: int) -> JobPro
 
 
 def _rate_per_s(done: Collection[ChunkResult], since_ms: int, until_ms: int) -> float:
-    """Of what goes on: over the last seconds; of what is over: over all its time."""
     users = sum(each.users + len(each.failed) for each in done if each.at_ms > since_ms)
     return users * 1000 / max(until_ms - since_ms, 1)
 
 
-def apply_request(job: Job, state: JobState, done: Collection[ChunkResult]) -> bool:
-    """Whether this changes anything. What is over stays as it is."""
+def changes_state(job: Job, state: JobState, done: Collection[ChunkResult]) -> bool:
+    """Tell whether a request changes the state. Raises `no_change` if the job is done or cancelled."""
     if job.state is state:
         return False
     if job.state not in _MAY_BECOME[state] or len(done) == job.chunks:
-        raise TidingsError(Code.NO_CHANGE, "The job is over.")
+        state_now = JobState.DONE if len(done) == job.chunks else job.state
+        raise TidingsError(Code.NO_CHANGE, f"The job is {state_now}.")
     return True
 
 
 def next_check(due: DueJob, chunks_done: int, now_ms: int) -> DueJob:
-    """Soon while it goes on; later and later while nothing moves."""
+    """Schedule the next check: soon while chunks are done, with exponential backoff while none is."""
     tries = 0 if chunks_done > due.seen else due.tries + 1
     wait_ms = min(FIRST_CHECK_MS * 2**tries, _MAX_CHECK_INTERVAL_MS)
     return due._replace(at_ms=now_ms + wait_ms, seen=chunks_done, tries=min(tries, 20))
 
 
 def is_stalled(due: DueJob, chunks_done: int) -> bool:
-    """Tell whether no chunk was done since the last look: the events may be lost, or wait behind others."""
+    """Tell whether no chunk was done since the last check: events may be lost, or consumers lag."""
     return chunks_done <= due.seen
 
 
 def has_begun(job: Job, due: DueJob) -> bool:
-    """Tell whether the job's chunks were published before this look. A job that starts later comes up at its start."""
+    """Tell whether the chunks were published before this check. The first check of a later job is at its start."""
     return due.at_ms > job.starts_ms
 
 
-class Silence(NamedTuple):
-    """Chunks that no lag explains, and the fences of the others."""
+class StalledChunks(NamedTuple):
+    """Chunks whose events are lost, and fences for chunks that wait behind a lag."""
 
     lost: Sequence[ChunkRef]
     fences: tuple[OffsetFence, ...]
 
 
-def silence(
+def find_lost(
     missing: Collection[ChunkRef],
-    reached: Mapping[ChunkRef, PartitionProgress],
+    progress: Mapping[ChunkRef, PartitionProgress],
     fences: Collection[OffsetFence],
-) -> Silence:
-    """Judge chunks that are not done, in partitions that are known.
+) -> StalledChunks:
+    """Find the missing chunks whose events the consumers have passed.
 
-    A fence stays until it is passed. Chunks behind a passed one are to be published again; that partition's next
-    fence is noted at the next look, above what is published now.
+    A fence remains until the consumers have passed it. Chunks of a passed partition are lost and published again;
+    its next fence is set at the next check, after the offsets of these new events.
     """
-    noted = {fence.partition: fence for fence in fences}
-    lost, kept = [], set[OffsetFence]()
+    stored = {fence.partition: fence for fence in fences}
+    lost, remaining = [], set[OffsetFence]()
     for ref in missing:
-        if (place := reached.get(ref)) is None:
+        if (at := progress.get(ref)) is None:
             continue
-        fence = noted.get(place.partition, fence_at(place))
-        if is_explained_by_lag(fence, place):
-            kept.add(fence)
+        fence = stored.get(at.partition, fence_at(at))
+        if is_explained_by_lag(fence, at):
+            remaining.add(fence)
         else:
             lost.append(ref)
-    return Silence(lost, tuple(sorted(kept)))
+    return StalledChunks(lost, tuple(sorted(remaining)))

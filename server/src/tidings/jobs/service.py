@@ -1,4 +1,4 @@
-"""A job while it runs: how far it is, and what is wanted of it. `start` is its first step, after its chunks stand."""
+"""Start, observe and control jobs, and publish lost chunks again."""
 
 import asyncio
 from collections.abc import Collection, Sequence
@@ -6,36 +6,37 @@ from typing import NamedTuple
 
 from tidings.jobs import rules
 from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobProgress, JobState
-from tidings.jobs.ports import ChunkPublisher, Consumers, DueStore, JobStore
+from tidings.jobs.ports import ChunkPublisher, JobStore, ReadProgress
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.fences import ConsumersUnavailableError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId, UserId
 
 
 class JobPage(NamedTuple):
-    """Newest first. `below` goes into the next page."""
+    """Newest first. `below` is the cursor of the next page."""
 
     jobs: Sequence[JobProgress]
     below: JobId | None
 
 
 class JobService:
-    def __init__(self, store: JobStore, due: DueStore, chunks: ChunkPublisher, clock: Clock) -> None:
+    def __init__(self, store: JobStore, chunks: ChunkPublisher, clock: Clock) -> None:
         self._store = store
-        self._due = due
         self._chunks = chunks
         self._clock = clock
 
     async def put_chunks(
         self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
     ) -> None:
-        """Before `start`: a job that is there has all its chunks. `kept_days`: at least; None: for ever."""
+        """Store the users of a job before `start`, so that a job that exists has all its chunks. Idempotent.
+
+        The chunks are stored for at least `kept_days`. None: permanently.
+        """
         await self._store.put_chunks(tenant, job, chunks, kept_days)
 
     async def start(self, job: Job, /) -> bool:
-        """False: it was started before, by an earlier try."""
+        """Create the job and publish its chunks. Idempotent. False: an earlier attempt created it."""
         is_new = await self._store.create(
             job, DueJob(job.tenant, job.id, rules.first_check_ms(job, job.created_ms))
         )
@@ -45,11 +46,11 @@ class JobService:
     async def progress(self, tenant: TenantId, job: JobId) -> JobProgress:
         found = await self._progress(tenant, job)
         if found is None:
-            raise _unknown()
+            raise _not_found()
         return found
 
     async def _progress(self, tenant: TenantId, job: JobId) -> JobProgress | None:
-        """None: it is kept no longer, though the list may still have it for a while."""
+        """Return the progress. None: the job has expired; the list can still contain it for a while."""
         found = await self._store.read(tenant, job)
         if found is None:
             return None
@@ -61,47 +62,44 @@ class JobService:
         return JobPage(jobs, ids[-1] if len(ids) == limit else None)
 
     async def pause(self, tenant: TenantId, job: JobId) -> JobProgress:
-        """Chunks that are at work are finished."""
-        return await self._want(tenant, job, JobState.PAUSED)
+        """Stop the job. Chunks in progress are finished."""
+        return await self._change_state(tenant, job, JobState.PAUSED)
 
     async def cancel(self, tenant: TenantId, job: JobId) -> JobProgress:
-        """What was done stays done."""
-        return await self._want(tenant, job, JobState.CANCELLED)
+        """Stop the job permanently. The effects of finished chunks remain."""
+        return await self._change_state(tenant, job, JobState.CANCELLED)
 
     async def resume(self, tenant: TenantId, job: JobId) -> JobProgress:
-        progress = await self._want(tenant, job, JobState.RUNNING)
+        """Continue a paused job: publish its missing chunks."""
+        progress = await self._change_state(tenant, job, JobState.RUNNING)
         done = await self._store.done(tenant, job)
         at_ms = rules.first_check_ms(progress.job, self._clock.now_ms())
-        await self._due.enqueue(DueJob(tenant, job, at_ms, len(done)))
+        await self._store.schedule(DueJob(tenant, job, at_ms, len(done)))
         self._publish(progress.job, rules.missing_chunks(progress.job, done))
         return progress
 
     def _publish(self, job: Job, chunks: Sequence[int]) -> None:
-        """What has yet to start is published when it is due."""
+        """Publish chunks, unless the job starts later: then the sweeper publishes them."""
         if job.starts_ms <= self._clock.now_ms():
             self._chunks.publish(chunk_refs(job, chunks))
 
-    async def _want(self, tenant: TenantId, job: JobId, state: JobState) -> JobProgress:
+    async def _change_state(self, tenant: TenantId, job: JobId, state: JobState) -> JobProgress:
         async def step() -> None:
-            found = await self._find(tenant, job)
+            found = await self._store.read(tenant, job)
+            if found is None:
+                raise _not_found()
             done = await self._store.done(tenant, job)
-            if rules.apply_request(found, state, done) and not await self._store.change(
+            if rules.changes_state(found, state, done) and not await self._store.change(
                 found, state, self._clock.now_ms()
             ):
-                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the job just now.")
+                raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the job. Try again.")
 
         await retry_on_conflict(step)
         return await self.progress(tenant, job)
 
-    async def _find(self, tenant: TenantId, job: JobId) -> Job:
-        found = await self._store.read(tenant, job)
-        if found is None:
-            raise _unknown()
-        return found
 
-
-def _unknown() -> TidingsError:
-    return TidingsError(Code.JOB_NOT_FOUND, "There is no such job.")
+def _not_found() -> TidingsError:
+    return TidingsError(Code.JOB_NOT_FOUND, "This job does not exist, or has expired.")
 
 
 def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
@@ -109,48 +107,52 @@ def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
 
 
 class JobSweeper:
+    """Checks unfinished jobs at scheduled times and publishes chunks whose events were lost."""
+
     def __init__(
-        self, store: JobStore, due: DueStore, chunks: ChunkPublisher, consumers: Consumers, clock: Clock
+        self, store: JobStore, chunks: ChunkPublisher, read_progress: ReadProgress, clock: Clock
     ) -> None:
         self._store = store
-        self._due = due
         self._chunks = chunks
-        self._consumers = consumers
+        self._read_progress = read_progress
         self._clock = clock
 
     async def run(self, every_s: float) -> None:
-        """Until it is cancelled. One shard at a time, so that all of them are seen within `every_s`."""
+        """Sweep one shard at a time, all of them within `every_s`, until it is cancelled."""
         while True:
-            for shard in range(self._due.shards):
+            for shard in range(self._store.due_shards):
                 await self.shard(shard)
-                await asyncio.sleep(every_s / self._due.shards)
+                await asyncio.sleep(every_s / self._store.due_shards)
 
     async def shard(self, shard: int) -> None:
-        for due in await self._due.due(shard, self._clock.now_ms()):
+        for due in await self._store.due(shard, self._clock.now_ms()):
             await self.sweep(due)
 
     async def sweep(self, due: DueJob) -> None:
+        """Check one job and schedule its next check."""
         job = await self._store.read(due.tenant, due.job)
         done = await self._store.done(due.tenant, due.job)
         if job is None or job.state is not JobState.RUNNING or len(done) == job.chunks:
-            # a job that is resumed is put there again
-            await self._due.dequeue(due)
+            # Resuming a paused job schedules its checks again.
+            await self._store.unschedule(due)
             return
-        is_stuck = rules.is_stalled(due, len(done))
-        found = await self._silence(job, due, done) if is_stuck else rules.Silence((), due.fences)
+        found = rules.StalledChunks((), due.fences)
+        if rules.is_stalled(due, len(done)):
+            found = await self._find_lost(job, due, done)
         later = rules.next_check(due, len(done), self._clock.now_ms())
-        if await self._due.reschedule(due, later._replace(fences=found.fences)) and found.lost:
+        if await self._store.reschedule(due, later._replace(fences=found.fences)) and found.lost:
             self._chunks.publish(found.lost)
 
-    async def _silence(self, job: Job, due: DueJob, done: Collection[ChunkResult]) -> rules.Silence:
-        """Find the chunks that the consumers have passed and that nobody has done."""
+    async def _find_lost(self, job: Job, due: DueJob, done: Collection[ChunkResult]) -> rules.StalledChunks:
+        """Find missing chunks whose events the consumers have passed."""
         missing = chunk_refs(job, rules.missing_chunks(job, done))
         if not rules.has_begun(job, due):
-            return rules.Silence(missing, ())
+            return rules.StalledChunks(missing, ())
         try:
-            reached = await self._consumers.progress(missing)
-        except ConsumersUnavailableError:
-            return rules.Silence((), due.fences)  # Kafka would not take the chunks either.
-        # After the offsets: a worker that has committed past a fence marked its chunks before.
+            progress = await self._read_progress(missing)
+        except UnavailableError:
+            return rules.StalledChunks((), due.fences)  # Kafka would not accept the chunks either.
+        # Race: a worker marks a chunk as done and then commits its offset. Read the marks after the offsets: a worker
+        # that has committed past a fence has marked its chunks before, so they are not found to be lost.
         done = await self._store.done(job.tenant, job.id)
-        return rules.silence(chunk_refs(job, rules.missing_chunks(job, done)), reached, due.fences)
+        return rules.find_lost(chunk_refs(job, rules.missing_chunks(job, done)), progress, due.fences)

@@ -1,13 +1,13 @@
-"""Jobs in DynamoDB, and their way over Kafka."""
+"""Jobs, their chunks and the schedule of checks in DynamoDB."""
 
 import asyncio
 import hashlib
 from collections.abc import Sequence
 from itertools import batched
 
-from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkResult, DueJob, Job, JobId, JobKind, JobState
 from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 from tidings.platform.dynamo.client import DynamoClient
@@ -34,105 +34,25 @@ from tidings.schema.tables.items.inboxes import (
 from tidings.schema.tables.model import KeyTemplate
 from tidings.schema.tables.patterns import inboxes as patterns
 
-__all__ = [
-    "CHUNK_GROUP",
-    "RETENTION_DAYS",
-    "DynamoDueJobs",
-    "DynamoJobStore",
-    "KafkaChunkPublisher",
-    "decode_chunk",
-    "kafka_key",
-]
-
-
-_MAX_CONCURRENT = 100
-_DUE_BEFORE = KeyTemplate("{at_ms:013d}#")
-
-
-class DynamoDueJobs:
-    shards = SHARDS
-
-    def __init__(self, client: DynamoClient) -> None:
-        self._client = client
-
-    async def due(self, shard: int, now_ms: int) -> Sequence[DueJob]:
-        query = Query(
-            condition="PK = :p AND SK < :now",
-            values={":p": DUE.render(shard=shard), ":now": _DUE_BEFORE.render(at_ms=now_ms + 1)},
-            limit=_MAX_CONCURRENT,
-        )
-        try:
-            page = await self._client.query(patterns.LIST_DUE, query)
-        except DynamoError as error:
-            raise_read_error(error)
-        return [_due_from_item(item) for item in page.items]
-
-    async def enqueue(self, due: DueJob) -> None:
-        try:
-            await self._client.put(patterns.ENQUEUE, due_item(due), repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
-
-    async def reschedule(self, due: DueJob, later: DueJob) -> bool:
-        actions = [
-            Delete(table="inbox", key=_due_key(due), condition="attribute_exists(PK)"),
-            Put(table="inbox", item=due_item(later)),
-        ]
-        try:
-            await self._client.transact_write(patterns.RESCHEDULE, actions)
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise_write_error(cancelled)
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
-
-    async def dequeue(self, due: DueJob) -> None:
-        try:
-            await self._client.delete(patterns.DEQUEUE, _due_key(due), repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
-
-
-def due_shard(job: JobId) -> int:
-    """By a hash: ids of one moment look alike at their beginning."""
-    return hashlib.blake2b(job.encode(), digest_size=1).digest()[0] % SHARDS
-
-
-def due_item(due: DueJob) -> dict[str, ItemValue]:
-    return _due_key(due) | {
-        "created_at": format_ms(due.at_ms),
-        "seen": due.seen,
-        "tries": due.tries,
-        "fences": {str(fence.partition): fence.offset for fence in due.fences},
-    }
-
-
-def _due_key(due: DueJob) -> dict[str, ItemValue]:
-    return {
-        "PK": DUE.render(shard=due_shard(due.job)),
-        "SK": DUE_SORT.render(at_ms=due.at_ms, tenant=due.tenant, job=due.job),
-    }
-
-
-def _due_from_item(item: Item) -> DueJob:
-    at_ms, tenant, job = item["SK"].split("#")
-    fences = tuple(OffsetFence(int(partition), int(offset)) for partition, offset in item["fences"].items())
-    return DueJob(TenantId(tenant), JobId(job), int(at_ms), int(item["seen"]), int(item["tries"]), fences)
-
-
 _TABLE = "inbox"
+_MAX_DUE = 100
+_DUE_BEFORE = KeyTemplate("{at_ms:013d}#")
 _DAY_S = 24 * 3600
 RETENTION_DAYS = 90
 _LATER_DAYS = 3
-"""DynamoDB deletes what is over up to two days late. The list forgets a job first, its done marks go last."""
-_MAX_CONCURRENT_CHUNKS = 25
+"""Time between the expiry of a list entry, its job and its done marks.
+
+DynamoDB deletes expired items up to two days late. The list entry must go first and the done marks last: a job without
+its marks would run again.
+"""
+_CHUNKS_PER_BATCH = 25
 _WRITERS = 4
 _DONE, _LISTED = KeyTemplate("d#").render(), KeyTemplate("jb#").render()
 
 
 class DynamoJobStore:
+    due_shards = SHARDS
+
     def __init__(self, client: DynamoClient, kept_days: int = RETENTION_DAYS) -> None:
         self._client = client
         self._retention_days = kept_days
@@ -142,22 +62,20 @@ class DynamoJobStore:
     ) -> None:
         until = self._chunk_ttl(job, kept_days)
         items = [_chunk_item(tenant, job, number, users) | until for number, users in enumerate(chunks)]
-        gate = asyncio.Semaphore(_WRITERS)
-
-        async def put(some: tuple[dict[str, ItemValue], ...]) -> None:
-            async with gate:
-                await self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
-
+        writes = (
+            self._client.batch_write(patterns.PUT_CHUNKS, puts=some, repeatable=True)
+            for some in batched(items, _CHUNKS_PER_BATCH)
+        )
         try:
-            await asyncio.gather(*(put(some) for some in batched(items, _MAX_CONCURRENT_CHUNKS)))
+            await gather_limited(writes, _WRITERS)
         except DynamoError as error:
             raise_write_error(error)
 
-    def _ttl(self, job: JobId, turn: int) -> dict[str, ItemValue]:
-        return _until(job, self._retention_days + turn * _LATER_DAYS)
+    def _ttl(self, job: JobId, order: int) -> dict[str, ItemValue]:
+        return _until(job, self._retention_days + order * _LATER_DAYS)
 
     def _chunk_ttl(self, job: JobId, kept_days: int | None) -> dict[str, ItemValue]:
-        """Not before the notifications that they tell the recipients of; None: those are kept for ever."""
+        """Return when the chunks expire: not before their notifications, whose recipients they list."""
         if kept_days is None:
             return {}
         return _until(job, max(self._retention_days, kept_days) + _LATER_DAYS)
@@ -168,7 +86,7 @@ class DynamoJobStore:
                 table=_TABLE, item=_job_item(job) | self._ttl(job.id, 1), condition="attribute_not_exists(PK)"
             ),
             Put(table=_TABLE, item=_listed_item(job) | self._ttl(job.id, 0)),
-            Put(table=_TABLE, item=due_item(due)),
+            Put(table=_TABLE, item=_due_item(due)),
         ]
         try:
             await self._client.transact_write(patterns.CREATE, actions, repeatable=True)
@@ -229,7 +147,7 @@ class DynamoJobStore:
 
     async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
         try:
-            # not repeated by itself: who finds another version must know that it is not his own first try
+            # Not repeatable: after an automatic retry, a failed condition could be the effect of our own first attempt.
             await self._client.update(
                 patterns.CHANGE,
                 _key(job.tenant, job.id, JOB_SORT.render()),
@@ -268,6 +186,72 @@ class DynamoJobStore:
         except DynamoError as error:
             raise_read_error(error)
         return [JobId(item["SK"].partition("#")[2]) for item in page.items]
+
+    async def due(self, shard: int, now_ms: int) -> Sequence[DueJob]:
+        query = Query(
+            condition="PK = :p AND SK < :now",
+            values={":p": DUE.render(shard=shard), ":now": _DUE_BEFORE.render(at_ms=now_ms + 1)},
+            limit=_MAX_DUE,
+        )
+        try:
+            page = await self._client.query(patterns.LIST_DUE, query)
+        except DynamoError as error:
+            raise_read_error(error)
+        return [_due_from_item(item) for item in page.items]
+
+    async def schedule(self, due: DueJob) -> None:
+        try:
+            await self._client.put(patterns.ENQUEUE, _due_item(due), repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+    async def reschedule(self, due: DueJob, later: DueJob) -> bool:
+        actions = [
+            Delete(table=_TABLE, key=_due_key(due), condition="attribute_exists(PK)"),
+            Put(table=_TABLE, item=_due_item(later)),
+        ]
+        try:
+            await self._client.transact_write(patterns.RESCHEDULE, actions)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise_write_error(cancelled)
+        except DynamoError as error:
+            raise_write_error(error)
+        return True
+
+    async def unschedule(self, due: DueJob) -> None:
+        try:
+            await self._client.delete(patterns.DEQUEUE, _due_key(due), repeatable=True)
+        except DynamoError as error:
+            raise_write_error(error)
+
+
+def due_shard(job: JobId) -> int:
+    """Return the shard by a hash: ids that are created at the same time have the same prefix."""
+    return hashlib.blake2b(job.encode(), digest_size=1).digest()[0] % SHARDS
+
+
+def _due_item(due: DueJob) -> dict[str, ItemValue]:
+    return _due_key(due) | {
+        "created_at": format_ms(due.at_ms),
+        "seen": due.seen,
+        "tries": due.tries,
+        "fences": {str(fence.partition): fence.offset for fence in due.fences},
+    }
+
+
+def _due_key(due: DueJob) -> dict[str, ItemValue]:
+    return {
+        "PK": DUE.render(shard=due_shard(due.job)),
+        "SK": DUE_SORT.render(at_ms=due.at_ms, tenant=due.tenant, job=due.job),
+    }
+
+
+def _due_from_item(item: Item) -> DueJob:
+    at_ms, tenant, job = item["SK"].split("#")
+    fences = tuple(OffsetFence(int(partition), int(offset)) for partition, offset in item["fences"].items())
+    return DueJob(TenantId(tenant), JobId(job), int(at_ms), int(item["seen"]), int(item["tries"]), fences)
 
 
 def _until(job: JobId, days: int) -> dict[str, ItemValue]:

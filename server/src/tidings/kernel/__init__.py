@@ -1,1 +1,1 @@
-"""What every other package may use: errors, secrets, the clock. The standard library only."""
+"""Errors, ids, clock and concurrency that every other package may import. Imports the standard library alone."""

@@ -1,7 +1,7 @@
-"""What a slow source says, kept for a while: with a bound on its age, on its number, and on the loads for one key.
+"""A cache in this process's memory: bounded in age and size, with one load at a time for a key.
 
-Kept in this process only. What is absent is kept as well, apart, so that asking for what is not there neither
-costs a load each time nor drives out what is.
+Absent keys are cached too, in a map of their own: looking up missing keys neither costs a load each time nor evicts
+values that exist.
 """
 
 from collections import OrderedDict
@@ -17,7 +17,11 @@ from tidings.kernel.errors import TidingsError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CachePolicy:
-    """An answer is at most `fresh_s` old; while the source fails, at most `outage_s`, asked again each `retry_s`."""
+    """How long values are used, and how many are stored.
+
+    fresh_s: a value is loaded again after this time.
+    outage_s: while the source fails, a value is used up to this age, and loading is retried each `retry_s`.
+    """
 
     fresh_s: float
     outage_s: float = 0.0
@@ -34,7 +38,7 @@ class _CacheEntry[V]:
 
 
 class Cache[K, V]:
-    """Belongs to the event loop that it is used in. `load` gives None for what is not there."""
+    """A cache in front of `load`, which returns None for an absent key. Not thread-safe: use it in one event loop."""
 
     def __init__(
         self, load: Callable[[K], Coroutine[Any, Any, V | None]], clock: Clock, policy: CachePolicy
@@ -47,47 +51,48 @@ class Cache[K, V]:
         self._loads: SingleFlight[K, V | None] = SingleFlight()
 
     async def get(self, key: K) -> V | None:
-        """Raises what the source raises, if nothing is at hand that may still be used."""
+        """Return the cached or loaded value. Raises the error of `load` if no cached value may still be used."""
         now = self._clock.monotonic()
-        kept = self._present.get(key)
-        if kept is not None and now < kept.fresh_until:
+        cached = self._present.get(key)
+        if cached is not None and now < cached.fresh_until:
             self._present.move_to_end(key)
-            return kept.value
+            return cached.value
         if now < self._absent.get(key, 0.0):
             return None
         try:
-            return await self._loads(key, partial(self._refresh, key))
+            return await self._loads.run(key, partial(self._refresh, key))
         except TidingsError as error:
-            if kept is None or not error.retryable or not self._outlasts(kept):
+            if cached is None or not error.retryable or not self._extend(cached):
                 raise
-            return kept.value
+            return cached.value
 
     def evict(self, key: K) -> None:
-        """For who has just changed it. A load that is under way may still bring the old; its age is bounded too."""
+        """Drop a key that the caller has changed. A load in flight may still store the old value, for `fresh_s`."""
         self._present.pop(key, None)
         self._absent.pop(key, None)
 
-    def _outlasts(self, kept: _CacheEntry[V]) -> bool:
+    def _extend(self, entry: _CacheEntry[V]) -> bool:
+        """Use a value for another `retry_s`. Returns False if it is older than `outage_s`."""
         now = self._clock.monotonic()
-        kept.fresh_until = min(now + self._policy.retry_s, kept.checked_at + self._policy.outage_s)
-        return now < kept.fresh_until
+        entry.fresh_until = min(now + self._policy.retry_s, entry.checked_at + self._policy.outage_s)
+        return now < entry.fresh_until
 
     async def _refresh(self, key: K) -> V | None:
-        looked_at = self._clock.monotonic()
+        read_at = self._clock.monotonic()
         value = await self._load(key)
         self.evict(key)
-        # counted from before the read: what was changed since may not be in it
-        fresh_until = looked_at + self._policy.fresh_s
+        # The age counts from before the read: the value may miss changes that were made during it.
+        fresh_until = read_at + self._policy.fresh_s
         if value is None:
             self._absent[key] = fresh_until
-            _shorten(self._absent, self._policy.absent_count)
+            _evict_oldest(self._absent, self._policy.absent_count)
         else:
-            self._present[key] = _CacheEntry(value, looked_at, fresh_until)
-            _shorten(self._present, self._policy.count)
+            self._present[key] = _CacheEntry(value, read_at, fresh_until)
+            _evict_oldest(self._present, self._policy.count)
         return value
 
 
-def _shorten[K, V](kept: OrderedDict[K, V], count: int) -> None:
-    """The one that was used least recently goes first."""
-    while len(kept) > count:
-        kept.popitem(last=False)
+def _evict_oldest[K, V](entries: OrderedDict[K, V], count: int) -> None:
+    """Evict the least recently used entries above `count`."""
+    while len(entries) > count:
+        entries.popitem(last=False)

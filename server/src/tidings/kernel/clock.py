@@ -1,7 +1,7 @@
-"""Time as a port: what needs a clock is given one, so that a test can hold it still. And how times are spelled."""
+"""The clock, as a parameter that tests can replace, and the text format of times."""
 
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
 
@@ -10,24 +10,22 @@ _FORMATTED_CHARS = len("2026-11-15T02:11:21.957Z")
 
 
 class Clock(Protocol):
-    """Two times that must not be mixed up."""
+    """Wall time and monotonic time. The two must not be compared."""
 
     def now(self) -> datetime:
-        """Wall time in UTC, for people and for rows. Can jump."""
+        """Return the wall time in UTC, for people and for rows. It can jump."""
         ...
 
     def now_ms(self) -> int:
-        """The same in milliseconds since 1970."""
+        """Return the wall time in milliseconds since 1970."""
         ...
 
     def monotonic(self) -> float:
-        """Seconds that only go forward, for durations and deadlines. Means nothing to another process."""
+        """Return seconds that only increase, for durations and deadlines. Not comparable between processes."""
         ...
 
 
 class SystemClock:
-    """The machine's own."""
-
     def now(self) -> datetime:
         return datetime.now(UTC)
 
@@ -38,24 +36,8 @@ class SystemClock:
         return time.monotonic()
 
 
-class OffsetClock:
-    """The machine's own, with a wall time that is wrong by so much: for tests of what happens after thirty days."""
-
-    def __init__(self, offset_s: float) -> None:
-        self._offset_ms = round(offset_s * 1000)
-
-    def now(self) -> datetime:
-        return datetime.now(UTC) + timedelta(milliseconds=self._offset_ms)
-
-    def now_ms(self) -> int:
-        return time.time_ns() // 1_000_000 + self._offset_ms
-
-    def monotonic(self) -> float:
-        return time.monotonic()
-
-
 def format_ms(at_ms: int) -> str:
-    """As rows have it: 2026-11-15T02:11:21.957Z"""
+    """Format a time as rows store it: 2026-11-15T02:11:21.957Z"""
     hour, ms = divmod(at_ms, _HOUR_MS)
     minute, ms = divmod(ms, 60_000)
     return f"{_hour_text(hour)}:{minute:02}:{ms // 1000:02}.{ms % 1000:03}Z"
@@ -69,7 +51,7 @@ def parse_ms(text: str) -> int:
 
 @lru_cache(maxsize=1_024)
 def _hour_text(hour: int) -> str:
-    """Kept, because a calendar is dear, and what is read together was mostly written in a few hours."""
+    """Format the hour. Cached: calendar arithmetic is expensive, and rows read together were mostly written within hours."""
     return f"{datetime.fromtimestamp(hour * 3600, UTC):%Y-%m-%dT%H}"
 
 

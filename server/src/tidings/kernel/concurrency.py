@@ -1,4 +1,4 @@
-"""One answer for those who ask for the same thing at the same time. Remembers nothing after that."""
+"""Run concurrent work: single flight, retry on a version conflict, bounded gather, a work queue."""
 
 import asyncio
 import random
@@ -12,16 +12,19 @@ from tidings.kernel.fair_shares import SlotTurn
 
 
 class SingleFlight[K, T]:
-    """Those who ask for the same thing at the same time share one answer; one who is cancelled stops it for nobody."""
+    """Share one task among concurrent calls with the same key.
+
+    Cancelling a caller does not cancel the task. Results are not cached: a call after the end starts a new task.
+    """
 
     def __init__(self) -> None:
         self._running: dict[K, asyncio.Task[T]] = {}
 
-    async def __call__(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def run(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         return await asyncio.shield(self._task(key, work))
 
     def start(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> None:
-        """Without waiting for it. If one is under way for this key, no second one is started."""
+        """Start the task without waiting for it, unless one is in flight for this key."""
         _ = self._task(key, work)
 
     def _task(self, key: K, work: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
@@ -37,7 +40,8 @@ class SingleFlight[K, T]:
     def _drop(self, key: K, task: asyncio.Task[T]) -> None:
         del self._running[key]
         if not task.cancelled():
-            task.exception()  # looked at, because all who waited may have been cancelled
+            # Every caller may have been cancelled. Reading the exception keeps asyncio from logging it as lost.
+            task.exception()
 
 
 TRIES = 12
@@ -45,7 +49,11 @@ _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.005, 0.2
 
 
 async def retry_on_conflict[T](step: Callable[[], Awaitable[T]]) -> T:
-    """Many who change one thing at once each lose some rounds; chance keeps them from losing them all together."""
+    """Run `step` until it succeeds without a version conflict, at most 12 times.
+
+    `step` must read the row that it changes. The wait between attempts is random, so that writers which collided
+    once do not collide again. Raises the last conflict, and any other error of `step` at once.
+    """
     for tried in range(TRIES - 1):
         try:
             return await step()
@@ -59,55 +67,56 @@ async def retry_on_conflict[T](step: Callable[[], Awaitable[T]]) -> T:
 MAX_CONCURRENT = 25
 
 
-async def gather_limited[T](calls: Iterable[Awaitable[T]], at_once: int = MAX_CONCURRENT) -> list[T]:
-    """All are tried before the first error is told, so that one in trouble does not hold up the others."""
-    done = await gather_results(calls, at_once)
-    for result in done:
-        if isinstance(result, BaseException):
-            raise result
-    return [result for result in done if not isinstance(result, BaseException)]
+async def gather_limited[T](calls: Iterable[Awaitable[T]], max_concurrent: int = MAX_CONCURRENT) -> list[T]:
+    """Await all calls, at most `max_concurrent` at a time, and return their results in order.
+
+    All calls run to their end, also when one fails. Then the first error in the order of the calls is raised.
+    """
+    outcomes = await gather_results(calls, max_concurrent)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    return [outcome for outcome in outcomes if not isinstance(outcome, BaseException)]
 
 
 async def gather_results[T](
-    calls: Iterable[Awaitable[T]], at_once: int = MAX_CONCURRENT
+    calls: Iterable[Awaitable[T]], max_concurrent: int = MAX_CONCURRENT
 ) -> list[T | BaseException]:
-    """What each gave or raised, in their order. A task costs more than many a call: one alone gets none."""
+    """Await all calls, at most `max_concurrent` at a time, and return the result or error of each, in order."""
     waiting = list(calls)
     if len(waiting) == 1:
-        return [await _outcome(waiting[0])]
-    if len(waiting) <= at_once:
+        # A task costs more than most calls: a single one is awaited here.
+        try:
+            return [await waiting[0]]
+        except Exception as error:  # noqa: BLE001 - returned, as the errors of several calls are
+            return [error]
+    if len(waiting) <= max_concurrent:
         return await asyncio.gather(*waiting, return_exceptions=True)
-    room = asyncio.Semaphore(at_once)
+    slots = asyncio.Semaphore(max_concurrent)
 
     async def call(each: Awaitable[T]) -> T:
-        async with room:
+        async with slots:
             return await each
 
     return await asyncio.gather(*map(call, waiting), return_exceptions=True)
 
 
-async def _outcome[T](call: Awaitable[T]) -> T | BaseException:
-    try:
-        return await call
-    except Exception as error:  # noqa: BLE001 - told, as those of many are
-        return error
-
-
 @final
 class WorkQueue[T: Hashable]:
-    """`work` decides itself what to do about errors; one that leaves it is reported and the crew goes on.
+    """A queue of distinct items, each processed once by `work`, at most `max_concurrent` at a time.
 
-    Work that steps `aside` gives up its place meanwhile, and gets the next free one before anything new is begun.
+    An error that `work` raises is reported, and the queue continues with the next item. Work that calls `release_slot`
+    frees its slot meanwhile. When it returns, it gets the next free slot before any new item starts.
     """
 
     def __init__(
         self,
         work: Callable[[T], Awaitable[None]],
-        at_once: int,
+        max_concurrent: int,
         report: Callable[[str, BaseException], None],
     ) -> None:
         self._work = work
-        self._at_once = at_once
+        self._max_concurrent = max_concurrent
         self._report = report
         self._waiting: dict[T, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -119,12 +128,12 @@ class WorkQueue[T: Hashable]:
         return len(self._waiting) + len(self._tasks)
 
     def add(self, item: T) -> None:
-        """Once, however often it is said before its turn comes."""
+        """Queue an item. An item that already waits is not queued twice."""
         self._waiting[item] = None
         self._fill()
 
     async def wait_idle(self, within_s: float) -> None:
-        """What is not done by then is left."""
+        """Wait until the running work has ended, at most `within_s`. Then drop waiting items and cancel the rest."""
         if self._tasks:
             await asyncio.wait(list(self._tasks), timeout=within_s)
         self._waiting.clear()
@@ -133,16 +142,16 @@ class WorkQueue[T: Hashable]:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _fill(self) -> None:
-        """Start one more worker if there is work and a place for it."""
-        # not by the tasks: one that has just ended is among them until its callback has run
-        if self._waiting and self._working < self._at_once:
+        """Start one more worker if an item waits and a slot is free."""
+        # `len(self._tasks)` would be wrong here: a task that has just ended is removed later, by its callback.
+        if self._waiting and self._working < self._max_concurrent:
             self._working += 1
             task = asyncio.get_running_loop().create_task(self._run())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
     async def _run(self) -> None:
-        """Work until nothing waits. The place is then free, or goes to work that comes back from `aside`."""
+        """Work until no item waits, or until work that called `release_slot` needs the slot."""
         try:
             while self._waiting and not self._returning:
                 item = next(iter(self._waiting))
@@ -156,11 +165,11 @@ class WorkQueue[T: Hashable]:
         try:
             with turn:
                 await self._work(item)
-        except Exception as error:  # noqa: BLE001 - one that fails must not end those behind it
+        except Exception as error:  # noqa: BLE001 - an item that fails must not stop the queue
             self._report("work for a device failed", error)
         finally:
             if not turn.is_held:
-                # it failed while it was aside: `_run` gives back a place, which this one no longer has
+                # It failed inside `release_slot`, without a slot. `_run` releases one at its end, so count one here.
                 self._working += 1
         self.done += 1
 
@@ -175,7 +184,7 @@ class WorkQueue[T: Hashable]:
         self._fill()
 
     async def _enter(self) -> None:
-        if self._working < self._at_once:
+        if self._working < self._max_concurrent:
             self._working += 1
             return
         back = asyncio.get_running_loop().create_future()

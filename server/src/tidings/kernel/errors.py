@@ -9,7 +9,7 @@ from enum import StrEnum
 
 
 class Code(StrEnum):
-    """What went wrong, for programs. Stable: a code is never reused for something else."""
+    """The error code, for programs. A code is never reused with another meaning."""
 
     SETTINGS_INVALID = "settings_invalid"
     ENGINE_NOT_INSTALLED = "engine_not_installed"
@@ -67,7 +67,6 @@ class Code(StrEnum):
     TOPICS_DRIFT = "topics_drift"
     TOPICS_DESTRUCTIVE = "topics_destructive"
     TOPICS_FAILED = "topics_failed"
-    PROTOCOL_DRIFT = "protocol_drift"
 
 
 _RETRYABLE = frozenset(
@@ -87,7 +86,7 @@ _RETRYABLE = frozenset(
 
 
 class TidingsError(Exception):
-    """Says what failed (`message`), what to do about it (`hint`) and whether trying again can help."""
+    """An error with a code. `message` says what failed, `hint` what to do, `retryable` whether a retry can help."""
 
     def __init__(
         self, code: Code, message: str, *, hint: str = "", details: Mapping[str, object] | None = None
@@ -104,12 +103,19 @@ class TidingsError(Exception):
 
     @property
     def docs(self) -> str:
-        """The path of the code's page at the REST API."""
+        """Return the path of the code's page at the REST API."""
         return f"/errors/{self.code}"
 
 
+class UnavailableError(Exception):
+    """An engine or service did not answer, or it is unknown whether the effect was applied. A retry can help.
+
+    Adapters raise it in place of the errors of their client library. The message starts with the name of the engine.
+    """
+
+
 def wrap_decoder[T](decode: Callable[[bytes], T], error_type: type[Exception]) -> Callable[[bytes], T]:
-    """A decoder that raises `error_type` for a text that is none, as for all else that it can't read."""
+    """Return a decoder that also raises `error_type` for invalid UTF-8."""
 
     def read(payload: bytes) -> T:
         try:

@@ -1,17 +1,16 @@
-"""Steps at which a test may hold a process: `await pauses.at("worker.rows_written")`. In production nobody waits."""
+"""Failpoints: named steps at which a test can pause a process. In production they do nothing."""
 
 from typing import Protocol
 
 
 class Failpoints(Protocol):
     async def hit(self, name: str, /) -> None:
-        """Goes on when it may. Steps are named after what has just been done."""
+        """Return when the process may continue. A failpoint is named after the step that was just done."""
         ...
 
 
 class NoFailpoints:
-    async def hit(self, name: str, /) -> None:
-        """Goes on at once."""
+    async def hit(self, name: str, /) -> None: ...
 
 
 NO_PAUSES = NoFailpoints()

@@ -1,6 +1,6 @@
-"""Fair shares of what a gateway has a bounded amount of. Holders are addresses, users and tenants.
+"""Fair shares of a bounded resource. Holders are addresses, users and tenants.
 
-A holder that wants more than its share waits or is refused; nobody else does because of it.
+A holder that wants more than its share waits or is refused, and other holders are not affected.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ class FairShares[H: Hashable]:
         self._held: dict[H, int] = {}
 
     def take(self, holder: H) -> bool:
-        """Take one. False: the holder has its share already, and nothing was taken."""
+        """Take one. Returns False, and takes none, if the holder already has its share."""
         held = self._held.get(holder, 0)
         if held >= self.each:
             return False
@@ -29,7 +29,7 @@ class FairShares[H: Hashable]:
         return True
 
     def count(self, holder: H) -> None:
-        """Take one that was granted before, whatever the holder has by now."""
+        """Take one that was granted before, also above the share."""
         self._held[holder] = self._held.get(holder, 0) + 1
 
     def release(self, holder: H) -> None:
@@ -51,8 +51,8 @@ class FairShares[H: Hashable]:
 class FairSlots[H: Hashable]:
     """Slots that holders wait for: `in_all` at the same time, `each` of them for one holder.
 
-    Holders take turns: a free slot goes to the next holder that waits and is below its share, however many requests
-    another one has queued. The requests of one holder are served in their order.
+    Holders take turns: a free slot goes to the next holder that waits and is below its share, regardless of the number
+    of requests that others have queued. The requests of one holder are served in order.
     """
 
     def __init__(self, in_all: float = inf, each: int = 1) -> None:
@@ -76,7 +76,7 @@ class FairSlots[H: Hashable]:
             await granted
         except asyncio.CancelledError:
             if granted.done() and not granted.cancelled():
-                # the slot was granted in the same turn of the loop in which the waiting task was cancelled
+                # Race: `release` granted the slot in the same turn of the loop in which the waiting task was cancelled.
                 self.release(holder)
             raise
 
@@ -103,7 +103,7 @@ class FairSlots[H: Hashable]:
 
     @asynccontextmanager
     async def slot(self, holder: H) -> AsyncIterator[None]:
-        """Hold a slot. The work inside gives it up while it steps `release_slot`."""
+        """Hold a slot. The work inside can give it up for a while with `release_slot`."""
         await self.acquire(holder)
         turn = SlotTurn(lambda: self.acquire(holder), lambda: self.release(holder))
         try:
@@ -136,7 +136,7 @@ class SlotTurn:
             self._leave()
 
     async def enter(self) -> None:
-        """Wait for a slot again; of several tasks of this work that come back, the first one gets it for all."""
+        """Acquire a slot again. If several tasks of this work return, the first one acquires it for all."""
         async with self._entering:
             if not self.is_held:
                 await self._enter()
@@ -150,8 +150,8 @@ _current_turn: ContextVar[SlotTurn | None] = ContextVar("turn", default=None)
 async def release_slot() -> AsyncIterator[None]:
     """Give up the slot of the running work while it waits for something that the slot does not bound.
 
-    Slots bound what is read from engines at the same time. A device that takes what was read slowly, or a channel
-    that is not confirmed, must not keep others from reading.
+    Slots bound the number of concurrent reads of engines. A device that receives slowly, or a subscription that is not
+    confirmed yet, must not keep others from reading.
     """
     turn = _current_turn.get()
     if turn is None:

@@ -1,15 +1,11 @@
-"""Tell an event that was lost from one that waits behind its consumers' lag.
+"""Distinguish a lost event from one that its consumers have not reached yet.
 
-Whoever misses the effect of an event notes where the log of the event's partition ends: the fence. Once the consumers
-have committed past the fence, everything that was published before it has been handled. An effect that is still
-missing then was lost, and publishing the event again can help; before that, it would only make the lag longer.
+A process that misses the effect of an event notes the end of the event's partition: the fence. Once the consumers have
+committed past the fence, they have handled every event that was published before it. If the effect is still missing
+then, the event was lost and must be published again. Publishing it earlier would only increase the lag.
 """
 
 from typing import NamedTuple
-
-
-class ConsumersUnavailableError(Exception):
-    """The brokers did not say how far the consumers are: asking again later can help."""
 
 
 class PartitionProgress(NamedTuple):
@@ -21,7 +17,7 @@ class PartitionProgress(NamedTuple):
 
 
 class OffsetFence(NamedTuple):
-    """An offset above everything that was published to the partition when the fence was noted."""
+    """An offset above every event that was in the partition when the fence was noted."""
 
     partition: int
     offset: int
@@ -32,9 +28,9 @@ def fence_at(reached: PartitionProgress) -> OffsetFence:
 
 
 def is_explained_by_lag(fence: OffsetFence, reached: PartitionProgress) -> bool:
-    """Tell whether the event may still lie in the log, unhandled, below the fence.
+    """Return whether the event may still be in the log below the fence, not handled yet.
 
-    A log that ends below its fence was lost and created again: it explains nothing. Nor does another partition.
+    False if the log ends below the fence (it was lost and created again) or is of another partition.
     """
     if fence.partition != reached.partition or reached.end < fence.offset:
         return False

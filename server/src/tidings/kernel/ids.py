@@ -1,4 +1,4 @@
-"""Ids as types, and ULIDs: where Tidings makes an id itself, it is one of these. Order never comes from them."""
+"""Ids as types, and ULIDs, which are the ids that Tidings creates itself. No order depends on a ULID."""
 
 import os
 import re
@@ -31,14 +31,14 @@ _PAIRS = [high + low for high in _CROCKFORD for low in _CROCKFORD]
 
 
 class ChatKey(NamedTuple):
-    """A chat within its tenant: what every key of it is made of."""
+    """A chat within its tenant. Every key of the chat starts with it."""
 
     tenant: TenantId
     chat: ChatId
 
 
 class DeviceKey(NamedTuple):
-    """One installation of a client, of a user within his tenant."""
+    """One installation of a client, of a user within a tenant."""
 
     tenant: TenantId
     user: UserId
@@ -50,28 +50,28 @@ def is_user_id(text: str) -> bool:
 
 
 def stable_hash(name: str) -> int:
-    """32 bits, the same in every process and release: rows are found by it."""
+    """Hash a name to 32 bits. The value must never change, because keys of stored rows contain it."""
     return int.from_bytes(blake2b(name.encode(), digest_size=4).digest())
 
 
 def new_ulid() -> str:
-    """48 bits of milliseconds, 80 of chance, in 26 characters."""
+    """Return 48 bits of milliseconds and 80 random bits, as 26 characters."""
     return encode_ulid(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))
 
 
-def encode_ulid(at_ms: int, chance: int) -> str:
-    value = (at_ms << 80) | chance
+def encode_ulid(at_ms: int, random_bits: int) -> str:
+    value = (at_ms << 80) | random_bits
     pairs = [_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)]
     return "".join(pairs)
 
 
 def message_id(chat: ChatId, sequence: int) -> MessageId:
-    """Spells where the message is, so that finding it takes no index."""
+    """Return an id that contains the message's chat and sequence, so that a look-up needs no index."""
     return MessageId(f"{chat}.{sequence}")
 
 
 def split_message_id(name: MessageId) -> tuple[ChatId, int] | None:
-    """None for what is not a message's id."""
+    """Return the chat and sequence of a message id, or None if `name` is not one."""
     chat, _, sequence = name.rpartition(".")
     if not chat or not sequence.isdecimal() or not sequence.isascii() or sequence.startswith("0"):
         return None
@@ -79,7 +79,7 @@ def split_message_id(name: MessageId) -> tuple[ChatId, int] | None:
 
 
 def ulid_ms(ulid: str) -> int:
-    """When it was made. For ULIDs of our own alone: anything else raises `ValueError`."""
+    """Return the time of a ULID of `new_ulid`. Raises `ValueError` for other texts."""
     at_ms = 0
     for letter in ulid[:10]:
         at_ms = at_ms * 32 + _CROCKFORD.index(letter)
@@ -87,7 +87,7 @@ def ulid_ms(ulid: str) -> int:
 
 
 def min_ulid(at_ms: int) -> str:
-    """The lowest that can be made in this millisecond: all that were made before it sort below."""
+    """Return the lowest ULID of a millisecond. All ULIDs of earlier milliseconds sort below it."""
     return encode_ulid(at_ms, 0)
 
 

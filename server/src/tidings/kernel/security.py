@@ -1,4 +1,4 @@
-"""A value that does not print: passwords, keys, URLs that carry them."""
+"""Secrets that do not print, allowed origins, trusted proxies and security events."""
 
 import logging
 import re
@@ -14,7 +14,7 @@ from typing import Final, Self, final
 
 @final
 class Secret:
-    """Holds a string; every way of printing it shows stars. Only `reveal` gives it away."""
+    """A string that prints as stars: a password, a key, or a URL that contains one. Only `reveal` returns it."""
 
     __slots__ = ("_value",)
 
@@ -37,14 +37,14 @@ class Secret:
         return hash(self._value)
 
     def __reduce__(self) -> tuple[object, ...]:
-        raise TypeError("a Secret is not pickled: it would be written out in clear")
+        raise TypeError("a Secret cannot be pickled: the result would contain it in clear text")
 
 
 _EXACT = re.compile(r"https?://[^\s/?#*]+")
 _ANY_PORT = re.compile(r"(https?://(?:localhost|127\.0\.0\.1|\[::1\])):\*")
 
 LOCAL: Final = "http://localhost:*,http://127.0.0.1:*"
-"""Every page that this machine serves, whatever its port: what a developer's own pages need."""
+"""Every page that this machine serves, on any port. For development."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class AllowedOrigins:
 
     @classmethod
     def parse(cls, given: Iterable[str]) -> Self:
-        """Raises `ValueError`. `http://localhost:*` allows every port, and only names of the own machine may do so."""
+        """Parse origins. A `*` as the port allows every port, for names of this machine alone. Raises `ValueError`."""
         exact, any_port = set[str](), set[str]()
         for origin in given:
             if wild := _ANY_PORT.fullmatch(origin):
@@ -87,7 +87,7 @@ _proxy_log = logging.getLogger(__name__)
 class UntrustedProxyDetector:
     """Warn once about a forwarding header from a private address while no proxy is trusted.
 
-    Without trust in the proxy, the limits by address hold for all clients together.
+    Without trust in the proxy, all clients behind it share the limits of one address.
     """
 
     def __init__(self, setting: str) -> None:
@@ -124,7 +124,7 @@ ADDRESS: ContextVar[str] = ContextVar("address", default="")
 """The address of the request that is being served; an edge sets it."""
 
 OPERATOR: ContextVar[str] = ContextVar("operator", default="")
-"""Who runs the command that is being executed; the command line sets it."""
+"""The operator that runs the current command; the command line sets it."""
 
 MAX_PER_WINDOW = 10
 WINDOW_S = 60.0
@@ -136,9 +136,9 @@ class SecurityEventKind(StrEnum):
     ROW_REJECTED = "row_rejected"
     """A stored credential whose MAC does not verify."""
     CODE_EXHAUSTED = "code_exhausted"
-    """A one-time code was tried that has no tries left, has expired, was used, or never was."""
+    """A one-time code was tried that has no attempts left, has expired, was used, or never existed."""
     REFRESH_REUSED = "refresh_reused"
-    """A refresh token was presented after it had been replaced: somebody has copied it."""
+    """A refresh token was used after it had been replaced: it was probably stolen."""
     SESSIONS_ENDED = "sessions_ended"
     API_KEY_ISSUED = "api_key_issued"
     API_KEY_REVOKED = "api_key_revoked"
@@ -156,7 +156,7 @@ BOUNDED = frozenset(
         SecurityEventKind.CODE_EXHAUSTED,
     }
 )
-"""Kinds that an attacker can cause at will."""
+"""Kinds that an attacker can cause at any rate. They are sampled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,13 +167,13 @@ class SecurityEvent:
     tenant: str = ""
     user: str = ""
     subject: str = ""
-    """The id of the key, session, challenge or row that it is about."""
+    """The id of the key, session, challenge or row."""
     reason: str = ""
     address: str = ""
     """The address that the request came from."""
     operator: str = ""
     omitted: int = 0
-    """How many events of the same kind, tenant and place were not logged before this one."""
+    """How many events of the same kind, tenant and address were not logged before this one."""
 
 
 @dataclass(slots=True)
@@ -184,14 +184,14 @@ class _Window:
 
 
 class _Sampling:
-    """At most `MAX_PER_WINDOW` events for each kind, tenant and place in `WINDOW_S`; the rest is counted."""
+    """Admit at most `MAX_PER_WINDOW` events for each kind, tenant and address in `WINDOW_S`, and count the rest."""
 
     def __init__(self) -> None:
         self._windows: dict[tuple[str, str, str], _Window] = {}
         self._lock = Lock()
 
     def admit(self, event: SecurityEvent) -> int | None:
-        """Return how many were omitted before this event; None if it is to be omitted too."""
+        """Return how many events were omitted before this one, or None to omit it too."""
         key, now = (event.kind.value, event.tenant, event.address), monotonic()
         with self._lock:
             window = self._windows.get(key)

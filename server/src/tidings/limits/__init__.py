@@ -1,1 +1,1 @@
-"""How often somebody may come: token buckets, shared through Redis, or this process's own while Redis is away."""
+"""Rate limits: token buckets in Redis, or in this process's memory while Redis is unavailable."""

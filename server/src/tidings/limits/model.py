@@ -1,6 +1,6 @@
-"""What is counted, how often it may happen, and what an asker is told."""
+"""Rate-limit kinds, policies, requests for tokens and verdicts."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
@@ -10,18 +10,18 @@ from tidings.kernel.ids import TenantId
 
 
 class TakeResult(NamedTuple):
-    """`levels` after it; if it was not allowed nothing was taken anywhere."""
+    """The outcome and the levels of the buckets after it. If it is not allowed, no bucket was changed."""
 
     is_allowed: bool
     levels: tuple[int, ...]
 
 
 NO_TENANT = TenantId("_system")
-"""For an address of which nobody knows yet for whom it asks."""
+"""For requests of an address that is not authenticated yet."""
 
 
 class LimitKind(StrEnum):
-    """What a bucket counts by. There is a policy for each."""
+    """What a bucket counts. Each kind has a policy."""
 
     TENANT = "tenant"
     USER = "user"
@@ -42,16 +42,16 @@ class LimitKind(StrEnum):
     CODE_INSTALLATION = "code_installation"
     """One-time codes of all tenants."""
     REDEEM_ADDRESS = "redeem_address"
-    """Tries to log in with a code."""
+    """Attempts to log in with a code."""
     PHONE_SEARCH = "phone_search"
     """Phone numbers that a user looks up."""
 
 
 class LimitPolicy(Struct, frozen=True, kw_only=True):
-    """`count` in each `period_s` for good, and `burst` at once after a quiet time.
+    """A sustained rate of `count` per `period_s`, and up to `burst` at a time after a quiet period.
 
-    Counted in whole units, of which a token has `period_s` times a million: one unit comes back with each
-    microsecond, times `count`. So nothing is rounded, and Lua's numbers, exact up to 2**53, give the same answer.
+    Levels are whole units: a token is `period_s` million units, and `count` units are added each microsecond. So
+    nothing is rounded, and Lua's numbers, which are exact up to 2**53, give the same result.
     """
 
     count: int
@@ -60,11 +60,13 @@ class LimitPolicy(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if min(self.count, self.period_s, self.burst) < 1 or self.capacity > 2**52 or self.count > 10**10:
-            raise ValueError(f"a policy that can't be counted: {self}")
+            raise ValueError(
+                f"The policy {self} is out of range: values start at 1, units must fit into 52 bits."
+            )
 
     @property
     def token(self) -> int:
-        """The units of one token."""
+        """Return the units of one token."""
         return self.period_s * 1_000_000
 
     @property
@@ -73,9 +75,9 @@ class LimitPolicy(Struct, frozen=True, kw_only=True):
 
 
 class TokenRequest(Struct, frozen=True):
-    """`tokens` from the bucket of `name`. More than the bucket ever holds means all that it holds.
+    """A request for `tokens` of one bucket. More than its capacity means its whole capacity.
 
-    The asks of one `take` are of one tenant; those of `NO_TENANT` also of one name.
+    All requests of one `take` have the same tenant, and with `NO_TENANT` also the same name.
     """
 
     kind: LimitKind
@@ -85,39 +87,31 @@ class TokenRequest(Struct, frozen=True):
 
 
 class LimitVerdict(Struct, frozen=True, kw_only=True):
-    """Of the bucket that matters most: the one that refuses, or is the nearest to it."""
+    """The verdict of the decisive bucket: the one that refuses longest, or has the fewest tokens left."""
 
     is_allowed: bool
     kind: LimitKind
     limit: int
-    """How many it holds when it is full."""
+    """Tokens in a full bucket."""
     remaining: int
     window_s: int
-    """How long an empty one takes to be full."""
+    """Seconds to refill an empty bucket."""
     reset_s: int
-    """Until it is full again, as it is now."""
+    """Seconds until this bucket is full."""
     retry_after_s: int
-    """0 if allowed. Asking earlier is in vain."""
+    """Seconds until a retry can succeed; 0 if allowed."""
     is_local: bool = False
-    """Redis was not asked: each process counts for itself."""
+    """Decided in this process's memory, because Redis was unavailable."""
 
 
-class LimiterUnavailableError(Exception):
-    """They did not answer, or not in time. The tokens may have been taken."""
+type ReadNameKey = Callable[[], Awaitable[bytes]]
+"""Returns the key that names are hashed with: the same in every process, at most 64 bytes.
 
-
-class NameKey(Protocol):
-    async def read(self) -> bytes:
-        """Return the key that names are hashed with, the same in every process; at most 64 bytes.
-
-        Raises `TidingsError` while it cannot be had.
-        """
-        ...
+Raises `TidingsError` while it is unavailable.
+"""
 
 
 class Buckets(Protocol):
-    """Atomic: from all that are asked, or from none."""
-
     async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
-        """Raises `LimiterUnavailableError`."""
+        """Take tokens from all buckets or from none. Raises `UnavailableError`; they may have been taken then."""
         ...

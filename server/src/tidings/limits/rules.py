@@ -1,4 +1,4 @@
-"""The arithmetic of the buckets, in whole units and microseconds. `take.lua` does the same; a test holds them together."""
+"""Bucket arithmetic in whole units and microseconds. `take.lua` computes the same; a contract test compares them."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,14 +16,14 @@ _MAX_NAME_CHARS = 64
 
 
 class BucketState(NamedTuple):
-    """As it was left. One that nobody has touched is full."""
+    """A bucket at its last use. An unused bucket is full."""
 
     level: int
     at_us: int
 
 
 def level_at(bucket: BucketState | None, policy: LimitPolicy, now_us: int) -> int:
-    """What is in it now. A clock that was set back brings nothing, and is believed from then on."""
+    """Return the level now. If the clock was set back, nothing is added."""
     if bucket is None:
         return policy.capacity
     refill = max(0, now_us - bucket.at_us) * policy.count
@@ -35,7 +35,7 @@ def token_cost(policy: LimitPolicy, tokens: int) -> int:
 
 
 def policy_for(per_s: float, burst: int) -> LimitPolicy:
-    """The nearest that can be counted in whole units; slower than one an hour is one an hour."""
+    """Return the nearest policy in whole units. The slowest is one token an hour."""
     rate = Fraction(per_s).limit_denominator(_LONGEST_PERIOD_S)
     rate = max(rate, Fraction(1, _LONGEST_PERIOD_S))
     return LimitPolicy(count=rate.numerator, period_s=rate.denominator, burst=burst)
@@ -57,16 +57,16 @@ def take(
 def to_verdict(
     policies: Sequence[LimitPolicy], asks: Sequence[TokenRequest], taking: TakeResult, *, is_local: bool
 ) -> LimitVerdict:
-    told = [
-        _retry_after(*each, is_allowed=taking.is_allowed, is_local=is_local)
+    verdicts = [
+        _verdict(*each, is_allowed=taking.is_allowed, is_local=is_local)
         for each in zip(policies, asks, taking.levels, strict=True)
     ]
     if taking.is_allowed:
-        return min(told, key=lambda each: each.remaining)
-    return max(told, key=lambda each: each.retry_after_s)
+        return min(verdicts, key=lambda each: each.remaining)
+    return max(verdicts, key=lambda each: each.retry_after_s)
 
 
-def _retry_after(
+def _verdict(
     policy: LimitPolicy, ask: TokenRequest, level: int, *, is_allowed: bool, is_local: bool
 ) -> LimitVerdict:
     short = 0 if is_allowed else token_cost(policy, ask.tokens) - level
@@ -83,36 +83,36 @@ def _retry_after(
 
 
 def wait_until_allowed_s(policy: LimitPolicy, ask: TokenRequest, level: int) -> float:
-    """Nobody is let in earlier, whatever the others do: they only take."""
+    """Return the seconds until the request can succeed. Other requests can only make it later."""
     return max(0, token_cost(policy, ask.tokens) - level) / (policy.count * _SECOND_US)
 
 
 def _seconds(units: int, policy: LimitPolicy) -> int:
-    """Until so many units are there, in whole seconds: never too early."""
+    """Return how long it takes to gain `units`, rounded up to whole seconds."""
     return -(-units // (policy.count * _SECOND_US))
 
 
 @lru_cache(maxsize=10_000)
 def address_key(address: str) -> str:
-    """Whom an address stands for. With IPv6 one subscriber has a whole /64, and may come from any address in it."""
+    """Return the name of an address's bucket. An IPv6 subscriber has a whole /64, so those share a bucket."""
     try:
-        place = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return address[:_MAX_NAME_CHARS]
-    if not isinstance(place, IPv6Address):
-        return str(place)
-    if place.ipv4_mapped is not None:
-        return str(place.ipv4_mapped)
-    return f"{IPv6Address(int(place) >> _HOSTS_BITS << _HOSTS_BITS)}/64"
+    if not isinstance(ip, IPv6Address):
+        return str(ip)
+    if ip.ipv4_mapped is not None:
+        return str(ip.ipv4_mapped)
+    return f"{IPv6Address(int(ip) >> _HOSTS_BITS << _HOSTS_BITS)}/64"
 
 
 @lru_cache(maxsize=10_000)
 def network_key(address: str) -> str | None:
     """Return the /48 of an IPv6 address: providers assign one site up to 65,536 networks of /64. None for IPv4."""
     try:
-        place = ip_address(address)
+        ip = ip_address(address)
     except ValueError:
         return None
-    if not isinstance(place, IPv6Address) or place.ipv4_mapped is not None:
+    if not isinstance(ip, IPv6Address) or ip.ipv4_mapped is not None:
         return None
-    return f"{IPv6Address(int(place) >> _SITE_BITS << _SITE_BITS)}/48"
+    return f"{IPv6Address(int(ip) >> _SITE_BITS << _SITE_BITS)}/48"

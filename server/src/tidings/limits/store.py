@@ -1,4 +1,4 @@
-"""Buckets in Redis: one script, one round trip, whatever the number of buckets. Redis' clock is the clock."""
+"""Buckets in Redis: one script and one round trip for any number of buckets. Redis' clock decides."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -6,16 +6,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import cast
 
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import (
-    NO_TENANT,
-    LimiterUnavailableError,
-    LimitPolicy,
-    NameKey,
-    TakeResult,
-    TokenRequest,
-)
+from tidings.limits.model import NO_TENANT, LimitPolicy, ReadNameKey, TakeResult, TokenRequest
 from tidings.limits.rules import token_cost
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -30,38 +23,38 @@ _KNOWN_S = 30 * 86_400
 
 
 class RedisBuckets:
-    """`timeout_s` is short: nobody waits for a limit longer than the work itself would take.
+    """Buckets in Redis. `timeout_s` is short: a limit must not take longer than the request that it limits.
 
     Names of buckets are addresses, phone numbers and users. They are hashed with a key, so that neither Redis nor its
-    append-only file shows them.
+    append-only file contains them.
     """
 
-    def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
+    def __init__(self, redis: RedisClient, read_key: ReadNameKey, *, timeout_s: float) -> None:
         self._redis = redis
-        self._names = names
+        self._read_key = read_key
         self._timeout_s = timeout_s
 
     async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
         try:
             keys = await self.keys(asks, policies)
         except TidingsError as error:
-            raise LimiterUnavailableError(str(error)) from error
+            raise UnavailableError(str(error)) from error
         args = [
             number for ask, policy in zip(asks, policies, strict=True) for number in _numbers(ask, policy)
         ]
         try:
             reply = await self._redis.run(_BY_COUNT[len(keys)], keys, *args, timeout_s=self._timeout_s)
         except RedisError as error:
-            raise LimiterUnavailableError(str(error)) from error
+            raise UnavailableError(f"Redis: {error}") from error
         is_allowed, *levels = cast("list[int]", reply)
         return TakeResult(bool(is_allowed), tuple(levels))
 
     async def keys(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy]) -> list[Key]:
-        """The buckets of a tenant share a slot. Addresses without a tenant need not, so they are spread.
+        """Return the keys of buckets. Those of a tenant share a slot; those without a tenant are spread over all slots.
 
-        The period is in the key because the units of a level depend on it.
+        A key contains the period, because the units of a level depend on it.
         """
-        secret = await self._names.read()
+        secret = await self._read_key()
         return [self._key(ask, policy, secret) for ask, policy in zip(asks, policies, strict=True)]
 
     def _key(self, ask: TokenRequest, policy: LimitPolicy, secret: bytes) -> Key:
@@ -71,11 +64,11 @@ class RedisBuckets:
 
 
 class RedisKnownAddresses:
-    """Names that were seen in the last 30 days. Without Redis none is known, and nothing is recorded."""
+    """Names of the last 30 days. While Redis is unavailable, no name is known and none is recorded."""
 
-    def __init__(self, redis: RedisClient, names: NameKey, *, timeout_s: float) -> None:
+    def __init__(self, redis: RedisClient, read_key: ReadNameKey, *, timeout_s: float) -> None:
         self._redis = redis
-        self._names = names
+        self._read_key = read_key
         self._timeout_s = timeout_s
 
     async def knows(self, tenant: TenantId, name: str, /) -> bool:
@@ -91,7 +84,7 @@ class RedisKnownAddresses:
             await self._redis.write("SET", key, "1", "EX", _KNOWN_S, timeout_s=self._timeout_s)
 
     async def _key(self, tenant: TenantId, name: str) -> Key:
-        return self._redis.keys.key(tenant, _hashed(name, await self._names.read()), "place")
+        return self._redis.keys.key(tenant, _hashed(name, await self._read_key()), "place")
 
 
 def _hashed(name: str, secret: bytes) -> str:

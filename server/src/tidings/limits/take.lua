@@ -1,7 +1,7 @@
--- KEYS: the buckets, each "<level> <at_us>" as it was left; a bucket that is not there is full.
--- ARGV: for each bucket its capacity, its refill per microsecond and the price, in units. All whole numbers
--- below 2^53, so that what is written here with doubles is exact; sums above that are cut to the capacity.
--- Returns 1 or 0, then each level after. Nothing is written unless all buckets have enough.
+-- KEYS: the buckets, each "<level> <at_us>" at its last use. A bucket without a key is full.
+-- ARGV: for each bucket its capacity, its refill per microsecond and the price, in units. All are whole numbers
+-- below 2^53, so arithmetic with doubles is exact; larger sums are cut to the capacity.
+-- Returns 1 or 0, then the level of each bucket afterwards. Writes nothing unless every bucket has enough.
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 
@@ -24,7 +24,7 @@ for i = 1, #KEYS do
   if enough then
     local capacity, refill, price = tonumber(ARGV[3 * i - 2]), tonumber(ARGV[3 * i - 1]), tonumber(ARGV[3 * i])
     levels[i] = levels[i] - price
-    -- kept a minute longer than it takes to be full: clocks are set back now and then
+    -- The key expires a minute after the bucket is full, because clocks are set back now and then.
     local keep_ms = math.ceil((capacity - levels[i]) / refill / 1000) + 60000
     redis.call('SET', KEYS[i], string.format('%.0f %.0f', levels[i], now), 'PX', string.format('%.0f', keep_ms))
   end

@@ -1,6 +1,6 @@
-"""Edits, redactions and reactions: each an entry that refers to a message and changes its row in one transaction.
+"""Edit, redact and react: each appends an entry that refers to a message and changes its row in one transaction.
 
-The entry has no content of its own, so nothing outlives a redaction.
+The entry has no content of its own, so no content remains after a redaction.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from tidings.messages.model import (
     ReactionChange,
     SideWrites,
 )
-from tidings.messages.ports import EditWriter, Keys, LogReader, ReactionWriter
+from tidings.messages.ports import EditStore, KeyProvider, LogReader
 from tidings.messages.sender import Appender, Content
 
 NO_SUCH_MESSAGE = "There is no such message."
@@ -34,7 +34,7 @@ USERS_SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class ChangeRequest:
-    """Who asks what of which message, under which key."""
+    """The user, the message to change, and the idempotency key of the request."""
 
     chat: ChatKey
     user: UserId
@@ -42,7 +42,7 @@ class ChangeRequest:
     sequence: int
     after: int | None = None
 
-    def said(self, kind: EntryKind, body: bytes) -> bytes:
+    def fingerprint_input(self, kind: EntryKind, body: bytes) -> bytes:
         return contents.fingerprint_input(
             self.chat, IdempotencyKey(self.user, self.client_key), kind, body, about=self.sequence
         )
@@ -50,7 +50,7 @@ class ChangeRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChangePermissions[S]:
-    """The chats' own permissions, one for each thing that can be done to a message."""
+    """The permission check for each change of a message."""
 
     edit_own: PermissionCheck[S]
     redact_own: PermissionCheck[S]
@@ -63,76 +63,79 @@ class MessageEdits[S]:
         self,
         appends: Appender[S],
         reader: LogReader,
-        changes: EditWriter,
-        reactions: ReactionWriter,
+        edits: EditStore,
         *,
-        keys: Keys,
-        permits: ChangePermissions[S],
+        keys: KeyProvider,
+        permissions: ChangePermissions[S],
         clock: Clock,
     ) -> None:
         self._appends = appends
         self._reader = reader
-        self._changes = changes
-        self._reactions = reactions
+        self._edits = edits
         self._keys = keys
-        self._permits = permits
+        self._permissions = permissions
         self._clock = clock
 
     async def edit(self, request: ChangeRequest, content: Content) -> Appended:
-        """By its sender only. The content is sealed for the message's own place."""
+        """Replace the content of a message; allowed to its sender only. Encrypted for the message's own sequence."""
         body = contents.encode_content(content)
         keys = await self._keys.of(request.chat.tenant)
-        fingerprint = keys.fingerprint(request.said(EntryKind.EDIT, body))
+        fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.EDIT, body))
 
-        def beside(seen: Entry, _: bool) -> SideWrites:  # noqa: FBT001
+        def side_writes(seen: Entry, _: bool) -> SideWrites:  # noqa: FBT001
             _refuse_redacted(seen, Code.MESSAGE_NOT_FOUND)
             sealed = keys.seal(request.chat, seen.sequence, body)
-            return self._changes.edit(request.chat, seen, sealed, self._clock.now_ms())
+            return self._edits.edit(request.chat, seen, sealed, self._clock.now_ms())
 
         def permit(seen: Entry) -> PermissionCheck[S]:
             if seen.sender != request.user:
                 return self._edit_others
             if seen.visible_until_ms is not None:
-                raise TidingsError(Code.REQUEST_INVALID, "A message that expires is not edited.")
-            return self._permits.edit_own
+                raise TidingsError(Code.REQUEST_INVALID, "An ephemeral message cannot be edited.")
+            return self._permissions.edit_own
 
-        return await self._change(request, _draft(request, EntryKind.EDIT, fingerprint), permit, beside)
+        return await self._change(request, _draft(request, EntryKind.EDIT, fingerprint), permit, side_writes)
 
     async def redact(self, request: ChangeRequest) -> Appended:
         keys = await self._keys.of(request.chat.tenant)
-        fingerprint = keys.fingerprint(request.said(EntryKind.REDACTION, b""))
+        fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.REDACTION, b""))
 
         def permit(seen: Entry) -> PermissionCheck[S]:
             is_own = seen.sender == request.user
-            return self._permits.redact_own if is_own else self._permits.redact_others
+            return self._permissions.redact_own if is_own else self._permissions.redact_others
 
-        def beside(seen: Entry, _: bool) -> SideWrites:  # noqa: FBT001
+        def side_writes(seen: Entry, _: bool) -> SideWrites:  # noqa: FBT001
             _refuse_redacted(seen, Code.NO_CHANGE)
-            return self._changes.redaction(request.chat, seen, self._clock.now_ms())
+            return self._edits.redaction(request.chat, seen, self._clock.now_ms())
 
-        return await self._change(request, _draft(request, EntryKind.REDACTION, fingerprint), permit, beside)
+        return await self._change(
+            request, _draft(request, EntryKind.REDACTION, fingerprint), permit, side_writes
+        )
 
     async def react(self, request: ChangeRequest, emoji: str, *, is_added: bool = True) -> Appended:
         if not 0 < len(emoji.encode()) <= MAX_EMOJI_BYTES:
-            raise TidingsError(Code.REQUEST_INVALID, f"An emoji has 1 to {MAX_EMOJI_BYTES} bytes.")
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                f"The emoji has {len(emoji.encode())} bytes; 1 to {MAX_EMOJI_BYTES} are allowed.",
+            )
         keys = await self._keys.of(request.chat.tenant)
-        said = f"{'+' if is_added else '-'}{emoji}"
-        fingerprint = keys.fingerprint(request.said(EntryKind.REACTION, said.encode()))
+        change = f"{'+' if is_added else '-'}{emoji}"
+        fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.REACTION, change.encode()))
 
-        def beside(seen: Entry, has: bool) -> SideWrites:  # noqa: FBT001 - called by `_change` alone
-            change = apply_reaction(seen, request.user, emoji, is_added=is_added, has=has)
-            return self._changes.reaction(request.chat, seen, change, self._clock.now_ms())
+        def side_writes(seen: Entry, has: bool) -> SideWrites:  # noqa: FBT001 - called by `_change` alone
+            reacted = apply_reaction(seen, request.user, emoji, is_added=is_added, has=has)
+            return self._edits.reaction(request.chat, seen, reacted, self._clock.now_ms())
 
-        draft = _draft(request, EntryKind.REACTION, fingerprint, emoji=said)
-        return await self._change(request, draft, lambda _: self._permits.react, beside, emoji=emoji)
+        draft = _draft(request, EntryKind.REACTION, fingerprint, emoji=change)
+        return await self._change(request, draft, lambda _: self._permissions.react, side_writes, emoji=emoji)
 
     async def _has_reacted(self, request: ChangeRequest, seen: Entry, emoji: str) -> bool:
-        """Ask for the user's own item only if the row does not tell: it names everybody, or it names them."""
+        """Return whether the user has this reaction. Reads their item only if the row does not list all users."""
         if _mark(emoji, request.user) in seen.reaction_users:
             return True
         if sum((seen.reaction_counts or {}).values()) == len(seen.reaction_users):
             return False
-        return await self._reactions.has(request.chat, seen.sequence, request.user, emoji)
+        return await self._edits.has_reaction(request.chat, seen.sequence, request.user, emoji)
 
     async def _change(
         self,
@@ -143,13 +146,15 @@ class MessageEdits[S]:
         *,
         emoji: str | None = None,
     ) -> Appended:
-        """Append the change and its writes, prepared on rows as they are now, again if these change meanwhile."""
+        """Append a change with its side writes. Read the message again and retry if its row has changed meanwhile."""
 
+        # Race: another user edits, redacts or reacts between our read of the message and our commit. The side
+        # writes are conditional on the row as read, so the transaction fails and `retry_on_conflict` repeats it.
         async def once() -> Appended:
             seen = await self._message(request)
             proposal = Proposal(draft, permit(seen), request.after)
             has = emoji is not None and await self._has_reacted(request, seen, emoji)
-            with _as_if_not_there():
+            with _hide_chat():
                 return await self._appends.append(request.chat, proposal, lambda _: side_writes(seen, has))
 
         return await retry_on_conflict(once)
@@ -160,14 +165,14 @@ class MessageEdits[S]:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, NO_SUCH_MESSAGE)
         return seen
 
-    def _edit_others(self, standing: S, after: int | None, /) -> Code:
-        """Nobody may. Who is no member is told that instead, and a stranger nothing."""
-        return self._permits.edit_own(standing, after) or Code.FORBIDDEN
+    def _edit_others(self, status: S, after: int | None, /) -> Code:
+        """Refuse to edit the message of another user; a stranger learns only that there is no such chat."""
+        return self._permissions.edit_own(status, after) or Code.FORBIDDEN
 
 
 @contextmanager
-def _as_if_not_there() -> Iterator[None]:
-    """A stranger to the chat gets the answer that he gets for a message that nobody ever sent."""
+def _hide_chat() -> Iterator[None]:
+    """Raise for a stranger to the chat the error of a message that does not exist."""
     try:
         yield
     except TidingsError as error:
@@ -177,13 +182,15 @@ def _as_if_not_there() -> Iterator[None]:
 
 
 def apply_reaction(seen: Entry, user: UserId, emoji: str, *, is_added: bool, has: bool) -> ReactionChange:
-    """Return the row's counts and named users after the change; refuse what would change nothing.
+    """Return the row's counts and listed users after the change. Raises `no_change` if nothing would change.
 
-    `has`: the user has reacted with this emoji. Holds only if the user's item still says so at the commit.
+    `has`: the user has this reaction. The transaction checks the user's item again.
     """
     _refuse_redacted(seen, Code.MESSAGE_NOT_FOUND)
     if is_added == has:
-        raise TidingsError(Code.NO_CHANGE, "The reaction is as asked for already.")
+        raise TidingsError(
+            Code.NO_CHANGE, f"The reaction {emoji} is already {'set' if is_added else 'removed'}."
+        )
     counts, mark = dict(seen.reaction_counts or {}), _mark(emoji, user)
     counts[emoji] = counts.get(emoji, 0) + (1 if is_added else -1)
     if counts[emoji] <= 0:

@@ -1,17 +1,16 @@
-"""The flow "history": what a user may see of a chat, page by page. Every answer says which range it covers."""
+"""Read the history of a chat that a user may see, page by page. Every page states the range that it covers."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
-from itertools import batched
 from typing import NamedTuple
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages import sender as contents
 from tidings.messages.model import NO_SUCH_CHAT, Entry, EntryKind, Interval, may_see, visible_ranges
-from tidings.messages.ports import Keys, LogReader, MembershipIntervals, ReadingKeys
+from tidings.messages.ports import ContentKeys, KeyProvider, LogReader, ReadIntervals
 from tidings.messages.sender import Content
 
 MAX_LIMIT = 200
@@ -24,11 +23,11 @@ class ContentState(StrEnum):
     REDACTED = "redacted"
     EXPIRED = "expired"
     UNREADABLE = "unreadable"
-    """Its key is gone, or it was altered in the table. The others of its page are not affected."""
+    """Its key was destroyed, or the item was altered. Other entries of the page are not affected."""
 
 
 class VisibleEntry(NamedTuple):
-    """An entry as a reader gets it. `content` only for messages whose state is `there`."""
+    """An entry as a reader receives it. `content` is set only for messages whose state is `ACTIVE`."""
 
     entry: Entry
     state: ContentState
@@ -36,7 +35,7 @@ class VisibleEntry(NamedTuple):
 
 
 class HistorySlice(NamedTuple):
-    """Newest first. Complete for this reader in `(after, up_to]`: what is not here in that range is not his to see."""
+    """A page, newest first. It has every entry of `(after, up_to]` that the reader may see."""
 
     entries: tuple[VisibleEntry, ...]
     after: int
@@ -46,37 +45,37 @@ class HistorySlice(NamedTuple):
 
 
 class History:
-    def __init__(self, reader: LogReader, intervals: MembershipIntervals, keys: Keys, clock: Clock) -> None:
+    def __init__(self, reader: LogReader, intervals: ReadIntervals, keys: KeyProvider, clock: Clock) -> None:
         self._reader = reader
-        self._interval_reader = intervals
+        self._read_intervals = intervals
         self._keys = keys
         self._clock = clock
 
     async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> HistorySlice:
-        """The newest entries below `before`, or of all."""
+        """Return the newest entries below `before`, or of the whole chat."""
         intervals = await self._intervals(chat, user)
         top = _NO_END if before is None else before - 1
         found = await self._backward(chat, intervals, top, _bounded(limit))
-        if found and await self._has_gone(chat, user, intervals):
+        if found and await self._was_removed(chat, user, intervals):
             return await self.before(chat, user, before, limit)
         after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
-        up_to = min(top, _known_to(found, intervals))
+        up_to = min(top, _known_head(found, intervals))
         is_cut = up_to == top and bool(visible_ranges(intervals, up_to, _NO_END))
         return await self._page(chat, found, (after, up_to), intervals, has_newer=is_cut)
 
     async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> HistorySlice:
-        """The oldest entries above `after`: how a reader catches up."""
+        """Return the oldest entries above `after`, to catch up."""
         intervals = await self._intervals(chat, user)
         size = _bounded(limit)
         found = await self._forward(chat, intervals, after, size + 1)
-        if found and await self._has_gone(chat, user, intervals):
+        if found and await self._was_removed(chat, user, intervals):
             return await self.after(chat, user, after, limit)
         more, found = len(found) > size, found[:size]
         up_to = found[-1].sequence if found else after
         return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
 
     async def within(self, chat: ChatKey, after: int, up_to: int, limit: int) -> HistorySlice:
-        """As `after`, for a reader of whom it is known that all of `(after, up_to]` is his to see."""
+        """Return entries as `after` does, for a caller who has checked that the reader may see all of `(after, up_to]`."""
         found = await self._read(chat, after, up_to, _bounded(limit), newest_first=False)
         top = found[-1].sequence if found else after
         return HistorySlice(
@@ -84,7 +83,7 @@ class History:
         )
 
     async def around(self, chat: ChatKey, user: UserId, sequence: int, limit: int) -> HistorySlice:
-        """Entries on both sides of one, for a link into a chat."""
+        """Return entries on both sides of one, for a link into a chat."""
         half = max(1, _bounded(limit) // 2)
         older = await self.before(chat, user, sequence + 1, half)
         newer = await self.after(chat, user, sequence, half)
@@ -93,43 +92,39 @@ class History:
         )
 
     async def one(self, chat: ChatKey, user: UserId, sequence: int) -> VisibleEntry:
-        intervals = await self._interval_reader.intervals(chat, user)
+        intervals = await self._read_intervals(chat, user)
         entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
         if entry is None:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
         return (await self.show(chat, [entry]))[0]
 
     async def left(self, chat: ChatKey, user: UserId) -> int | None:
-        """The sequence of the user's leave; None while he is in."""
+        """Return the sequence of the user's leave; None while they are a member."""
         return (await self._intervals(chat, user))[-1].removed
 
     async def now(
         self, chat: ChatKey, sequences: Collection[int], user: UserId | None = None
     ) -> Mapping[int, VisibleEntry]:
-        """Messages as they are now. With a user: those that he may see; without, who asks sees to that."""
+        """Return the present state of messages. With a user, only those that they may see."""
         if user is not None and sequences:
-            intervals = await self._interval_reader.intervals(chat, user)
+            intervals = await self._read_intervals(chat, user)
             sequences = [sequence for sequence in sequences if may_see(intervals, sequence)]
-        found: list[Entry] = []
-        for some in batched(sorted(sequences), _MAX_CONCURRENT_ONES):
-            read = await asyncio.gather(*(self._reader.one(chat, sequence) for sequence in some))
-            found += [entry for entry in read if entry is not None]
+        reads = (self._reader.one(chat, sequence) for sequence in sorted(sequences))
+        found = [entry for entry in await gather_limited(reads, _MAX_CONCURRENT_ONES) if entry is not None]
         return {shown.entry.sequence: shown for shown in await self.show(chat, found)}
 
     async def _intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
-        intervals = await self._interval_reader.intervals(chat, user)
+        intervals = await self._read_intervals(chat, user)
         if not intervals:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
 
-    async def _has_gone(self, chat: ChatKey, user: UserId, intervals: Sequence[Interval]) -> bool:
-        """Between the read of his stays and that of the log he may have been taken out, and more been said.
-
-        A read that begins after the log's knows of every leave below what was found. A stay that is over stays so.
-        """
-        return (
-            intervals[-1].removed is None and await self._interval_reader.intervals(chat, user) != intervals
-        )
+    async def _was_removed(self, chat: ChatKey, user: UserId, intervals: Sequence[Interval]) -> bool:
+        """Return whether the membership has changed since `intervals` were read."""
+        # Race: an admin removes the user after we read the intervals and before we read the log, and members send
+        # more messages. A read of the intervals that starts after the log read includes every leave below the entries
+        # that were found, so the caller discards the page and starts again. A closed interval does not change.
+        return intervals[-1].removed is None and await self._read_intervals(chat, user) != intervals
 
     async def _backward(
         self, chat: ChatKey, intervals: Sequence[Interval], up_to: int, limit: int
@@ -154,7 +149,7 @@ class History:
     async def _read(
         self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
     ) -> list[Entry]:
-        """A read may give less than there is; the log is dense, so the next one goes on where it stopped."""
+        """Read a range. One read may return fewer entries; the log is dense, so the next continues after the last."""
         found: list[Entry] = []
         while len(found) < limit and after < up_to:
             part = await self._reader.range(chat, after, up_to, limit - len(found), newest_first=newest_first)
@@ -179,7 +174,7 @@ class History:
         return HistorySlice(tuple(shown), after, up_to, bool(visible_ranges(intervals, 0, after)), has_newer)
 
     async def show(self, chat: ChatKey, entries: Sequence[Entry]) -> list[VisibleEntry]:
-        """Opened, for whoever may see them. Ephemeral content stands apart; it is asked for only where there is some."""
+        """Return entries with decrypted content, without a permission check. Reads ephemeral content if there is any."""
         if not entries:
             return []
         now_ms = self._clock.now_ms()
@@ -188,20 +183,20 @@ class History:
             for e in entries
             if e.visible_until_ms is not None and content_state(e, now_ms) is ContentState.ACTIVE
         ]
-        apart = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
-        sealed = [e.content or apart.get(e.sequence) for e in entries]
+        ephemeral = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
+        sealed = [e.content or ephemeral.get(e.sequence) for e in entries]
         keys = await self._keys.to_read(chat.tenant, [content for content in sealed if content is not None])
         return [
             self._shown(chat, e, content, keys, now_ms) for e, content in zip(entries, sealed, strict=True)
         ]
 
     def _shown(
-        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: ReadingKeys, now_ms: int
+        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: ContentKeys, now_ms: int
     ) -> VisibleEntry:
         now = content_state(entry, now_ms)
         if now is not ContentState.ACTIVE or sealed is None:
-            is_gone = entry.kind is EntryKind.MESSAGE and now is ContentState.ACTIVE
-            return VisibleEntry(entry, ContentState.EXPIRED if is_gone else now, None)
+            is_deleted = entry.kind is EntryKind.MESSAGE and now is ContentState.ACTIVE
+            return VisibleEntry(entry, ContentState.EXPIRED if is_deleted else now, None)
         try:
             return VisibleEntry(
                 entry, now, contents.decode_content(keys.unseal(chat, entry.sequence, sealed))
@@ -213,7 +208,7 @@ class History:
 
 
 def content_state(entry: Entry, now_ms: int) -> ContentState:
-    """Hidden at once, whatever the store has deleted by now."""
+    """Return the state of an entry's content. Expired content is hidden at once, although TTL deletes it later."""
     if entry.redacted_at_ms is not None:
         return ContentState.REDACTED
     if entry.visible_until_ms is not None and entry.visible_until_ms <= now_ms:
@@ -221,8 +216,8 @@ def content_state(entry: Entry, now_ms: int) -> ContentState:
     return ContentState.ACTIVE
 
 
-def _known_to(found: Sequence[Entry], intervals: Sequence[Interval]) -> int:
-    """Up to where the log is known to reach: its newest entry found, and the entries that let the user in or out."""
+def _known_head(found: Sequence[Entry], intervals: Sequence[Interval]) -> int:
+    """Return the highest sequence that the log is known to have: the newest entry, or the user's join or leave."""
     newest, last = (found[0].sequence if found else 0), intervals[-1]
     return max(newest, last.joined, last.removed or 0)
 

@@ -1,9 +1,9 @@
-"""What stands in a log, and what wants to."""
+"""The entries of a chat's log, and the drafts that become entries."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -28,18 +28,18 @@ class EntryKind(StrEnum):
 STATUS_CHANGING_KINDS = frozenset(
     {EntryKind.CREATE, EntryKind.JOIN, EntryKind.LEAVE, EntryKind.ROLE, EntryKind.BLOCK}
 )
-"""After one of these, who may send is to be asked again."""
+"""An entry of these kinds may change who may send, so cached member statuses are dropped after it."""
 
 
 class IdempotencyKey(Struct, frozen=True, gc=False):
-    """What makes two tries the same message, within a chat. Views hold hundreds: the collector need not walk them."""
+    """Identify a message within its chat: attempts with the same key are retries of one message."""
 
     sender: UserId
     client_key: ClientKey
 
 
 class Draft(Struct, frozen=True, kw_only=True, gc=False):
-    """An entry that has no place yet. `body` is plain; it is sealed for the place that it gets."""
+    """An entry without a sequence. `body` is plain text; it is encrypted once the sequence is known."""
 
     kind: EntryKind
     sender: UserId
@@ -61,9 +61,9 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
-    """One item of a log. `content` is as stored: sealed if the tenant encrypts, None if it was emptied.
+    """One item of a log. `content` is as stored: encrypted if the tenant encrypts, None if it was removed.
 
-    Goes over the line as an array: new fields come last, and never without a default.
+    Encoded as an array: append new fields at the end, with a default.
     """
 
     sequence: int
@@ -95,14 +95,14 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
 
 
 class KeyRecord(Struct, frozen=True, gc=False):
-    """Where a message with this key stands, and what it said when it was sent."""
+    """The sequence of the message with a key, and the fingerprint of the content that was sent."""
 
     sequence: int
     fingerprint: bytes
 
 
 class PastKeySearch(NamedTuple):
-    """What the log's entries up to `up_to` say about one proposal: where its key stands, if it stands there."""
+    """The result of a search for one key in the entries up to `up_to`."""
 
     up_to: int
     seen: KeyRecord | None
@@ -112,7 +112,7 @@ NOTHING_READ: Final = PastKeySearch(0, None)
 
 
 class Appended(NamedTuple):
-    """The answer to a send, the first time and every time after."""
+    """The result of an append. Retries receive the same sequence."""
 
     sequence: int
     is_repeat: bool
@@ -120,13 +120,13 @@ class Appended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No, for good: no other try of this message gets in either."""
+    """A final refusal: no other attempt of this message is appended either."""
 
     code: Code
 
 
 class ReactionChange(NamedTuple):
-    """What one user's reaction, or its withdrawal, makes of a message's row."""
+    """A message's reaction counts and listed users after one user adds or removes a reaction."""
 
     user: UserId
     emoji: str
@@ -136,55 +136,52 @@ class ReactionChange(NamedTuple):
 
 
 class LogCreated(NamedTuple):
-    """A log's first entry. Not new: `first` is what stood there; None if something beside it was in the way."""
+    """The result of creating a log.
+
+    If `is_new` is False, `first` is the first entry that already existed; None if a side write was refused.
+    """
 
     first: Entry | None
     is_new: bool
 
 
-class Encrypter(Protocol):
-    """Content at rest. The place is part of what is sealed: a body can't be moved."""
+type Encrypt = Callable[[ChatKey, int, bytes], bytes]
+"""Encrypts a body for one chat and sequence. Decryption at another place fails."""
 
-    def __call__(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes: ...
+type PermissionCheck[S] = Callable[[S, int | None], Code | None]
+"""Returns why a user of this member status may not act, or None if they may. The second argument is `after`.
 
-
-class PermissionCheck[S](Protocol):
-    """Why somebody of this standing may not do it; None if he may.
-
-    With `after`, a membership counts only if it began at or before it: whoever was out in between may have been told
-    so by another try.
-    """
-
-    def __call__(self, standing: S, after: int | None, /) -> Code | None: ...
+A membership counts only if it began at or before `after`. A user who was not a member in between may have received a
+refusal for another attempt, and that refusal is final.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal[S]:
-    """A draft, where its client stood when it first tried, and what is asked of the sender.
+    """A draft, the client's position at its first attempt, and the permission that the sender needs.
 
-    `after` None: the client keeps no position, an idempotency row stands in for it.
+    `after` is None for a client without a position: an idempotency row then detects retries.
     """
 
     draft: Draft
     may: PermissionCheck[S]
     after: int | None = None
-    seal: Encrypter | None = None
+    encrypt: Encrypt | None = None
 
-    def sealed_for(self, chat: ChatKey, sequence: int) -> bytes | None:
+    def encrypted_body(self, chat: ChatKey, sequence: int) -> bytes | None:
         body = self.draft.body
-        return body if body is None or self.seal is None else self.seal(chat, sequence, body)
+        return body if body is None or self.encrypt is None else self.encrypt(chat, sequence, body)
 
 
-class SideWrites(Protocol):
-    """What is written with an entry, in one transaction. Only adapters know its shape; they make it and take it."""
-
+type SideWrites = object
+"""Writes that commit in the same transaction as an entry. Only the stores know the type: they create and use it."""
 
 type SideWritesFactory = Callable[[int], SideWrites]
-"""Makes what goes beside an entry, once its sequence is known; asked again for another place."""
+"""Creates the side writes of an entry for its sequence. Called again if the entry moves to another sequence."""
 
 
 class CommittedEvent(Struct, frozen=True, array_like=True, gc=False):
-    """Never empty, without holes. Content is sealed, as it is stored."""
+    """Committed entries of one chat: at least one, with consecutive sequences and content as stored."""
 
     tenant: TenantId
     chat: ChatId
@@ -205,7 +202,7 @@ def encode_event(event: CommittedEvent) -> bytes:
 
 
 def decode_event(payload: bytes) -> CommittedEvent:
-    """Raises `msgspec.DecodeError` for what is none."""
+    """Decode an event. Raises `msgspec.DecodeError` for any other payload."""
     return _decode(payload)
 
 
@@ -214,14 +211,13 @@ def partition_key(chat: ChatKey) -> bytes:
 
 
 NO_SUCH_CHAT = "There is no such chat."
-"""The same words wherever it is said, so that they tell nothing."""
+"""The same text everywhere, so that a stranger cannot find out whether a chat exists."""
 
 
 class Interval(NamedTuple):
-    """A member sees `joined < sequence <= removed`. None: is still a member.
+    """A member sees `joined < sequence <= removed`. `removed` is None while the user is a member.
 
-    The interval opens just below the entry that lets the user in and closes with the one that takes him out, so both
-    of them reach him.
+    `joined` is the sequence before the join and `removed` that of the leave, so the user receives both entries.
     """
 
     joined: int
@@ -229,13 +225,13 @@ class Interval(NamedTuple):
 
 
 def visible_ranges(intervals: Sequence[Interval], after: int, up_to: int) -> list[tuple[int, int]]:
-    """The parts of `(after, up_to]` that lie in the intervals, as `(low, high]`, in order."""
+    """Return the parts of `(after, up_to]` inside the intervals, as `(low, high]`, in order."""
     cut = ((max(after, i.joined), up_to if i.removed is None else min(up_to, i.removed)) for i in intervals)
     return [(low, high) for low, high in cut if low < high]
 
 
 def may_see(intervals: Iterable[Interval], sequence: int) -> bool:
-    for joined, removed in intervals:  # not any(…): asked of each member for each message of a page
+    for joined, removed in intervals:  # A loop is faster than any(): this runs for each member and message.
         if joined < sequence and (removed is None or sequence <= removed):
             return True
     return False

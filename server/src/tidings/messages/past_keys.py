@@ -1,8 +1,8 @@
-"""The keys of a chat's past, for a sender whose `after` lies further back than the chat's view reaches.
+"""Search the keys of old entries, for a sender whose `after` is further back than the chat's view reaches.
 
-Such a read takes up to 1,000 entries. It is made outside the lane's turn, so that it holds up nobody but its own
-sender, and each user has one at a time. A user's last read is kept for `PAST_KEYS_TTL_S` after its last use, so that an outbox
-with many messages for one chat costs one read. The keys of all users together are bounded.
+Such a read covers up to 1,000 entries. It runs outside the append queue's turn, so only its own sender waits, and each
+user has one read at a time. A user's last read is cached for `PAST_KEYS_TTL_S` after its last use, so an outbox with
+many messages for one chat costs one read. The number of cached keys is bounded for all users together.
 """
 
 import asyncio
@@ -14,21 +14,21 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import IdempotencyKey, KeyRecord, PastKeySearch
-from tidings.messages.ports import Log
+from tidings.messages.ports import MessageLog
 from tidings.messages.rules import MAX_KEY_LOOKBACK
 
 WINDOW_S: Final = 60.0
 ENTRIES_PER_WINDOW: Final = 10_000
-"""Of one user: ten chats whose `after` is as far back as it may be."""
+"""Limit per user: ten chats with the oldest allowed `after`."""
 PAST_KEYS_TTL_S: Final = WINDOW_S
-"""No less than the window: a user who is forgotten has nothing left to be charged for."""
+"""At least the window, so that eviction never resets a user's rate limit early."""
 MAX_PAST_KEYS: Final = 64_000
-"""Of all users together, some 300 bytes each."""
+"""For all users together; about 300 bytes each."""
 
 
 @dataclass(slots=True)
 class _UserReads:
-    """One user's reads. `keys` are those of (after, up_to] in `chat`."""
+    """The reads of one user. `keys` are those of `(after, up_to]` in `chat`."""
 
     since_s: float
     used_s: float
@@ -37,29 +37,28 @@ class _UserReads:
     after: int = 0
     up_to: int = 0
     keys: dict[IdempotencyKey, KeyRecord] = field(default_factory=dict)
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    at_once: int = 0  # calls that hold `turn` or wait for it
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    callers: int = 0  # calls that hold `lock` or wait for it
 
 
 class PastKeys:
-    def __init__(self, log: Log, clock: Clock, *, keys_kept: int = MAX_PAST_KEYS) -> None:
+    def __init__(self, log: MessageLog, clock: Clock, *, max_keys: int = MAX_PAST_KEYS) -> None:
         self.cached_count = 0
         self._log = log
         self._clock = clock
-        self._max_keys = keys_kept
-        self._readers: OrderedDict[tuple[TenantId, UserId], _UserReads] = (
-            OrderedDict()
-        )  # the last used is last
+        self._max_keys = max_keys
+        # least recently used first
+        self._readers: OrderedDict[tuple[TenantId, UserId], _UserReads] = OrderedDict()
 
     async def find(self, chat: ChatKey, key: IdempotencyKey, after: int, up_to: int) -> PastKeySearch:
-        """Look for the key in (after, up_to]. Raises `rate_limited` if its sender had too many entries read."""
+        """Search the key in `(after, up_to]`. Raises `rate_limited` if its sender has caused too many reads."""
         reader = self._reader(chat.tenant, key.sender)
-        reader.at_once += 1
+        reader.callers += 1
         try:
-            async with reader.turn:
+            async with reader.lock:
                 seen = await self._find(reader, chat, key, after, up_to)
         finally:
-            reader.at_once -= 1
+            reader.callers -= 1
         self._evict_beyond_limit()
         return PastKeySearch(up_to, seen if seen is not None and seen.sequence > after else None)
 
@@ -78,14 +77,14 @@ class PastKeys:
         return reader.keys.get(key)
 
     def evict_old(self) -> None:
-        """Forget the users who have had nothing read for `PAST_KEYS_TTL_S`, and their keys."""
+        """Evict the users without a read in the last `PAST_KEYS_TTL_S`."""
         now_s = self._clock.monotonic()
         while self._readers:
-            who, reader = next(iter(self._readers.items()))
-            if now_s - reader.used_s < PAST_KEYS_TTL_S or reader.at_once:
+            owner, reader = next(iter(self._readers.items()))
+            if now_s - reader.used_s < PAST_KEYS_TTL_S or reader.callers:
                 return
             self._store(reader, {})
-            del self._readers[who]
+            del self._readers[owner]
 
     def _store(self, reader: _UserReads, keys: dict[IdempotencyKey, KeyRecord]) -> None:
         self.cached_count += len(keys) - len(reader.keys)
@@ -98,7 +97,7 @@ class PastKeys:
         if reader.entries + entries > ENTRIES_PER_WINDOW:
             raise TidingsError(
                 Code.RATE_LIMITED,
-                "Too many messages were sent with an `after` far back: read the chats, then send with a newer one.",
+                "Too many sends with an old `after`. Read the newer entries of the chats, then send with a newer `after`.",
             )
         reader.entries += entries
 
@@ -112,10 +111,12 @@ class PastKeys:
         return reader
 
     def _evict_beyond_limit(self) -> None:
-        """Forget the keys of those who used them longest ago. What the users were charged stays known."""
+        """Evict the keys of the least recently active users, but not their rate-limit counts."""
+        # Race: one user's call waits for the log while another user's call evicts. A reader with active callers is
+        # skipped, because its `after` and `up_to` must keep describing its `keys`.
         for reader in self._readers.values():
             if self.cached_count <= self._max_keys:
                 return
-            if reader.keys and not reader.at_once:
+            if reader.keys and not reader.callers:
                 self._store(reader, {})
                 reader.chat = None

@@ -1,7 +1,8 @@
-"""What the append asks of the world. Each method says what it guarantees."""
+"""Ports of the message log: append, reads, edits, and the keys that encrypt content."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from tidings.kernel.errors import Code
@@ -18,34 +19,30 @@ from tidings.messages.model import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AppendCommitted:
-    """All entries stand, in their places, with whatever was to be written with them."""
+class AppendStatus(Enum):
+    COMMITTED = auto()
+    """All entries and side writes were committed."""
+    ROW_CONFLICT = auto()
+    """Nothing was written: a row of the side writes has changed since it was read."""
 
 
 @dataclass(frozen=True, slots=True)
 class PositionTaken:
-    """Nothing was written: one of the places is taken. `entry` is what stands at the first of them, if known."""
+    """Nothing was written: one of the sequences is taken. `entry` is the entry at the first of them, if known."""
 
     entry: Entry | None
 
 
 @dataclass(frozen=True, slots=True)
 class DuplicateKey:
-    """Nothing was written: this key has its answer already."""
+    """Nothing was written: this idempotency key already has a result."""
 
     found: KeyRecord | Refusal
 
 
-@dataclass(frozen=True, slots=True)
-class RowConflict:
-    """Nothing was written: a row that was to change with the entry is not as it was read."""
+type AppendOutcome = AppendStatus | PositionTaken | DuplicateKey
 
-
-type AppendOutcome = AppendCommitted | PositionTaken | DuplicateKey | RowConflict
-
-COMMITTED = AppendCommitted()
-ROW_REFUSED = RowConflict()
+COMMITTED = AppendStatus.COMMITTED
 
 
 class LogTail(NamedTuple):
@@ -55,23 +52,23 @@ class LogTail(NamedTuple):
     has_more: bool
 
 
-class Log(Protocol):
-    """The log of every chat. Reads are strong: what was committed before the call is seen."""
+class MessageLog(Protocol):
+    """The log of every chat, for writers. Reads are strongly consistent."""
 
     async def newest(self, chat: ChatKey) -> Entry | None:
-        """The head, or None where there is no chat."""
+        """Return the entry at the head, or None if the chat does not exist."""
         ...
 
     async def follow(self, chat: ChatKey, after: int) -> LogTail:
-        """Entries above `after`, in order and without holes, as many as one read gives."""
+        """Return entries above `after`, in order and dense, as many as one read returns."""
         ...
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
-        """The keys of all entries in (after, up_to]."""
+        """Return the keys of all entries in `(after, up_to]`."""
         ...
 
     async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> KeyRecord | Refusal | None:
-        """Keep the refusal in the key's idempotency row, unless it has an answer: then that one is returned."""
+        """Store a refusal in the key's idempotency row. If the row already has a result, return that instead."""
         ...
 
     async def append(
@@ -82,95 +79,90 @@ class Log(Protocol):
         *,
         is_keyed: bool = False,
     ) -> AppendOutcome:
-        """Atomic: all entries at their places, what goes beside, and (`is_keyed`) the one entry's idempotency row.
+        """Write the entries at their sequences, the side writes and (`is_keyed`) the idempotency row, atomically.
 
-        A try that was not answered is repeated with the same bytes at the same places until it is settled.
-        Raises `outcome_unknown` if that did not come about in time, `overloaded` if nothing was applied.
+        An unanswered attempt is repeated with the same bytes at the same sequences until its outcome is known.
+        Raises `outcome_unknown` if that takes too long, `overloaded` if nothing was applied.
         """
         ...
 
 
 class LogReader(Protocol):
-    """The log for those who read it. Strong: a read that begins after a commit shows it."""
+    """The log of every chat, for readers. Strongly consistent: a read that starts after a commit returns it."""
 
     async def range(
         self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
     ) -> Sequence[Entry]:
-        """At most `limit` entries of `(after, up_to]`, without holes, from the one end or the other."""
+        """Return at most `limit` entries of `(after, up_to]`, dense, from either end."""
+        ...
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        """Return entries of `(after, up_to]`, in order and dense: one read, at least one entry if there is one."""
         ...
 
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
-        """Contents, as sealed, of those ephemeral messages in `(after, up_to]` that still have one."""
+        """Return the encrypted content of ephemeral messages in `(after, up_to]` that is not deleted yet."""
         ...
 
 
-class EditWriter(Protocol):
-    """Makes what goes beside an entry that changes a message; it holds only if the message is as it was read."""
+class EditStore(Protocol):
+    """Side writes that change a message. The transaction fails if the message has changed since it was read."""
 
     def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> SideWrites:
-        """The content of a message that expires, in an item of its own."""
+        """Put the content of an ephemeral message into an item of its own."""
         ...
 
     def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> SideWrites: ...
 
     def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> SideWrites:
-        """Nothing of it stays: content, reactions, ephemeral content."""
+        """Remove content, reactions and ephemeral content."""
         ...
 
     def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> SideWrites:
-        """The user's own item, put if absent or deleted if present, and the row's new counts."""
+        """Put the user's reaction item if absent, or delete it if present, and set the message's counts."""
+        ...
+
+    async def has_reaction(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
+        """Return whether the user has reacted with this emoji. Strongly consistent."""
         ...
 
 
-class ReactionWriter(Protocol):
-    """One item for each user and emoji of a message, beside the log."""
+type ReadIntervals = Callable[[ChatKey, UserId], Awaitable[Sequence[Interval]]]
+"""Reads a user's membership intervals, strongly consistent. Empty for a user who was never a member."""
 
-    async def has(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
-        """Whether the user has reacted with this emoji; strong."""
-        ...
-
-
-class MembershipIntervals(Protocol):
-    async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
-        """When the user was in the chat, as sequences; strong. Empty for a stranger."""
-        ...
+type ReadMemberStatus[S] = Callable[[ChatKey, UserId], Awaitable[S]]
+"""Reads a user's present status in a chat, strongly consistent. Never None: a stranger has a status too."""
 
 
-class MemberReader[S](Protocol):
-    async def member_status(self, chat: ChatKey, user: UserId) -> S:
-        """What the user is in this chat right now; strong. Never None: a stranger has a standing too."""
-        ...
-
-
-class TenantKeys(Protocol):
-    """What a tenant's content is sealed and recognised with. Never blocks, never fails."""
+class ContentKeys(Protocol):
+    """The keys of one tenant. Methods never block."""
 
     def fingerprint(self, said: bytes, /) -> bytes:
-        """Recognises the same words again without showing them; the same for as long as the tenant exists."""
+        """Return an HMAC that is equal for equal content and stays the same as long as the tenant exists."""
         ...
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
-        """The place is part of what is sealed: content that was moved does not open."""
+        """Encrypt a body for one place. It cannot be decrypted at another place."""
         ...
-
-
-class ReadingKeys(Protocol):
-    """What certain contents are opened with. Never blocks."""
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raises `decryption_failed` if it was not sealed for this place by this tenant's keys."""
+        """Decrypt content. Raises `Code.DECRYPTION_FAILED` if it was not encrypted for this place with these keys."""
         ...
 
+    def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes: ...
 
-class Keys(Protocol):
-    """Raises `keys_unavailable` while keys can't be had and none are at hand."""
+    def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes: ...
 
-    async def of(self, tenant: TenantId, /) -> TenantKeys:
-        """To seal with; quick once they were asked for. Makes them for a tenant that has none."""
+
+class KeyProvider(Protocol):
+    """Keys by tenant. Raises `keys_unavailable` if the keys cannot be loaded and are not cached."""
+
+    async def of(self, tenant: TenantId, /) -> ContentKeys:
+        """Return keys to encrypt with, cached after the first call. Creates them for a tenant without keys."""
         ...
 
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ReadingKeys:
-        """To open these contents with, whoever sealed them and however long ago."""
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys:
+        """Return keys that decrypt these contents, regardless of their age."""
         ...

@@ -1,4 +1,4 @@
-"""The queue of a lane: proposals in the order in which they arrived."""
+"""The proposals that wait in a chat's append queue, in order of arrival."""
 
 import asyncio
 from collections import deque
@@ -9,35 +9,35 @@ from tidings.messages.log_view import NOBODY_WAITS
 from tidings.messages.model import NOTHING_READ, Appended, PastKeySearch, Proposal, SideWritesFactory
 from tidings.messages.rules import NeedsPastKeys
 
-type AppendFuture = Appended | NeedsPastKeys | Exception
+type AppendResult = Appended | NeedsPastKeys | Exception
 
 
 class QueuedAppend[S]:
-    """A proposal in a lane, and how its sender hears of it."""
+    """A proposal, its state in the queue, and the future that its sender waits on."""
 
-    __slots__ = ("answer", "is_confirmed", "is_fresh", "past", "proposal", "side_writes_at", "wake")
+    __slots__ = ("is_confirmed", "is_fresh", "past", "proposal", "result", "side_writes_at", "wake")
 
-    def __init__(self, proposal: Proposal[S], beside_at: SideWritesFactory | None) -> None:
+    def __init__(self, proposal: Proposal[S], side_writes_at: SideWritesFactory | None) -> None:
         self.proposal = proposal
-        self.side_writes_at = beside_at
+        self.side_writes_at = side_writes_at
         self.is_fresh = False
         self.is_confirmed = False
         self.past: PastKeySearch = NOTHING_READ
-        self.answer: AppendFuture | None = None
+        self.result: AppendResult | None = None
         self.wake: asyncio.Future[None] | None = None
 
     @property
     def needs_after(self) -> int:
         """Return the sequence above which the view must keep its keys for this proposal."""
         after = self.proposal.after
-        if isinstance(self.answer, NeedsPastKeys):
-            return self.answer.up_to
+        if isinstance(self.result, NeedsPastKeys):
+            return self.result.up_to
         return NOBODY_WAITS if after is None else max(after, self.past.up_to)
 
     @property
     def is_reading(self) -> bool:
-        """Whether the sender reads the chat's past; the proposal keeps its place in the queue meanwhile."""
-        return isinstance(self.answer, NeedsPastKeys)
+        """Whether the sender reads past keys; the proposal keeps its place in the queue meanwhile."""
+        return isinstance(self.result, NeedsPastKeys)
 
     @property
     def is_keyed(self) -> bool:
@@ -45,11 +45,11 @@ class QueuedAppend[S]:
 
     @property
     def is_alone(self) -> bool:
-        """Whatever writes a second item goes alone."""
+        """Whether the proposal writes a second item: then its transaction contains no other proposal."""
         return self.is_keyed or self.side_writes_at is not None
 
-    def resolve(self, answer: AppendFuture) -> None:
-        self.answer = answer
+    def resolve(self, result: AppendResult) -> None:
+        self.result = result
         if self.wake is not None and not self.wake.done():
             self.wake.set_result(None)
 
@@ -69,19 +69,19 @@ class AppendBacklog[S]:
             self._waiting.remove(waiting)
 
     def ready(self) -> Iterator[QueuedAppend[S]]:
-        """Yield the proposals that may be judged: none that reads its past, and no later one of the same sender.
+        """Yield the proposals to decide on: none that reads past keys, and no later one of the same sender.
 
-        A proposal that the caller finds to need its past holds back those behind it at once.
+        If the caller sets a yielded proposal to read past keys, later ones of its sender are skipped at once.
         """
-        held: set[UserId] = set()
+        blocked: set[UserId] = set()
         for waiting in list(self._waiting):
             sender = waiting.proposal.draft.sender
-            if sender in held:
+            if sender in blocked:
                 continue
             if not waiting.is_reading:
                 yield waiting
             if waiting.is_reading:
-                held.add(sender)
+                blocked.add(sender)
 
     @property
     def has_ready(self) -> bool:
@@ -89,13 +89,13 @@ class AppendBacklog[S]:
 
     @property
     def has_sleeper(self) -> bool:
-        """Whether a proposal may be judged whose sender waits for somebody to do so."""
+        """Whether a proposal is ready whose sender sleeps until another task drives the queue."""
         return any(waiting.wake for waiting in self.ready())
 
     @property
     def needed_after(self) -> int:
         return min((waiting.needs_after for waiting in self._waiting), default=NOBODY_WAITS)
 
-    def unread(self) -> list[QueuedAppend[S]]:
-        """Return all proposals but those that read their past: their senders go on with what they read."""
+    def not_reading(self) -> list[QueuedAppend[S]]:
+        """Return all proposals except those that read past keys, which continue when their read ends."""
         return [waiting for waiting in self._waiting if not waiting.is_reading]

@@ -1,7 +1,8 @@
-"""What may be appended, as of a view. Pure: reads nothing, awaits nothing."""
+"""Decide whether a proposal may be appended, given a log view. Pure: no reads, no awaits."""
 
 from collections.abc import Container
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Final
 
 from tidings.kernel.errors import Code, TidingsError
@@ -21,63 +22,36 @@ from tidings.messages.model import (
 )
 
 MAX_KEY_LOOKBACK: Final = 1_000
-"""How far back `after` may lie before the client must catch up first."""
+"""Maximum distance of `after` from the head. Beyond it the client must catch up first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAhead:
-    """The client has seen more than the view: look again before judging."""
+class NextStep(Enum):
+    """The next step for a proposal that is neither settled nor refused."""
+
+    APPEND = auto()
+    REFRESH_VIEW = auto()
+    """`after` is above the view's head, or the member status refuses the sender: read the log to its head first."""
+    READ_MEMBER_STATUS = auto()
+    WAIT_FOR_DUPLICATE = auto()
+    """The same key is already in this batch: wait for the outcome of that append."""
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsKeys:
-    """The view does not reach back to where the client stood."""
+    """The view does not have the keys of `(after, floor]`: read them into the view."""
 
     after: int
 
 
 @dataclass(frozen=True, slots=True)
 class NeedsPastKeys:
-    """The client stood further back than a view reaches: the keys of (after, up_to] are to be read for it alone."""
+    """`after` is further back than a view reaches: read the keys of `(after, up_to]` for this proposal alone."""
 
     after: int
     up_to: int
 
 
-@dataclass(frozen=True, slots=True)
-class NeedsMemberStatus:
-    pass
-
-
-@dataclass(frozen=True, slots=True)
-class NeedsRefresh:
-    """The row would refuse him; the log is read up to the head before it does."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateInBatch:
-    """The same key is in this batch already; its fate decides."""
-
-
-@dataclass(frozen=True, slots=True)
-class AppendAllowed:
-    pass
-
-
-type AppendDecision = (
-    Appended
-    | Refusal
-    | ClientAhead
-    | NeedsKeys
-    | NeedsPastKeys
-    | NeedsMemberStatus
-    | NeedsRefresh
-    | DuplicateInBatch
-    | AppendAllowed
-)
-
-AHEAD, NEEDS_STATUS, NEEDS_CONFIRMING = ClientAhead(), NeedsMemberStatus(), NeedsRefresh()
-TWIN, ADMITTED = DuplicateInBatch(), AppendAllowed()
+type AppendDecision = Appended | Refusal | NeedsKeys | NeedsPastKeys | NextStep
 
 
 def decide[S](
@@ -88,46 +62,48 @@ def decide[S](
     is_fresh: bool,
     past: PastKeySearch = NOTHING_READ,
 ) -> AppendDecision:
-    """The duplicate check comes before the membership check: who was removed after his message got in still hears so.
+    """Decide on one proposal. `before` are the keys of the proposals that precede it in the batch.
 
-    `is_fresh`: the view was read to the head after the proposal came in. `past`: what was read for this proposal
-    alone, below the view.
+    `is_fresh`: the view was read to the head after the proposal arrived. `past`: keys below the view that were read
+    for this proposal.
     """
+    # Race: a message is appended, its ack is lost, an admin removes the sender, and the client retries. The duplicate
+    # check comes before the membership check, so the retry receives its sequence instead of `not_a_member`.
     key = proposal.draft.key
     seen = view.find(key) or past.seen
     if seen is not None:
         return find_repeat(seen, proposal.draft)
     if key in before:
-        return TWIN
-    after = _judge_after(view, proposal.after, past.up_to, is_fresh=is_fresh)
+        return NextStep.WAIT_FOR_DUPLICATE
+    after = _check_after(view, proposal.after, past.up_to, is_fresh=is_fresh)
     if after is None or isinstance(after, Refusal | NeedsPastKeys):
-        standing = _decide_by_status(view, proposal, is_fresh=is_fresh)
-        return standing if after is None else _unless_a_stranger(after, standing)
+        by_status = _decide_by_status(view, proposal, is_fresh=is_fresh)
+        return by_status if after is None else _unless_stranger(after, by_status)
     return after
 
 
-def _unless_a_stranger(after: Refusal | NeedsPastKeys, standing: AppendDecision) -> AppendDecision:
-    """Only users who know of the chat are told where its log stands, or have its past read."""
-    is_known = standing is ADMITTED or (
-        isinstance(standing, Refusal) and standing.code is not Code.CHAT_NOT_FOUND
+def _unless_stranger(after: Refusal | NeedsPastKeys, by_status: AppendDecision) -> AppendDecision:
+    """Return `after` for users who are or were members. A stranger must not learn the chat's head."""
+    is_known = by_status is NextStep.APPEND or (
+        isinstance(by_status, Refusal) and by_status.code is not Code.CHAT_NOT_FOUND
     )
-    return after if is_known else standing
+    return after if is_known else by_status
 
 
 def find_repeat(seen: KeyRecord, draft: Draft) -> Appended | Refusal:
-    """Held against what was sent then, not against what an edit or a redaction made of it."""
+    """Compare a retry with the content that was sent first, not with later edits or a redaction."""
     if seen.fingerprint != draft.fingerprint:
         return Refusal(Code.IDEMPOTENCY_CONFLICT)
     return Appended(seen.sequence, is_repeat=True)
 
 
-def _judge_after[S](
+def _check_after[S](
     view: LogView[S], after: int | None, read_up_to: int, *, is_fresh: bool
-) -> Refusal | ClientAhead | NeedsKeys | NeedsPastKeys | None:
+) -> Refusal | NeedsKeys | NeedsPastKeys | NextStep | None:
     if after is None:
         return None
     if after > view.head:
-        return Refusal(Code.POSITION_AHEAD) if is_fresh else AHEAD
+        return Refusal(Code.POSITION_AHEAD) if is_fresh else NextStep.REFRESH_VIEW
     if view.head - after > MAX_KEY_LOOKBACK:
         return Refusal(Code.POSITION_TOO_OLD)
     after = max(after, read_up_to)
@@ -137,21 +113,24 @@ def _judge_after[S](
 
 
 def _decide_by_status[S](view: LogView[S], proposal: Proposal[S], *, is_fresh: bool) -> AppendDecision:
-    """Admitting is cheap, because the put fails if the view is behind. Nothing vouches for a refusal but reading on."""
-    standing = view.standings.get(proposal.draft.sender)
-    if standing is None:
-        return NEEDS_STATUS
-    refused = proposal.may(standing, proposal.after)
+    """Decide by the sender's cached member status."""
+    # Race: another process appends a leave or join of the sender while this view is behind. A stale status that allows
+    # is harmless, because the put at head + 1 fails. A refusal writes nothing that could fail, so the log is read to
+    # its head first.
+    status = view.statuses.get(proposal.draft.sender)
+    if status is None:
+        return NextStep.READ_MEMBER_STATUS
+    refused = proposal.may(status, proposal.after)
     if refused is None:
-        return ADMITTED
+        return NextStep.APPEND
     is_confirmed = is_fresh and view.may_refuse(proposal.draft.sender)
-    return Refusal(refused) if is_confirmed else NEEDS_CONFIRMING
+    return Refusal(refused) if is_confirmed else NextStep.REFRESH_VIEW
 
 
 def make_entry(
     draft: Draft, sequence: int, ordinal_before: int, *, now_ms: int, content: bytes | None, epoch: int
 ) -> Entry:
-    """The entry that the draft becomes at this sequence. Messages count as unread, the rest doesn't."""
+    """Return the draft as the entry at this sequence. Only messages raise the ordinal."""
     return Entry(
         sequence=sequence,
         ordinal=ordinal_before + (draft.kind is EntryKind.MESSAGE),
@@ -174,17 +153,17 @@ def make_entry(
 
 
 def refusal_error(code: Code) -> TidingsError:
-    """A key's row keeps the code of whatever a change was refused for; the words were for the first try."""
-    return TidingsError(code, _REASONS.get(code, "This was refused before, under the same key."))
+    """Return the error of a refusal. An idempotency row stores the code alone, so retries get a general text."""
+    return TidingsError(code, _REASONS.get(code, "An earlier request with this key was refused."))
 
 
 _REASONS = {
-    Code.IDEMPOTENCY_CONFLICT: "A message with this key was sent before, with other content.",
-    Code.POSITION_AHEAD: "`after` lies above everything that was ever committed in this chat.",
-    Code.POSITION_TOO_OLD: "`after` lies too far back: read what came since, then send again.",
+    Code.IDEMPOTENCY_CONFLICT: "A message with this key was already sent with different content.",
+    Code.POSITION_AHEAD: "`after` is above the highest sequence of this chat.",
+    Code.POSITION_TOO_OLD: "`after` is too far behind the newest entry. Read the newer entries, then send again.",
     Code.CHAT_NOT_FOUND: NO_SUCH_CHAT,
     Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
     Code.FORBIDDEN: "The sender may not do this in this chat.",
-    Code.BLOCKED: "One of the two has blocked the other.",
-    Code.WRITE_CONFLICT: "What was to be changed has changed meanwhile: read it again.",
+    Code.BLOCKED: "One of the two users has blocked the other.",
+    Code.WRITE_CONFLICT: "The item was changed by another request. Read it again and retry.",
 }

@@ -1,4 +1,4 @@
-"""What a message says, as bytes: bounded, the same bytes for the same words, so that a repeat is recognised."""
+"""Send a message: validate and encode its content, then append it to the chat's log."""
 
 from collections import OrderedDict
 from typing import Annotated, Any, NamedTuple
@@ -23,18 +23,23 @@ from tidings.messages.model import (
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
-from tidings.messages.ports import COMMITTED, EditWriter, Keys, PositionTaken, TenantKeys
+from tidings.messages.ports import COMMITTED, ContentKeys, EditStore, KeyProvider, PositionTaken
 from tidings.messages.rules import make_entry
 
 MAX_CONTENT_BYTES = 4096
 MAX_MENTIONS = 50
 MAX_DATA_DEPTH = 8
+MAX_TTL_S = 365 * 24 * 3600
+MAX_IDLE_QUEUES = 50_000
+MAX_CACHED_WEIGHT = 400_000
+"""Cached keys and member statuses of all append queues together; about 300 bytes each."""
 
+# Sorted keys: equal content gives equal bytes, so that a retry has the same fingerprint.
 _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Content(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """`data` is the app's own; `reply_to` is the sequence of a message in the same chat."""
+    """`data` belongs to the application; `reply_to` is the sequence of a message in the same chat."""
 
     text: str = ""
     data: dict[str, Any] | None = None
@@ -46,9 +51,9 @@ _decode = msgspec.json.Decoder(Content).decode
 
 
 def encode_content(content: Content) -> bytes:
-    """Raises `content_too_large` past 4 KB, `content_invalid` for what is nested too deep or says nothing."""
+    """Encode content. Raises `content_too_large` above 4 KB, `content_invalid` if it is empty or nested too deep."""
     if not content.text and content.data is None:
-        raise TidingsError(Code.CONTENT_INVALID, "A message has a text or data, or both.")
+        raise TidingsError(Code.CONTENT_INVALID, "A message needs `text` or `data`.")
     if content.data is not None and _depth(content.data) > MAX_DATA_DEPTH:
         raise TidingsError(Code.CONTENT_INVALID, f"`data` is nested more than {MAX_DATA_DEPTH} deep.")
     body = _encode(content)
@@ -74,10 +79,10 @@ def fingerprint_input(
     about: int | None = None,
     ttl_s: int | None = None,
 ) -> bytes:
-    """Everything that makes two tries the same message or not.
+    """Return the bytes by which a retry is compared with the first attempt.
 
-    Chat, sender and key are in it so that equal words elsewhere have another fingerprint: whoever sees the table
-    does not learn who said the same.
+    They include chat, sender and key, so that equal content elsewhere has another fingerprint: a reader of the table
+    cannot find messages with equal content.
     """
     head = f"{chat.tenant}#{chat.chat}#{key.sender}#{key.client_key}#{kind}#{about or 0}#{ttl_s or 0}#"
     return head.encode() + body
@@ -91,74 +96,76 @@ def _depth(value: object) -> int:
     return 0
 
 
-MAX_IDLE_QUEUES = 50_000
-MAX_CACHED_WEIGHT = 400_000
-"""Keys and standings of all lanes together, some 300 bytes each."""
-
-
 class Appender[S]:
+    """The append queues of a process, by chat."""
+
     def __init__(
-        self, deps: AppendDeps[S], lanes_kept: int = MAX_IDLE_QUEUES, weight_kept: int = MAX_CACHED_WEIGHT
+        self, deps: AppendDeps[S], max_idle: int = MAX_IDLE_QUEUES, max_weight: int = MAX_CACHED_WEIGHT
     ) -> None:
         self._deps = deps
         self._past = PastKeys(deps.log, deps.clock)
         self.weight = 0
-        self._max_cached_weight = weight_kept
+        self._max_cached_weight = max_weight
         self._queues: OrderedDict[ChatKey, AppendQueue[S]] = OrderedDict()
-        self._max_idle_queues = lanes_kept
+        self._max_idle_queues = max_idle
 
     async def append(
-        self, chat: ChatKey, proposal: Proposal[S], beside_at: SideWritesFactory | None = None
+        self, chat: ChatKey, proposal: Proposal[S], side_writes_at: SideWritesFactory | None = None
     ) -> Appended:
-        """Answers once the entry is committed, with the first answer if it was before; raises if it may not be."""
+        """Append a proposal and return after its commit. A retry returns the first result.
+
+        Raises the reason of a refusal, `overloaded` if nothing was applied, or `outcome_unknown`: then retry.
+        """
         queue = self._queue(chat)
         try:
-            return await queue.append(proposal, beside_at)
+            return await queue.append(proposal, side_writes_at)
         finally:
-            self._weigh(queue)
+            self._update_weight(queue)
             self._past.evict_old()
 
     async def begin(self, chat: ChatKey, draft: Draft, side_writes: SideWrites) -> LogCreated:
-        """The first entry of a log, with the rows of the chat. One that was begun already says by what."""
-        world = self._deps
-        entry = make_entry(draft, 1, 0, now_ms=world.clock.now_ms(), content=None, epoch=world.epoch())
-        outcome = await world.log.append(chat, [entry], side_writes)
+        """Write the first entry of a log together with the chat's rows. Idempotent."""
+        deps = self._deps
+        entry = make_entry(draft, 1, 0, now_ms=deps.clock.now_ms(), content=None, epoch=deps.epoch())
+        outcome = await deps.log.append(chat, [entry], side_writes)
         if outcome == COMMITTED:
             queue = self._queue(chat)
             queue.begin(entry)
-            self._weigh(queue)
-            if world.on_commit is not None:
-                world.on_commit(chat, [entry])
+            self._update_weight(queue)
+            if deps.on_commit is not None:
+                deps.on_commit(chat, [entry])
             return LogCreated(entry, is_new=True)
         first = outcome.entry if isinstance(outcome, PositionTaken) else None
         return LogCreated(first, is_new=False)
 
     def observe(self, chat: ChatKey, entry: Entry) -> None:
-        """Events and pushes that pass through this process keep views warm. They may come late, twice or not."""
+        """Advance a view by a received entry. Entries may arrive late, twice or never."""
         queue = self._queues.get(chat)
         if queue is not None:
             queue.observe(entry)
-            self._weigh(queue)
+            self._update_weight(queue)
 
     def _queue(self, chat: ChatKey) -> AppendQueue[S]:
         queue = self._queues.get(chat)
         if queue is None:
-            # before the new lane is there: idle until its caller uses it, it would be forgotten first
+            # Evict before adding: the new queue is idle until its caller uses it and could be evicted itself.
             self._evict_idle()
             queue = self._queues[chat] = AppendQueue(chat, self._deps, self._past)
         else:
             self._queues.move_to_end(chat)
         return queue
 
-    def _weigh(self, queue: AppendQueue[S]) -> None:
-        """Count what the lane holds now. One that was forgotten meanwhile does not count any more."""
+    def _update_weight(self, queue: AppendQueue[S]) -> None:
+        """Update the total weight. A queue that was evicted meanwhile no longer counts."""
         if self._queues.get(queue.chat) is queue:
             self.weight += queue.weight - queue.counted
             queue.counted = queue.weight
             self._evict_idle()
 
     def _evict_idle(self) -> None:
-        """Never forget a lane in use: a second one of the same chat would append beside it."""
+        """Evict idle queues above the limits, least recently used first."""
+        # Race: a queue has an append in flight and a new sender of the chat arrives. If the queue was evicted, the
+        # sender would create a second one, and the two would compete for the same sequence within one process.
         while len(self._queues) > self._max_idle_queues or self.weight > self._max_cached_weight:
             idle = next((queue for queue in self._queues.values() if queue.is_idle), None)
             if idle is None:
@@ -167,11 +174,8 @@ class Appender[S]:
             del self._queues[idle.chat]
 
 
-MAX_TTL_S = 365 * 24 * 3600
-
-
 class SendResult(NamedTuple):
-    """The ack: committed, at this sequence. The same for every try of the message."""
+    """The ack: committed at this sequence. All attempts of a message return the same."""
 
     message_id: MessageId
     sequence: int
@@ -179,24 +183,24 @@ class SendResult(NamedTuple):
 
 
 class MessageSender[S]:
-    """`may_send` says of a sender's standing why not; the permissions are the chats' own."""
+    """`may_send` is the permission check of the chats folder for the action "send"."""
 
     def __init__(
         self,
         appends: Appender[S],
-        changes: EditWriter,
+        edits: EditStore,
         *,
-        keys: Keys,
+        keys: KeyProvider,
         may_send: PermissionCheck[S],
         clock: Clock,
     ) -> None:
         self._appends = appends
-        self._changes = changes
+        self._edits = edits
         self._keys = keys
         self._may_send = may_send
         self._clock = clock
 
-    async def __call__(
+    async def send(
         self,
         chat: ChatKey,
         sender: UserId,
@@ -207,37 +211,38 @@ class MessageSender[S]:
         content_type: str | None = None,
         ttl_s: int | None = None,
     ) -> SendResult:
-        """`after`: what the client held when it first tried; None for a client that keeps no position.
+        """Append a message and return after its commit. Idempotent for seven days by sender and `client_key`.
 
-        `ttl_s`: nobody sees the content after that many seconds. The entry itself stays.
+        `after`: the client's position at the first attempt; None for a client without a position. `ttl_s`: the
+        content is hidden after this time; the entry itself is permanent. Raises as `Appender.append` does.
         """
         body = encode_content(content)
         keys = await self._keys.of(chat.tenant)
-        said = fingerprint_input(
-            chat, IdempotencyKey(sender, client_key), EntryKind.MESSAGE, body, ttl_s=ttl_s
-        )
+        key = IdempotencyKey(sender, client_key)
         draft = Draft(
             kind=EntryKind.MESSAGE,
             sender=sender,
             client_key=client_key,
-            fingerprint=keys.fingerprint(said),
+            fingerprint=keys.fingerprint(fingerprint_input(chat, key, EntryKind.MESSAGE, body, ttl_s=ttl_s)),
             body=None if ttl_s else body,
             content_type=content_type,
             visible_until_ms=None if ttl_s is None else self._clock.now_ms() + limit_ttl(ttl_s) * 1000,
         )
         proposal = Proposal(draft, self._may_send, after, keys.seal)
-        beside_at = None if ttl_s is None else self._apart(chat, draft, body, keys)
-        done = await self._appends.append(chat, proposal, beside_at)
-        return SendResult(message_id(chat.chat, done.sequence), done.sequence, done.is_repeat)
+        side_writes_at = None if ttl_s is None else self._ephemeral_content(chat, draft, body, keys)
+        appended = await self._appends.append(chat, proposal, side_writes_at)
+        return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
 
-    def _apart(self, chat: ChatKey, draft: Draft, body: bytes, keys: TenantKeys) -> SideWritesFactory:
-        def beside_at(sequence: int) -> SideWrites:
-            return self._changes.ephemeral(chat, sequence, keys.seal(chat, sequence, body), draft)
+    def _ephemeral_content(
+        self, chat: ChatKey, draft: Draft, body: bytes, keys: ContentKeys
+    ) -> SideWritesFactory:
+        def side_writes_at(sequence: int) -> SideWrites:
+            return self._edits.ephemeral(chat, sequence, keys.seal(chat, sequence, body), draft)
 
-        return beside_at
+        return side_writes_at
 
 
 def limit_ttl(ttl_s: int) -> int:
     if not 1 <= ttl_s <= MAX_TTL_S:
-        raise TidingsError(Code.REQUEST_INVALID, f"`ttl_seconds` is 1 to {MAX_TTL_S}.")
+        raise TidingsError(Code.REQUEST_INVALID, f"`ttl_seconds` is {ttl_s}; allowed are 1 to {MAX_TTL_S}.")
     return ttl_s

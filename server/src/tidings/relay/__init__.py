@@ -1,1 +1,1 @@
-"""The relay: audits every commit by DynamoDB's stream, and publishes again what was not handled."""
+"""The relay: audits every commit in DynamoDB's stream and republishes those that delivery has not processed."""

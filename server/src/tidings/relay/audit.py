@@ -1,44 +1,38 @@
-"""What was read of one shard and is not handled yet, and the checkpoint that follows from it.
+"""Audit commits: republish entries of which delivery has no checkpoint after its consumers have passed them.
 
-Kept in memory alone, so the checkpoint lies before the oldest of it: who takes over reads it again.
+The backlog of a shard is kept in memory. The shard's checkpoint is before the oldest entry of the backlog, so a process
+that takes over the shard reads these entries again.
 """
 
-import asyncio
 import random
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import batched
-from typing import Protocol
 
+from tidings.delivery.ports import DeliveryCheckpoints
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
-from tidings.kernel.fences import (
-    ConsumersUnavailableError,
-    OffsetFence,
-    PartitionProgress,
-    fence_at,
-    is_explained_by_lag,
-)
+from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
 from tidings.kernel.ids import ChatKey
+from tidings.messages.model import Entry
 from tidings.relay import rules
 from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
-from tidings.relay.ports import (
-    ConsumerLag,
-    DeliveryCheckpoints,
-    EventPublisher,
-    RelayLogPort,
-    RelaySourceUnavailableError,
-)
+from tidings.relay.ports import ConsumerLag, EventPublisher
 
 POINTS_PER_CHAT = 64
-"""Past that, what follows of a chat is one range: a busy chat that is stuck takes no more room."""
+"""Further entries of a chat extend its last point, so a busy chat that is stuck needs bounded memory."""
+_RECHECK_S, _MAX_RECHECK_S = 1.0, 10.0
+
+type EntryReader = Callable[[ChatKey, int, int], Awaitable[Sequence[Entry]]]
+"""Read entries of `(after, up_to]` in order, without gaps: as many as one strongly consistent read returns."""
 
 
 @dataclass(slots=True)
 class _BacklogPoint:
-    """Entries from `first` to `last`; `before` is the record before the first of them."""
+    """Entries from `first` to `last`. `before` is the stream record before the first of them."""
 
     number: int
     first: int
@@ -49,7 +43,11 @@ class _BacklogPoint:
 
 @dataclass(slots=True)
 class LaggingChat:
-    """A chat whose mark does not cover what was seen of it."""
+    """A chat with commits above its delivery checkpoint.
+
+    `check_at`: when the checkpoint is read again. `due_at`: when the chat may be republished. `fence`: everything
+    published so far is below it.
+    """
 
     chat: ChatKey
     due_at: float
@@ -60,7 +58,7 @@ class LaggingChat:
 
     @property
     def first(self) -> int:
-        """Entries of one transaction may come in any order."""
+        # The stream may return the entries of one transaction in any order.
         return min(point.first for point in self.points)
 
     @property
@@ -71,26 +69,27 @@ class LaggingChat:
     def since(self) -> float:
         return self.points[0].seen_at
 
+    def schedule_check(self, now: float) -> None:
+        """Read the checkpoint again after a quarter of the time that the chat has lagged, within bounds."""
+        self.check_at = now + min(max((now - self.since) / 4, _RECHECK_S), _MAX_RECHECK_S)
+
 
 class Backlog:
-    def __init__(self, checkpoint: str | None, patience_s: float) -> None:
+    """Commits of one shard that were read and are not known to be processed."""
+
+    def __init__(self, checkpoint: str | None, delay_s: float) -> None:
         self._read_to = checkpoint
-        self._delay_s = patience_s
+        self._delay_s = delay_s
         self._points: OrderedDict[int, _BacklogPoint] = OrderedDict()
         self._number = 0
-        self._behind: dict[ChatKey, LaggingChat] = {}
+        self._lagging: dict[ChatKey, LaggingChat] = {}
 
     def __len__(self) -> int:
         return len(self._points)
 
     @property
-    def read_to(self) -> str | None:
-        """The last record that was read."""
-        return self._read_to
-
-    @property
     def checkpoint(self) -> str | None:
-        """Everything up to here was handled."""
+        """The record up to which everything is processed."""
         oldest = next(iter(self._points.values()), None)
         return self._read_to if oldest is None else oldest.before
 
@@ -99,57 +98,54 @@ class Backlog:
         oldest = next(iter(self._points.values()), None)
         return None if oldest is None else oldest.seen_at
 
-    def take(self, records: Sequence[ShardRecord], now: float) -> None:
+    def add(self, records: Sequence[ShardRecord], now: float) -> None:
         for record in records:
             if isinstance(record.changes, EntryCommitted):
                 self._add(record.changes, now)
             self._read_to = record.number
 
     def due(self, now: float) -> Iterator[LaggingChat]:
-        return (behind for behind in self._behind.values() if behind.check_at <= now)
+        return (lagging for lagging in self._lagging.values() if lagging.check_at <= now)
 
-    def remove_processed(self, behind: LaggingChat, mark: int | None) -> bool:
-        """Lets go of what the mark covers. False: nothing is left of the chat."""
-        points = behind.points
+    def remove_processed(self, lagging: LaggingChat, checkpoint: int | None) -> bool:
+        """Remove the entries up to the delivery checkpoint. Return False if the chat has no others."""
+        points = lagging.points
         has_moved = False
-        while points and mark is not None and points[0].last <= mark:
+        while points and checkpoint is not None and points[0].last <= checkpoint:
             del self._points[points.popleft().number]
             has_moved = True
         if not points:
-            del self._behind[behind.chat]
+            del self._lagging[lagging.chat]
             return False
         if has_moved:
-            behind.tries, behind.fence = 0, None
-            behind.due_at = behind.since + self._delay_s
+            lagging.tries, lagging.fence = 0, None
+            lagging.due_at = lagging.since + self._delay_s
         return True
 
-    def set_down(self, behind: LaggingChat) -> None:
-        """It holds the checkpoint no longer."""
-        for point in behind.points:
+    def remove(self, lagging: LaggingChat) -> None:
+        """Remove the chat, so that it no longer holds back the checkpoint."""
+        for point in lagging.points:
             del self._points[point.number]
-        del self._behind[behind.chat]
+        del self._lagging[lagging.chat]
 
-    def _add(self, news: EntryCommitted, now: float) -> None:
-        behind = self._behind.get(news.chat)
-        if behind is None:
-            behind = LaggingChat(news.chat, due_at=now + self._delay_s, check_at=now)
-            self._behind[news.chat] = behind
-        elif len(behind.points) >= POINTS_PER_CHAT:
-            last = behind.points[-1]
-            last.first, last.last = min(last.first, news.sequence), max(last.last, news.sequence)
+    def _add(self, committed: EntryCommitted, now: float) -> None:
+        lagging = self._lagging.get(committed.chat)
+        if lagging is None:
+            lagging = LaggingChat(committed.chat, due_at=now + self._delay_s, check_at=now)
+            self._lagging[committed.chat] = lagging
+        elif len(lagging.points) >= POINTS_PER_CHAT:
+            last = lagging.points[-1]
+            last.first, last.last = min(last.first, committed.sequence), max(last.last, committed.sequence)
             return
         self._number += 1
-        point = _BacklogPoint(self._number, news.sequence, news.sequence, self._read_to, now)
-        behind.points.append(point)
+        point = _BacklogPoint(self._number, committed.sequence, committed.sequence, self._read_to, now)
+        lagging.points.append(point)
         self._points[point.number] = point
-
-
-_RECHECK_S, _MAX_RECHECK_S = 1.0, 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditPolicy:
-    """`delay_s` until a commit is looked into; tries then come at most `longest_s` apart, `max_tries` of them."""
+    """Republish a commit `delay_s` after it was read, then at most every `longest_s`, `max_tries` times."""
 
     delay_s: float = 5.0
     longest_s: float = 300.0
@@ -164,22 +160,19 @@ class AuditStats:
     given_up: int = 0
 
 
-class AuditAlerts(Protocol):
-    """For people: what the relay could not put right by itself."""
-
-    def on_given_up(self, chat: ChatKey, first: int, last: int) -> None: ...
-
-
 @dataclass(slots=True, kw_only=True)
 class Audit:
-    """Of all shards that a process reads. A chat is in one of them at a time."""
+    """Audits all shards that this process reads. A chat is in one shard at a time.
+
+    `on_given_up(chat, first, last)` reports entries that delivery does not process even after republishing.
+    """
 
     checkpoints: DeliveryCheckpoints
     consumers: ConsumerLag
-    log: RelayLogPort
-    outbox: EventPublisher
+    read_entries: EntryReader
+    publisher: EventPublisher
     clock: Clock
-    alerts: AuditAlerts
+    on_given_up: Callable[[ChatKey, int, int], None]
     policy: AuditPolicy = field(default_factory=AuditPolicy)
     failpoints: Failpoints = NO_PAUSES
     counts: AuditStats = field(default_factory=AuditStats)
@@ -193,95 +186,95 @@ class Audit:
         self.backlogs.pop(shard, None)
 
     async def round(self) -> None:
-        """Judge every chat whose mark can be read. Raises `RelaySourceUnavailableError` if none can."""
+        """Audit every chat whose checkpoint can be read. Raises `UnavailableError` if none can."""
         now = self.clock.monotonic()
-        asked = [(backlog, behind) for backlog in self.backlogs.values() for behind in backlog.due(now)]
-        if not asked:
+        checked = [(backlog, lagging) for backlog in self.backlogs.values() for lagging in backlog.due(now)]
+        if not checked:
             return
-        due = {behind.chat for _, behind in asked if behind.due_at <= now}
-        # before the marks: whoever is past the fence has marked what he handled
-        reached = await self._reached(due)
-        answers = await self.checkpoints.read([behind.chat for _, behind in asked])
-        marks = answers.found
-        for _, behind in asked:
-            if behind.chat in answers.unknown:
-                _next_check_s(behind, now)
-        # A chat whose mark can't be read is not judged: it may have been handled. The others are.
-        known = [each for each in asked if each[1].chat not in answers.unknown]
-        late = [each for each in known if self._is_left(*each, marks, now)]
-        await self._initialize_checkpoints([behind for _, behind in late if behind.chat not in marks])
-        silent = [each for each in late if each[1].due_at <= now and self._is_silent(each[1], reached)]
-        await self._republish(silent, marks)
+        due = {lagging.chat for _, lagging in checked if lagging.due_at <= now}
+        # Race: a worker processes an event, writes the checkpoint and commits the offset between our two reads. Read the
+        # offsets first: if they are past the fence, the checkpoint that we read afterwards includes the event.
+        progress = await self._consumer_progress(due)
+        answers = await self.checkpoints.read([lagging.chat for _, lagging in checked])
+        if len(answers.unknown) == len(checked):
+            raise UnavailableError(f"delivery checkpoints: {answers.failure}")
+        checkpoints = answers.found
+        # An unknown checkpoint may cover the entries, so such a chat is only checked again.
+        for _, lagging in checked:
+            if lagging.chat in answers.unknown:
+                lagging.schedule_check(now)
+        known = [each for each in checked if each[1].chat not in answers.unknown]
+        late = [each for each in known if self._is_left(*each, checkpoints, now)]
+        await self._create_checkpoints([lagging for _, lagging in late if lagging.chat not in checkpoints])
+        lost = [each for each in late if each[1].due_at <= now and self._is_lost(each[1], progress)]
+        retries = (self._republish(*each, checkpoints.get(each[1].chat)) for each in lost)
+        await gather_limited(retries, self.policy.at_once)
 
-    async def _reached(self, due: set[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
+    async def _consumer_progress(self, due: set[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
         try:
             return await self.consumers.progress(due) if due else {}
-        except ConsumersUnavailableError:
-            return {}  # then nothing can be published either
+        except UnavailableError:
+            return {}  # Without Kafka nothing can be republished either.
 
-    async def _initialize_checkpoints(self, unmarked: Sequence[LaggingChat]) -> None:
-        """Redis has lost them. A worker that knows nothing of the chat would mark what follows, and all below with it."""
-        for some in batched(unmarked, self.policy.at_once):
-            await asyncio.gather(*map(self._begin_mark, some))
+    async def _create_checkpoints(self, missing: Sequence[LaggingChat]) -> None:
+        """Create checkpoints that Redis has lost, below the first unprocessed entry.
 
-    async def _begin_mark(self, behind: LaggingChat) -> None:
-        with suppress(
-            RelaySourceUnavailableError
-        ):  # The shard went away since the mark was read: the next round tries again.
-            await self.checkpoints.begin(behind.chat, behind.first - 1)
+        Race: a worker that has no checkpoint of a chat processes the chat's next entry while we audit older ones. Its
+        checkpoint would also cover the older entries, which were never processed. Checkpoints advance without gaps, so
+        it cannot advance past the one that we create.
+        """
+        await gather_limited(map(self._create_checkpoint, missing), self.policy.at_once)
+
+    async def _create_checkpoint(self, lagging: LaggingChat) -> None:
+        # The shard of Redis failed after the checkpoint was read: the next round tries again.
+        with suppress(UnavailableError):
+            below = lagging.first - 1
+            await self.checkpoints.advance(lagging.chat, below, below)
 
     def _is_left(
-        self, backlog: Backlog, behind: LaggingChat, marks: Mapping[ChatKey, int], now: float
+        self, backlog: Backlog, lagging: LaggingChat, checkpoints: Mapping[ChatKey, int], now: float
     ) -> bool:
-        had = len(backlog)
-        is_left = backlog.remove_processed(behind, marks.get(behind.chat))
-        self.counts.handled += had - len(backlog)
+        before = len(backlog)
+        is_left = backlog.remove_processed(lagging, checkpoints.get(lagging.chat))
+        self.counts.handled += before - len(backlog)
         if is_left:
-            _next_check_s(behind, now)
+            lagging.schedule_check(now)
         return is_left
 
-    def _is_silent(self, behind: LaggingChat, reached: Mapping[ChatKey, PartitionProgress]) -> bool:
-        place = reached.get(behind.chat)
-        if place is None:
+    def _is_lost(self, lagging: LaggingChat, progress: Mapping[ChatKey, PartitionProgress]) -> bool:
+        """Report whether the events are lost: the consumers are past the fence, and the checkpoint is not."""
+        reached = progress.get(lagging.chat)
+        if reached is None:
             return False
-        if behind.fence is None:
-            behind.fence = fence_at(place)
-        return not is_explained_by_lag(behind.fence, place)
+        if lagging.fence is None:
+            lagging.fence = fence_at(reached)
+        return not is_explained_by_lag(lagging.fence, reached)
 
-    async def _republish(
-        self, silent: Sequence[tuple[Backlog, LaggingChat]], marks: Mapping[ChatKey, int]
-    ) -> None:
-        for start in range(0, len(silent), self.policy.at_once):
-            some = silent[start : start + self.policy.at_once]
-            await asyncio.gather(*(self._retry(*each, marks.get(each[1].chat)) for each in some))
-
-    async def _retry(self, backlog: Backlog, behind: LaggingChat, mark: int | None) -> None:
-        if behind.tries >= self.policy.max_tries:
-            self._give_up(backlog, behind)
+    async def _republish(self, backlog: Backlog, lagging: LaggingChat, checkpoint: int | None) -> None:
+        if lagging.tries >= self.policy.max_tries:
+            self._give_up(backlog, lagging)
             return
-        after = behind.first - 1 if mark is None else mark
+        after = lagging.first - 1 if checkpoint is None else checkpoint
         try:
-            entries = await self.log.between(behind.chat, after, behind.newest)
+            entries = await self.read_entries(lagging.chat, after, lagging.newest)
             await self.failpoints.hit("relay.publishes")
             if entries:
-                behind.fence = await self.outbox.publish(behind.chat, entries)
-        except RelaySourceUnavailableError:
-            behind.due_at = self.clock.monotonic() + self.policy.delay_s
+                lagging.fence = await self.publisher.publish(lagging.chat, entries)
+        except (UnavailableError, TidingsError) as error:
+            if isinstance(error, TidingsError) and not error.retryable:
+                raise
+            lagging.due_at = self.clock.monotonic() + self.policy.delay_s
             return
         self.counts.republished += len(entries)
-        behind.due_at = self.clock.monotonic() + self._wait_s(behind.tries)
-        behind.tries += 1
+        lagging.due_at = self.clock.monotonic() + self._wait_s(lagging.tries)
+        lagging.tries += 1
 
-    def _give_up(self, backlog: Backlog, behind: LaggingChat) -> None:
-        """Published, consumed and not marked, again and again: somebody has to look. The chat's next entry tries anew."""
+    def _give_up(self, backlog: Backlog, lagging: LaggingChat) -> None:
+        """Stop republishing a chat that was consumed `max_tries` times without effect. Its next entry starts again."""
         self.counts.given_up += 1
-        self.alerts.on_given_up(behind.chat, behind.first, behind.newest)
-        backlog.set_down(behind)
+        self.on_given_up(lagging.chat, lagging.first, lagging.newest)
+        backlog.remove(lagging)
 
     def _wait_s(self, tries: int) -> float:
         longest = rules.backoff_s(self.policy.delay_s, self.policy.longest_s, tries)
-        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing
-
-
-def _next_check_s(behind: LaggingChat, now: float) -> None:
-    behind.check_at = now + min(max((now - behind.since) / 4, _RECHECK_S), _MAX_RECHECK_S)
+        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads retries, not a secret

@@ -1,4 +1,4 @@
-"""What the relay reads and remembers: shards, records, leases, and how far consumers have come."""
+"""Shards, records and leases of the stream."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, NewType
@@ -9,7 +9,7 @@ from tidings.kernel.ids import ChatKey
 
 ShardId = NewType("ShardId", str)
 END = "end"
-"""A checkpoint: the shard is closed, and everything in it was handled."""
+"""Checkpoint of a closed shard whose records are all processed."""
 
 
 class StreamShard(NamedTuple):
@@ -18,21 +18,21 @@ class StreamShard(NamedTuple):
 
 
 class EntryCommitted(NamedTuple):
-    """An entry is new in its chat's log."""
+    """An entry was added to the log of its chat."""
 
     chat: ChatKey
     sequence: int
 
 
 class ContentExpired(NamedTuple):
-    """The content of an ephemeral message is gone, by its time and not by a redaction."""
+    """The content of an ephemeral message was deleted by its TTL, not by a redaction."""
 
     chat: ChatKey
     sequence: int
 
 
 class ShardRecord(NamedTuple):
-    """`number` is its place in the shard. `changes` None: nothing that the relay has to do with."""
+    """`number` is the record's sequence number in the shard. `changes` is None if the relay ignores the record."""
 
     number: str
     at_ms: int | None
@@ -41,16 +41,17 @@ class ShardRecord(NamedTuple):
 
 
 class RecordPage(NamedTuple):
-    """`iterator` reads on; None: the shard is closed and read to its end."""
+    """`iterator` reads the next page; None if the shard is closed and this is its last page."""
 
     records: Sequence[ShardRecord]
     iterator: str | None
 
 
 class Lease(Struct, frozen=True, kw_only=True):
-    """Who reads a shard, and up to where everything in it was handled (`checkpoint`, None: nothing yet).
+    """The process that reads a shard, and the record up to which everything is processed (`checkpoint`).
 
-    `counter` goes up with every write, so that who has not seen the last one can change nothing.
+    `counter` rises with every write. A write is conditional on the counter, so a process with an outdated lease cannot
+    change it.
     """
 
     shard: ShardId

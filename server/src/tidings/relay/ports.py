@@ -1,94 +1,69 @@
-"""What the relay asks of the world. Each method says what it guarantees; whatever is away is asked again later."""
+"""Ports of the relay. Every method raises `UnavailableError` if its engine does not answer; the relay retries later."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from tidings.connections.model import LookupResult
 from tidings.kernel.fences import OffsetFence, PartitionProgress
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay.model import ContentExpired, Lease, RecordPage, ShardId, StreamShard
 
 
-class RelaySourceUnavailableError(Exception):
-    """Too fast, or no answer: trying again later can help."""
-
-
 class StreamIteratorExpiredError(Exception):
-    """An iterator lives a quarter of an hour. Another one is to be had."""
+    """The iterator is older than 15 minutes. Create another one."""
 
 
 class TrimmedError(Exception):
-    """The place has left the stream, which keeps 24 hours: what stood between can't be audited any more."""
+    """The position is older than the 24 hours that the stream keeps. Records after it can no longer be audited."""
 
 
 class ChangeStream(Protocol):
-    """The stream of the table `messages`. Every call raises `RelaySourceUnavailableError`."""
+    """The stream of the table `messages`."""
 
     async def shards(self) -> Sequence[StreamShard]:
-        """All that can still be read, open and closed, in no order."""
+        """List all readable shards, open and closed, in no order."""
         ...
 
     async def iterator(self, shard: ShardId, after: str | None) -> str:
-        """Reads on after this record, or from the oldest that is left. Raises `TrimmedError`."""
+        """Create an iterator after a record, or at the oldest record. Raises `TrimmedError`."""
         ...
 
     async def page(self, iterator: str) -> RecordPage:
-        """May be empty and yet not the last. Raises `StreamIteratorExpiredError` and `TrimmedError`."""
+        """Read a page, which may be empty. Raises `StreamIteratorExpiredError` and `TrimmedError`."""
         ...
 
 
 class LeaseStore(Protocol):
-    """Every change holds only if nobody else has changed the lease since it was read. Every call raises `RelaySourceUnavailableError`."""
+    """Every write is conditional: it changes nothing if another process has written the lease since it was read."""
 
     async def read(self, shards: Collection[ShardId]) -> Mapping[ShardId, Lease]:
-        """Strong. Shards that nobody has begun are left out."""
+        """Read leases, strongly consistent. Shards without a lease are left out."""
         ...
 
     async def take(self, shard: ShardId, seen: Lease | None, holder: str) -> Lease | None:
-        """None: somebody was quicker."""
+        """Take a lease that was last seen as `seen`. Return None if another process was faster."""
         ...
 
     async def renew(self, lease: Lease, checkpoint: str | None) -> Lease | None:
-        """None: it is another's by now, and the checkpoint was not moved."""
+        """Renew and set the checkpoint. Return None if another process has the lease; nothing was changed then."""
         ...
 
     async def release(self, lease: Lease, checkpoint: str | None) -> None:
-        """Others may have it at once. Nothing happens if it is another's already."""
-        ...
-
-
-class DeliveryCheckpoints(Protocol):
-    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
-        """Look up how far chats were handled. Chats without a mark are left out, those of a shard that does not answer
-        are unknown. Raises `RelaySourceUnavailableError` if nothing at all was answered.
-        """
-        ...
-
-    async def begin(self, chat: ChatKey, at: int) -> None:
-        """Of a chat that has no mark. One that got one meanwhile keeps it, if that is further. Raises `RelaySourceUnavailableError`."""
+        """Give the lease to any other process. Does nothing if another process has it."""
         ...
 
 
 class ConsumerLag(Protocol):
     async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]:
-        """Ask for the partition that each chat's events go to. Raises `ConsumersUnavailableError`."""
+        """Read end and committed offset of the partition that each chat belongs to."""
         ...
 
 
 class EventPublisher(Protocol):
+    """Both methods return when Kafka has acknowledged all events. If they raise, some may have been published."""
+
     async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> OffsetFence:
-        """Returns when all of them are acknowledged: they stand below the fence. Raises `RelaySourceUnavailableError`."""
+        """Publish entries as committed events. All of them are below the returned fence."""
         ...
 
-    async def expired(self, gone: Sequence[ContentExpired]) -> None:
-        """Returns when all of them are acknowledged. Raises `RelaySourceUnavailableError`."""
-        ...
-
-
-class RelayLogPort(Protocol):
-    """Strong reads of a chat's log."""
-
-    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
-        """Entries of `(after, up_to]` in order, without holes: as many as one read gives."""
-        ...
+    async def publish_expired(self, expired: Sequence[ContentExpired]) -> None: ...

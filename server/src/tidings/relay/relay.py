@@ -1,19 +1,20 @@
-"""The relay of one process: claims shards, reads them, audits what they tell, and keeps its checkpoints.
+"""The relay of one process: claims shards of the stream, reads them, audits their commits and keeps checkpoints.
 
-Any number of processes may run, started and killed in any order.
+Any number of processes may run. They can be started and killed in any order.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import partial
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
 from tidings.relay.audit import Audit, Backlog
 from tidings.relay.model import END, ContentExpired, Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import ChangeStream, EventPublisher, RelaySourceUnavailableError
+from tidings.relay.ports import ChangeStream, EventPublisher
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.shards import ReadPolicy, ShardLeases, ShardReader
 
@@ -22,24 +23,18 @@ _log = logging.getLogger(__name__)
 _MAX_CONCURRENT_CLAIMS = 50
 
 
-class RelayAlerts(Protocol):
-    def trimmed(self, shard: ShardId) -> None:
-        """Commits have left the stream unread: the repair job is needed."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelayTiming:
-    """Leases are looked after every third of `lease_s`, the stream's shards are listed every `discover_every_s`."""
+    """Leases are renewed every third of `lease_s`. The shards of the stream are listed every `discover_every_s`."""
 
     lease_s: float = 15.0
     discover_every_s: float = 10.0
     round_s: float = 1.0
     max_waiting: int = 20_000
-    """Entries of a shard that may wait to be handled; then it is read no further."""
+    """Maximum backlog of a shard. The relay stops reading the shard until the backlog is smaller."""
 
     @property
-    def tend_s(self) -> float:
+    def renew_every_s(self) -> float:
         return self.lease_s / 3
 
 
@@ -52,129 +47,132 @@ class RelayStats:
 
 
 @dataclass(slots=True)
-class _Work:
-    """One shard that this process reads."""
+class _OwnedShard:
+    """A shard that this process reads."""
 
     backlog: Backlog
-    reading: ShardReader
+    reader: ShardReader
     task: asyncio.Task[None]
     lag_s: float = 0.0
 
     @property
     def checkpoint(self) -> str | None:
-        is_finished = self.reading.is_done and not len(self.backlog)
+        is_finished = self.reader.is_done and not len(self.backlog)
         return END if is_finished else self.backlog.checkpoint
 
 
 @dataclass(slots=True, kw_only=True)
 class Relay:
+    """`on_trimmed` reports that commits left the stream before they were audited: the repair job is needed."""
+
     stream: ChangeStream
-    leasing: ShardLeases
+    leases: ShardLeases
     audit: Audit
-    outbox: EventPublisher
+    publisher: EventPublisher
     clock: Clock
-    alerts: RelayAlerts
+    on_trimmed: Callable[[ShardId], None]
     times: RelayTiming = field(default_factory=RelayTiming)
     read_policy: ReadPolicy = field(default_factory=ReadPolicy)
     failpoints: Failpoints = NO_PAUSES
     counts: RelayStats = field(default_factory=RelayStats)
     sizes: LogSizeEstimator = field(default_factory=LogSizeEstimator)
     lag_s: float = 0.0
-    """How old the last record is that was read, of the shard that is furthest behind; 0 at its end."""
+    """Age of the last record read, of the shard with the largest lag; 0 if all are read to their end."""
     unhandled_s: float = 0.0
-    """How long the oldest commit has waited to be handled."""
-    _works: dict[ShardId, _Work] = field(default_factory=dict)
+    """Time since the oldest commit of the backlog was read."""
+    _owned: dict[ShardId, _OwnedShard] = field(default_factory=dict)
     _shards: Sequence[StreamShard] = ()
     _discovered_at: float = float("-inf")
 
     async def run(self) -> None:
-        """Until it is cancelled; then `stop` hands on what it has. Raises what nobody foresaw."""
+        """Run until cancelled; then call `stop`. Raises unexpected errors."""
         async with asyncio.TaskGroup() as tasks:
-            # a task of its own: claims may take longer than a lease lasts
-            tasks.create_task(self._run_forever(self.renew, lambda: self.times.tend_s))
-            tasks.create_task(self._run_forever(self.claim, lambda: self.times.tend_s))
+            # Claims can take longer than a lease, so renewals run in a task of their own.
+            tasks.create_task(self._run_forever(self.renew, lambda: self.times.renew_every_s))
+            tasks.create_task(self._run_forever(self.claim, lambda: self.times.renew_every_s))
             tasks.create_task(self._run_forever(self.check, lambda: self.times.round_s))
 
     async def stop(self) -> None:
-        """Others go on at once where this one ends."""
-        for shard in tuple(self._works):
-            work = await self._end(shard)
+        """Release all leases with their checkpoints, so that other processes can continue at once."""
+        for shard in tuple(self._owned):
+            owned = await self._stop_reading(shard)
             try:
-                await self.leasing.release(shard, work.checkpoint)
-            except RelaySourceUnavailableError as error:
-                _log.warning("a lease was not released, others wait for its end: %s", error)
+                await self.leases.release(shard, owned.checkpoint)
+            except UnavailableError as error:
+                _log.warning("lease not released, it expires instead: %s", error)
 
     async def tend(self) -> None:
-        """Renew, then claim, once."""
+        """Renew all leases, then claim others."""
         await self.renew()
         await self.claim()
 
     async def renew(self) -> None:
         """Renew all leases concurrently, drop those that are lost, release those of finished shards."""
-        outcomes = await asyncio.gather(*map(self._run, tuple(self._works)), return_exceptions=True)
+        outcomes = await asyncio.gather(*map(self._renew_one, tuple(self._owned)), return_exceptions=True)
         for failed in filter(None, outcomes):
             raise failed
 
     async def claim(self) -> None:
         """Claim free shards, and at most one that another process holds. Reads the leases once."""
         await self._discover()
-        await self._let_go_of_the_vanished()
-        async for claimed in self.leasing.claims(self._shards, _MAX_CONCURRENT_CLAIMS):
+        await self._release_trimmed_shards()
+        async for claimed in self.leases.claims(self._shards, _MAX_CONCURRENT_CLAIMS):
             if claimed.has_gap:
-                self._trimmed(claimed.lease.shard)
-            self._begin(claimed.lease)
+                self._report_trimmed(claimed.lease.shard)
+            self._start_reading(claimed.lease)
 
     @property
     def held(self) -> int:
-        return len(self._works)
+        return len(self._owned)
 
     @property
     def waiting(self) -> int:
-        return sum(len(work.backlog) for work in tuple(self._works.values()))
+        return sum(len(owned.backlog) for owned in tuple(self._owned.values()))
 
     async def check(self) -> None:
-        """A round of the audit, and what it shows of the whole."""
+        """Run a round of the audit, and update lag and age for the metrics."""
         await self.audit.round()
-        works, now = tuple(self._works.values()), self.clock.monotonic()
-        seen = [at for work in works if (at := work.backlog.oldest_seen_at) is not None]
-        self.lag_s = max((work.lag_s for work in works if not work.reading.is_at_end), default=0.0)
+        shards, now = tuple(self._owned.values()), self.clock.monotonic()
+        seen = [at for owned in shards if (at := owned.backlog.oldest_seen_at) is not None]
+        self.lag_s = max((owned.lag_s for owned in shards if not owned.reader.is_at_end), default=0.0)
         self.unhandled_s = now - min(seen) if seen else 0.0
 
     async def _run_forever(self, do: Callable[[], Awaitable[None]], every_s: Callable[[], float]) -> None:
         while True:
             try:
                 await do()
-            except RelaySourceUnavailableError as error:
-                _log.info("the relay waits: %s", error)
+            except UnavailableError as error:
+                _log.info("relay waits for an engine: %s", error)
             await asyncio.sleep(every_s())
 
-    async def _run(self, shard: ShardId) -> None:
-        work = self._works[shard]
-        if work.task.done():
-            work.task.result()
-        checkpoint = work.checkpoint
+    async def _renew_one(self, shard: ShardId) -> None:
+        owned = self._owned[shard]
+        if owned.task.done():
+            owned.task.result()
+        checkpoint = owned.checkpoint
         await self.failpoints.hit("relay.renews")
         try:
-            is_mine = await self.leasing.renew(shard, checkpoint)
-        except RelaySourceUnavailableError:
-            is_mine = self.leasing.holds(shard)
-        if self._works.get(shard) is not work:
-            return  # it vanished from the stream while it was renewed, and `claim` has let it go
+            is_mine = await self.leases.renew(shard, checkpoint)
+        except UnavailableError:
+            is_mine = self.leases.holds(shard)
+        # Race: `claim`, in its own task, finds that the shard has left the stream and releases it while we renew it here.
+        if self._owned.get(shard) is not owned:
+            return
         if not is_mine:
             self.counts.lost += 1
-            self.leasing.drop(shard)
-            await self._end(shard)
+            self.leases.drop(shard)
+            await self._stop_reading(shard)
         elif checkpoint == END:
-            await self._end(shard)
-            await self.leasing.release(shard, END)
+            await self._stop_reading(shard)
+            await self.leases.release(shard, END)
             self._discovered_at = float("-inf")
 
-    async def _end(self, shard: ShardId) -> _Work:
-        work = self._works.pop(shard)
+    async def _stop_reading(self, shard: ShardId) -> _OwnedShard:
+        owned = self._owned.pop(shard)
         self.audit.close(shard)
-        work.task.cancel()
-        await asyncio.wait([work.task])
-        return work
+        owned.task.cancel()
+        await asyncio.wait([owned.task])
+        return owned
 
     async def _discover(self) -> None:
         now = self.clock.monotonic()
@@ -182,49 +180,54 @@ class Relay:
             self._shards = await self.stream.shards()
             self._discovered_at = now
 
-    async def _let_go_of_the_vanished(self) -> None:
-        """A shard that is listed no more can't be read on. One that was read to its end may still be handled."""
+    async def _release_trimmed_shards(self) -> None:
+        """Release shards that left the stream before they were read to their end. Others may still have a backlog."""
         listed = {shard.id for shard in self._shards}
-        for shard in [each for each, work in self._works.items() if not work.reading.is_done]:
+        for shard in [each for each, owned in self._owned.items() if not owned.reader.is_done]:
             if shard not in listed:
-                self._trimmed(shard)
-                work = await self._end(shard)
-                await self.leasing.release(shard, work.checkpoint)
+                self._report_trimmed(shard)
+                owned = await self._stop_reading(shard)
+                await self.leases.release(shard, owned.checkpoint)
 
-    def _begin(self, lease: Lease) -> None:
+    def _start_reading(self, lease: Lease) -> None:
         shard = lease.shard
         backlog = self.audit.open(shard, lease.checkpoint)
+        reader = ShardReader(
+            self.stream,
+            shard,
+            lease.checkpoint,
+            partial(self._on_page, shard),
+            self._report_trimmed,
+            self.read_policy,
+        )
+        task = asyncio.create_task(reader.run(), name=f"relay {shard}")
+        self._owned[shard] = _OwnedShard(backlog, reader, task)
 
-        async def take(page: RecordPage) -> None:
-            await self._take(shard, page)
-
-        reading = ShardReader(self.stream, shard, lease.checkpoint, take, self._trimmed, self.read_policy)
-        task = asyncio.create_task(reading.run(), name=f"relay {shard}")
-        self._works[shard] = _Work(backlog, reading, task)
-
-    async def _take(self, shard: ShardId, page: RecordPage) -> None:
-        """The expired are told before the page counts as read, so no checkpoint passes one that was not."""
-        await self._tell_expired([r.changes for r in page.records if isinstance(r.changes, ContentExpired)])
-        work = self._works[shard]
-        work.backlog.take(page.records, self.clock.monotonic())
+    async def _on_page(self, shard: ShardId, page: RecordPage) -> None:
+        """Publish expirations before the page counts as read, so that no checkpoint passes an unpublished one."""
+        await self._publish_expired(
+            [r.changes for r in page.records if isinstance(r.changes, ContentExpired)]
+        )
+        owned = self._owned[shard]
+        owned.backlog.add(page.records, self.clock.monotonic())
         self.counts.read += len(page.records)
         self.sizes.add(page.records)
         at_ms = page.records[-1].at_ms
-        work.lag_s = 0.0 if at_ms is None else max(0.0, (self.clock.now_ms() - at_ms) / 1000)
-        while len(work.backlog) >= self.times.max_waiting:  # noqa: ASYNC110 - the audit makes room, round by round
+        owned.lag_s = 0.0 if at_ms is None else max(0.0, (self.clock.now_ms() - at_ms) / 1000)
+        while len(owned.backlog) >= self.times.max_waiting:  # noqa: ASYNC110 - the audit shortens it, round by round
             await asyncio.sleep(self.times.round_s)
 
-    async def _tell_expired(self, gone: Sequence[ContentExpired]) -> None:
-        while gone:
+    async def _publish_expired(self, expired: Sequence[ContentExpired]) -> None:
+        while expired:
             try:
-                await self.outbox.expired(gone)
-            except RelaySourceUnavailableError as error:
-                _log.info("the relay waits: %s", error)
+                await self.publisher.publish_expired(expired)
+            except UnavailableError as error:
+                _log.info("relay waits for an engine: %s", error)
                 await asyncio.sleep(self.times.round_s)
             else:
-                self.counts.expired += len(gone)
+                self.counts.expired += len(expired)
                 return
 
-    def _trimmed(self, shard: ShardId) -> None:
+    def _report_trimmed(self, shard: ShardId) -> None:
         self.counts.trimmed += 1
-        self.alerts.trimmed(shard)
+        self.on_trimmed(shard)

@@ -1,7 +1,7 @@
-"""The repair job, for outages longer than the stream's 24 hours: holds a chat's rows against its log.
+"""The repair job, for outages longer than the 24 hours of the stream: compares the rows of a chat with its log.
 
-What is behind is handled as the delivery worker does it, and published again, so that devices get it too. May be run
-at any time, beside everything else, and any number of times: what is not behind is only read.
+Missing entries are processed as the delivery worker does it and published again, so that devices receive them. The job
+can run at any time, concurrently with all other processes, and any number of times: complete chats are only read.
 """
 
 import asyncio
@@ -10,82 +10,70 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from tidings.kernel.fences import OffsetFence
+from tidings.delivery.chat_rows import ChatRowProjector
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
+from tidings.relay.ports import EventPublisher
 
 
 class RepairResult(NamedTuple):
-    """Entries of `(after, head]` were behind in some row, and are not any more."""
+    """Entries of `(after, head]` were missing in some row."""
 
     after: int
     head: int
 
 
 class RepairReader(Protocol):
+    """Strongly consistent reads of a chat's log and rows."""
+
     async def head(self, chat: ChatKey) -> int:
-        """The log's; strong. 0 where there is no chat."""
+        """Return the head of the log; 0 if the chat does not exist."""
         ...
 
     async def row_progress(self, chat: ChatKey, head: int) -> int:
-        """What the row that is furthest behind has come to; `head` if none is."""
+        """Return the sequence up to which all rows are complete; `head` if nothing is missing."""
         ...
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
-        """Entries of `(after, up_to]`, as many as one read gives; strong."""
+        """Read entries of `(after, up_to]`, as many as one read returns."""
         ...
 
 
-class RepairRange(Protocol):
-    """What some row should have had before."""
-
-    @property
-    def after(self) -> int: ...
-
-
-class RowHandler(Protocol):
-    async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> RepairRange | None: ...
-
-
-class EventPublish(Protocol):
-    async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> OffsetFence: ...
-
-
 class Repair:
-    def __init__(self, reader: RepairReader, rows: RowHandler, outbox: EventPublish) -> None:
+    def __init__(self, reader: RepairReader, rows: ChatRowProjector, publisher: EventPublisher) -> None:
         self._reader = reader
         self._rows = rows
-        self._outbox = outbox
+        self._publisher = publisher
 
     async def inspect(self, chat: ChatKey) -> RepairResult | None:
-        """What `repair` would do. None: nothing."""
+        """Return what `repair` would repair, or None."""
         head = await self._reader.head(chat)
         after = await self._reader.row_progress(chat, head) if head else 0
         return RepairResult(after, head) if after < head else None
 
     async def repair(self, chat: ChatKey) -> RepairResult | None:
-        """None: nothing was behind."""
+        """Write what is missing in the rows and publish it. Return None if nothing was missing."""
         found = await self.inspect(chat)
         if found is not None:
-            await self._handle(chat, found.after, found.head)
+            await self._process(chat, found.after, found.head)
         return found
 
-    async def _handle(self, chat: ChatKey, after: int, up_to: int) -> None:
+    async def _process(self, chat: ChatKey, after: int, up_to: int) -> None:
         while after < up_to:
             entries = await self._reader.between(chat, after, up_to)
             if not entries:
                 return
             missed = await self._rows.handle(chat, entries)
             if missed is not None and missed.after < after:
-                await self._handle(chat, missed.after, after)
-            # after the rows: whoever gets the event finds the truth written
-            await self._outbox.publish(chat, entries)
+                await self._process(chat, missed.after, after)
+            # Publish after the rows are written: a worker that receives the event relies on them.
+            await self._publisher.publish(chat, entries)
             after = entries[-1].sequence
 
 
 @dataclass(slots=True)
 class RepairRun:
-    """One chat after the other. `state_path` holds how many were done, so that a walk that was ended goes on there."""
+    """Repairs one chat after the other. `state_path` stores the number of finished chats, to continue an aborted run."""
 
     repair: Callable[[ChatKey], Awaitable[RepairResult | None]]
     chats_per_s: float
@@ -94,33 +82,31 @@ class RepairRun:
     seen: int = 0
     repaired: int = 0
     entries: int = 0
-    _began_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    _started_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     def skipped(self) -> int:
-        """How many an earlier walk has done."""
-        return (
-            int(self.state_path.read_text() or 0)
-            if self.state_path is not None and self.state_path.exists()
-            else 0
-        )
+        """Return the number of chats that an earlier run has finished."""
+        if self.state_path is None or not self.state_path.exists():
+            return 0
+        return int(self.state_path.read_text() or 0)
 
-    async def over(self, chats: AsyncIterator[ChatKey]) -> None:
+    async def run(self, chats: AsyncIterator[ChatKey]) -> None:
         done = skip = self.skipped()
         async for chat in chats:
             if skip:
                 skip -= 1
                 continue
-            await self._one(chat)
+            await self._repair_one(chat)
             done += 1
             if self.state_path is not None:
                 self.state_path.write_text(str(done))
 
-    async def _one(self, chat: ChatKey) -> None:
+    async def _repair_one(self, chat: ChatKey) -> None:
         found = await self.repair(chat)
         self.seen += 1
         if found is not None:
             self.repaired += 1
             self.entries += found.head - found.after
             self.report(chat, found)
-        ahead_s = self._began_at + self.seen / self.chats_per_s - asyncio.get_running_loop().time()
+        ahead_s = self._started_at + self.seen / self.chats_per_s - asyncio.get_running_loop().time()
         await asyncio.sleep(max(0.0, ahead_s))

@@ -1,4 +1,4 @@
-"""What the relay decides, purely: which shards may be begun, which lease to claim."""
+"""Decide which shards to read and which lease to claim; size and progress of chats. Pure."""
 
 import math
 from collections import Counter
@@ -14,7 +14,7 @@ type LeaseByShard = Mapping[ShardId, Lease]
 
 
 def may_begin(shards: Sequence[StreamShard], leases: LeaseByShard) -> list[ShardId]:
-    """Those that are not finished and whose parent is, or has left the stream: parents come before children."""
+    """Return unfinished shards whose parent is finished or has left the stream: parents are read before children."""
     listed = {shard.id for shard in shards}
     finished = {shard for shard, lease in leases.items() if lease.is_finished}
     return [
@@ -25,10 +25,10 @@ def may_begin(shards: Sequence[StreamShard], leases: LeaseByShard) -> list[Shard
 
 
 def has_gap(shard: StreamShard, shards: Sequence[StreamShard], leases: LeaseByShard) -> bool:
-    """Its parent has left the stream, and nobody has finished it: what it had was never audited, or not to its end.
+    """Report whether the shard's parent left the stream before its records were all audited.
 
-    A parent that nobody ever held tells something only if there were relays in its time: they have left leases of
-    shards that are gone as well. Otherwise the first relay of all begins here, with what is there.
+    A parent without a lease counts only if there are leases of other shards that left the stream, which shows that a
+    relay ran at that time. Otherwise this is the first relay of the installation, and nothing was missed.
     """
     listed = {each.id for each in shards}
     if shard.parent is None or shard.parent in listed:
@@ -38,20 +38,20 @@ def has_gap(shard: StreamShard, shards: Sequence[StreamShard], leases: LeaseBySh
 
 
 def shards_to_claim(
-    me: str, open_: Sequence[ShardId], leases: LeaseByShard, over: Collection[ShardId]
+    me: str, open_: Sequence[ShardId], leases: LeaseByShard, free: Collection[ShardId]
 ) -> ShardId | None:
-    """One lease to go for now: a free one up to my fair share, or one of whoever has most. None: it is well as it is.
+    """Choose a lease to claim: a free one up to the fair share of `me`, or one of the process with most. None: no claim.
 
-    `over`: leases that are nobody's any more. Stealing needs a difference of two, or two processes would swap for ever.
+    A process takes a lease from another one only if that has two more, or two processes would swap it endlessly.
     """
-    holders = {shard: leases[shard].holder for shard in open_ if shard in leases and shard not in over}
+    holders = {shard: leases[shard].holder for shard in open_ if shard in leases and shard not in free}
     held = Counter(holder for holder in holders.values() if holder is not None)
     mine = held[me]
-    free = [shard for shard in open_ if shard not in holders or holders[shard] is None]
+    unheld = [shard for shard in open_ if shard not in holders or holders[shard] is None]
     share = -(-len(open_) // len(held.keys() | {me}))
-    if free:
-        # not all of them go for the same one
-        return free[crc32(me.encode()) % len(free)] if mine < share else None
+    if unheld:
+        # By a hash of the process, so that processes do not all try to take the same shard.
+        return unheld[crc32(me.encode()) % len(unheld)] if mine < share else None
     busiest, most = max(held.items(), key=lambda each: each[1], default=("", 0))
     if most < mine + 2:
         return None
@@ -59,7 +59,7 @@ def shards_to_claim(
 
 
 def row_progress(intervals: Sequence[Interval], had: int, head: int) -> int:
-    """What the row of somebody with these stays has come to, of a log with this head; `head`: all that it ever will."""
+    """Return the sequence up to which a member's row is complete. `had` is the row's; `head` means nothing is missing."""
     if not intervals:
         return head
     removed = intervals[-1].removed
@@ -72,16 +72,16 @@ def backoff_s(first_s: float, longest_s: float, tries: int) -> float:
 
 
 def chunk_by_size[E](entries: Iterable[tuple[E, int]], max_entries: int, max_bytes: int) -> list[list[E]]:
-    """What goes into one record of the topic: entries with their sizes, cut where a part would be too large."""
-    parts: list[list[E]] = []
+    """Split entries with their sizes into chunks, each for one record of the topic."""
+    chunks: list[list[E]] = []
     size = max_bytes
-    for entry, bytes_ in entries:
-        if size + bytes_ > max_bytes or len(parts[-1]) >= max_entries:
-            parts.append([])
+    for entry, entry_bytes in entries:
+        if size + entry_bytes > max_bytes or len(chunks[-1]) >= max_entries:
+            chunks.append([])
             size = 0
-        parts[-1].append(entry)
-        size += bytes_
-    return parts
+        chunks[-1].append(entry)
+        size += entry_bytes
+    return chunks
 
 
 def _ignore(_chat: ChatKey, _size_bytes: int) -> None:
@@ -105,7 +105,7 @@ class LogSizeEstimator:
 
     @property
     def largest_bytes(self) -> int:
-        """The estimate for the longest log that was written to since the process started."""
+        """Estimate the size of the longest log that was written since the process started."""
         return self._estimate(self._longest)
 
     def add(self, records: Sequence[ShardRecord]) -> None:
@@ -119,8 +119,8 @@ class LogSizeEstimator:
     def _estimate(self, entries: int) -> int:
         return entries * self._bytes // max(self._entries, 1)
 
-    def _report(self, news: EntryCommitted) -> None:
-        size = self._estimate(news.sequence)
-        if size > self.large_bytes and news.chat not in self._reported:
-            self._reported.add(news.chat)
-            self.on_large(news.chat, size)
+    def _report(self, committed: EntryCommitted) -> None:
+        size = self._estimate(committed.sequence)
+        if size > self.large_bytes and committed.chat not in self._reported:
+            self._reported.add(committed.chat)
+            self.on_large(committed.chat, size)

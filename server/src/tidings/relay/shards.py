@@ -1,36 +1,31 @@
-"""Leases between relay processes: each open shard is read by one of them, and every process has its fair share.
+"""Leases of shards, and reading a shard. Each open shard is read by one process, and each process has its fair share.
 
-Nobody's wall clock counts. A lease is over when its counter did not move for `lease_s` on my own monotonic clock; a
-holder gives it up, unasked, when it could not renew it for as long on its own.
+No wall clock is used. A lease has expired when its counter did not change for `lease_s` on the monotonic clock of the
+process that watches it. A holder that could not renew it for `lease_s` on its own clock stops reading.
 """
 
 import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.errors import UnavailableError
 from tidings.relay import rules
 from tidings.relay.model import Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import (
-    ChangeStream,
-    LeaseStore,
-    RelaySourceUnavailableError,
-    StreamIteratorExpiredError,
-    TrimmedError,
-)
+from tidings.relay.ports import ChangeStream, LeaseStore, StreamIteratorExpiredError, TrimmedError
 
 
 class _WatchedLease(NamedTuple):
-    """A lease as it was last seen, and since when it has looked like this."""
+    """A lease as it was last seen, and since when its counter has not changed."""
 
     lease: Lease
     since: float
 
 
 class ClaimResult(NamedTuple):
-    """`has_gap`: what came before this shard is gone, and was not audited. `was_free`: nobody lost it by this."""
+    """`has_gap`: the parent shard left the stream before it was audited. `was_free`: no other process held the lease."""
 
     lease: Lease
     has_gap: bool
@@ -38,7 +33,7 @@ class ClaimResult(NamedTuple):
 
 
 class _HeldLease(NamedTuple):
-    """`since`: when the renewal that made it was begun."""
+    """`since`: when the last successful renewal was started."""
 
     lease: Lease
     since: float
@@ -61,15 +56,15 @@ class ShardLeases:
     async def claims(self, shards: Sequence[StreamShard], limit: int) -> AsyncIterator[ClaimResult]:
         """Read the leases once, then take up to `limit` that are free, or one that another process holds.
 
-        Ends early where another process was quicker: the leases have changed since they were read.
+        Ends early if another process was faster, because the leases have changed since they were read.
         """
         by_id = {shard.id: shard for shard in shards}
         leases = await self._read(shards)
         self._watch(leases)
         open_ = rules.may_begin(shards, leases)
-        over = {shard for shard in open_ if self._is_over(shard)}
+        free = {shard for shard in open_ if self._is_free(shard)}
         for _ in range(limit):
-            wanted = rules.shards_to_claim(self.me, open_, leases, over)
+            wanted = rules.shards_to_claim(self.me, open_, leases, free)
             if wanted is None or wanted in self._held:
                 return
             has_gap = wanted not in leases and rules.has_gap(by_id[wanted], shards, leases)
@@ -77,13 +72,13 @@ class ShardLeases:
             if taken is None:
                 return
             leases[wanted] = taken
-            yield ClaimResult(taken, has_gap, wanted in over)
-            if wanted not in over:
+            yield ClaimResult(taken, has_gap, wanted in free)
+            if wanted not in free:
                 return
-            over.discard(wanted)
+            free.discard(wanted)
 
     async def _read(self, shards: Sequence[StreamShard]) -> dict[ShardId, Lease]:
-        """A finished lease stays finished: of a day's shards most are, and they are not read again."""
+        """Read the leases. Finished ones stay finished and are most of a day's shards, so they are not read again."""
         parents = {shard.parent for shard in shards if shard.parent is not None}
         wanted = {shard.id for shard in shards} | parents
         known = {shard: lease for shard, lease in self._finished.items() if shard in wanted}
@@ -92,7 +87,7 @@ class ShardLeases:
         return leases
 
     async def renew(self, shard: ShardId, checkpoint: str | None) -> bool:
-        """False: it is mine no longer, and the checkpoint was not moved. Raises `AwayError`."""
+        """Renew the lease and set its checkpoint. Return False if another process has it; nothing was changed then."""
         held = self._held.get(shard)
         if held is None:
             return False
@@ -110,7 +105,11 @@ class ShardLeases:
             await self.store.release(held.lease, checkpoint)
 
     def holds(self, shard: ShardId) -> bool:
-        """By my own clock, which runs out before anybody else's does: he began to count after I had written."""
+        """Report whether the lease is still valid, by our own clock.
+
+        Race: we could not renew, and another process waits for the lease to expire. It starts to count when it sees our
+        last write, which is after we started that write. So our count ends first, and never do both read the shard.
+        """
         held = self._held.get(shard)
         return held is not None and self.clock.monotonic() - held.since < self.lease_s
 
@@ -132,7 +131,7 @@ class ShardLeases:
             is_same = known is not None and known.lease.counter == lease.counter
             self._watched[shard] = known if known is not None and is_same else _WatchedLease(lease, now)
 
-    def _is_over(self, shard: ShardId) -> bool:
+    def _is_free(self, shard: ShardId) -> bool:
         watched = self._watched.get(shard)
         if shard in self._held:
             return False
@@ -156,20 +155,18 @@ class ReadPolicy:
     longest_s: float = 20.0
 
 
-class PageHandler(Protocol):
-    """Takes a page before the next is read. Returns when there is room for more."""
-
-    def __call__(self, page: RecordPage, /) -> Awaitable[None]: ...
+type PageHandler = Callable[[RecordPage], Awaitable[None]]
+"""Processes a page before the next is read. Returns when there is room for more."""
 
 
 @dataclass(slots=True)
 class ShardReader:
-    """`read_to`: the last record that was handed on. `is_at_end`: the last page was empty."""
+    """Reads one shard to its end. `read_to`: the last record passed to `on_page`. `is_at_end`: the last page was empty."""
 
     stream: ChangeStream
     shard: ShardId
     read_to: str | None
-    take: PageHandler
+    on_page: PageHandler
     on_trimmed: Callable[[ShardId], None]
     policy: ReadPolicy = field(default_factory=ReadPolicy)
     sleep: Sleep = asyncio.sleep
@@ -177,31 +174,30 @@ class ShardReader:
     is_at_end: bool = False
     _iterator: str | None = None
     _was_at_end: bool = False
-    """Of this iterator: there was nothing that it could have missed."""
+    """Whether the last page of this iterator was empty, so that it cannot have missed records."""
     _failures: int = 0
     _empties: int = 0
-    """Reads without a record, one after the other."""
+    """Empty pages in a row."""
 
     async def run(self) -> None:
-        """Until the end of the shard."""
         while not self.is_done:
             await self.sleep(await self.step())
 
     async def step(self) -> float:
-        """One try to read a page. Answers how long to wait before the next."""
+        """Try to read a page. Return how long to wait before the next."""
         try:
             page = await self._page()
-        except RelaySourceUnavailableError:
+        except UnavailableError:
             return self._after_failure()
         except StreamIteratorExpiredError:
             self._forget_iterator()
             return self.policy.busy_s
         except TrimmedError:
-            self._begin_anew()
+            self._restart()
             return self.policy.busy_s
         self._failures = 0
         if page.records:
-            await self.take(page)
+            await self.on_page(page)
             self.read_to = page.records[-1].number
         self._iterator = page.iterator
         self._was_at_end = not page.records
@@ -215,11 +211,11 @@ class ShardReader:
             self._iterator = await self.stream.iterator(self.shard, self.read_to)
         return await self.stream.page(self._iterator)
 
-    def _begin_anew(self) -> None:
-        """What lay between is lost to the audit: somebody has to run the repair job.
+    def _restart(self) -> None:
+        """Continue at the oldest record, and report that the records before it cannot be audited.
 
-        Unless nothing did: an iterator lives for minutes and a record for a day, so one that stood at the end can't
-        have been overtaken. DynamoDB Local says so of the first record of an empty shard.
+        An iterator is valid for minutes and a record for a day, so an iterator at the end cannot have missed records.
+        DynamoDB Local reports trimmed records for the first record of an empty shard.
         """
         if not self._was_at_end:
             self.on_trimmed(self.shard)
@@ -232,4 +228,4 @@ class ShardReader:
     def _after_failure(self) -> float:
         longest = rules.backoff_s(self.policy.busy_s, self.policy.longest_s, self._failures)
         self._failures += 1
-        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads tries, hides nothing
+        return random.uniform(longest / 2, longest)  # noqa: S311 - spreads retries, not a secret

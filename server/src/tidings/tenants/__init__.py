@@ -1,1 +1,1 @@
-"""Tenants and their keys: what content is sealed and recognised with."""
+"""Tenants: their settings, data keys and sealed content."""

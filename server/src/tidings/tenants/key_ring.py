@@ -1,9 +1,9 @@
-"""Opens a tenant's data keys as they stand, and makes what is missing or due. Remembers nothing."""
+"""Data keys of tenants: create, unwrap, cache, rotate and rewrap them."""
 
 import logging
 from collections import OrderedDict
-from collections.abc import Collection
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from tidings.kernel.clock import Clock
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class OpenedKeys:
-    """A tenant's keys as they stand, and unwrapped those that were needed so far."""
+    """A tenant's wrapped keys, and in `secrets` the ones that were unwrapped so far."""
 
     rows: dict[KeyName, WrappedKey]
     secrets: dict[KeyName, bytes] = field(repr=False)
@@ -38,13 +38,15 @@ class OpenedKeys:
     def contents(self) -> list[KeyName]:
         return sorted(name for name in self.rows if name.kind is KeyKind.CONTENT)
 
-    def still_good(self, rows: dict[KeyName, WrappedKey]) -> "OpenedKeys":
-        """What was unwrapped and stands as it was need not be unwrapped again."""
+    def carry_over(self, rows: dict[KeyName, WrappedKey]) -> "OpenedKeys":
+        """Return `rows` with the secrets of unchanged keys, which need not be unwrapped again."""
         secrets = {name: key for name, key in self.secrets.items() if rows.get(name) == self.rows[name]}
         return OpenedKeys(rows, secrets)
 
 
 class KeyFactory:
+    """Creates and unwraps a tenant's data keys. Caches nothing."""
+
     def __init__(self, store: KeyStore, kms: Kms, clock: Clock, rotate_after_s: float) -> None:
         self._store = store
         self._kms = kms
@@ -52,60 +54,60 @@ class KeyFactory:
         self._rotate_after_s = rotate_after_s
 
     async def open(self, tenant: TenantId, before: OpenedKeys) -> OpenedKeys:
-        """The fingerprint key and the newest content key, unwrapped.
+        """Unwrap the fingerprint key and the newest content key, creating them if needed.
 
-        The first comes first: a key service that can't unwrap what is there must not wrap what comes, or a wrong
-        key file would divide the tenant's keys between two.
+        The fingerprint key comes first: a KMS that cannot unwrap existing keys must not wrap new ones. Otherwise a
+        wrong key file would split the tenant's keys between two master keys.
         """
-        opened = before.still_good({row.name: row for row in await self._store.list(tenant)})
-        await self._have_fingerprint(tenant, opened)
-        await self._have_content(tenant, opened)
+        opened = before.carry_over({row.name: row for row in await self._store.list(tenant)})
+        await self._ensure_fingerprint(tenant, opened)
+        await self._ensure_content(tenant, opened)
         return opened
 
     async def make_next(self, tenant: TenantId) -> KeyName:
-        """The next content key, whether one is due or not."""
+        """Create the next content key, whether it is due or not."""
         opened = OpenedKeys({row.name: row for row in await self._store.list(tenant)}, {})
         return (await self.make(tenant, _next(opened))).name
 
     async def unwrap(self, tenant: TenantId, key: WrappedKey) -> bytes:
-        """Raises `UnwrapError`."""
+        """Unwrap a key. Raise `UnwrapError`."""
         unwrapped = await self._kms.unwrap(key.wrapped, wrap_context(tenant, key.name))
         if len(unwrapped) != KEY_BYTES:
             raise UnwrapError(f"it has {len(unwrapped)} bytes")
         return unwrapped
 
-    async def _have_fingerprint(self, tenant: TenantId, opened: OpenedKeys) -> None:
+    async def _ensure_fingerprint(self, tenant: TenantId, opened: OpenedKeys) -> None:
         if FINGERPRINT not in opened.rows:
             if opened.contents:
                 raise _unavailable(
-                    f"The fingerprint key of {tenant} is gone, and others are there.",
-                    "Restore its row in the table `tenants`: with another one, no repeat would be recognised.",
+                    f"The fingerprint key of {tenant} is missing, although content keys exist.",
+                    "Restore its row in the table `tenants`. A new key would not recognise retries of messages.",
                 )
             opened.rows[FINGERPRINT] = await self.make(tenant, FINGERPRINT)
-        await self._have_unwrapped(tenant, opened, FINGERPRINT)
+        await self._ensure_unwrapped(tenant, opened, FINGERPRINT)
 
-    async def _have_content(self, tenant: TenantId, opened: OpenedKeys) -> None:
+    async def _ensure_content(self, tenant: TenantId, opened: OpenedKeys) -> None:
         if not opened.contents:
             opened.rows[FIRST_CONTENT] = await self.make(tenant, FIRST_CONTENT)
         elif is_due(opened.rows[opened.contents[-1]], self._clock.now_ms(), self._rotate_after_s):
             await self._replace(tenant, opened)
-        await self._have_unwrapped(tenant, opened, opened.contents[-1])
+        await self._ensure_unwrapped(tenant, opened, opened.contents[-1])
 
     async def _replace(self, tenant: TenantId, opened: OpenedKeys) -> None:
-        """A key that is past its time still seals: better than not to send while the key service is away."""
+        """Create the next content key. If the KMS is unavailable, the old key stays in use, so messages can be sent."""
         name = _next(opened)
         try:
             opened.rows[name] = await self.make(tenant, name)
         except TidingsError as error:
-            _log.warning("%s of %s is due and can't be made: %s", name, tenant, error)
+            _log.warning("key %s of %s is due and could not be created: %s", name, tenant, error)
 
     async def make(self, tenant: TenantId, name: KeyName) -> WrappedKey:
-        """The race: two processes make it. One's stands, and both go on with that."""
+        """Create a key. Race: two processes create the same version. The first one is stored, and both use it."""
         generated = await self._kms.generate(wrap_context(tenant, name))
         made = WrappedKey(name, generated.wrapped, generated.wrapped_by, self._clock.now_ms())
         return await self._store.add(tenant, made)
 
-    async def _have_unwrapped(self, tenant: TenantId, opened: OpenedKeys, name: KeyName) -> None:
+    async def _ensure_unwrapped(self, tenant: TenantId, opened: OpenedKeys, name: KeyName) -> None:
         if name in opened.secrets:
             return
         row = opened.rows[name]
@@ -116,12 +118,12 @@ class KeyFactory:
 
     @staticmethod
     def unusable(
-        tenant: TenantId, row: WrappedKey, why: str = "altered, or wrapped for another"
+        tenant: TenantId, row: WrappedKey, why: str = "it was altered, or wrapped for another tenant"
     ) -> TidingsError:
         return _unavailable(
-            f"The key {row.name} of {tenant} does not unwrap: {why}.",
-            f"{row.wrapped_by} wrapped it. Look at [encryption] in the settings; if that is right, "
-            "somebody has changed the row, and it must be restored.",
+            f"The key {row.name} of {tenant} cannot be unwrapped: {why}.",
+            f"It was wrapped by {row.wrapped_by}. Check [encryption] in the settings. If they are correct, the row "
+            "was changed and must be restored.",
         )
 
 
@@ -135,12 +137,12 @@ def _unavailable(message: str, hint: str) -> TidingsError:
 
 
 RETRY_S = 15.0
-"""After a look at the table that failed: how long the keys at hand are used before the next one."""
+"""How long cached keys stay in use after a failed refresh, before the next one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyPolicy:
-    """`refresh_s` is how long a key that another process made may go unnoticed."""
+    """`refresh_s` is the time within which a process uses a key that another process created."""
 
     is_encrypting: bool = True
     rotate_after_s: float = 90 * 86_400.0
@@ -156,10 +158,10 @@ class _CachedKeys:
 
 
 class KeyRing:
-    """Belongs to the event loop that it is used in."""
+    """Cache of the tenants' unwrapped keys. Use it from one event loop."""
 
     def __init__(self, store: KeyStore, kms: Kms, clock: Clock, policy: KeyPolicy) -> None:
-        self._maker = KeyFactory(store, kms, clock, policy.rotate_after_s)
+        self._factory = KeyFactory(store, kms, clock, policy.rotate_after_s)
         self._clock = clock
         self._policy = policy
         self._cache: OrderedDict[TenantId, _CachedKeys] = OrderedDict()
@@ -167,92 +169,97 @@ class KeyRing:
         self._unwraps: SingleFlight[tuple[TenantId, WrappedKey], bytes | None] = SingleFlight()
 
     async def of(self, tenant: TenantId, /) -> ContentKeys:
-        """Keys to seal with. Makes them for a tenant that has none."""
+        """Return keys to seal with. Create them for a tenant that has none. Raise `keys_unavailable`."""
         return (await self._fresh(tenant)).keys
 
+    async def mac(self, tenant: TenantId, /) -> Callable[[bytes], bytes]:
+        """Return the tenant's keyed hash function. Create the tenant's keys if it has none."""
+        return (await self.of(tenant)).fingerprint
+
     async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys:
-        """Keys to open these contents with. One that is not known here is looked for, once."""
-        held = await self._fresh(tenant)
-        if versions := held.keys.lacks(contents):
-            lacking = {KeyName(KeyKind.CONTENT, version) for version in versions}
-            held = await self._know(tenant, held, lacking)
-            await self._unwrap_older(tenant, held, lacking)
-        return held.keys
+        """Return keys to open these contents with. An unknown version causes one more read of the table."""
+        cached = await self._fresh(tenant)
+        if versions := cached.keys.lacks(contents):
+            missing = {KeyName(KeyKind.CONTENT, version) for version in versions}
+            cached = await self._find_keys(tenant, cached, missing)
+            await self._unwrap_older(tenant, cached, missing)
+        return cached.keys
 
     async def rotate(self, tenant: TenantId) -> int:
-        """A new content key: in use here at once, elsewhere within `refresh_s`. Nothing that is stored is touched.
+        """Create a content key and return its version. Stored content is not touched.
 
-        Two who rotate at the same time make one key. Returns its version.
+        This process uses it at once, others within `refresh_s`. Concurrent calls create one key.
         """
         await self._fresh(tenant)
-        made = await self._maker.make_next(tenant)
-        if held := self._cache.get(tenant):
-            await self._know(tenant, held, {made})
-        return made.version
+        name = await self._factory.make_next(tenant)
+        if cached := self._cache.get(tenant):
+            await self._find_keys(tenant, cached, {name})
+        return name.version
 
     async def _fresh(self, tenant: TenantId) -> _CachedKeys:
-        held = self._cache.get(tenant)
-        if held is not None and self._clock.monotonic() < held.fresh_until:
+        cached = self._cache.get(tenant)
+        if cached is not None and self._clock.monotonic() < cached.fresh_until:
             self._cache.move_to_end(tenant)
-            return held
+            return cached
         try:
             return await self._refresh(tenant)
         except TidingsError:
-            if held is None:
+            if cached is None:
                 raise
-            # who has keys goes on with them: sending needs neither this table nor the key service
-            held.fresh_until = self._clock.monotonic() + RETRY_S
-            return held
+            # Continue with the cached keys, so that sending depends neither on this table nor on the KMS.
+            cached.fresh_until = self._clock.monotonic() + RETRY_S
+            return cached
 
-    async def _know(self, tenant: TenantId, held: _CachedKeys, names: set[KeyName]) -> _CachedKeys:
-        """Looks for keys that another process made. The race: a look that is under way may have come too early.
+    async def _find_keys(self, tenant: TenantId, cached: _CachedKeys, names: set[KeyName]) -> _CachedKeys:
+        """Load keys that another process created.
 
-        So whoever still misses one after it looks again; that look is later than the key.
+        Race: a load in flight may have read the table before the key was written. If a key is still missing after
+        that load, a second load starts later than the write and finds it.
         """
-        if not names <= held.opened.rows.keys() and tenant in self._loads:
-            held = await self._refresh(tenant)
-        if not names <= held.opened.rows.keys():
-            held = await self._refresh(tenant)
-        return held
+        if not names <= cached.opened.rows.keys() and tenant in self._loads:
+            cached = await self._refresh(tenant)
+        if not names <= cached.opened.rows.keys():
+            cached = await self._refresh(tenant)
+        return cached
 
-    async def _unwrap_older(self, tenant: TenantId, held: _CachedKeys, names: set[KeyName]) -> None:
-        """Older keys are unwrapped when something that they sealed is read, not before."""
-        for name in names & held.opened.rows.keys():
-            if name in held.opened.secrets or name.version not in held.keys.versions:
+    async def _unwrap_older(self, tenant: TenantId, cached: _CachedKeys, names: set[KeyName]) -> None:
+        """Unwrap older keys, when content that they sealed is first read."""
+        for name in names & cached.opened.rows.keys():
+            if name in cached.opened.secrets or name.version not in cached.keys.versions:
                 continue
-            row = held.opened.rows[name]
-            secret = await self._unwraps((tenant, row), partial(self._unwrap_or_none, tenant, row))
+            row = cached.opened.rows[name]
+            secret = await self._unwraps.run((tenant, row), partial(self._unwrap_or_none, tenant, row))
             if secret is None:
-                held.keys.versions.discard(name.version)
+                cached.keys.versions.discard(name.version)
             else:
-                held.opened.secrets[name] = secret
-                held.keys.add(name.version, secret)
+                cached.opened.secrets[name] = secret
+                cached.keys.add(name.version, secret)
 
     async def _unwrap_or_none(self, tenant: TenantId, row: WrappedKey) -> bytes | None:
-        """One that does not unwrap makes unreadable what it sealed, and nothing else."""
+        """Unwrap a key, or log the failure: it makes only the content unreadable that this key sealed."""
         try:
-            return await self._maker.unwrap(tenant, row)
+            return await self._factory.unwrap(tenant, row)
         except UnwrapError as error:
-            _log.warning("what %s of %s sealed can't be read: %s", row.name, tenant, error)
+            _log.warning("content sealed with key %s of %s cannot be read: %s", row.name, tenant, error)
             return None
 
     async def _refresh(self, tenant: TenantId) -> _CachedKeys:
-        return await self._loads(tenant, partial(self._load, tenant))
+        return await self._loads.run(tenant, partial(self._load, tenant))
 
     async def _load(self, tenant: TenantId) -> _CachedKeys:
-        looked_at = self._clock.monotonic()
-        held = self._cache.get(tenant)
+        started_at = self._clock.monotonic()
+        cached = self._cache.get(tenant)
         try:
-            opened = await self._maker.open(tenant, held.opened if held else OpenedKeys({}, {}))
+            opened = await self._factory.open(tenant, cached.opened if cached else OpenedKeys({}, {}))
         except TidingsError as error:
-            _log.warning("the keys of %s can't be loaded: %s", tenant, error)
+            _log.warning("the keys of %s could not be loaded: %s", tenant, error)
             raise
-        held = _CachedKeys(opened, self._keys(tenant, opened), looked_at + self._policy.refresh_s)
-        self._cache[tenant] = held
+        cached = _CachedKeys(opened, self._keys(tenant, opened), started_at + self._policy.refresh_s)
+        self._cache[tenant] = cached
         self._cache.move_to_end(tenant)
         if len(self._cache) > self._policy.max_cached_tenants:
             self._cache.popitem(last=False)
-        return held
+        return cached
 
     def _keys(self, tenant: TenantId, opened: OpenedKeys) -> ContentKeys:
         return ContentKeys(
@@ -264,3 +271,54 @@ class KeyRing:
             versions=(name.version for name in opened.contents),
             is_encrypting=self._policy.is_encrypting,
         )
+
+
+@dataclass(slots=True)
+class RewrapResult:
+    """Numbers of keys. `failed` lists the keys that were not rewrapped, with tenant and reason."""
+
+    rewrapped: int = 0
+    present: int = 0
+    """Keys that the current master key had already wrapped."""
+    failed: list[str] = field(default_factory=list)
+
+
+class KeyRewrapper:
+    """Wraps data keys with the current master key, so that a former one can be removed.
+
+    The data keys do not change: sealed content stays readable. Each row is replaced on condition that it is unchanged
+    since it was read, so the work can be interrupted, repeated, and done by two operators at once.
+    """
+
+    def __init__(self, store: KeyStore, kms: Kms) -> None:
+        self._store = store
+        self._kms = kms
+
+    async def rewrap(self, tenants: Iterable[TenantId]) -> RewrapResult:
+        """Rewrap all keys of the tenants. Raise `keys_unavailable`; a repeat continues.
+
+        A key that cannot be unwrapped is reported in the result and does not stop the others.
+        """
+        result = RewrapResult()
+        for tenant in tenants:
+            for row in await self._store.list(tenant):
+                try:
+                    is_rewrapped = await self._rewrap_key(tenant, row)
+                except UnwrapError as error:
+                    result.failed.append(f"{tenant} {row.name}: {error}")
+                else:
+                    result.rewrapped += is_rewrapped
+                    result.present += not is_rewrapped
+        return result
+
+    async def _rewrap_key(self, tenant: TenantId, row: WrappedKey) -> bool:
+        """Return whether this call rewrapped the key. False: an earlier call or another operator did."""
+        context = wrap_context(tenant, row.name)
+        rewrapped = await self._kms.rewrap(row.wrapped, context)
+        if rewrapped is None:
+            return False
+        # The old form is overwritten below. If the new one were another key, sealed content would be lost.
+        if await self._kms.unwrap(rewrapped.wrapped, context) != await self._kms.unwrap(row.wrapped, context):
+            raise UnwrapError("the KMS returned another key than it was given")
+        new = replace(row, wrapped=rewrapped.wrapped, wrapped_by=rewrapped.wrapped_by)
+        return await self._store.replace(tenant, row, new)

@@ -1,7 +1,8 @@
-"""A key service on this machine: one master key in a file wraps all data keys. Whoever has the file has everything.
+"""Key management services: a master key in a file, or AWS KMS.
 
-For development the file is made at first use. In production the platform passes it in: a mounted secret, or a
-credential of systemd. Both hold the key in the same form, so an installation can move from one to the other.
+With a file, one master key wraps all data keys: a reader of the file can decrypt everything. For development the file
+is created at first use. In production the platform mounts it: a Kubernetes secret or a systemd credential. Both have
+the same format, so an installation can change from one to the other.
 """
 
 import asyncio
@@ -36,15 +37,13 @@ _NONCE_BYTES = 12
 _ID_BYTES = 8
 _FOR_OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _FOR_OTHERS_IF_MOUNTED = _FOR_OTHERS & ~stat.S_IRGRP
-"""Kubernetes (`fsGroup`) and systemd pass secrets by way of the group, so the group may read those."""
-_NOTE = (
-    "# Opens everything in the tables of this installation. Keep a copy; keep it secret; never commit it.\n"
-)
+"""Kubernetes (`fsGroup`) and systemd grant access to secrets through the group, so the group may read mounted files."""
+_NOTE = "# This key decrypts all data of this installation. Keep a backup, keep it secret, never commit it.\n"
 
 
 @dataclass(frozen=True, slots=True)
 class _Master:
-    """`id` is made from the key: it says which file a data key needs, and nothing else."""
+    """A master key. `id` is a hash of the key: it identifies the file that a data key needs."""
 
     id: bytes
     cipher: AESGCM
@@ -73,11 +72,11 @@ class _Master:
 
 
 class FileKms:
-    """Wrap data keys with the master key in a file.
+    """Wraps data keys with the master key in a file.
 
-    The file is made when the first data key is, unless it `is_mounted`; it is never made to unwrap with. The master
-    key in the file `former` still unwraps. It is read when a data key needs it, so its file can go after the last
-    data key has been rewrapped.
+    The file is created together with the first data key, unless it `is_mounted`; it is never created to unwrap. The
+    master key in the file `former` still unwraps. That file is read when a data key needs it, so it can be deleted
+    after the last data key was rewrapped.
     """
 
     def __init__(self, path: Path, *, former: Path | None = None, is_mounted: bool = False) -> None:
@@ -130,21 +129,20 @@ class FileKms:
                 text = file.read()
         except OSError as error:
             raise _unusable(
-                f"The key file {path} can't be read ({error.strerror}), and what is in the tables needs it.",
-                f"Put the file back, or set encryption.{setting}. "
-                "A new key would not open what the old one closed.",
+                f"Cannot read the key file {path}: {error.strerror}. Stored data cannot be decrypted without it.",
+                f"Restore the file, or set `encryption.{setting}`. A new key cannot decrypt existing data.",
             ) from error
         return _Master.of(_parse(path, text))
 
 
 def _bytes(context: Mapping[str, str]) -> bytes:
-    """Unambiguous, and the same for the same context in any order."""
+    """Encode a context unambiguously and independently of its order."""
     parts = [part.encode() for pair in sorted(context.items()) for part in pair]
     return b"".join(b"%d:%b" % (len(part), part) for part in parts)
 
 
 def _make(path: Path) -> None:
-    """The race: two processes make it. The file appears whole or not at all, and the first one stays."""
+    """Create the key file. Race: two processes create it. The link is atomic, so the first complete file is kept."""
     draft = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -153,8 +151,8 @@ def _make(path: Path) -> None:
             path.hardlink_to(draft)
     except OSError as error:
         raise _unusable(
-            f"The key file {path} can't be made ({error.strerror}).",
-            "Set encryption.key_file to another place.",
+            f"Cannot create the key file {path}: {error.strerror}.",
+            "Set `encryption.key_file` to another path.",
         ) from error
     finally:
         with contextlib.suppress(OSError):
@@ -171,12 +169,13 @@ def _write(path: Path, text: str) -> None:
 def _check_mode(path: Path, found: os.stat_result, forbidden: int) -> None:
     if found.st_mode & forbidden:
         raise _unusable(
-            f"The key file {path} is open to others (mode {stat.S_IMODE(found.st_mode):04o}).",
-            f"chmod 600 {path}, and if somebody else may have read it, start anew with another file.",
+            f"Other users can read the key file {path} (mode {stat.S_IMODE(found.st_mode):04o}).",
+            f"Run `chmod 600 {path}`. If another user may have read it, change to a new key file.",
         )
     if found.st_uid not in (os.geteuid(), 0):
         raise _unusable(
-            f"The key file {path} belongs to somebody else.", "It must be yours: chown it, or make it anew."
+            f"The key file {path} belongs to another user.",
+            "Change its owner to the user that runs this process, or to root.",
         )
 
 
@@ -188,8 +187,8 @@ def _parse(path: Path, text: bytes) -> bytes:
         key = b""
     if len(key) != KEY_BYTES:
         raise _unusable(
-            f"The key file {path} does not hold one key of {KEY_BYTES} bytes in base64.",
-            "Put the file back as it was made.",
+            f"The key file {path} does not contain one key of {KEY_BYTES} bytes in base64.",
+            "Restore the original file.",
         )
     return key
 
@@ -204,6 +203,7 @@ _SERVICE = "kms"
 _KEY_SPEC = "AES_256"
 _WRONG_KEY = "IncorrectKeyException"
 _ALTERED = "InvalidCiphertextException"
+_UNKNOWN_KEY = "it was wrapped by a KMS key that is not configured"
 
 
 class _Generate(Struct):
@@ -245,10 +245,10 @@ RE_ENCRYPT = OperationSpec("TrentService.ReEncrypt", _read_wrap)
 
 
 class AwsKms:
-    """`key_id` wraps; `former_key_ids` still unwrap. Ids, ARNs or aliases.
+    """Wraps data keys with AWS KMS: `key_id` wraps, and `former_key_ids` still unwrap. Ids, ARNs or aliases.
 
-    A request to unwrap always names one of them: else whoever can write the table could have us unwrap, and then
-    seal with, a key that is his own.
+    A request to unwrap always names one of these keys. Otherwise an attacker who can write the table could make this
+    process unwrap, and then seal with, a key of their own.
     """
 
     def __init__(self, channel: Transport, key_id: str, former_key_ids: Sequence[str] = ()) -> None:
@@ -271,10 +271,10 @@ class AwsKms:
             unwrapped = await self._decrypt(key_id, wrapped, context)
             if unwrapped is not None:
                 return unwrapped
-        raise UnwrapError("it was wrapped by a KMS key that is not set here")
+        raise UnwrapError(_UNKNOWN_KEY)
 
     async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> GeneratedKey | None:
-        """Have KMS decrypt with a former key and encrypt with the present one; the data key does not leave it."""
+        """Decrypt with a former key and encrypt with the current one, inside KMS: the data key does not leave it."""
         present, *formers = self._key_ids
         if await self._decrypt(present, wrapped, context) is not None:
             return None
@@ -282,12 +282,12 @@ class AwsKms:
             made = await self._re_encrypt(former, present, wrapped, context)
             if made is not None:
                 return made
-        raise UnwrapError("it was wrapped by a KMS key that is not set here")
+        raise UnwrapError(_UNKNOWN_KEY)
 
     async def _re_encrypt(
         self, former: str, present: str, wrapped: bytes, context: Mapping[str, str]
     ) -> GeneratedKey | None:
-        """None: it was wrapped by another key."""
+        """Return `None` if another key wrapped it."""
         body = _encode_body(_ReEncrypt(wrapped, former, context, present, context))
         try:
             reply, _ = await self._channel.call(RE_ENCRYPT, body, self._re_encrypts, is_repeatable=True)
@@ -297,7 +297,7 @@ class AwsKms:
         return GeneratedKey(reply.CiphertextBlob, reply.KeyId)
 
     async def _decrypt(self, key_id: str, wrapped: bytes, context: Mapping[str, str]) -> bytes | None:
-        """None: it was wrapped by another key."""
+        """Return `None` if another key wrapped it."""
         body = _encode_body(_Decrypt(key_id, wrapped, context))
         try:
             reply, _ = await self._channel.call(DECRYPT, body, self._decrypts, is_repeatable=True)
@@ -317,11 +317,11 @@ async def open_aws_kms(
     keys: AwsKeys | None = None,
     limits: CallLimits = LIMITS,
 ) -> AsyncIterator[AwsKms]:
-    """`endpoint` is "aws" or a URL. Without `keys`, AWS gets those that botocore finds."""
+    """Open a client. `endpoint` is "aws" or a URL. Without `keys`, botocore's credential chain applies."""
     try:
         channel = await make_transport(endpoint, _SERVICE, region, keys, limits, dialect=DIALECT)
     except NoCredentialsError as error:
-        raise TidingsError(Code.KEYS_UNAVAILABLE, f"AWS KMS can't be asked: {error}") from error
+        raise TidingsError(Code.KEYS_UNAVAILABLE, f"Cannot call AWS KMS: {error}") from error
     try:
         yield AwsKms(channel, key_id, former_key_ids)
     finally:
@@ -337,11 +337,11 @@ def _refuse_unless_wrong_key(error: DynamoError) -> None:
 
 
 def _refuse(error: DynamoError) -> NoReturn:
-    """Denied, disabled, throttled or not there: all of it can be mended without touching the data."""
+    """Raise `keys_unavailable` for a key that is denied, disabled, throttled or missing: no data has to change."""
     raise TidingsError(
         Code.KEYS_UNAVAILABLE,
-        f"AWS KMS does not give the key: {error}",
+        f"AWS KMS refused the request: {error}",
         hint="The process needs kms:GenerateDataKeyWithoutPlaintext and kms:Decrypt for the key in "
-        "encryption.kms_key_id, and that key must be enabled; rewrapping also needs kms:ReEncryptFrom and "
+        "`encryption.kms_key_id`, and that key must be enabled. Rewrapping also needs kms:ReEncryptFrom and "
         "kms:ReEncryptTo.",
     ) from error

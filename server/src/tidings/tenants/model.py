@@ -1,4 +1,4 @@
-"""A tenant: what it has set, and its data keys as they are named and stand in the table."""
+"""Tenants, their settings and their data keys; ports of the stores and the KMS."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,9 +14,10 @@ MAX_VERSION = 2**32 - 1
 
 
 class KeyKind(StrEnum):
-    """`content` keys are replaced now and then, and the old ones kept to read with; there is one `fingerprint` key.
+    """Kinds of data keys.
 
-    `access` keys sign access tokens; one that was replaced is soon believed no longer.
+    `content` keys are rotated; old versions are kept for reading. There is one `fingerprint` key. `access` keys sign
+    access tokens; a replaced one stops verifying soon after.
     """
 
     CONTENT = "content"
@@ -25,7 +26,7 @@ class KeyKind(StrEnum):
 
 
 class KeyName(NamedTuple):
-    """Versions are 1, 2, 3 …; the next one is put where nothing is yet, so that two who make it make one."""
+    """Versions are 1, 2, 3 …. A new version is put on condition that it does not exist, so two writers create one key."""
 
     kind: KeyKind
     version: int
@@ -35,7 +36,7 @@ class KeyName(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self | None:
-        """None for what a later Tidings may have put beside the keys that this one knows."""
+        """Return `None` for a kind of key of a newer version of Tidings."""
         kind, _, version = text.partition("-")
         if kind not in KeyKind or not version.isdecimal() or not 0 < int(version) <= MAX_VERSION:
             return None
@@ -48,7 +49,7 @@ FIRST_CONTENT = KeyName(KeyKind.CONTENT, 1)
 
 @dataclass(frozen=True, slots=True)
 class WrappedKey:
-    """A data key as the table holds it: of no use without the key service that wrapped it."""
+    """A stored data key, encrypted with a master key of the KMS."""
 
     name: KeyName
     wrapped: bytes
@@ -57,21 +58,21 @@ class WrappedKey:
 
 
 class GeneratedKey(NamedTuple):
-    """A new data key that nobody has seen yet. To use it, unwrap it: so a key in use is one that unwraps."""
+    """A new data key in wrapped form. It must be unwrapped for use, so every key in use is known to unwrap."""
 
     wrapped: bytes
     wrapped_by: str
 
 
 type Purpose = Literal["c", "p"]
-"""What was sealed: content or a preview. One is never taken for the other."""
+"""Kind of sealed data: content or a preview. The two cannot be exchanged."""
 
 CONTENT: Final = "c"
 PREVIEW: Final = "p"
 
 
 SETTINGS_FORM = 4
-"""Goes up when a field comes that an older Tidings must not lose by writing the settings back without it."""
+"""Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
 """The first digits of a phone number: a country, or a part of one. `+49`, `+1787`."""
@@ -80,10 +81,10 @@ type Audience = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
 class TokenSettings(Struct, frozen=True, kw_only=True):
-    """What users' tokens of this tenant must be like. Keys are registered, or published at the JWKS URL, or both.
+    """Requirements on tokens of the tenant's users. Keys are registered, published at the JWKS URL, or both.
 
-    `issuer` and `typ`, where set, must be the token's `iss` and the `typ` of its header. An identity provider that
-    signs other tokens with the same key, or serves several companies, needs them.
+    `issuer` and `typ`, where set, must equal the token's `iss` and the `typ` of its header. Set them if the identity
+    provider signs other tokens with the same key, or serves several companies.
     """
 
     audiences: Annotated[tuple[Audience, ...], Meta(min_length=1, max_length=16)] = ("tidings",)
@@ -94,14 +95,14 @@ class TokenSettings(Struct, frozen=True, kw_only=True):
 
 
 class RateLimit(Struct, frozen=True, kw_only=True):
-    """A token bucket: `per_s` in the long run, `burst` at once."""
+    """A token bucket: `per_s` tokens per second, and at most `burst` at once."""
 
     per_s: Annotated[float, Meta(gt=0, le=1_000_000)]
     burst: Annotated[int, Meta(ge=1, le=1_000_000)]
 
 
 class RateOverrides(Struct, frozen=True, kw_only=True):
-    """None: as the installation has it. `user`, `address` and `chat` are for each of them."""
+    """Limits of a tenant; `None` means the installation's limit. `user`, `address` and `chat` apply to each of them."""
 
     tenant: RateLimit | None = None
     user: RateLimit | None = None
@@ -109,11 +110,11 @@ class RateOverrides(Struct, frozen=True, kw_only=True):
     chat: RateLimit | None = None
     """Chats that a user creates."""
     code: RateLimit | None = None
-    """One-time codes sent by SMS, of the whole tenant."""
+    """One-time codes sent by SMS in the whole tenant."""
 
 
 class PushSettings(Struct, frozen=True, kw_only=True):
-    """What push services are told of messages. Off: that there is one, not what it says."""
+    """`has_previews`: whether offline events contain the start of the message."""
 
     has_previews: bool = False
 
@@ -123,7 +124,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     tokens: TokenSettings = TokenSettings()
     has_phone_login: bool = False
     phone_prefixes: Annotated[tuple[PhonePrefix, ...], Meta(max_length=300)] = ()
-    """Numbers that codes may be sent to. Empty: none."""
+    """Prefixes of phone numbers that codes may be sent to. Empty: none."""
     has_phone_search: bool = False
     """Whether users may find each other by phone number."""
     rates: RateOverrides = RateOverrides()
@@ -132,7 +133,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
 
 
 class Tenant(Struct, frozen=True, kw_only=True):
-    """`version` goes up with each change of the settings."""
+    """A tenant. `version` is incremented with each change of the settings."""
 
     id: TenantId
     settings: TenantSettings
@@ -142,22 +143,22 @@ class Tenant(Struct, frozen=True, kw_only=True):
 
 
 class UnwrapError(Exception):
-    """The key service answered, and the answer is that this will never unwrap: altered, or wrapped for another."""
+    """A key cannot be unwrapped, now or later: it was altered, or wrapped for another tenant or by another key."""
 
 
 class Kms(Protocol):
-    """A key service. Every method raises `keys_unavailable` while it does not answer or does not let us in."""
+    """A key management service. Every method raises `keys_unavailable` while it is unavailable or denies access."""
 
     async def generate(self, context: Mapping[str, str], /) -> GeneratedKey:
-        """A new key of 32 random bytes. It unwraps with the same context only."""
+        """Create a key of 32 random bytes. It unwraps only with the same context."""
         ...
 
     async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
-        """Raises `UnwrapError`. Trusts the keys it was set up with alone, whatever the table says."""
+        """Unwrap a key. Raise `UnwrapError`. Uses only the configured master keys, whatever the table names."""
         ...
 
     async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> GeneratedKey | None:
-        """Wrap the same data key with the present master key. None: it is wrapped with that one already.
+        """Wrap the same data key with the current master key. `None`: that key has already wrapped it.
 
         Raises `UnwrapError`.
         """
@@ -165,36 +166,42 @@ class Kms(Protocol):
 
 
 class KeyStore(Protocol):
-    """The wrapped keys of every tenant. Every method raises `keys_unavailable` while the store does not answer."""
+    """Wrapped keys of all tenants. Every method raises `keys_unavailable` while the store is unavailable."""
 
     async def list(self, tenant: TenantId, /) -> Sequence[WrappedKey]:
-        """All of them, of every kind and version. Strong: what was added before the call is there."""
+        """List the keys of every kind and version. Strongly consistent."""
         ...
 
     async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
-        """Atomic: of two who add the same name one wins. The key that stands under the name, ours or not."""
+        """Store a key if its name is free; atomic. Return the stored key: this one, or that of a concurrent call."""
         ...
 
     async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
-        """Atomic, if the key of this name is still wrapped as `before` is. False: it is not, or is not there."""
+        """Replace a key on condition that it is unchanged since `before`; atomic. False: it was changed or deleted."""
+        ...
+
+
+class TenantLookup(Protocol):
+    async def find(self, tenant: TenantId, /) -> Tenant | None:
+        """Read a tenant through a cache. `None`: it does not exist. Raises `keys_unavailable`."""
         ...
 
 
 class TenantStore(Protocol):
-    """What every tenant has set. Every method raises `keys_unavailable` while the store does not answer."""
+    """Settings of all tenants. Every method raises `keys_unavailable` while the store is unavailable."""
 
     async def create(self, tenant: TenantId, settings: TenantSettings, at_ms: int, /) -> bool:
-        """Atomic: of two who create the same one wins. False: it is there already."""
+        """Create a tenant; atomic. False: it already exists."""
         ...
 
     async def read(self, tenant: TenantId, /) -> Tenant | None:
-        """Strong."""
+        """Read a tenant. Strongly consistent."""
         ...
 
     async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
-        """List ids of tenants in order, from behind `after` on. May be a second behind."""
+        """List ids in order, after `after`. Eventually consistent."""
         ...
 
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
-        """Atomic, if the version is still this one; it is one higher then. False: it is not, or is not there."""
+        """Store the settings as `version + 1`, on condition that `version` is current; atomic. False: it is not."""
         ...

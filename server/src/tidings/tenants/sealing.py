@@ -1,9 +1,9 @@
-"""Sealing and opening with keys that are at hand. No waiting: finding the keys is `keys.py`'s.
+"""Seal and open content with unwrapped keys. No I/O: `key_ring.py` finds the keys.
 
-Stored content is one of two forms, told apart by the first byte; `docs/explanation/encryption.md` has the reasons:
+Stored content has one of two forms. The first byte selects it; docs/explanation/encryption.md has the reasons.
 
     1, key version (4), nonce (12), ciphertext, tag (16)     sealed
-    0, key version (4), tag (16), body                       in clear, but bound to its place all the same
+    0, key version (4), tag (16), body                       in clear, but authenticated for its location
 """
 
 import hmac
@@ -34,13 +34,13 @@ OVERHEAD_BYTES: Final = _SEALED_FROM + _TAG_BYTES
 
 
 class DecryptionError(Exception):
-    """It was altered, or belongs elsewhere, or another key sealed it; which of them can't be told."""
+    """Content was altered, moved to another location, or sealed with another key. The cases look the same."""
 
 
 class ContentKey:
-    """One version of a tenant's content key. Every place has a key of its own, derived from it.
+    """One version of a tenant's content key. Every location has its own key, derived from it.
 
-    So a nonce that is drawn twice matters only if it is for the same place, and no number of messages is too many.
+    So a repeated nonce matters only for the same location, and the number of messages per key is unlimited.
     """
 
     __slots__ = ("_clear_head", "_mac", "_sealed_head")
@@ -55,7 +55,7 @@ class ContentKey:
         return self._sealed_head + nonce + self._cipher(where).encrypt(nonce, body, where)
 
     def leave_clear(self, where: bytes, body: bytes) -> bytes:
-        """For installations that do not encrypt: whoever reads the table reads it, nobody can move or forge it."""
+        """Return content in clear with a tag, for installations without encryption. It cannot be moved or forged."""
         return self._clear_head + self._digest(self._clear_head + where + body)[:_TAG_BYTES] + body
 
     def open(self, where: bytes, content: bytes) -> bytes:
@@ -87,7 +87,7 @@ class ContentKey:
 
 
 class ContentKeys:
-    """The keys of one tenant that are at hand. The newest of its `versions` seals; older ones are added when needed."""
+    """The unwrapped keys of one tenant. The newest of `versions` seals; older keys are added when they are needed."""
 
     def __init__(
         self,
@@ -102,40 +102,40 @@ class ContentKeys:
         self.versions = set(versions)
         self.active_version = max(self.versions)
         self._fingerprint = HMAC(fingerprint_key, SHA256())
-        # by the version as it stands in content, so that a look-up is a slice
+        # Keyed by the encoded version, so that a look-up is a slice of the content.
         self._keys = {version.to_bytes(4): ContentKey(version, key) for version, key in content_keys.items()}
         active = self._keys[self.active_version.to_bytes(4)]
-        self._put = active.seal if is_encrypting else active.leave_clear
+        self._seal = active.seal if is_encrypting else active.leave_clear
 
     def lacks(self, contents: Iterable[bytes]) -> set[int]:
-        """Versions that these contents name and that are not at hand."""
+        """Return the key versions that these contents need and that are not unwrapped."""
         named = {content[_VERSION] for content in contents}
         return {int.from_bytes(version) for version in named - self._keys.keys()}
 
     def add(self, version: int, key: bytes) -> None:
         self._keys[version.to_bytes(4)] = ContentKey(version, key)
 
-    def fingerprint(self, said: bytes, /) -> bytes:
-        """Equal for equal input, for all to see: what goes in names chat, sender and key beside the words."""
+    def fingerprint(self, data: bytes, /) -> bytes:
+        """Return a keyed hash. Equal inputs are visible as equal, so include chat, sender and key in `data`."""
         mac = self._fingerprint.copy()
-        mac.update(said)
+        mac.update(data)
         return mac.finalize()
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
-        return self._put(self._own_place(CONTENT, chat, sequence), body)
+        return self._seal(self._location(CONTENT, chat, sequence), body)
 
     def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
-        """`sequence` is that of the message it shows; the same bytes serve every member's row."""
-        return self._put(self._own_place(PREVIEW, chat, sequence), preview)
+        """Seal a preview of the message at `sequence`. The same bytes are used in every member's row."""
+        return self._seal(self._location(PREVIEW, chat, sequence), preview)
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Raises `decryption_failed` for what was not sealed for this place by this tenant's keys."""
+        """Open content. Raise `decryption_failed` unless this tenant's keys sealed it for this location."""
         return self._open(CONTENT, chat, sequence, content)
 
     def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
         return self._open(PREVIEW, chat, sequence, preview)
 
-    def _own_place(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
+    def _location(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
         if chat.tenant != self.tenant:
             raise ValueError(f"the keys of {self.tenant} are not for {chat.tenant}")
         return seal_location(purpose, chat, sequence)
@@ -147,19 +147,21 @@ class ContentKeys:
         try:
             return key.open(seal_location(purpose, chat, sequence), content)
         except DecryptionError:
-            raise decryption_failed(chat, sequence, "It does not open with its key at its place.") from None
+            raise decryption_failed(
+                chat, sequence, "It was not sealed with its key for this location."
+            ) from None
 
     def _without_key(self, chat: ChatKey, sequence: int, version: bytes) -> TidingsError:
         if int.from_bytes(version) in self.versions:
-            # who reads says what he reads when he asks for keys: a mistake in the program, not in the data
-            return TidingsError(Code.KEYS_UNAVAILABLE, "The key of this content was not asked for.")
-        return decryption_failed(chat, sequence, "Its key is not there, or does not unwrap.")
+            # A bug in the caller: it must pass the content to `KeyRing.to_read` first. The data is intact.
+            return TidingsError(Code.KEYS_UNAVAILABLE, "The key of this content was not loaded.")
+        return decryption_failed(chat, sequence, "Its key is missing or cannot be unwrapped.")
 
 
 def decryption_failed(chat: ChatKey, sequence: int, why: str) -> TidingsError:
     return TidingsError(
         Code.DECRYPTION_FAILED,
-        f"The content of message {sequence} can't be read. {why}",
-        hint="It was altered or moved in the table, or its key is gone. Other messages are not affected.",
+        f"The content of message {sequence} cannot be read. {why}",
+        hint="It was altered or moved in the table, or its key was deleted. Other messages are not affected.",
         details={"tenant": chat.tenant, "chat": chat.chat, "sequence": sequence},
     )

@@ -1,6 +1,6 @@
-"""What tenants have set: read through a cache by everything that serves requests, changed by operators.
+"""Settings of tenants: read through a cache by processes, changed by operators.
 
-A change is seen within `CachePolicy.fresh_s`, and so is a new tenant by who had asked for it before.
+Processes see a change, or a new tenant, within `CachePolicy.fresh_s`.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,18 +21,18 @@ type SettingsChange = Callable[[TenantSettings], TenantSettings]
 
 
 class TenantReader:
-    """Belongs to the event loop that it is used in."""
+    """Reads tenants through a cache. Use it from one event loop."""
 
     def __init__(self, store: TenantStore, clock: Clock, policy: CachePolicy = CACHE_POLICY) -> None:
         self._cache: Cache[TenantId, Tenant] = Cache(store.read, clock, policy)
 
     async def find(self, tenant: TenantId, /) -> Tenant | None:
-        """None: there is none of this id. What can't be an id costs no read."""
+        """Return a tenant, or `None` if it does not exist. An invalid id costs no read."""
         return await self._cache.get(tenant) if is_tenant_id(tenant) else None
 
 
 class TenantService:
-    """For operators: reads what stands, not what is kept."""
+    """Creates and changes tenants, for operators. Reads from the table, without a cache."""
 
     def __init__(self, store: TenantStore, clock: Clock) -> None:
         self._store = store
@@ -45,8 +45,8 @@ class TenantService:
         if not await self._store.create(name, settings, now):
             raise TidingsError(
                 Code.REQUEST_INVALID,
-                f"There is a tenant {name} already.",
-                hint="`tidings tenant show` shows it; `tidings tenant set` changes it.",
+                f"Tenant {name} already exists.",
+                hint="Show it with `tidings tenant show`, or change it with `tidings tenant set`.",
             )
         record_security_event(SecurityEventKind.TENANT_CREATED, tenant=name)
         return Tenant(id=name, settings=settings, version=1, created_at_ms=now, updated_at_ms=now)
@@ -56,8 +56,8 @@ class TenantService:
         if found is None:
             raise TidingsError(
                 Code.REQUEST_INVALID,
-                f"There is no tenant {tenant}.",
-                hint="`tidings tenant create` makes one.",
+                f"Tenant {tenant} does not exist.",
+                hint="Run `tidings tenant list`, or create it with `tidings tenant create`.",
             )
         return found
 
@@ -69,14 +69,16 @@ class TenantService:
         return found
 
     async def change(self, tenant: str, change: SettingsChange) -> Tenant:
-        """Again on what is there, if somebody else changes it at the same moment: no change is lost."""
+        """Apply `change` to the current settings. Retry after a concurrent change, so that none is lost."""
 
         async def step() -> Tenant:
             found = await self.read(tenant)
             settings = check_settings(change(found.settings))
             now = self._clock.now_ms()
             if not await self._store.update(found.id, settings, found.version, now):
-                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the settings just now.")
+                raise TidingsError(
+                    Code.WRITE_CONFLICT, "The settings were changed at the same time. Try again."
+                )
             record_security_event(
                 SecurityEventKind.TENANT_CHANGED, tenant=found.id, subject=f"version {found.version + 1}"
             )

@@ -1,4 +1,4 @@
-"""The table `tenants`: wrapped keys, settings."""
+"""Wrapped keys and settings of tenants, in the table `tenants`."""
 
 from collections.abc import Sequence
 
@@ -16,9 +16,6 @@ from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.model import KeyName, Tenant, TenantSettings, WrappedKey
-
-__all__ = ["DynamoKeyStore", "DynamoTenantStore"]
-
 
 _PREFIX = "data_key#"
 
@@ -42,7 +39,7 @@ class DynamoKeyStore:
 
     async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
         try:
-            # safe to repeat: a put that finds its own item is shown it, and takes it as it would another's
+            # Safe to repeat: a put that finds its own item returns it, as it would that of another process.
             await self._client.put(
                 patterns.PUT_DATA_KEY,
                 key_item(tenant, key),
@@ -50,10 +47,10 @@ class DynamoKeyStore:
                 repeatable=True,
             )
         except ConditionFailedError as failed:
-            there = None if failed.item is None else key_from_item(failed.item)
-            if there is None:
+            stored = None if failed.item is None else key_from_item(failed.item)
+            if stored is None:
                 raise keys_unavailable(failed) from failed
-            return there
+            return stored
         except DynamoError as error:
             raise keys_unavailable(error) from error
         return key
@@ -98,7 +95,7 @@ def key_from_item(item: Item) -> WrappedKey | None:
 
 
 def keys_unavailable(error: DynamoError) -> TidingsError:
-    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table of the tenants' keys does not answer: {error}")
+    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}")
 
 
 _LISTED = "tenant#"
@@ -125,10 +122,10 @@ class DynamoTenantStore:
             },
         )
         try:
-            # not repeated by itself: who finds a tenant there must know that it is not his own first try
-            settled = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
+            # Not retried: a retry could not distinguish an existing tenant from its own first attempt.
+            created = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
             listed = Put(table="tenants", item=_listed_key(tenant) | {"created_at": now})
-            await self._client.transact_write(patterns.CREATE_TENANT, [settled, listed])
+            await self._client.transact_write(patterns.CREATE_TENANT, [created, listed])
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
@@ -192,7 +189,7 @@ class DynamoTenantStore:
 
 def tenant_write_error(error: DynamoError) -> TidingsError:
     if error.maybe_applied:
-        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table of the tenants did not answer in time: {error}")
+        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}")
     return keys_unavailable(error)
 
 

@@ -1,1 +1,1 @@
-"""Where a message is: what rows, marks, routes, queues and the topic know of it, and what that means. Writes nothing."""
+"""Where a message is: reads rows, checkpoints, routes, queues and the topic, and explains them. Writes nothing."""

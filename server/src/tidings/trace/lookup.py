@@ -1,4 +1,4 @@
-"""Find for support, without a Scan, which messages a chat has of a time, and which chats a user has. Content is never read."""
+"""Find messages of a chat by time, and the chats of a user, without a Scan. Content is never read."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,13 +9,13 @@ from tidings.chats.model import Chat, Membership
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
-from tidings.trace.ports import ChatNames, LogTimeline, UserMemberships
+from tidings.trace.ports import ChatsReader, LogTimeline, MembershipReader
 
 MAX_CONCURRENT_CHATS = 25
-"""As many as one read of names takes comfortably; the newest entry of each is read concurrently."""
+"""Chats per read of names. The newest entries of these chats are read concurrently."""
 
 _NO_END = 10**15 - 1
-"""Beyond every sequence."""
+"""Above every sequence."""
 
 
 class MessageRange(NamedTuple):
@@ -27,7 +27,7 @@ class MessageRange(NamedTuple):
 
 
 class UserChat(NamedTuple):
-    """`chat` None: its row is not there yet. `newest` None: the replica that answered has no entry of it."""
+    """`chat` is None if its row is not visible yet, `newest` if the replica that answered has no entry of the chat."""
 
     id: ChatId
     membership: Membership
@@ -43,7 +43,7 @@ class MessageFinder:
     def __init__(self, timeline: LogTimeline) -> None:
         self._timeline = timeline
 
-    async def __call__(self, chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
+    async def find_around(self, chat: ChatKey, at_ms: int | None, limit: int) -> MessageRange:
         """Return `limit` entries around a time, half of them before it; None: the newest.
 
         Costs one GetItem per halving of the log and one page. Each process stamps entries by its own clock, so times
@@ -69,7 +69,7 @@ class MessageFinder:
         while low < high:
             middle = (low + high) // 2
             committed_ms = await self._timeline.committed_at_ms(chat, middle)
-            # an entry that the replica does not have yet is newer than every entry that it has
+            # An entry that the replica does not have yet is newer than every entry that it has.
             if committed_ms is None or committed_ms >= at_ms:
                 high = middle
             else:
@@ -78,30 +78,32 @@ class MessageFinder:
 
 
 class UserChatFinder:
-    def __init__(self, memberships: UserMemberships, names: ChatNames, timeline: LogTimeline) -> None:
-        self._memberships = memberships
-        self._names = names
+    def __init__(
+        self, read_memberships: MembershipReader, read_chats: ChatsReader, timeline: LogTimeline
+    ) -> None:
+        self._read_memberships = read_memberships
+        self._read_chats = read_chats
         self._timeline = timeline
 
-    async def __call__(
+    async def page(
         self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
     ) -> Sequence[UserChat]:
-        """Return one page of the user's chats, the most recently active first. Pages go by chat id."""
-        rows = await self._memberships.chats_of(tenant, user, after, limit)
+        """Return one page of the user's chats, sorted by last activity. Pages are in the order of chat ids."""
+        rows = await self._read_memberships(tenant, user, after, limit)
         found: list[UserChat] = []
         for some in batched(rows, MAX_CONCURRENT_CHATS):
-            names = await self._names.names(tenant, [chat for chat, _ in some])
+            chats = await self._read_chats(tenant, [chat for chat, _ in some])
             reads = (self._newest(ChatKey(tenant, chat)) for chat, _ in some)
             newest = await asyncio.gather(*reads)
             found += [
-                UserChat(chat, row, names.get(chat), entry)
+                UserChat(chat, row, chats.get(chat), entry)
                 for (chat, row), entry in zip(some, newest, strict=True)
             ]
         return sorted(found, key=lambda each: each.last_activity_ms, reverse=True)
 
     async def count(self, tenant: TenantId, user: UserId, up_to: int) -> int | None:
-        """Count the chats that the user is in, in one read; None if the user ever was in more than `up_to`."""
-        rows = await self._memberships.chats_of(tenant, user, None, up_to + 1)
+        """Count the chats that the user is in, in one read. None if they are or were in more than `up_to`."""
+        rows = await self._read_memberships(tenant, user, None, up_to + 1)
         return None if len(rows) > up_to else sum(row.is_member for _, row in rows)
 
     async def _newest(self, chat: ChatKey) -> Entry | None:

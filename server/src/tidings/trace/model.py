@@ -1,4 +1,4 @@
-"""What can be found out of a message, and what is told of it. Its content is in neither."""
+"""Evidence about a message, and the trace that follows from it. Neither has the content."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from tidings.messages.model import Entry, EntryKind
 
 
 class DeviceRoute(NamedTuple):
-    """A route as it stands now. `has_subscriber`: somebody listens at its gateway; if nobody does, the gateway is gone."""
+    """A current route. `has_subscriber`: its gateway is subscribed, so its process runs."""
 
     device: DeviceId
     gateway: GatewayId
@@ -22,41 +22,41 @@ class DeviceRoute(NamedTuple):
 
 
 class RowWithTimes(NamedTuple):
-    """A member's row, and when one of its watermarks was last moved."""
+    """A member's row, and when one of its watermarks last moved."""
 
     row: ChatRow
     at_ms: int | None
 
 
 class OfflineQueueItem(NamedTuple):
-    """The message stands in a user's pending queue. `since_ms` None: that can't be told, because it expires."""
+    """The message is in a user's offline queue. `since_ms` is None for expiring messages: their time is unknown."""
 
     since_ms: int | None
 
 
 class UserEvidence(Struct, frozen=True, kw_only=True):
-    """What is known of one user. `membership` None: has never been in the chat."""
+    """Evidence about one user. `membership` is None if the user never was in the chat."""
 
     user: UserId
     membership: Membership | None
     moved: RowWithTimes | None = None
     connected: tuple[DeviceRoute, ...] = ()
     last_seen_ms: int | None = None
-    """When a device of theirs was last connected. None: one is connected now, or Redis does not know."""
+    """When a device was last connected. None: a device is connected now, or Redis does not know."""
     queued: OfflineQueueItem | None = None
 
 
 class FoundEvent(NamedTuple):
-    """The message's event, where it stands in its partition."""
+    """Position and time of the message's event in its partition."""
 
     offset: int
     at_ms: int
 
 
 class PartitionState(Struct, frozen=True, kw_only=True):
-    """The message's partition: where its log ends, how far delivery has come, and the event, if it was found.
+    """The partition of the message: its end, the offset committed by delivery, and the event if it was found.
 
-    `searched` None: it was not looked for, because the topic no longer keeps what is that old.
+    `searched` is None if the message is older than the retention of the topic, so the event was not searched.
     """
 
     partition: int
@@ -71,9 +71,9 @@ class PartitionState(Struct, frozen=True, kw_only=True):
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
-    """Everything that was found. `redis`, `kafka`: why an engine did not answer; then nothing of it is known.
+    """Everything that was found. `redis`, `kafka`: why the engine did not answer, else empty.
 
-    `mark`: up to where the chat was handled; None: there is none. `head`: of a large chat, as all its members see it.
+    `mark`: the delivery checkpoint of the chat. `head`: the delivered head of a large chat.
     """
 
     chat: ChatKey
@@ -90,7 +90,7 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 class TraceOutcome(StrEnum):
-    """Of the whole. `waiting`: whoever does not have it has no device connected. `unlisted`: too many to be listed."""
+    """Outcome for all recipients. `waiting`: recipients without the message are offline. `unlisted`: the chat is large."""
 
     ARRIVED = "arrived"
     WAITING = "waiting"
@@ -100,9 +100,7 @@ class TraceOutcome(StrEnum):
 
 
 class RecipientState(StrEnum):
-    """Of one recipient."""
-
-    SENDER = "sender"
+    SENDER = "wrote"
     READ = "read"
     DELIVERED = "delivered"
     NOT_ACKED = "not_acked"
@@ -122,9 +120,9 @@ class DeviceTrace(Struct, frozen=True, kw_only=True):
 
 
 class RecipientTrace(Struct, frozen=True, kw_only=True):
-    """`verdict` is for people, the rest for programs. Times are spelled as everywhere; null: there is none, or unknown.
+    """`verdict` is for people, the other fields are for programs. Times are in RFC 3339; null means none or unknown.
 
-    Watermarks are the user's: which of his devices acknowledged is kept nowhere. `row_sequence` null: there is no row.
+    Watermarks belong to the user: which device acknowledged is not stored. `row_sequence` is null without a row.
     """
 
     user: UserId
@@ -144,7 +142,7 @@ class RecipientTrace(Struct, frozen=True, kw_only=True):
 
 
 class PublishTrace(Struct, frozen=True, kw_only=True):
-    """`at`, `offset` null: the event was not found. `behind`: events of this partition that delivery has not handled."""
+    """`at` and `offset` are null if the event was not found. `behind`: unprocessed events of the partition."""
 
     verdict: str
     at: str | None = None
@@ -154,7 +152,7 @@ class PublishTrace(Struct, frozen=True, kw_only=True):
 
 
 class HandlingTrace(Struct, frozen=True, kw_only=True):
-    """`is_handled` null: that is not known (any more)."""
+    """`is_handled` is null if it is unknown."""
 
     verdict: str
     is_handled: bool | None
@@ -162,7 +160,7 @@ class HandlingTrace(Struct, frozen=True, kw_only=True):
 
 
 class Trace(Struct, frozen=True, kw_only=True):
-    """Where a message is, the short answer first."""
+    """Where a message is."""
 
     version: int = 1
     message_id: str

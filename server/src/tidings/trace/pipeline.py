@@ -1,4 +1,4 @@
-"""What followed the commit: published, handled, or why not. Pure."""
+"""Explain what happened after the commit: was the entry published and processed, and if not, why. Pure."""
 
 from tidings.kernel.clock import format_ms
 from tidings.messages.model import may_see
@@ -14,7 +14,7 @@ def publish_status(found: Evidence) -> PublishTrace:
     if event is not None:
         words = f"at {at}, at offset {event.offset} of partition {topic.partition}"
     elif topic.searched is None:
-        words = "no longer known: the topic does not keep what is that old"
+        words = "no longer known: the message is older than the retention of the topic"
     else:
         words = f"not found among {topic.searched} events since its commit on partition {topic.partition}"
     return PublishTrace(
@@ -27,9 +27,9 @@ def publish_status(found: Evidence) -> PublishTrace:
 
 
 def handling_status(found: Evidence) -> HandlingTrace:
-    """The mark tells. Without one only rows can: they are written before anything is pushed."""
-    sequence, mark = found.entry.sequence, found.mark
-    if mark is not None and mark >= sequence:
+    """Decide by the checkpoint. Without one, decide by the rows: they are written before the push."""
+    mark = found.mark
+    if mark is not None and mark >= found.entry.sequence:
         return HandlingTrace(verdict=f"yes: the chat was handled up to {mark}", is_handled=True, mark=mark)
     if mark is not None:
         words = f"not yet: the chat was handled up to {mark}; {why_not_handled(found)}"
@@ -37,30 +37,31 @@ def handling_status(found: Evidence) -> HandlingTrace:
     if has_missing_recipient(found):
         return HandlingTrace(verdict=f"not yet: {why_not_handled(found)}", is_handled=False)
     reason = (
-        found.redis or "Redis has no mark of this chat, it keeps one for three days and may have been emptied"
+        found.redis
+        or "Redis has no checkpoint of this chat; it keeps one for three days, or has lost its data"
     )
-    words = f"no longer known: {reason}. What follows from the rows: it is written for everybody looked at"
+    words = f"no longer known: {reason}. The rows of all recipients that were read include the message"
     return HandlingTrace(verdict=words, is_handled=None)
 
 
 def why_not_handled(found: Evidence) -> str:
     topic = found.topic
     if topic is None:
-        return f"what delivery has to do is not known: {found.kafka}"
+        return f"the progress of delivery is not known: {found.kafka}"
     if topic.behind:
-        return f"delivery is {topic.behind:,} events behind on partition {topic.partition}{_before(topic)}"
+        return f"delivery is {topic.behind:,} events behind on partition {topic.partition}{_events_before(topic)}"
     if topic.event is not None:
         return (
             f"delivery has passed its event at offset {topic.event.offset} of partition {topic.partition}: "
             "see the topic `messages-dead` and the worker's log"
         )
     return (
-        f"nobody has published it, and delivery is not behind on partition {topic.partition}: "
-        "the relay publishes it some seconds after the commit, if one runs"
+        f"it was not published, and delivery is not behind on partition {topic.partition}: "
+        "a running relay publishes it some seconds after the commit"
     )
 
 
-def _before(topic: PartitionState) -> str:
+def _events_before(topic: PartitionState) -> str:
     if topic.event is None or topic.event.offset < topic.committed:
         return ""
     return f", {topic.event.offset - topic.committed:,} of them before this one"
@@ -69,13 +70,15 @@ def _before(topic: PartitionState) -> str:
 def has_missing_recipient(found: Evidence) -> bool:
     if found.is_large and not is_head_written(found):
         return True
-    theirs = [p for p in found.users if p.membership is not None]
-    seeing = [p for p in theirs if p.membership and may_see(p.membership.intervals, found.entry.sequence)]
-    return any(not is_row_written(found, person) for person in seeing)
+    return any(
+        not is_row_written(found, person)
+        for person in found.users
+        if person.membership is not None and may_see(person.membership.intervals, found.entry.sequence)
+    )
 
 
 def is_row_written(found: Evidence, person: UserEvidence) -> bool:
-    """In his own row; or, where members are too many for that, in the one row of the chat."""
+    """Report whether the message is in the user's row, or in the head of a large chat."""
     head = person.moved.row.known.head if person.moved else None
     if head is not None and head.sequence >= found.entry.sequence:
         return True

@@ -1,6 +1,6 @@
-"""What the evidence means: a sentence for each recipient, and one for all. Pure.
+"""Explain the evidence: one sentence per recipient, and one for all of them. Pure.
 
-Watermarks prove most, so they are asked first; then what is written, then where devices are now.
+Watermarks prove most, so they decide first; then rows and checkpoints, then the current routes.
 """
 
 from collections.abc import Iterable
@@ -21,12 +21,12 @@ from tidings.trace.model import (
     UserEvidence,
 )
 
-_HAVE_IT = frozenset({RecipientState.READ, RecipientState.DELIVERED})
-_WAIT = frozenset({RecipientState.WAITING, RecipientState.OFFLINE})
-_UNDER_WAY = frozenset({RecipientState.NOT_ACKED, RecipientState.NOT_HANDLED, RecipientState.STALE_ROUTE})
+_RECEIVED = frozenset({RecipientState.READ, RecipientState.DELIVERED})
+_OFFLINE = frozenset({RecipientState.WAITING, RecipientState.OFFLINE})
+_IN_PROGRESS = frozenset({RecipientState.NOT_ACKED, RecipientState.NOT_HANDLED, RecipientState.STALE_ROUTE})
 
-_NAMED = 5
-"""In a sentence; the rest are counted."""
+_MAX_LISTED = 5
+"""Names in a sentence; the others are counted."""
 
 type StateAndText = tuple[RecipientState, str]
 
@@ -34,7 +34,6 @@ type StateAndText = tuple[RecipientState, str]
 def build_trace(found: Evidence) -> Trace:
     entry = found.entry
     recipients = tuple(trace_recipient(found, person) for person in found.users)
-    handled = pipeline.handling_status(found)
     outcome, verdict = overall_outcome(found, recipients)
     return Trace(
         message_id=message_id(found.chat.chat, entry.sequence),
@@ -50,14 +49,14 @@ def build_trace(found: Evidence) -> Trace:
         is_expired=_is_expired(found),
         is_large=found.is_large,
         published=pipeline.publish_status(found),
-        handled=handled,
+        handled=pipeline.handling_status(found),
         recipients=recipients,
         has_more_recipients=found.has_more_users,
     )
 
 
 def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
-    state, verdict = _judged(found, person)
+    state, verdict = _recipient_state(found, person)
     row = person.moved.row if person.moved else None
     muted = row.muted_until_ms if row else None
     return RecipientTrace(
@@ -78,7 +77,7 @@ def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
     )
 
 
-def _judged(found: Evidence, person: UserEvidence) -> StateAndText:
+def _recipient_state(found: Evidence, person: UserEvidence) -> StateAndText:
     sequence = found.entry.sequence
     if person.membership is None:
         return RecipientState.NOT_RECIPIENT, "has never been in this chat: not for them"
@@ -86,17 +85,17 @@ def _judged(found: Evidence, person: UserEvidence) -> StateAndText:
         return RecipientState.NOT_RECIPIENT, _outside(person.membership.intervals, sequence)
     if person.user == found.entry.sender:
         return RecipientState.SENDER, "wrote it"
-    return _acked(found, person) or _on_the_way(found, person)
+    return _acked(found, person) or _not_acked(found, person)
 
 
 def _outside(intervals: Iterable[Interval], sequence: int) -> str:
-    """Why it lies in none of them."""
+    """Explain why the sequence is in none of the intervals."""
     ended = [i.removed for i in intervals if i.removed is not None and i.removed < sequence]
-    begins = [i.joined + 1 for i in intervals if i.joined >= sequence]
-    back = f", and came back at {min(begins)}" if ended and begins else ""
+    joined = [i.joined + 1 for i in intervals if i.joined >= sequence]
+    rejoined = f", and rejoined at {min(joined)}" if ended and joined else ""
     if ended:
-        return f"left at sequence {max(ended)}{back}: not for them"
-    return f"joined at sequence {min(begins)}, after it: not for them"
+        return f"left at sequence {max(ended)}{rejoined}: not for them"
+    return f"joined at sequence {min(joined)}, after it: not for them"
 
 
 def _acked(found: Evidence, person: UserEvidence) -> StateAndText | None:
@@ -117,38 +116,41 @@ def _acked(found: Evidence, person: UserEvidence) -> StateAndText | None:
     return None
 
 
-def _on_the_way(found: Evidence, person: UserEvidence) -> StateAndText:
+def _not_acked(found: Evidence, person: UserEvidence) -> StateAndText:
     if not pipeline.is_row_written(found, person):
         return RecipientState.NOT_HANDLED, f"the row is not written yet: {pipeline.why_not_handled(found)}"
     if found.redis:
-        queued = ", and it waits in the pending queue" if person.queued else ""
+        queued = ", and it waits in the offline queue" if person.queued else ""
         words = f"not acknowledged{queued}; whether a device is connected is not known: {found.redis}"
         return RecipientState.UNKNOWN, words
     if found.mark is not None and found.mark < found.entry.sequence:
         return (
             RecipientState.NOT_HANDLED,
-            f"the row is written, the push is to come: {pipeline.why_not_handled(found)}",
+            f"the row is written, the push is outstanding: {pipeline.why_not_handled(found)}",
         )
     return _after_handling(found, person)
 
 
 def _after_handling(found: Evidence, person: UserEvidence) -> StateAndText:
-    heard = [each for each in person.connected if each.has_subscriber]
-    if heard:
-        return RecipientState.NOT_ACKED, _not_acked(found, heard)
+    reachable = [each for each in person.connected if each.has_subscriber]
+    if reachable:
+        return RecipientState.NOT_ACKED, _sent_to(found, reachable)
     if person.queued:
         since = person.queued.since_ms
         when = "" if since is None else f" since {format_ms(since)}"
-        return RecipientState.WAITING, f"waits in the pending queue{when}: {_nowhere(person)}"
+        return RecipientState.WAITING, f"waits in the offline queue{when}: {_not_reachable(person)}"
     if person.connected:
-        return RecipientState.STALE_ROUTE, f"{_nowhere(person)}; comes when one connects again"
-    return RecipientState.OFFLINE, f"{_nowhere(person)}; comes when one connects, {_not_queued(found)}"
+        return RecipientState.STALE_ROUTE, f"{_not_reachable(person)}; delivered when it reconnects"
+    return (
+        RecipientState.OFFLINE,
+        f"{_not_reachable(person)}; delivered when one connects, {_not_queued(found)}",
+    )
 
 
-def _not_acked(found: Evidence, heard: list[DeviceRoute]) -> str:
-    """Who came in after the commit got it with the resume; who was there before, by a push, if there was one."""
-    names = _listed(each.device for each in heard)
-    first = min(heard, key=lambda each: each.since_ms)
+def _sent_to(found: Evidence, reachable: list[DeviceRoute]) -> str:
+    """Explain how the message was sent: with the resume of a later connection, or by a push to an earlier one."""
+    names = _listed(each.device for each in reachable)
+    first = min(reachable, key=lambda each: each.since_ms)
     since = format_ms(first.since_ms)
     if first.since_ms > found.entry.created_at_ms:
         return f"sent with the resume to {names}, connected since {since}; not acknowledged"
@@ -157,7 +159,7 @@ def _not_acked(found: Evidence, heard: list[DeviceRoute]) -> str:
     return f"pushed to {names}, connected since {since}; not acknowledged"
 
 
-def _nowhere(person: UserEvidence) -> str:
+def _not_reachable(person: UserEvidence) -> str:
     connected = person.connected
     if not connected and person.last_seen_ms is not None:
         return f"no device is connected (last seen at {format_ms(person.last_seen_ms)})"
@@ -165,15 +167,17 @@ def _nowhere(person: UserEvidence) -> str:
         return "no device is connected (when one last was is not known)"
     gateways = _listed(sorted({each.gateway for each in connected}))
     names = _listed(each.device for each in connected)
-    return f"no device can be reached: the route of {names} leads to gateway {gateways}, where nobody listens"
+    return (
+        f"no device can be reached: the route of {names} points to gateway {gateways}, which is not running"
+    )
 
 
 def _not_queued(found: Evidence) -> str:
     if found.entry.kind is not EntryKind.MESSAGE:
         return f"as only messages are queued and this is a {found.entry.kind}"
     if found.is_large:
-        return "as large chats have no pending queue"
-    return "though the pending queue no longer has it"
+        return "as large chats have no offline queue"
+    return "though the offline queue no longer has it"
 
 
 def _notes(found: Evidence, person: UserEvidence) -> Iterable[str]:
@@ -181,29 +185,25 @@ def _notes(found: Evidence, person: UserEvidence) -> Iterable[str]:
         yield from _blocks(person.membership)
     row = person.moved.row if person.moved else None
     if row is not None and row.muted_until_ms is not None and row.muted_until_ms > found.now_ms:
-        yield f"has muted the chat until {format_ms(row.muted_until_ms)}: push services are told so"
+        yield f"has muted the chat until {format_ms(row.muted_until_ms)}: push services see that"
     if row is not None and row.is_archived:
         yield "has archived the chat"
 
 
 def _blocks(row: Membership) -> Iterable[str]:
-    """A block stops what is sent after it. What was committed before is delivered all the same."""
+    """Note blocks. A block refuses later messages; messages committed before it are delivered."""
     if row.blocks_other:
-        yield "blocks the other one now: what is sent since is refused, this was sent before or between"
+        yield "blocks the other member now: messages sent during a block are refused; this one was not"
     if row.blocked_by_other:
-        yield "is blocked by the other one now"
+        yield "is blocked by the other member now"
 
 
 def overall_outcome(found: Evidence, recipients: tuple[RecipientTrace, ...]) -> tuple[TraceOutcome, str]:
     outcome, verdict = _overall(found, recipients)
     if found.entry.redacted_at_ms is not None:
-        verdict += (
-            f" It was redacted at {format_ms(found.entry.redacted_at_ms)}: nobody can read it any more."
-        )
+        verdict += f" It was redacted at {format_ms(found.entry.redacted_at_ms)}: its content was deleted."
     elif _is_expired(found):
-        verdict += (
-            f" It expired at {format_ms(found.entry.visible_until_ms or 0)}: nobody can read it any more."
-        )
+        verdict += f" It expired at {format_ms(found.entry.visible_until_ms or 0)}: its content is hidden."
     return outcome, verdict
 
 
@@ -214,28 +214,30 @@ def _overall(found: Evidence, recipients: tuple[RecipientTrace, ...]) -> tuple[T
     if found.is_large and not found.users:
         return _unlisted(found)
     if not theirs:
-        return TraceOutcome.ARRIVED, "There is nobody else to get it."
+        return TraceOutcome.ARRIVED, "There are no other recipients."
     if any(each.state is RecipientState.NOT_HANDLED for each in theirs):
         return TraceOutcome.IN_PROGRESS, f"Committed, not handled yet: {pipeline.why_not_handled(found)}."
     return _how_many(found, theirs)
 
 
 def _how_many(found: Evidence, theirs: list[RecipientTrace]) -> tuple[TraceOutcome, str]:
-    has, read = (sum(each.state in some for each in theirs) for some in (_HAVE_IT, {RecipientState.READ}))
-    counted = f"{has} of {len(theirs)} have it, {read} have read it"
-    if under_way := [each.user for each in theirs if each.state in _UNDER_WAY]:
-        return TraceOutcome.IN_PROGRESS, f"On its way to {_listed(under_way)}: {counted}."
+    received, read = (
+        sum(each.state in some for each in theirs) for some in (_RECEIVED, {RecipientState.READ})
+    )
+    counted = f"{received} of {len(theirs)} have it, {read} have read it"
+    if in_progress := [each.user for each in theirs if each.state in _IN_PROGRESS]:
+        return TraceOutcome.IN_PROGRESS, f"On its way to {_listed(in_progress)}: {counted}."
     if unknown := [each.user for each in theirs if each.state is RecipientState.UNKNOWN]:
-        return TraceOutcome.UNKNOWN, f"Not known of {_listed(unknown)}: {found.redis}. Of all, {counted}."
-    if waiting := [each.user for each in theirs if each.state in _WAIT]:
+        return TraceOutcome.UNKNOWN, f"Not known for {_listed(unknown)}: {found.redis}. Of all, {counted}."
+    if waiting := [each.user for each in theirs if each.state in _OFFLINE]:
         return TraceOutcome.WAITING, f"Waits for {_listed(waiting)} to connect: {counted}."
     return TraceOutcome.ARRIVED, f"Arrived: {counted}."
 
 
 def _unlisted(found: Evidence) -> tuple[TraceOutcome, str]:
-    name = "--user shows how far it came for somebody"
+    hint = "use --user to trace it for one member"
     if pipeline.is_head_written(found):
-        return TraceOutcome.UNLISTED, f"Handled, in a large chat, whose members are not listed: {name}."
+        return TraceOutcome.UNLISTED, f"Handled. The members of a large chat are not listed: {hint}."
     return TraceOutcome.IN_PROGRESS, f"Committed, not handled yet: {pipeline.why_not_handled(found)}."
 
 
@@ -259,5 +261,5 @@ def _format_time(at_ms: int | None) -> str | None:
 
 def _listed(names: Iterable[str]) -> str:
     every = list(names)
-    more = f" and {len(every) - _NAMED} others" if len(every) > _NAMED else ""
-    return ", ".join(every[:_NAMED]) + more
+    more = f" and {len(every) - _MAX_LISTED} others" if len(every) > _MAX_LISTED else ""
+    return ", ".join(every[:_MAX_LISTED]) + more

@@ -1,4 +1,4 @@
-"""Finds a message's event in its partition: from the time of its commit on, a bounded number of records. Joins no group."""
+"""Find the event of a message in its partition: a bounded number of records since its commit. Joins no group."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,18 +6,18 @@ from contextlib import closing
 
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.errors import error_text
 from tidings.trace.model import FoundEvent
-from tidings.trace.ports import TraceSourceUnavailableError
 
-_ANSWER_S = 5.0
+_TIMEOUT_S = 5.0
 MAX_RECORDS = 2_000
-_MAX_CONCURRENT = 200
+_RECORDS_PER_READ = 200
 
 type EventMatcher = Callable[[ChatKey, int, bytes], bool]
-"""Whether a record's value carries this entry."""
+"""Reports whether a record has this entry."""
 
 
 class KafkaEventFinder:
@@ -29,11 +29,11 @@ class KafkaEventFinder:
     async def find(
         self, chat: ChatKey, sequence: int, partition: int, since_ms: int
     ) -> tuple[FoundEvent | None, int]:
-        place = TopicPartition(self._topic, partition, since_ms)
+        since = TopicPartition(self._topic, partition, since_ms)
         try:
-            return await asyncio.to_thread(self._find, chat, sequence, place)
+            return await asyncio.to_thread(self._find, chat, sequence, since)
         except KafkaException as error:
-            raise TraceSourceUnavailableError(f"Kafka: {error_text(error.args[0])}") from error
+            raise UnavailableError(f"Kafka: {error_text(error.args[0])}") from error
 
     def _find(self, chat: ChatKey, sequence: int, since: TopicPartition) -> tuple[FoundEvent | None, int]:
         config = {
@@ -43,10 +43,10 @@ class KafkaEventFinder:
             "enable.partition.eof": False,
         }
         with closing(Consumer(config)) as reader:
-            [start] = reader.offsets_for_times([since], timeout=_ANSWER_S)
+            [start] = reader.offsets_for_times([since], timeout=_TIMEOUT_S)
             if start.error is not None:
                 raise KafkaException(start.error)
-            _, end = reader.get_watermark_offsets(start, timeout=_ANSWER_S)
+            _, end = reader.get_watermark_offsets(start, timeout=_TIMEOUT_S)
             if start.offset < 0 or start.offset >= end:
                 return None, 0
             reader.assign([start])
@@ -57,11 +57,9 @@ class KafkaEventFinder:
     ) -> tuple[FoundEvent | None, int]:
         seen = 0
         while seen < count:
-            some = reader.consume(min(_MAX_CONCURRENT, count - seen), timeout=_ANSWER_S)
+            some = reader.consume(min(_RECORDS_PER_READ, count - seen), timeout=_TIMEOUT_S)
             if not some:
-                raise TraceSourceUnavailableError(
-                    f"Kafka: {self._topic} could not be read within {_ANSWER_S:.0f} s"
-                )
+                raise UnavailableError(f"Kafka: {self._topic} could not be read within {_TIMEOUT_S:.0f} s")
             for record in some:
                 seen += 1
                 if found := self._event(record, chat, sequence):

@@ -43,6 +43,9 @@ async def test_the_lines_of_the_how_to_mint_a_token_that_is_let_in(
     tenants.put("acme")
     keys.register("acme", pair)
     users = UserTokenVerifier(
-        TenantReader(tenants, clock), VerificationKeys(keys, PublishedKeys(), clock), clock, TokenPolicy()
+        TenantReader(tenants, clock),
+        VerificationKeys(keys, PublishedKeys().fetch, clock),
+        clock,
+        TokenPolicy(),
     )
     assert (await users.verify(token_for("anna"))).user == "anna"

@@ -41,7 +41,7 @@ async def test_a_message_is_what_the_model_of_the_service_takes(
     wanted = {"PhoneNumber": TO, "Message": TEXT, "MessageAttributes": attributes}
     stub.add_response("publish", {"MessageId": "m"}, wanted)
     with stub:
-        await SnsSms(client, sender_id).send(TO, TEXT)
+        await SnsSms(client.publish, sender_id).send(TO, TEXT)
     stub.assert_no_pending_responses()
 
 
@@ -49,7 +49,7 @@ async def test_a_refusal_of_the_service_is_told_without_the_message() -> None:
     client, stub = stubbed()
     stub.add_client_error("publish", "Throttled", f"Rate exceeded for {TO}", 429)
     with stub, pytest.raises(TidingsError) as caught:
-        await SnsSms(client).send(TO, TEXT)
+        await SnsSms(client.publish).send(TO, TEXT)
     assert caught.value.code is Code.OVERLOADED
     assert "123456" not in caught.value.message
     assert TO not in "".join(traceback.format_exception(caught.value)), "nor in what is logged of it"
@@ -87,7 +87,7 @@ def sns(monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
 
 async def test_what_goes_over_the_wire(sns: HTTPServer) -> None:
     client = await asyncio.to_thread(sns_client, "eu-central-1", f"http://127.0.0.1:{sns.server_port}")
-    await SnsSms(client, "Tidings").send(TO, TEXT)
+    await SnsSms(client.publish, "Tidings").send(TO, TEXT)
     ((authorization, form),) = _Sns.requests
     assert "/eu-central-1/sns/aws4_request" in authorization
     assert form["Action"] == ["Publish"]
@@ -96,12 +96,12 @@ async def test_what_goes_over_the_wire(sns: HTTPServer) -> None:
     assert form["MessageAttributes.entry.1.Name"] == ["AWS.SNS.SMS.SMSType"]
     assert form["MessageAttributes.entry.1.Value.StringValue"] == ["Transactional"]
     assert "TopicArn" not in form
-    client.close()  # type: ignore[attr-defined]  # botocore's, not part of what is used
+    client.close()
 
 
 async def test_a_service_that_fails_is_asked_twice_and_no_more(sns: HTTPServer) -> None:
     _Sns.status = 500
     client = await asyncio.to_thread(sns_client, "eu-central-1", f"http://127.0.0.1:{sns.server_port}")
-    assert await code_of(SnsSms(client).send(TO, TEXT)) is Code.OVERLOADED
+    assert await code_of(SnsSms(client.publish).send(TO, TEXT)) is Code.OVERLOADED
     assert len(_Sns.requests) == 2
-    client.close()  # type: ignore[attr-defined]  # botocore's, not part of what is used
+    client.close()

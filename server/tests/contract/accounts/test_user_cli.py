@@ -140,7 +140,7 @@ def test_a_tenant_that_does_not_exist_is_named() -> None:
     for command in (("show", "nope", "anna"), ("end-sessions", "nope", "anna")):
         failed = typed(*command).exception
         assert isinstance(failed, TidingsError)
-        assert failed.message == "There is no tenant nope."
+        assert failed.message == "Tenant nope does not exist."
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
     monkeypatch.setenv("TIDINGS_REDIS_URL", "redis://127.0.0.1:9/0")
     failed = CliRunner().invoke(tidings, words).exception
     assert isinstance(failed, TidingsError)
-    assert failed.message == "There is no tenant nope."
+    assert failed.message == "Tenant nope does not exist."
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     there = [space.tenant if word == "nope" else word for word in words]
     wanted = Code.INBOX_NOT_FOUND if words[0] == "inbox" else Code.JOB_NOT_FOUND

@@ -240,10 +240,10 @@ async def set_inbox(house: RestApp) -> SendNotificationResult:
     tenant, notifications = house.stage.tenant, house.notifications
     await notifications.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
     said: Any = {"user_ids": [ANNA], "message": {"title": Scene.private}}
-    await notifications.send(tenant, "default", SendNotificationRequest(**said))
+    await notifications.sender.send(tenant, "default", SendNotificationRequest(**said))
     await house.work()
     named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
-    return await notifications.send(tenant, "default", named)
+    return await notifications.sender.send(tenant, "default", named)
 
 
 async def set_broadcast(house: RestApp) -> str:
@@ -254,7 +254,7 @@ async def set_broadcast(house: RestApp) -> str:
     said = BroadcastRequest(
         message={"title": Scene.private}, segment="vip", steps=(RolloutStep(50),), tracks_reads=True
     )
-    return (await cases.broadcast(tenant, "default", said)).notification
+    return (await cases.broadcast.send(tenant, "default", said)).notification
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (

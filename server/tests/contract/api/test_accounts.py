@@ -82,7 +82,7 @@ def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(play:
         ]
         answers = [await nobody(*redeem, each) for each in bad]
         told = {(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers}
-        assert told == {(401, Code.CREDENTIAL_INVALID, "This is not, or no longer, a way in.")}
+        assert told == {(401, Code.CREDENTIAL_INVALID, "Invalid or expired credential.")}
         await nobody.ok(*redeem, answer)
         assert await nobody.code(*redeem, answer) is Code.CREDENTIAL_INVALID
 

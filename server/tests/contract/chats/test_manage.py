@@ -167,7 +167,8 @@ def test_two_who_add_at_once_both_succeed_and_the_count_is_right(play: RunUseCas
     async def scene(stage: UseCaseEnv) -> None:
         chat = await stage.group(BEN)
         other = ChatCommands(
-            stage.rows, Appender(AppendDeps(stage.log, stage.rows, SystemClock(), epoch=initial_epoch))
+            stage.rows,
+            Appender(AppendDeps(stage.log, stage.rows.member_status, SystemClock(), epoch=initial_epoch)),
         )
         adding = [
             manage.add(chat, by(ANNA), [UserId(f"{name}{n}")])

@@ -3,8 +3,9 @@
 import pytest
 from fixtures.redis_cluster import Connect, Servers
 
-from tidings.connections.model import LookupResult, RegistryUnavailableError
+from tidings.connections.model import LookupResult
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g-1"))
@@ -53,5 +54,5 @@ async def test_a_mark_outlives_the_stream_it_is_held_against_and_not_for_ever(
 async def test_while_redis_is_away_that_is_told(own_servers: Servers, connect: Connect) -> None:
     async with connect(own_servers) as redis:
         own_servers.owner(redis.keys.key(CHAT.tenant, CHAT.chat, "handled")).kill()
-        with pytest.raises(RegistryUnavailableError):
+        with pytest.raises(UnavailableError):
             await RedisDeliveryCheckpoints(redis).advance(CHAT, 1, 1)

@@ -6,9 +6,10 @@ import pytest
 from fixtures.loops import eventually
 from fixtures.redis_cluster import Connect, Servers
 
-from tidings.connections.model import GatewayId, HeldRoute, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, HeldRoute, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 
@@ -142,7 +143,7 @@ async def test_while_redis_is_away_that_is_what_everybody_is_told(
     async with connect(own_servers) as redis:
         known = routes(redis)
         own_servers.owner(redis.keys.key(ACME, ANNA, "routes")).kill()
-        with pytest.raises(RegistryUnavailableError):
+        with pytest.raises(UnavailableError):
             await known.register(PHONE, ONE)
         answers = await known.look_up(ACME, [ANNA])
         assert (dict(answers.found), answers.unknown) == ({}, frozenset({ANNA}))

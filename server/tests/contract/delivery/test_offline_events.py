@@ -76,7 +76,7 @@ def test_who_is_away_is_told_of_with_what_a_push_needs(work: RunDelivery, topics
             await stage.send(other, ANNA, "elsewhere")
             await stage.send(chat, ANNA, "one")
             mention = Content(text="@ben", mentions=(BEN,))
-            await stage.sending(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
+            await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
             await office.deliver()
             await offline_events.notify_offline(chat, BEN, await messages(office, chat))
         first, second = await heard(topics)

@@ -5,8 +5,6 @@ from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
 from fixtures.delivery_env import DeliveryEnv, RunDelivery
 from fixtures.use_cases import ANNA, CLEO
 
-from tidings.relay.store.publisher import RelayCheckpoints
-
 
 @pytest.mark.parametrize("handled", [0, 2])
 def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: RunDelivery, handled: int) -> None:
@@ -22,7 +20,7 @@ def test_an_heir_begins_where_the_relay_has_begun_a_mark(work: RunDelivery, hand
         await office.worker.handle(news[handled:7])
         office.is_cut = False
         await forget_mark(office, chat)
-        await RelayCheckpoints(office.marks).begin(chat, handled)
+        await office.marks.advance(chat, handled, handled)
         await office.new_worker().handle(news[7:])
         assert here.got(chat, "cleo-phone") == [1, 2, 3, 4, 5, 6, 7]
         assert await office.mark(chat) == 8

@@ -102,9 +102,7 @@ def test_devices_get_what_no_mark_no_row_and_no_clock_showed_the_worker(
         with monkeypatch.context() as patch:
             lose_answers(patch, {ANNA, BEN})
             last = await post.say(chat, ANNA, "at last")
-        assert (last, post.worker._counts.handled) == (first + 2, 1), (
-            "the worker handled the last entry alone"
-        )
+        assert (last, post.worker._stats.handled) == (first + 2, 1), "the worker handled the last entry alone"
         await until(lambda: last in ben.sequences(chat), WITHIN_S)
         assert ben.sequences(chat) == list(range(1, last + 1))
         tablet = await here.live(BEN, "tablet")

@@ -7,7 +7,7 @@ from tidings.connections.model import GatewayId
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import EntryKind
-from tidings.messages.store import DynamoReactionWriter
+from tidings.messages.store import DynamoEditStore
 
 NOBODY = GatewayId("gateway-gone")
 
@@ -201,7 +201,7 @@ def test_nobody_gets_what_is_outside_of_his_intervals_and_who_leaves_hears_of_it
 
 def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(work: RunDelivery) -> None:
     async def day(office: DeliveryEnv) -> None:
-        stage, reactions = office.stage, DynamoReactionWriter(office.stage.client)
+        stage, reactions = office.stage, DynamoEditStore(office.stage.client)
         users = [UserId(f"user{n:02}") for n in range(22)]
         chat = await stage.group(*users)
         redacted, other = await stage.send(chat, ANNA, "one"), await stage.send(chat, ANNA, "two")
@@ -212,8 +212,8 @@ def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(work: Run
         refused = stage.change.react(asked(chat, users[0], redacted.sequence), "+1", is_added=False)
         assert await code_of(refused) is Code.MESSAGE_NOT_FOUND
         await office.deliver()
-        assert not any([await reactions.has(chat, redacted.sequence, user, "+1") for user in users])
-        assert await reactions.has(chat, other.sequence, users[0], "+1")
+        assert not any([await reactions.has_reaction(chat, redacted.sequence, user, "+1") for user in users])
+        assert await reactions.has_reaction(chat, other.sequence, users[0], "+1")
 
     work(day)
 

@@ -1,9 +1,11 @@
 """An installation that is well, to be bent by a test; and what the doctor says of it."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from failpoints.clock import OffsetClock
 from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import Tables, make_tables
 
@@ -23,7 +25,7 @@ def loaded(tmp_path: Path) -> Callable[..., LoadedSettings]:
 
     def make(**environment: str) -> LoadedSettings:
         given = {f"TIDINGS_{name}": value for name, value in environment.items()}
-        return load({"TIDINGS_TESTING": "1", "TIDINGS_INSTALLATION": "development", **given}, tmp_path)
+        return load({"TIDINGS_INSTALLATION": "development", **given}, tmp_path)
 
     return make
 
@@ -32,8 +34,9 @@ def loaded(tmp_path: Path) -> Callable[..., LoadedSettings]:
 def examine(loaded: Callable[..., LoadedSettings]) -> Examine:
     """`examine("redis", REDIS_URL=…)`: what one check finds."""
 
-    def run(check: str, *admin: str, **environment: str) -> list[Finding]:
-        return list(CHECKS[check](make_context(loaded(**environment), admin)))
+    def run(check: str, *admin: str, clock_offset_s: float = 0, **environment: str) -> list[Finding]:
+        context = make_context(loaded(**environment), admin)
+        return list(CHECKS[check](replace(context, clock=OffsetClock(clock_offset_s))))
 
     return run
 

@@ -62,14 +62,14 @@ class TestDynamo:
     def test_the_clock_is_wrong(
         self, tables_local: Tables, examine: Examine, offset_s: int, state: CheckState
     ) -> None:
-        given = dynamo_of(tables_local) | {"TESTING_CLOCK_OFFSET_S": str(offset_s)}
-        found = only(examine("dynamo", **given), "clock", state)
+        examined = examine("dynamo", clock_offset_s=offset_s, **dynamo_of(tables_local))
+        found = only(examined, "clock", state)
         assert ("ahead of" if offset_s > 0 else "behind") in found.found
 
     def test_tables_are_missing(self, tables_local: Tables, space: Namespace, examine: Examine) -> None:
         given = dynamo_of(tables_local) | {"DYNAMO_TABLE_PREFIX": space.table_prefix}
         found = only(examine("dynamo", **given), "tables", CheckState.WRONG)
-        assert f"{space.table_prefix}messages: is not there" in found.details
+        assert f"{space.table_prefix}messages: missing" in found.details
         assert "tidings tables apply" in found.todo
 
     def test_a_table_has_another_key(self, tables_local: Tables, space: Namespace, examine: Examine) -> None:
@@ -129,7 +129,7 @@ class TestKafka:
     def test_topics_are_missing(self, kafka: str, space: Namespace, examine: Examine) -> None:
         given = {"KAFKA_BOOTSTRAP_SERVERS": kafka, "KAFKA_TOPIC_PREFIX": space.topic_prefix}
         found = only(examine("kafka", **given), "topics", CheckState.WRONG)
-        assert f"{space.topic_prefix}messages: is not there" in found.details
+        assert f"{space.topic_prefix}messages: missing" in found.details
 
     def test_a_group_waits_long_for_who_died(
         self, fleets: Callable[[StartRequest], LocalCluster], examine: Examine
@@ -197,7 +197,7 @@ class TestRedis:
         assert "does not answer" in only(found, "redis", CheckState.WRONG).found
 
     def test_the_clock_is_wrong(self, valkey: str, examine: Examine) -> None:
-        found = examine("redis", REDIS_URL=valkey, TESTING_CLOCK_OFFSET_S="90")
+        found = examine("redis", REDIS_URL=valkey, clock_offset_s=90)
         assert "90 s ahead of Redis" in only(found, "clock", CheckState.WRONG).found
 
     def test_what_is_connected_may_be_evicted(self, own: "Own", examine: Examine) -> None:

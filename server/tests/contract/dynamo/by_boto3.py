@@ -1,4 +1,4 @@
-"""Makes the same call with boto3, the oracle, and tells the outcome in our words."""
+"""Make a call with boto3, the reference, and convert the outcome to the types of the Tidings client."""
 
 from decimal import Decimal
 from typing import Any
@@ -10,7 +10,7 @@ from contract.dynamo.calls import Call, Outcome, Update
 from types_boto3_dynamodb import DynamoDBClient
 
 from tidings.platform.dynamo.operations import Consistency, Operation
-from tidings.platform.dynamo.requests import Check, Delete, Put, TransactAction, TransactGet
+from tidings.platform.dynamo.requests import Check, Delete, Put, TransactAction
 from tidings.platform.dynamo.requests import Update as UpdateAction
 
 _METHODS = {
@@ -21,7 +21,6 @@ _METHODS = {
     Operation.QUERY: "query",
     Operation.BATCH_GET_ITEM: "batch_get_item",
     Operation.BATCH_WRITE_ITEM: "batch_write_item",
-    Operation.TRANSACT_GET_ITEMS: "transact_get_items",
     Operation.TRANSACT_WRITE_ITEMS: "transact_write_items",
 }
 
@@ -97,8 +96,6 @@ def _several(table: str, call: Call, *, is_strong: bool) -> dict[str, Any]:
             puts = [{"PutRequest": {"Item": tagged(item)}} for item in call.what.get("puts", ())]
             deletes = [{"DeleteRequest": {"Key": tagged(key)}} for key in call.what.get("deletes", ())]
             return {"RequestItems": {table: puts + deletes}}
-        case Operation.TRANSACT_GET_ITEMS:
-            return {"TransactItems": [{"Get": _get(table, get)} for get in call.what]}
         case _:
             token = {"ClientRequestToken": call.options["token"]} if "token" in call.options else {}
             return {"TransactItems": [_action(table, action) for action in call.what]} | token
@@ -141,11 +138,6 @@ def _query(table: str, call: Call, *, is_strong: bool) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None} | _expressions(shared)
 
 
-def _get(table: str, get: TransactGet) -> dict[str, Any]:
-    options = {"projection": get.projection, "names": get.names}
-    return {"TableName": table, "Key": tagged(get.key)} | _expressions(options)
-
-
 def _action(table: str, action: TransactAction) -> dict[str, Any]:
     options = {"condition": action.condition, "names": action.names, "values": action.values}
     told = {"TableName": table} | _expressions(options)
@@ -172,7 +164,5 @@ def _value(table: str, call: Call, answer: Any) -> Any:
         case Operation.BATCH_GET_ITEM:
             assert not answer["UnprocessedKeys"]
             return sorted((plain(item) for item in answer["Responses"][table]), key=repr_of_key)
-        case Operation.TRANSACT_GET_ITEMS:
-            return [_maybe_plain(one.get("Item")) for one in answer["Responses"]]
         case _:
             return _maybe_plain(answer.get("Attributes"))

@@ -47,8 +47,6 @@ async def _several(client: DynamoClient, call: Call) -> Any:
             return sorted(found, key=repr_of_key)
         case Operation.BATCH_WRITE_ITEM:
             return await client.batch_write(call.pattern, **call.what)
-        case Operation.TRANSACT_GET_ITEMS:
-            return await client.transact_get(call.pattern, call.what)
         case _:
             return (await client.transact_write(call.pattern, call.what, **call.options)).attributes
 

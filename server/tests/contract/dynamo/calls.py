@@ -29,7 +29,7 @@ class Update:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came back, or which error; spelled the same for both clients."""
+    """The result or error of a call, in the same format for both clients."""
 
     value: Any = None
     code: str = ""

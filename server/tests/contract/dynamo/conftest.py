@@ -14,7 +14,7 @@ REGION = "us-east-1"
 
 
 @dataclass(frozen=True)
-class TestTable:
+class ScratchTable:
     """Where a test's tables are: `ours` and `theirs` are prefixes."""
 
     engine: Dynamo
@@ -67,9 +67,9 @@ def create_table(client: DynamoDBClient, name: str) -> None:
 
 
 @pytest.fixture
-def place(dynamo: Dynamo, space: Namespace) -> Iterator[TestTable]:
+def place(dynamo: Dynamo, space: Namespace) -> Iterator[ScratchTable]:
     client = boto3_client(dynamo.url)
-    place = TestTable(dynamo, client, f"{space.table_prefix}ours-", f"{space.table_prefix}boto-")
+    place = ScratchTable(dynamo, client, f"{space.table_prefix}ours-", f"{space.table_prefix}boto-")
     for table in (place.our_table, place.their_table):
         create_table(client, table)
     yield place

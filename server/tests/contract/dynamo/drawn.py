@@ -1,4 +1,4 @@
-"""Values drawn by chance, the same in every run."""
+"""Random values, the same in every run."""
 
 from decimal import Decimal
 from random import Random

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from contract.dynamo.conftest import REGION, TestTable
+from contract.dynamo.conftest import REGION, ScratchTable
 from contract.dynamo.patterns import BATCH_GET, BATCH_WRITE, GET, PUT, QUERY, TRANSACT_WRITE, UPDATE
 
 from tidings.platform.dynamo.client import DynamoClient
@@ -19,7 +19,7 @@ ABSENT = "attribute_not_exists(pk)"
 
 
 def run(
-    place: TestTable, use: Callable[[DynamoClient], Awaitable[None]], limits: CallLimits | None = None
+    place: ScratchTable, use: Callable[[DynamoClient], Awaitable[None]], limits: CallLimits | None = None
 ) -> None:
     async def opened() -> None:
         async with open_client(place.engine.url, REGION, place.ours, limits=limits or CallLimits()) as client:
@@ -32,7 +32,7 @@ def row(sk: int, **more: Any) -> dict[str, Any]:
     return {"pk": "a", "sk": sk, **more}
 
 
-def test_pages_go_to_the_end(place: TestTable) -> None:
+def test_pages_go_to_the_end(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk) for sk in range(23)])
         everything = Query(condition="pk = :p", values={":p": "a"}, limit=5)
@@ -43,7 +43,7 @@ def test_pages_go_to_the_end(place: TestTable) -> None:
     run(place, use)
 
 
-def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: TestTable) -> None:
+def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk, fill="x" * 300_000) for sk in range(8)])
         everything = Query(condition="pk = :p", values={":p": "a"})
@@ -55,7 +55,7 @@ def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: TestTable) -> Non
     run(place, use)
 
 
-def test_batches_are_cut_to_dynamodbs_sizes(place: TestTable) -> None:
+def test_batches_are_cut_to_dynamodbs_sizes(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk) for sk in range(60)])
         keys = [{"pk": "a", "sk": sk} for sk in range(250)]
@@ -69,7 +69,7 @@ def test_batches_are_cut_to_dynamodbs_sizes(place: TestTable) -> None:
     run(place, use)
 
 
-def test_an_empty_batch_calls_nobody(place: TestTable) -> None:
+def test_an_empty_batch_calls_nobody(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         assert await client.batch_get(BATCH_GET, []) == []
         await client.batch_write(BATCH_WRITE)
@@ -78,7 +78,7 @@ def test_an_empty_batch_calls_nobody(place: TestTable) -> None:
     run(place, use)
 
 
-def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place: TestTable) -> None:
+def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         async def claim(me: int) -> int:
             try:
@@ -94,7 +94,7 @@ def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place:
     run(place, use)
 
 
-def test_many_calls_share_few_connections(place: TestTable) -> None:
+def test_many_calls_share_few_connections(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         add = [
             client.update(UPDATE, row(1), "ADD n :one", values={":one": 1}, timeout_s=60) for _ in range(200)
@@ -106,7 +106,7 @@ def test_many_calls_share_few_connections(place: TestTable) -> None:
     run(place, use, CallLimits(pool=PoolLimits(max_connections=4)))
 
 
-def test_what_is_too_large_is_told_from_other_mistakes(place: TestTable) -> None:
+def test_what_is_too_large_is_told_from_other_mistakes(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         with pytest.raises(TooLargeError):
             await client.put(PUT, row(1, fill="x" * 410_000))
@@ -114,7 +114,7 @@ def test_what_is_too_large_is_told_from_other_mistakes(place: TestTable) -> None
     run(place, use)
 
 
-def test_a_pattern_for_another_call_is_refused_before_anything_is_sent(place: TestTable) -> None:
+def test_a_pattern_for_another_call_is_refused_before_anything_is_sent(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         with pytest.raises(PatternError):
             await client.put(GET, row(1))

@@ -1,4 +1,4 @@
-"""The same answers as boto3 over calls drawn by chance: values, conditions and orders that nobody thought of."""
+"""The same answers as boto3 for random calls: values, conditions and orders."""
 
 import asyncio
 from dataclasses import replace
@@ -9,7 +9,7 @@ import pytest
 from contract.dynamo.by_boto3 import call_by_boto3
 from contract.dynamo.by_us import call_by_us
 from contract.dynamo.calls import Call, Update
-from contract.dynamo.conftest import REGION, TestTable
+from contract.dynamo.conftest import REGION, ScratchTable
 from contract.dynamo.drawn import drawn_item, drawn_value
 from contract.dynamo.patterns import (
     BATCH_GET,
@@ -19,13 +19,12 @@ from contract.dynamo.patterns import (
     PUT,
     QUERY,
     TABLE,
-    TRANSACT_GET,
     TRANSACT_WRITE,
     UPDATE,
 )
 
 from tidings.platform.dynamo.open_client import open_client
-from tidings.platform.dynamo.requests import Check, Delete, Put, Query, TransactAction, TransactGet
+from tidings.platform.dynamo.requests import Check, Delete, Put, Query, TransactAction
 from tidings.platform.dynamo.requests import Update as UpdateAction
 
 CALLS = 250
@@ -41,7 +40,7 @@ class Caller:
 
     def call(self) -> Call:
         kinds = (self._put, self._put, self._update, self._delete, self._get, self._query)
-        several = (self._batch_get, self._batch_write, self._transact_get, self._transact_write)
+        several = (self._batch_get, self._batch_write, self._transact_write)
         return self._random.choice(kinds + several)()
 
     def _key(self) -> dict[str, Any]:
@@ -95,9 +94,6 @@ class Caller:
         half = len(keys) // 2
         return Call(BATCH_WRITE, {"puts": [self._item(key) for key in keys[:half]], "deletes": keys[half:]})
 
-    def _transact_get(self) -> Call:
-        return Call(TRANSACT_GET, [TransactGet(table=TABLE, key=key) for key in self._keys()])
-
     def _transact_write(self) -> Call:
         return Call(TRANSACT_WRITE, [self._action(key) for key in self._keys()])
 
@@ -118,7 +114,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_calls_by_chance_have_the_same_outcomes(place: TestTable, seed: int) -> None:
+def test_calls_by_chance_have_the_same_outcomes(place: ScratchTable, seed: int) -> None:
     caller = Caller(seed)
 
     async def check() -> set[str]:

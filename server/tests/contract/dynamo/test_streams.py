@@ -1,4 +1,4 @@
-"""The four calls of DynamoDB Streams, on both engines, beside boto3."""
+"""The four calls of DynamoDB Streams on both engines, compared with boto3."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import boto3
 import pytest
 from contract.dynamo.by_boto3 import plain
-from contract.dynamo.conftest import REGION, TestTable
+from contract.dynamo.conftest import REGION, ScratchTable
 from contract.dynamo.patterns import DELETE, PUT, TABLE, UPDATE
 from types_boto3_dynamodbstreams import DynamoDBStreamsClient
 
@@ -77,7 +77,7 @@ def by_boto3(url: str, table: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_changes_are_read_in_order_and_as_boto3_reads_them(place: TestTable) -> None:
+def test_changes_are_read_in_order_and_as_boto3_reads_them(place: ScratchTable) -> None:
     async def ours() -> list[StreamRecord]:
         async with (
             open_client(place.engine.url, REGION, place.ours) as client,
@@ -94,7 +94,7 @@ def test_changes_are_read_in_order_and_as_boto3_reads_them(place: TestTable) -> 
     assert [{name: getattr(record, name) for name in theirs[0]} for record in records] == theirs
 
 
-def test_reading_goes_on_after_a_sequence_number(place: TestTable) -> None:
+def test_reading_goes_on_after_a_sequence_number(place: ScratchTable) -> None:
     async def check() -> None:
         async with (
             open_client(place.engine.url, REGION, place.ours) as client,
@@ -110,7 +110,7 @@ def test_reading_goes_on_after_a_sequence_number(place: TestTable) -> None:
     asyncio.run(check())
 
 
-def test_a_stream_tells_what_it_is(place: TestTable) -> None:
+def test_a_stream_tells_what_it_is(place: ScratchTable) -> None:
     async def check() -> None:
         async with open_streams(place.engine.url, REGION, place.ours) as streams:
             (stream,) = (await streams.list_streams(TABLE)).streams
@@ -123,7 +123,7 @@ def test_a_stream_tells_what_it_is(place: TestTable) -> None:
     asyncio.run(check())
 
 
-def test_mistakes_are_typed(place: TestTable) -> None:
+def test_mistakes_are_typed(place: ScratchTable) -> None:
     async def check() -> None:
         async with open_streams(place.engine.url, REGION, place.ours) as streams:
             (stream,) = (await streams.list_streams(TABLE)).streams

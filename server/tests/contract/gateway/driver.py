@@ -1,13 +1,16 @@
 """A device without a socket: drives a connection and its calls in memory, as an adapter of any socket library would."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+from fixtures.gateway_stubs import NoRequestLimiter, StubNode
 from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv
 
 from tidings.accounts.model import Principal
 from tidings.app.wiring.chats import build_chat_lists
+from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.ports import GatewayUseCases
 from tidings.gateway.protocol import ConnectionProtocol
 from tidings.gateway.protocol_state import (
@@ -17,7 +20,7 @@ from tidings.gateway.protocol_state import (
     HandleRequest,
     WriteFrame,
 )
-from tidings.gateway.request_handler import HandlerDeps, RequestHandler
+from tidings.gateway.request_handler import RequestHandler
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
@@ -43,17 +46,18 @@ class Tokens:
 def dispatch_of(stage: UseCaseEnv) -> HandlerDeps:
     cases = GatewayUseCases(
         credentials=Tokens(stage.tenant),
-        send=stage.sending,
-        change=stage.change,
+        limiter=NoRequestLimiter(),
+        sender=stage.sender,
+        edits=stage.change,
         history=stage.history,
-        marking=build_chat_lists(stage.client, stage.ring, stage.clock).marking,
+        watermarks=build_chat_lists(stage.client, stage.ring, stage.clock).marking,
     )
     return HandlerDeps(cases=cases, limits=LIMITS, clock=stage.clock)
 
 
 class Device:
     def __init__(self, dispatch: HandlerDeps) -> None:
-        self._visit = RequestHandler(dispatch)
+        self._handler = RequestHandler(dispatch, "", cast("Any", StubNode()))
         self._clock = dispatch.clock
         self._connection = ConnectionProtocol(LIMITS, self._clock.monotonic(), lambda: 0.5)
         self._calls: set[asyncio.Task[None]] = set()
@@ -94,5 +98,7 @@ class Device:
                     task.add_done_callback(self._calls.discard)
 
     async def _call(self, call: HandleRequest) -> None:
-        answer = await self._visit.answer(call.request)
+        answer = await self._handler.answer(call.request)
+        if self._handler.key is not None:
+            self._handler.enter(ConnectedDevice(self._handler.key, cast("Any", self)))
         self._do(self._connection.answered(call.number, answer, self._clock.monotonic()))

@@ -51,7 +51,7 @@ def test_a_range_that_could_not_be_read_is_read_all_the_same(
         seat, ranges = here.seat(BEN), here.routed.ranges
         ranges._page = failing(ranges._page, error)  # type: ignore[method-assign]
         seat.positions[chat.chat].on_push(missed)
-        ranges.schedule(seat, chat.chat)
+        here.routed.gap_filler.schedule(seat, chat.chat)
         await until(lambda: missed in ben.sequences(chat), WITHIN_S)
         await until(lambda: seat.is_live, WITHIN_S)
         assert told(here) == (error is UNFORESEEN)

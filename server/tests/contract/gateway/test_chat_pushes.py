@@ -12,7 +12,7 @@ from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.model import ChatFlags
 from tidings.ephemeral.receipts import ChatRowNotifier
-from tidings.gateway.metrics import export_routed
+from tidings.gateway.metrics import export_node
 from tidings.kernel.ids import ChatKey
 from tidings.platform.telemetry.metrics import Metrics
 
@@ -41,7 +41,7 @@ def test_a_group_joined_while_connected_has_its_name_after_the_join(play_post: R
         await until(lambda: said in cleo.sequences(chat), WITHIN_S)
         assert len(chat_pushes(cleo, chat)) == 1, "messages are not worth a row"
         metrics = Metrics()
-        export_routed(metrics, here.routed)
+        export_node(metrics, here.routed)
         assert b"\ntidings_gateway_chat_rows_total 1.0\n" in metrics.render()
 
     play_post(scene)

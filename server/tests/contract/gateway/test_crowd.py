@@ -16,7 +16,7 @@ from contract.gateway.listener_host import CROWD, HostedConnection, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
-from tidings.gateway.admission import AdmissionOptions, make_admission, max_admission_delay_s
+from tidings.gateway.admission import AdmissionOptions, UpgradeLimiter, max_admission_delay_s
 from tidings.gateway.transport.websockets_transport import BackendName
 
 COUNT = 2_000
@@ -90,7 +90,7 @@ async def _persistent(port: int) -> tuple[RawClient, int]:
 async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: BackendName) -> None:
     count, options = 600, AdmissionOptions(max_connects_per_s=200, burst=100)
     began = time.monotonic()
-    async with hosted(name, admit=make_admission(options, time.monotonic)) as host:
+    async with hosted(name, admit=UpgradeLimiter(options, time.monotonic).admit) as host:
         arrived = await asyncio.gather(*(_persistent(host.port) for _ in range(count)))
         took_s = time.monotonic() - began
         assert len(host.listener.sockets) == count

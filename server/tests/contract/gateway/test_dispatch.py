@@ -7,12 +7,11 @@ from fixtures.use_cases import ANNA, BEN, RunUseCases, UseCaseEnv
 
 from tidings.app.wiring.chats import build_watermark_store
 from tidings.delivery.model import LogPosition
-from tidings.gateway.handlers import CHAT_HANDLERS, INBOX_HANDLERS
+from tidings.gateway.handlers import HANDLERS
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.wire.frames.ephemeral import Ping, Pong
 from tidings.wire.frames.registry import REQUESTS
-from tidings.wire.frames.session import Connect
 
 
 async def connected(stage: UseCaseEnv, credential: str = ANNA) -> Device:
@@ -173,5 +172,5 @@ def test_an_ack_marks_what_it_can_and_tells_of_the_rest(play: RunUseCases) -> No
 
 
 def test_every_request_is_served_by_somebody() -> None:
-    by_connection = {Connect, Ping, Pong}
-    assert CHAT_HANDLERS.keys() | INBOX_HANDLERS.keys() | by_connection == {kind.body for kind in REQUESTS}
+    by_protocol = {Ping, Pong}
+    assert HANDLERS.keys() | by_protocol == {kind.body for kind in REQUESTS}

@@ -204,7 +204,7 @@ async def test_the_listeners_close_ends_every_connection_within_the_linger_time(
     async with hosted(name, ListenOptions(close_timeout_s=0.4)) as host:
         polite, silent = await RawClient.open(host.port), await RawClient.open(host.port)
         at_the_door = await RawClient.connect(host.port)
-        await until(lambda: len(host.listener._doors) == 1)
+        await until(lambda: len(host.listener._handshakes) == 1)
         closing = asyncio.ensure_future(host.listener.close(1001, "going away"))
         assert await polite.close_code() == 1001
         polite.send(close_frame(1001))

@@ -11,9 +11,9 @@ from fixtures.use_cases import ANNA, BEN, CLEO, by
 
 from tidings.bus.model import DeviceTarget, Push, PushSlice
 from tidings.bus.ports import BusHandler, Subscription
-from tidings.connections.model import RegistryUnavailableError
 from tidings.gateway.fanout import dispatcher, large_chats
-from tidings.gateway.resume.catch_up import ResumeOptions
+from tidings.gateway.resume.resume_deps import ResumeOptions
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 
 
@@ -52,10 +52,10 @@ def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(play_pos
         ben = here.open(BEN)
         await asyncio.wait_for(held.reached.wait(), WITHIN_S)
         unheard: Any = lambda *_: None  # noqa: E731 - one line says it
-        here.routed.on_message = unheard  # type: ignore[method-assign]
+        here.routed.large_chats._on_message = unheard
         missed = await post.say(chat, ANNA, "unheard")
         room = here.routed.large_chats._channels[chat]
-        here.routed.missed(room)
+        here.routed.on_missed(room)
         await until(lambda: not len(here.routed._missed), WITHIN_S)
         held.let_on()
         await until(lambda: ben.is_resumed, WITHIN_S)
@@ -108,7 +108,7 @@ def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
 
         here.routed.large_chats._subscriber = OneSilent()  # type: ignore[assignment]
         await here.live(BEN)
-        assert here.seat(BEN).unheard, "nobody confirms it"
+        assert here.seat(BEN).unconfirmed_channels, "nobody confirms it"
         monkeypatch.setattr(large_chats, "CONFIRM_TIMEOUT_S", WITHIN_S)
         await here.live(CLEO)
         assert not here.routed.large_chats._channels[heard].is_late
@@ -122,7 +122,7 @@ def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(play_post:
     async def scene(post: GatewayEnv) -> None:
         chat = await large(post)
         here = await post.gateway()
-        ears, refusals = here.routed.large_chats._subscriber, [RegistryUnavailableError("away")]
+        ears, refusals = here.routed.large_chats._subscriber, [UnavailableError("away")]
 
         class Refusing:
             async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
@@ -142,20 +142,20 @@ def test_pushes_that_can_not_wait_are_read_from_the_log_by_a_device_that_is_new_
     play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The push that adds the device's user waits behind another one and is let go for newer ones."""
-    monkeypatch.setattr(dispatcher, "WAITING", 1)
+    monkeypatch.setattr(dispatcher, "MAX_WAITING", 1)
 
     async def scene(post: GatewayEnv) -> None:
         chat = await post.stage.group(CLEO)
         await post.deliver()
         here = await post.gateway()
         cleo, ben = await here.live(CLEO), await here.live(BEN)
-        opening, gate = here.routed.dispatcher._open, asyncio.Event()
+        opening, gate = here.routed.dispatcher._render, asyncio.Event()
 
         async def late(push: Push, /) -> Any:
             await gate.wait()
             return await opening(push)
 
-        here.routed.dispatcher._open = late
+        here.routed.dispatcher._render = late  # type: ignore[method-assign,assignment]
         await post.say(chat, ANNA, "being opened")
         await post.stage.manage.add(chat, by(ANNA), [BEN])
         await post.deliver()

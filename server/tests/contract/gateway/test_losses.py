@@ -23,9 +23,9 @@ from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 
 from tidings.bus.model import DeviceTarget, ResumeSignal, encode_messages
-from tidings.connections.model import RegistryUnavailableError
 from tidings.engines.node_plan import PortAllocator
 from tidings.gateway import slow_consumer
+from tidings.kernel.errors import UnavailableError
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.redis.errors import Address
 from tidings.platform.redis.options import RedisOptions
@@ -110,7 +110,7 @@ def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(
 
         ranges._page = late  # type: ignore[method-assign,assignment]
         seat.positions[chat.chat].on_push(missed)
-        ranges.schedule(seat, chat.chat)
+        here.routed.gap_filler.schedule(seat, chat.chat)
         held.step, seat.is_registered = "gateway.read", False
         here.routed.resuming.resume_again(seat)
         await held.reached.wait()
@@ -135,7 +135,7 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
         await flush(post)
         missed = await post.say(chat, ANNA, "nobody is found")
         seat, ranges, gate, senders = here.seat(BEN), here.routed.ranges, asyncio.Event(), 0
-        honest = ranges._sending.range
+        honest = ranges._sender.range
 
         async def late(*given: Any) -> None:
             nonlocal senders
@@ -143,14 +143,15 @@ def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_
             await gate.wait()
             await honest(*given)
 
-        ranges._sending.range = late  # type: ignore[method-assign,assignment]
-        ranges._crew._working = ranges._crew._at_once
+        ranges._sender.range = late  # type: ignore[method-assign,assignment]
+        waiting = here.routed.gap_filler._queue
+        waiting._working = waiting._max_concurrent
         seat.positions[chat.chat].on_push(missed)
-        ranges.schedule(seat, chat.chat)
+        here.routed.gap_filler.schedule(seat, chat.chat)
         seat.is_registered = False
         here.routed.resuming.resume_again(seat)
         await until(lambda: senders == 1, WITHIN_S)
-        turn = asyncio.create_task(ranges._crew._run())
+        turn = asyncio.create_task(waiting._run())
         await until(lambda: turn.done() or senders == 2, WITHIN_S)
         gate.set()
         await until(lambda: seat.is_live and turn.done(), WITHIN_S)
@@ -261,7 +262,7 @@ def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play
 
         class Deaf:
             async def subscribe_chat(self, *_: object) -> Any:
-                raise RegistryUnavailableError("its shard is frozen")
+                raise UnavailableError("its shard is frozen")
 
         here.routed.large_chats._subscriber = Deaf()  # type: ignore[assignment]
         ben = await here.live(BEN)
@@ -274,7 +275,7 @@ def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(play
         await until(lambda: unheard in ben.sequences(many), WITHIN_S)
         here.routed.large_chats._subscriber = ears
         await here.routed.leases.renew_all()
-        await until(lambda: bool(seat.large_chat_channels) and not seat.unheard, WITHIN_S)
+        await until(lambda: bool(seat.large_chat_channels) and not seat.unconfirmed_channels, WITHIN_S)
         heard = await post.say(many, ANNA, "by the channel")
         await until(lambda: heard in ben.sequences(many), WITHIN_S)
         assert (seat.epoch, seat.is_registered) == (epoch, True)

@@ -95,7 +95,7 @@ def test_a_leave_that_is_delivered_while_he_resumes_by_the_row_of_before_ends_hi
         ben = here.open(BEN, epoch=0, positions={chat.chat: left})
         await pauses.reached.wait()
         await post.deliver()
-        await until(lambda: here.seat(BEN).ends == {chat.chat: left}, WITHIN_S)
+        await until(lambda: here.seat(BEN).late_leaves == {chat.chat: left}, WITHIN_S)
         pauses.let_on()
         await until(lambda: ben.is_resumed and chat.chat not in here.seat(BEN).large_chat_channels, WITHIN_S)
         await _hears_nothing(post, chat, anna, ben)

@@ -198,7 +198,7 @@ async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: B
 
     async with hosted(name, admit=admit) as host, await RawClient.connect(host.port) as client:
         client.send(request() + text("eager"))
-        await until(lambda: host.listener._doors)
+        await until(lambda: host.listener._handshakes)
         client.send(text("still waiting"))
         decided.set()
         assert (await client.answer()).status == 101
@@ -214,7 +214,7 @@ async def test_admission_that_never_answers_ends_with_the_handshake_time(name: B
     options = ListenOptions(handshake_timeout_s=0.2, close_timeout_s=1.0)
     async with hosted(name, options, admit=admit) as host, await RawClient.connect(host.port) as client:
         assert (await client.ask(request())).status == 408
-        await until(lambda: not host.listener._doors)
+        await until(lambda: not host.listener._handshakes)
 
 
 async def test_admission_that_fails_lets_nobody_in(name: BackendName) -> None:
@@ -249,7 +249,7 @@ async def test_idle_connections_make_room_for_a_client_that_speaks(name: Backend
         idle = [await RawClient.connect(host.port) for _ in range(5)]
         client = await RawClient.connect(host.port)
         assert (await client.ask(request())).status == 101
-        assert len(host.listener._doors) <= 2
+        assert len(host.listener._handshakes) <= 2
         await until(lambda: host.listener.tally.handshakes_dropped >= 3)
         for other in [*idle, client]:
             other.reset()
@@ -291,7 +291,7 @@ async def test_clients_of_a_trusted_proxy_have_a_share_each(name: BackendName) -
 
 async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
-        await until(lambda: host.listener._doors)
+        await until(lambda: host.listener._handshakes)
         client.send(b"GET /v1/socket HTTP/1.1\r\n")
         async with await RawClient.open(host.port) as inside:
             host.listener.stop_accepting()

@@ -210,7 +210,7 @@ async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
         whole = ReceiptSnapshotReader(
             stage.rows, build_watermark_store(stage.client, stage.clock, lambda: stage.epoch)
         )
-        got = {each.user: each.read for each in (await whole.of(chat)).members}
+        got = {each.user: each.read for each in (await whole.read_snapshot(chat)).members}
         assert got[BEN] == said[1]
 
 

@@ -274,7 +274,7 @@ def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_follows(
         await looks(anna, chat)
         channel = one.routed.ephemeral.chats.channels.get(chat)
         assert channel is not None
-        subscription: Any = channel.listening
+        subscription: Any = channel.subscription
         subscription._sink, kept = (lambda _: None), subscription._sink
         ben.say(read={"chat": chat.chat, "sequence": 1})
         await knows(ben, chat, BEN, "read", 1)
@@ -295,8 +295,8 @@ class Slow:
         self._real = real
         self.read, self.go = asyncio.Event(), asyncio.Event()
 
-    async def of(self, chat: ChatKey) -> ReceiptSnapshot:
-        state: ReceiptSnapshot = await self._real.of(chat)
+    async def read_snapshot(self, chat: ChatKey) -> ReceiptSnapshot:
+        state: ReceiptSnapshot = await self._real.read_snapshot(chat)
         self.read.set()
         await self.go.wait()
         return state
@@ -307,7 +307,8 @@ def test_what_is_told_while_the_state_is_read_is_in_it(play_post: RunGateways) -
         chat = await direct(post)
         one, two = await post.gateway(), await post.gateway()
         anna, ben = await one.live(ANNA), await two.live(BEN)
-        slow = one.routed.ephemeral.chats._whole = Slow(one.routed.ephemeral.chats._whole)
+        chats: Any = one.routed.ephemeral.chats
+        slow = chats._snapshots = Slow(chats._snapshots)
         anna.say(subscribe={"chats": [chat.chat]})
         await asyncio.wait_for(slow.read.wait(), WITHIN_S)
         channel = one.routed.ephemeral.chats.channels.get(chat)

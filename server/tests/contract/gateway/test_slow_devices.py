@@ -11,7 +11,7 @@ from fixtures.use_cases import ANNA, BEN
 
 from tidings.gateway import slow_consumer
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.resume.catch_up import ResumeOptions
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 from tidings.wire.close_codes import CloseCode

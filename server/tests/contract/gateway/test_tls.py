@@ -103,7 +103,7 @@ async def test_a_handshake_that_fails_or_never_ends_is_cut_off(
         async with await RawClient.connect(host.port) as client:
             client.send(raw)
             await until(lambda: host.listener.tally.handshakes_failed == 1)
-            assert not host.listener._doors
+            assert not host.listener._handshakes
         async with await RawClient.open(host.port, tls=trust) as client:
             client.send(text("well"))
             assert await client.frame() == ReceivedFrame(TEXT, b"well")
@@ -115,7 +115,7 @@ async def test_a_reset_during_the_tls_handshake_harms_nobody(
     async with hosted(name, options) as host:
         client = await RawClient.connect(host.port)
         client.send(b"\x16\x03\x01")
-        await until(lambda: host.listener._doors)
+        await until(lambda: host.listener._handshakes)
         client.reset()
-        await until(lambda: not host.listener._doors)
+        await until(lambda: not host.listener._handshakes)
         assert host.listener.tally.handshakes_failed == 1

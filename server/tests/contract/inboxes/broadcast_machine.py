@@ -48,9 +48,9 @@ class BroadcastMachine(Machine):
 
     @override
     def open(self, client: DynamoClient) -> InboxEnv:
-        inboxes = InboxEnv(type(self).make_shelf(client), Namespace().tenant, client)
+        inboxes = InboxEnv(type(self).make_repository(client), Namespace().tenant, client)
         # always the same: who is in a step of a ramp hangs on the notification's id, and that on the time
-        inboxes.clock.at_ms = inboxes.giving_clock.at_ms = 1_800_000_000_000
+        inboxes.clock.at_ms = inboxes.delivery_clock.at_ms = 1_800_000_000_000
         return inboxes
 
     @override
@@ -64,8 +64,8 @@ class BroadcastMachine(Machine):
 
     @property
     def cases(self) -> BroadcastServices:
-        assert self.inboxes.wide is not None
-        return self.inboxes.wide
+        assert self.inboxes.broadcasts is not None
+        return self.inboxes.broadcasts
 
     @property
     def log(self) -> BroadcastLogId:
@@ -75,7 +75,7 @@ class BroadcastMachine(Machine):
         return user in (self.vips if name == LIST else self.pros)
 
     def append(self, decide: log_rules.AppendRule) -> BroadcastEntry | None:
-        return self.run(self.cases.append(self.log, decide))
+        return self.run(self.cases.appender.append(self.log, decide))
 
     def show(self, draft: BroadcastDraft, up_to_percent: int) -> None:
         entry = self.append(log_rules.decide_step(draft, up_to_percent * PARTS // 100))
@@ -87,7 +87,7 @@ class BroadcastMachine(Machine):
         lives_ms = LONGEST_MS - 500 if life_ms is None else life_ms
         return BroadcastDraft(
             kind=BroadcastEntryKind.PUBLISH,
-            notification=self.inboxes.notification(),
+            notification=self.inboxes.new_id(),
             category=category,
             segment=segment,
             expires_ms=self.now_ms + lives_ms,

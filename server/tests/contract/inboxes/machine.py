@@ -11,9 +11,8 @@ from fixtures.tables import REGION, Tables
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from tidings.inboxes.chunk_worker import DeliveryOutcome
 from tidings.inboxes.model import NotificationId, NotificationRow
-from tidings.inboxes.ports import InboxRepository
+from tidings.inboxes.ports import DeliveryOutcome, InboxRepository
 from tidings.inboxes.queries import NotificationFilter
 from tidings.inboxes.rules import DAY_MS, HOUR_MS
 from tidings.inboxes.store import DynamoInboxRepository
@@ -34,7 +33,7 @@ class Machine(RuleBasedStateMachine):
     """The clock moves by full seconds and what expires does so between them: then all agree on what has expired."""
 
     tables: Tables
-    make_shelf: Callable[[DynamoClient], InboxRepository] = DynamoInboxRepository
+    make_repository: Callable[[DynamoClient], InboxRepository] = DynamoInboxRepository
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,7 +47,7 @@ class Machine(RuleBasedStateMachine):
         self.sent: list[tuple[NotificationId, int, int | None]] = []
 
     def open(self, client: DynamoClient) -> InboxEnv:
-        return InboxEnv(type(self).make_shelf(client), Namespace().tenant)
+        return InboxEnv(type(self).make_repository(client), Namespace().tenant)
 
     def references(self) -> Mapping[str, InboxReference]:
         return {name: InboxReference() for name in USERS}
@@ -65,18 +64,18 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(days=st.sampled_from((None, 1, 3)))
     def keep(self, days: int | None) -> None:
-        self.inboxes.kept.days = days
+        self.inboxes.retention_days = days
         for each in self.wanted.values():
             each.retention_days = days
 
     @rule(step_ms=steps_ms, behind_ms=st.sampled_from((0, 0, 1_000, 5_000)))
     def time_passes(self, step_ms: int, behind_ms: int) -> None:
         self.inboxes.clock.at_ms += step_ms
-        self.inboxes.giving_clock.at_ms = self.now_ms - behind_ms
+        self.inboxes.delivery_clock.at_ms = self.now_ms - behind_ms
 
     @rule(category=category, life_ms=lives_ms)
     def send(self, category: int, life_ms: int | None) -> None:
-        notification = self.inboxes.notification()
+        notification = self.inboxes.new_id()
         self.sent.append((notification, category, None if life_ms is None else self.now_ms + life_ms))
 
     @precondition(lambda self: self.sent)
@@ -86,12 +85,12 @@ class Machine(RuleBasedStateMachine):
         sent = self.sent[-3:] if recent else self.sent
         notification, category, expires_ms = sent[which % len(sent)]
         wanted = self.wanted[who]
-        gift = self.run(self.inboxes.give(who, notification, category, expires_ms))
-        is_known = notification in wanted.there | wanted.redacted
-        assert gift is not DeliveryOutcome.THERE or is_known
-        if gift is DeliveryOutcome.GIVEN:
+        gift = self.run(self.inboxes.deliver(who, notification, category, expires_ms))
+        is_known = notification in wanted.delivered | wanted.redacted
+        assert gift is not DeliveryOutcome.EXISTS or is_known
+        if gift is DeliveryOutcome.DELIVERED:
             assert not is_known
-            wanted.there.add(notification)
+            wanted.delivered.add(notification)
             wanted.categories[notification] = category
             wanted.sent[notification] = self.row(who, notification).sent_ms
             self.is_later(who, notification)
@@ -101,45 +100,45 @@ class Machine(RuleBasedStateMachine):
     @rule(who=user, which=which)
     def read(self, who: str, which: int) -> None:
         ids = self.some(who, which)
-        self.run(self.inboxes.mark.read(self.inboxes.owner(who), ids))
+        self.run(self.inboxes.marker.read(self.inboxes.inbox_key(who), ids))
         self.wanted[who].read |= set(ids) & self.wanted[who].live(self.now_ms)
 
     @rule(who=user, which=which)
     def reopen(self, who: str, which: int) -> None:
         ids, wanted = self.some(who, which), self.wanted[who]
-        self.run(self.inboxes.mark.reopen(self.inboxes.owner(who), ids))
+        self.run(self.inboxes.marker.reopen(self.inboxes.inbox_key(who), ids))
         again = set(ids) & wanted.live(self.now_ms) & wanted.read
         self.is_later(who, *again)
         wanted.read -= again
 
     @rule(who=user, which=which, back=st.booleans())
     def archive(self, who: str, which: int, *, back: bool) -> None:
-        ids, wanted, owner = self.some(who, which), self.wanted[who], self.inboxes.owner(who)
+        ids, wanted, owner = self.some(who, which), self.wanted[who], self.inboxes.inbox_key(who)
         live = set(ids) & wanted.live(self.now_ms)
         if back:
-            self.run(self.inboxes.mark.restore(owner, ids))
+            self.run(self.inboxes.marker.restore(owner, ids))
             wanted.archived -= live
         else:
-            self.run(self.inboxes.mark.archive(owner, ids))
+            self.run(self.inboxes.marker.archive(owner, ids))
             wanted.archived |= live
 
     @rule(who=user, back_ms=st.none() | st.sampled_from((-5_000, 500, 3_500, 40_500)), category=some_category)
     def mark_all(self, who: str, back_ms: int | None, category: int | None) -> None:
         before_ms = None if back_ms is None else self.now_ms - back_ms
-        self.run(self.inboxes.mark.read_all(self.inboxes.owner(who), before_ms, category))
+        self.run(self.inboxes.marker.read_all(self.inboxes.inbox_key(who), before_ms, category))
         is_all = before_ms is None or before_ms >= self.now_ms
         self.wanted[who].mark_all(None if is_all else before_ms, category)
 
     @rule(who=user)
     def see_all(self, who: str) -> None:
-        self.run(self.inboxes.mark.see_all(self.inboxes.owner(who)))
+        self.run(self.inboxes.marker.see_all(self.inboxes.inbox_key(who)))
         self.wanted[who].seen |= self.wanted[who].known
 
     @precondition(lambda self: self.sent)
     @rule(who=user, which=which)
     def redact(self, who: str, which: int) -> None:
         notification, category, _ = self.sent[which % len(self.sent)]
-        self.run(self.inboxes.withdraw(self.inboxes.owner(who), notification, category))
+        self.run(self.inboxes.withdrawer.withdraw(self.inboxes.inbox_key(who), notification, category))
         self.wanted[who].redacted.add(notification)
 
     @invariant()
@@ -153,7 +152,7 @@ class Machine(RuleBasedStateMachine):
         unread = wanted.unread(now_ms)
         counted = self.run(self.inboxes.counted(who))
         assert counted == (len(unread), wanted.by_category(now_ms), len(wanted.unseen(now_ms)))
-        sheet = self.run(self.inboxes.read.counts(self.inboxes.owner(who)))
+        sheet = self.run(self.inboxes.queries.counts(self.inboxes.inbox_key(who)))
         assert sheet.next_change_ms == min(
             (wanted.expiry[n] for n in unread & wanted.expiry.keys()), default=None
         )
@@ -176,14 +175,16 @@ class Machine(RuleBasedStateMachine):
 
     def is_later(self, who: str, *notifications: NotificationId) -> None:
         """What is given or made unread again is later than all that was before."""
-        since, there = self.wanted[who].since, self.wanted[who].there
+        since, there = self.wanted[who].since, self.wanted[who].delivered
         before_ms = max((since[each] for each in there if each in since), default=0)
         for notification in notifications:
             since[notification] = self.row(who, notification).since_ms
             assert since[notification] > before_ms
 
     def row(self, who: str, notification: NotificationId) -> NotificationRow:
-        return self.run(self.inboxes.shelf.rows(self.inboxes.owner(who), [notification]))[notification]
+        return self.run(self.inboxes.repository.rows(self.inboxes.inbox_key(who), [notification]))[
+            notification
+        ]
 
     def some(self, who: str, which: int) -> list[NotificationId]:
         """One to three of what the user has, now or earlier."""

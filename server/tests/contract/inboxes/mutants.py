@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tidings.inboxes import rules
 from tidings.inboxes.model import InboxChange, InboxKey, NotificationRow, StoredInbox, UnreadCounts
-from tidings.inboxes.ports import GiveResult, InboxOperation
+from tidings.inboxes.ports import DeliveryOutcome, InboxOperation
 from tidings.inboxes.store import DynamoInboxRepository, repository
 
 
@@ -14,9 +14,9 @@ class CountsAgain(DynamoInboxRepository):
     """A redelivery is counted: the row's absence is not a condition."""
 
     @override
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
         given = await super().add(inbox_key, row)
-        if given is GiveResult.THERE:
+        if given is DeliveryOutcome.EXISTS:
             standing = await self.stored(inbox_key, 0)
             counts = rules.adjust_counts(
                 standing.counts, 1, category=row.category, delivered_ms=row.delivered_ms or 0
@@ -40,7 +40,7 @@ class CountsBelowMarks(DynamoInboxRepository):
     """A late chunk is given at the time at which it was sent, and counted whatever was marked since."""
 
     @override
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
         condition, repository._IS_LATER = repository._IS_LATER, "attribute_not_exists(nothing) OR :at > :sent"
         try:
             return await super().add(inbox_key, replace(row, delivered_ms=row.sent_ms + 1))
@@ -84,7 +84,7 @@ class ComesBack(DynamoInboxRepository):
     """A row that was forgotten can be given again: the mark of what is kept is not asked."""
 
     @override
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
         condition, repository._IS_LATER = (
             repository._IS_LATER,
             "(attribute_not_exists(latest) OR latest < :at) AND :sent > :one",

@@ -8,8 +8,8 @@ from fixtures.engines import Namespace
 from fixtures.inbox_env import InboxEnv
 from fixtures.tables import REGION, Tables
 
-from tidings.inboxes.chunk_worker import DeliveryOutcome
 from tidings.inboxes.model import NotificationId
+from tidings.inboxes.ports import DeliveryOutcome
 from tidings.inboxes.queries import NotificationFilter
 from tidings.inboxes.rules import DAY_MS
 from tidings.inboxes.store import DynamoInboxRepository
@@ -51,7 +51,7 @@ async def test_what_a_mark_of_all_left_behind_is_not_settled_again(tables: Table
         at = Opened(client)
         for number in range(120):
             await at.new("anna", expires_ms=at.clock.at_ms + 5_000 + number)
-        await at.mark.read_all(at.owner("anna"))
+        await at.marker.read_all(at.inbox_key("anna"))
         await at.new("anna")
         at.clock.at_ms += 60_000
         assert await at.counted("anna") == (1, {}, 1)
@@ -64,19 +64,19 @@ async def test_a_clock_that_is_behind_takes_nothing_out_twice(tables: Tables) ->
         notification = await ahead.new("anna", expires_ms=ahead.clock.at_ms + 5_000)
         await ahead.new("anna")
         ahead.clock.at_ms += 10_000
-        await ahead.mark.see_all(ahead.owner("anna"))
+        await ahead.marker.see_all(ahead.inbox_key("anna"))
         assert (await behind.counted("anna"))[0] == 1
-        await behind.mark.read(behind.owner("anna"), [notification])
-        await behind.withdraw(behind.owner("anna"), notification, 0)
+        await behind.marker.read(behind.inbox_key("anna"), [notification])
+        await behind.withdrawer.withdraw(behind.inbox_key("anna"), notification, 0)
         assert (await behind.counted("anna"))[0] == (await ahead.counted("anna"))[0] == 1
 
 
 async def test_a_giver_whose_clock_is_behind_gives_nothing_below_a_mark(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
-        at.giving_clock.at_ms -= 3_600_000
+        at.delivery_clock.at_ms -= 3_600_000
         await at.new("anna")
-        await at.mark.read_all(at.owner("anna"))
+        await at.marker.read_all(at.inbox_key("anna"))
         await at.new("anna")
         assert (await at.counted("anna"))[0] == 1
 
@@ -84,14 +84,14 @@ async def test_a_giver_whose_clock_is_behind_gives_nothing_below_a_mark(tables: 
 async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
-        owner = at.owner("anna")
+        owner = at.inbox_key("anna")
         ids = [await at.new("anna", category=1) for _ in range(12)]
         await asyncio.gather(
-            *(at.mark.read(owner, [notification]) for notification in ids[:4]),
-            *(at.mark.archive(owner, [notification]) for notification in ids[4:6]),
-            *(at.give("anna", at.notification(), 2) for _ in range(6)),
-            at.withdraw(owner, ids[6], 1),
-            at.mark.see_all(owner),
+            *(at.marker.read(owner, [notification]) for notification in ids[:4]),
+            *(at.marker.archive(owner, [notification]) for notification in ids[4:6]),
+            *(at.deliver("anna", at.new_id(), 2) for _ in range(6)),
+            at.withdrawer.withdraw(owner, ids[6], 1),
+            at.marker.see_all(owner),
         )
         total, by_category, _ = await at.counted("anna")
         assert (total, by_category) == (11, {1: 5, 2: 6})
@@ -101,23 +101,23 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
 async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
-        gifts = await asyncio.gather(*(at.give("anna", at.notification(), 1) for _ in range(25)))
-        assert gifts == [DeliveryOutcome.GIVEN] * 25
+        gifts = await asyncio.gather(*(at.deliver("anna", at.new_id(), 1) for _ in range(25)))
+        assert gifts == [DeliveryOutcome.DELIVERED] * 25
         assert await at.counted("anna") == (25, {1: 25}, 25)
 
 
 async def test_what_is_retention_over_is_deleted_and_leaves_the_counts(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
-        at.kept.days = 2
+        at.retention_days = 2
         old = await at.new("anna", category=1)
-        at.clock.at_ms = at.giving_clock.at_ms = at.clock.at_ms + DAY_MS
+        at.clock.at_ms = at.delivery_clock.at_ms = at.clock.at_ms + DAY_MS
         new = await at.new("anna", category=1)
-        at.clock.at_ms = at.giving_clock.at_ms = at.clock.at_ms + DAY_MS + 3_600_000
+        at.clock.at_ms = at.delivery_clock.at_ms = at.clock.at_ms + DAY_MS + 3_600_000
         assert await at.counted("anna") == (1, {1: 1}, 1)
         assert await at.listed("anna") == [new]
-        assert await at.shelf.rows(at.owner("anna"), [old]) == {}
-        assert await at.give("anna", old, 1) is DeliveryOutcome.LATE
+        assert await at.repository.rows(at.inbox_key("anna"), [old]) == {}
+        assert await at.deliver("anna", old, 1) is DeliveryOutcome.LATE
         at.spent()
         await at.counted("anna")
         assert at.spent() == {"inbox.read_counts": 1}
@@ -126,13 +126,13 @@ async def test_what_is_retention_over_is_deleted_and_leaves_the_counts(tables: T
 async def test_looking_at_a_stranger_writes_nothing(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
-        at.kept.days = 30
+        at.retention_days = 30
         assert await at.counted("nobody") == (0, {}, 0)
         assert await at.listed("nobody") == []
-        await at.read.explain(at.owner("nobody"), 10)
-        await at.mark.read(at.owner("nobody"), [NotificationId(encode_ulid(at.clock.at_ms, 1))])
-        await at.mark.read_all(at.owner("nobody"))
-        await at.mark.see_all(at.owner("nobody"))
+        await at.queries.explain(at.inbox_key("nobody"), 10)
+        await at.marker.read(at.inbox_key("nobody"), [NotificationId(encode_ulid(at.clock.at_ms, 1))])
+        await at.marker.read_all(at.inbox_key("nobody"))
+        await at.marker.see_all(at.inbox_key("nobody"))
         assert at.spent().keys() == {"inbox.read_counts", "inbox.read_rows", "inbox.read_row"}
 
 
@@ -145,21 +145,21 @@ async def test_each_deed_costs_what_the_ledger_says(tables_dynoxide: Tables, *, 
         ids = []
         for _ in range(3):
             at.clock.at_ms += 1_000
-            at.giving_clock.at_ms += 1_000
+            at.delivery_clock.at_ms += 1_000
             ids.append(await at.new("anna", 1, end_ms))
         assert at.spent() == {"inbox.deliver": 3}
         units = client.ledger["inbox.deliver"].measured_table_units
         assert units == 3 * (6 if expires else 4)
         await at.counted("anna")
         assert at.spent() == {"inbox.read_counts": 1}
-        await at.mark.read(at.owner("anna"), ids[:1])
+        await at.marker.read(at.inbox_key("anna"), ids[:1])
         again = 1 if expires else 0
         assert at.spent() == {
             "inbox.read_counts": 1 + again,
             "inbox.read_row": 1,
             "inbox.mark_row": 1,
         }
-        await at.mark.read_all(at.owner("anna"))
+        await at.marker.read_all(at.inbox_key("anna"))
         marked = at.spent()
         assert (marked["inbox.mark_all"], marked["inbox.read_rows"]) == (1, 0)
         assert marked["inbox.read_counts"] == 1 + again

@@ -20,11 +20,11 @@ USERS = [f"user{number:03d}" for number in range(100)]
 
 async def send(at: NotificationEnv, key: str | None = None, **more: object) -> BroadcastResult:
     wish = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
-    return await at.cases.broadcast(at.tenant, DEFAULT, wish, key)
+    return await at.cases.broadcast.send(at.tenant, DEFAULT, wish, key)
 
 
 async def reached(at: NotificationEnv, notification: NotificationId) -> RolloutStatus:
-    return await at.cases.broadcasts.announce.status(BroadcastLogId(at.tenant, DEFAULT), notification)
+    return await at.cases.broadcasts.rollout.status(BroadcastLogId(at.tenant, DEFAULT), notification)
 
 
 async def holders(at: NotificationEnv) -> int:
@@ -40,7 +40,7 @@ def test_everyone_has_it_beside_his_own_notifications_newest_first(act: Act) -> 
         await at.given("anna", message={"title": "last"})
         assert await at.messages("anna") == [{"title": "last"}, HELLO, {"title": "first"}]
         assert await at.messages("ben") == [HELLO]
-        sheet = await at.cases.read.counts(at.owner("anna"))
+        sheet = await at.cases.queries.counts(at.owner("anna"))
         assert (sheet.total, sheet.by_category, sheet.unseen) == (3, {1: 1}, 3)
 
     act(scene)
@@ -50,11 +50,11 @@ def test_a_mark_of_all_is_for_both_kinds(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         await at.given("anna")
         sent = await send(at)
-        assert (await at.cases.mark.read_all(at.owner("anna"))).total == 0
-        assert (await at.cases.mark.reopen(at.owner("anna"), [sent.notification])).total == 1
-        assert (await at.cases.mark.archive(at.owner("anna"), [sent.notification])).total == 0
-        assert (await at.cases.mark.restore(at.owner("anna"), [sent.notification])).total == 1
-        assert (await at.cases.mark.read(at.owner("anna"), [sent.notification])).total == 0
+        assert (await at.cases.marker.read_all(at.owner("anna"))).total == 0
+        assert (await at.cases.marker.reopen(at.owner("anna"), [sent.notification])).total == 1
+        assert (await at.cases.marker.archive(at.owner("anna"), [sent.notification])).total == 0
+        assert (await at.cases.marker.restore(at.owner("anna"), [sent.notification])).total == 1
+        assert (await at.cases.marker.read(at.owner("anna"), [sent.notification])).total == 0
 
     act(scene)
 
@@ -67,11 +67,11 @@ def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(act: Act) -
             sent.append(
                 (await send(at)).notification if number % 2 else (await at.given("anna")).notification
             )
-        first = await at.cases.read.page(at.owner("anna"), 2)
+        first = await at.cases.queries.page(at.owner("anna"), 2)
         at.clock.ahead_ms += 10
         await send(at)
-        second = await at.cases.read.page(at.owner("anna"), 2, below=first.below)
-        third = await at.cases.read.page(at.owner("anna"), 2, below=second.below)
+        second = await at.cases.queries.page(at.owner("anna"), 2, below=first.below)
+        third = await at.cases.queries.page(at.owner("anna"), 2, below=second.below)
         pages = (*first.notifications, *second.notifications, *third.notifications)
         assert [each.row.id for each in pages] == sent[::-1]
         assert third.below is None
@@ -102,13 +102,13 @@ def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
         await look_after_all(at)
         assert (await at.total("anna"), at.chunks.refs) == (0, [])
         other = await send(at)
-        await at.cases.mark.read_all(at.owner("anna"))
+        await at.cases.marker.read_all(at.owner("anna"))
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
         refs = list(at.chunks.refs)
         await at.work()
         for ref in refs:
-            await at.cases.work(ref)
+            await at.cases.worker.process(ref)
         assert await at.total("anna") == 1
         assert (await reached(at, sent.notification)).sequence == 2 > (other.status.sequence or 0)
         assert await at.state(sent.jobs[0]) == "done"
@@ -119,7 +119,7 @@ def test_what_starts_later_is_new_then_and_not_before(act: Act) -> None:
 def test_a_cancelled_start_never_comes(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
-        await at.cases.track.cancel(at.tenant, sent.jobs[0])
+        await at.cases.jobs.cancel(at.tenant, sent.jobs[0])
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
         await at.work()
@@ -131,8 +131,8 @@ def test_a_cancelled_start_never_comes(act: Act) -> None:
 def test_a_paused_start_that_is_resumed_waits_for_its_time(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
-        await at.cases.track.pause(at.tenant, sent.jobs[0])
-        await at.cases.track.resume(at.tenant, sent.jobs[0])
+        await at.cases.jobs.pause(at.tenant, sent.jobs[0])
+        await at.cases.jobs.resume(at.tenant, sent.jobs[0])
         assert at.chunks.refs == []
         at.clock.ahead_ms += 61_000
         await look_after_all(at)
@@ -250,7 +250,7 @@ def test_somebody_new_sees_what_came_since_he_did(act: Act) -> None:
         assert (await at.total("anna"), await at.total("ben")) == (0, 1)
         await send(at)
         assert (await at.total("anna"), await at.total("ben")) == (1, 2)
-        told = await at.cases.read.explain(at.owner("anna"), 10)
+        told = await at.cases.queries.explain(at.owner("anna"), 10)
         assert [each.why.value for each in told.reasons] == ["delivered", "before_joining"]
 
     act(scene)
@@ -260,7 +260,7 @@ def test_it_expires_by_itself_and_says_when(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         ends_ms = at.clock.now_ms() + 5_000
         await send(at, expires_ms=ends_ms)
-        sheet = await at.cases.read.counts(at.owner("anna"))
+        sheet = await at.cases.queries.counts(at.owner("anna"))
         assert (sheet.total, sheet.next_change_ms) == (1, ends_ms)
         at.clock.ahead_ms += 6_000
         assert await at.total("anna") == 0
@@ -277,7 +277,7 @@ def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act
         assert written(at) - before <= 10
         await at.total("anna")
         calls, units = called(at), written(at)
-        await at.cases.read.counts(at.owner("anna"))
+        await at.cases.queries.counts(at.owner("anna"))
         assert called(at) - calls <= 2
         assert written(at) == units
 
@@ -287,9 +287,9 @@ def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(act
 def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         tracked, other = await send(at, tracks_reads=True), await send(at)
-        await at.cases.mark.read(at.owner("anna"), [tracked.notification, other.notification])
-        await at.cases.mark.read_all(at.owner("ben"))
-        await at.cases.mark.archive(at.owner("cleo"), [tracked.notification])
+        await at.cases.marker.read(at.owner("anna"), [tracked.notification, other.notification])
+        await at.cases.marker.read_all(at.owner("ben"))
+        await at.cases.marker.archive(at.owner("cleo"), [tracked.notification])
         readers = at.cases.broadcast.readers
         first = await readers(at.tenant, DEFAULT, tracked.notification, 1)
         rest = await readers(at.tenant, DEFAULT, tracked.notification, 5, first.below)
@@ -312,15 +312,15 @@ def test_reach_is_told_beforehand_with_how_sure_it_is(act: Act, monkeypatch: pyt
     async def scene(at: NotificationEnv) -> None:
         segments, people = at.cases.broadcasts.segments, at.cases.broadcasts.profile_service
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
-        nobody = await at.cases.broadcasts.estimate(at.tenant, None)
+        nobody = await at.cases.broadcasts.reach.estimate(at.tenant, None)
         assert nobody == (0, 0, 0, 0, 0)
         for number in range(300):
             await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
-        assert await at.cases.broadcasts.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
-        assert await at.cases.broadcasts.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
-        monkeypatch.setattr(targeting, "_COUNTED", -1)  # as if there were too many to count
-        everyone = await at.cases.broadcasts.estimate(at.tenant, None)
-        pros = await at.cases.broadcasts.estimate(at.tenant, "pros")
+        assert await at.cases.broadcasts.reach.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
+        assert await at.cases.broadcasts.reach.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
+        monkeypatch.setattr(targeting, "_COUNT_ALL_UP_TO", -1)  # as if there were too many to count
+        everyone = await at.cases.broadcasts.reach.estimate(at.tenant, None)
+        pros = await at.cases.broadcasts.reach.estimate(at.tenant, "pros")
         assert everyone.users == 256 * everyone.met
         assert everyone.low <= 300 <= everyone.high or everyone.seen == 0
         assert pros.met <= pros.seen

@@ -88,16 +88,16 @@ async def work(at: NotificationEnv, mortal: Mortal) -> bool:
     """By a worker that may die; then by another, which gets all events again: no offset was committed."""
     refs = at.chunks.take()
     dying = at.process(mortal)  # type: ignore[arg-type]  # quacks like a client until it dies
-    is_over = mortal.is_dead or await _has_died(dying.work, refs)
+    is_over = mortal.is_dead or await _has_died(dying.worker, refs)
     for ref in refs if is_over else ():
-        await at.cases.work(ref)
+        await at.cases.worker.process(ref)
     return is_over
 
 
 async def _has_died(worker: Any, refs: list[ChunkRef]) -> bool:
     try:
         for ref in refs:
-            await worker(ref)
+            await worker.process(ref)
     except Death:
         return True
     return False
@@ -110,7 +110,7 @@ async def counted(at: NotificationEnv) -> set[int]:
 
 
 async def _has(at: NotificationEnv, user: str) -> int:
-    rows = (await at.cases.read.page(at.owner(user), 10)).notifications
+    rows = (await at.cases.queries.page(at.owner(user), 10)).notifications
     total = await at.total(user)
     assert len(rows) == total
     return total

@@ -21,7 +21,7 @@ def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_
 ) -> None:
     async def scene(at: NotificationEnv) -> None:
         await at.make_inbox(replace(NEWS, retention_days=retention_days))
-        at.cases.reader.evict(at.tenant, DEFAULT)
+        at.cases.configs.evict(at.tenant, DEFAULT)
         sent = await at.given("anna")
 
         async def days(partition: str, sort: str) -> int | None:
@@ -42,7 +42,7 @@ def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(act: Act) ->
         gone, kept = await at.given("anna"), await at.given("anna")
         key = {"PK": OF_JOB.render(tenant=at.tenant, job=gone.job), "SK": "job"}
         await at.client.delete(patterns.DEQUEUE, key)
-        listed = await at.cases.track.listed(at.tenant, 10)
+        listed = await at.cases.jobs.listed(at.tenant, 10)
         assert [each.job.id for each in listed.jobs] == [kept.job]
 
     act(scene)

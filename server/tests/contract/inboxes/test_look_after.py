@@ -12,10 +12,11 @@ from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
 from tidings.app.processes.notifications import ChunkHandler
-from tidings.app.wiring.inboxes import join_look_after
+from tidings.app.wiring.inboxes import build_sweeper
+from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef
 from tidings.jobs.service import JobSweeper
-from tidings.jobs.store import CHUNK_GROUP, DynamoDueJobs, KafkaChunkPublisher, decode_chunk, kafka_key
+from tidings.jobs.store import DynamoJobStore
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.consumer import KafkaConsumer, KafkaConsumerLag
 from tidings.platform.kafka.partition_worker import RecordHandlers
@@ -40,7 +41,7 @@ def test_what_waits_behind_lag_is_left_alone_and_what_was_lost_is_published_afte
             chunks = KafkaChunkPublisher(publisher)
             made = KafkaConsumerLag(connection, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
             with closing(made) as consumers:
-                jobs = join_look_after(at.client, at.clock, chunks, consumers)
+                jobs = build_sweeper(at.client, at.clock, chunks, consumers.progress)
                 await waits_for_lag(at, jobs, chunks, connection)
 
     asyncio.run(scene())
@@ -81,8 +82,8 @@ async def published(connection: KafkaConfig, at_least: int) -> list[ChunkRef]:
 
 async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
     """Look after the jobs of this test alone: the queue is shared by all tenants."""
-    queue = DynamoDueJobs(at.client)
-    for shard in range(queue.shards):
+    queue = DynamoJobStore(at.client)
+    for shard in range(queue.due_shards):
         for due in await queue.due(shard, at.clock.now_ms()):
             if due.tenant == at.tenant:
                 await jobs.sweep(due)
@@ -90,7 +91,7 @@ async def look_after(at: NotificationEnv, jobs: JobSweeper) -> None:
 
 @asynccontextmanager
 async def consuming(at: NotificationEnv, connection: KafkaConfig) -> AsyncIterator[None]:
-    work = RecordHandlers(decode_chunk, ChunkHandler(at.cases.work), never_bury)
+    work = RecordHandlers(decode_chunk, ChunkHandler(at.cases.worker), never_bury)
     consumer = KafkaConsumer(connection, work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=QUICK)
     running = asyncio.create_task(consumer.run())
     try:

@@ -117,4 +117,4 @@ def tell(machine: type[Machine], story: Story) -> None:
 
 
 def machine(tables: Tables, shelf: type[DynamoInboxRepository]) -> type[Machine]:
-    return type("OnEngine", (Machine,), {"tables": tables, "make_shelf": shelf})
+    return type("OnEngine", (Machine,), {"tables": tables, "make_repository": shelf})

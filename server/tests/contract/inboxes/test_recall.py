@@ -11,7 +11,7 @@ from tidings.kernel.errors import Code
 def test_an_amended_notification_says_the_new_words_and_stays_read_or_unread(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.given("anna", "ben")
-        await at.cases.mark.read(at.owner("ben"), [sent.notification])
+        await at.cases.marker.read(at.owner("ben"), [sent.notification])
         await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
         assert await at.messages("anna") == await at.messages("ben") == [{"title": "corrected"}]
         assert [await at.total(user) for user in ("anna", "ben")] == [1, 0]
@@ -47,7 +47,7 @@ def test_a_chunk_that_comes_after_the_recall_gives_nothing(act: Act) -> None:
         await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
         await at.work()
         for ref in late:
-            await at.cases.work(ref)
+            await at.cases.worker.process(ref)
         assert (await at.total("anna"), await at.messages("anna")) == (0, [])
 
     act(scene)
@@ -57,14 +57,14 @@ def test_a_recall_is_proven_for_each_user(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.send(["anna", "ben", "cleo"])
         for ref in at.chunks.take():
-            await at.cases.work(ref)
-        await at.cases.mark.read(at.owner("anna"), [sent.notification])
-        await at.cases.mark.read_all(at.owner("ben"))
+            await at.cases.worker.process(ref)
+        await at.cases.marker.read(at.owner("anna"), [sent.notification])
+        await at.cases.marker.read_all(at.owner("ben"))
         recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
-        before = await at.cases.prove.page(at.tenant, DEFAULT, sent.notification)
+        before = await at.cases.proofs.page(at.tenant, DEFAULT, sent.notification)
         assert all(each.vanished_ms is None for each in before.proofs)
         await at.work()
-        page = await at.cases.prove.page(at.tenant, DEFAULT, sent.notification)
+        page = await at.cases.proofs.page(at.tenant, DEFAULT, sent.notification)
         assert page.next_chunk is None
         assert [each.user for each in page.proofs] == ["anna", "ben", "cleo"]
         assert all(each.delivered_ms is not None for each in page.proofs)

@@ -19,10 +19,10 @@ def test_everybody_gets_it_once_and_the_job_tells_so(act: Act) -> None:
         sent = await at.send([*USERS, USERS[0]], category="sport", label="all of them", sender="editor")
         assert (sent.total, await at.state(sent.job)) == (205, "running")
         await at.work()
-        progress = await at.cases.track.progress(at.tenant, sent.job)
+        progress = await at.cases.jobs.progress(at.tenant, sent.job)
         assert (progress.state, progress.done, progress.failed, progress.remaining_s) == ("done", 205, 0, 0)
         for user in (USERS[0], USERS[100], USERS[204]):
-            sheet = await at.cases.read.counts(at.owner(user))
+            sheet = await at.cases.queries.counts(at.owner(user))
             assert (sheet.counts.total, sheet.counts.by_category) == (1, {1: 1})
         assert await at.messages(USERS[204]) == [{"title": "hello"}]
 
@@ -45,7 +45,7 @@ def test_events_that_come_again_give_nothing_again(act: Act) -> None:
         again = list(at.chunks.refs)
         await at.work()
         for ref in again * 2:
-            await at.cases.work(ref)
+            await at.cases.worker.process(ref)
         assert [await at.total(user) for user in ("anna", "ben")] == [1, 1]
 
     act(scene)
@@ -78,13 +78,13 @@ def test_a_paused_job_stands_still_and_goes_on_where_it_was(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.send(USERS)
         first, *rest = at.chunks.take()
-        await at.cases.work(first)
-        await at.cases.track.pause(at.tenant, sent.job)
+        await at.cases.worker.process(first)
+        await at.cases.jobs.pause(at.tenant, sent.job)
         for ref in rest:
-            await at.cases.work(ref)
-        paused = await at.cases.track.progress(at.tenant, sent.job)
+            await at.cases.worker.process(ref)
+        paused = await at.cases.jobs.progress(at.tenant, sent.job)
         assert (paused.state, paused.done, await at.total(USERS[-1])) == ("paused", 100, 0)
-        await at.cases.track.resume(at.tenant, sent.job)
+        await at.cases.jobs.resume(at.tenant, sent.job)
         assert [ref.chunk for ref in at.chunks.refs] == [1, 2]
         await at.work()
         assert await at.state(sent.job) == "done"
@@ -96,16 +96,16 @@ def test_a_cancelled_job_gives_nothing_more(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.send(USERS)
         first, *rest = at.chunks.take()
-        await at.cases.work(first)
-        await at.cases.track.cancel(at.tenant, sent.job)
+        await at.cases.worker.process(first)
+        await at.cases.jobs.cancel(at.tenant, sent.job)
         for ref in rest:
-            await at.cases.work(ref)
+            await at.cases.worker.process(ref)
         assert (await at.state(sent.job), await at.total(USERS[0]), await at.total(USERS[-1])) == (
             "cancelled",
             1,
             0,
         )
-        assert await code_of(at.cases.track.resume(at.tenant, sent.job)) is Code.NO_CHANGE
+        assert await code_of(at.cases.jobs.resume(at.tenant, sent.job)) is Code.NO_CHANGE
 
     act(scene)
 
@@ -114,7 +114,7 @@ def test_what_got_lost_on_the_way_is_published_again(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         sent = await at.send(USERS)
         lost = at.chunks.take()
-        await at.cases.work(lost[1])
+        await at.cases.worker.process(lost[1])
         at.clock.ahead_ms = 6_000
         await look_after_all(at)
         # something was done since: it is left alone for now
@@ -137,7 +137,7 @@ def test_what_got_lost_on_the_way_is_published_again(act: Act) -> None:
 async def look_after_all(at: NotificationEnv) -> None:
     """The queue is of all tenants: those of other tests are looked after too, and nothing comes of it."""
     for shard in range(16):
-        await at.look_after.shard(shard)
+        await at.sweeper.shard(shard)
     at.chunks.refs = [ref for ref in at.chunks.refs if ref.tenant == at.tenant]
 
 
@@ -147,8 +147,8 @@ def test_jobs_are_listed_newest_first(act: Act) -> None:
         for _ in range(5):
             at.clock.ahead_ms += 10
             jobs.append((await at.send(["anna"])).job)
-        page = await at.cases.track.listed(at.tenant, 3)
-        rest = await at.cases.track.listed(at.tenant, 3, page.below)
+        page = await at.cases.jobs.listed(at.tenant, 3)
+        rest = await at.cases.jobs.listed(at.tenant, 3, page.below)
         assert [each.job.id for each in (*page.jobs, *rest.jobs)] == jobs[::-1]
         assert rest.below is None
 
@@ -174,11 +174,11 @@ def test_a_retired_category_keeps_its_code_and_takes_no_more(act: Act) -> None:
         assert await code_of(at.send(["anna"], category="sport")) is Code.REQUEST_INVALID
         inbox = await at.cases.inboxes.read(at.tenant, DEFAULT)
         assert dict(inbox.codes) == {"sport": 1, "weather": 2, "traffic": 3}
-        sheet = await at.cases.read.counts(at.owner("anna"))
+        sheet = await at.cases.queries.counts(at.owner("anna"))
         assert sheet.counts.by_category == {1: 1}
         await at.make_inbox(replace(NEWS, categories=("sport",)))
         await at.given("anna", category="sport")
-        assert (await at.cases.read.counts(at.owner("anna"))).counts.by_category == {1: 2}
+        assert (await at.cases.queries.counts(at.owner("anna"))).counts.by_category == {1: 2}
 
     act(scene)
 
@@ -186,15 +186,15 @@ def test_a_retired_category_keeps_its_code_and_takes_no_more(act: Act) -> None:
 def test_an_inbox_for_known_users_refuses_who_has_no_profile(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         await at.make_inbox(replace(NEWS, is_for_known_users=True))
-        at.cases.reader.evict(at.tenant, DEFAULT)
+        at.cases.configs.evict(at.tenant, DEFAULT)
         known = {**profile_key(at.tenant, UserId("anna")), "version": 1}
         await at.client.put(patterns.WRITE_CONFIG, known)
         sent = await at.given("anna", "ben")
-        progress = await at.cases.track.progress(at.tenant, sent.job)
+        progress = await at.cases.jobs.progress(at.tenant, sent.job)
         assert (progress.state, progress.done, progress.failed) == ("done", 1, 1)
         assert [await at.total(user) for user in ("anna", "ben")] == [1, 0]
         await at.make_inbox()
-        at.cases.reader.evict(at.tenant, DEFAULT)
+        at.cases.configs.evict(at.tenant, DEFAULT)
         await at.given("anna", "ben")
         assert [await at.total(user) for user in ("anna", "ben")] == [2, 1]
 

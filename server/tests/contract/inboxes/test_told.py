@@ -7,13 +7,13 @@ from fixtures.notifications import NotificationEnv
 from tidings.app.wiring.inboxes import build_inboxes
 from tidings.inboxes.chunk_worker import NotificationDeliverer
 from tidings.inboxes.model import InboxKey, NotificationId, NotificationRow
-from tidings.inboxes.ports import InboxEvent, NoInboxChangeNotifier
+from tidings.inboxes.ports import InboxEvent, NoInboxNotifier
 from tidings.inboxes.store import DynamoInboxRepository
 
 type Told = tuple[str, str, NotificationId | None]
 
 
-class Recorder:
+class Recorder(NoInboxNotifier):
     def __init__(self) -> None:
         self.told: list[Told] = []
 
@@ -30,15 +30,18 @@ class Recorder:
 def test_everything_that_happens_to_an_inbox_is_told_after_it_was_written(act: Act) -> None:
     async def scene(at: NotificationEnv) -> None:
         heard = Recorder()
-        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, live=heard)
+        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, notifier=heard)
         sent = await at.send(["anna", "ben"])
         refs = at.chunks.take()
         for ref in refs:
-            await at.cases.work(ref)
-        assert heard.take() == [("anna", "given", sent.notification), ("ben", "given", sent.notification)]
-        await at.cases.mark.read(at.owner("anna"), [sent.notification])
+            await at.cases.worker.process(ref)
+        assert heard.take() == [
+            ("anna", "delivered", sent.notification),
+            ("ben", "delivered", sent.notification),
+        ]
+        await at.cases.marker.read(at.owner("anna"), [sent.notification])
         assert heard.take() == [("anna", "counted", None)]
-        await at.cases.mark.read(at.owner("anna"), [sent.notification])
+        await at.cases.marker.read(at.owner("anna"), [sent.notification])
         assert heard.take() == []
         await at.cases.recall.amend(at.tenant, DEFAULT, sent.notification, {"title": "corrected"})
         await at.work()
@@ -58,12 +61,11 @@ def test_what_a_worker_gave_who_died_before_he_told_is_told_by_the_next(act: Act
         heard = Recorder()
         sent = await at.send(["anna"])
         row = NotificationRow(id=sent.notification, category=0, delivered_ms=None)
-        await NotificationDeliverer(DynamoInboxRepository(at.client), at.clock, NoInboxChangeNotifier())(
-            at.owner("anna"), row
-        )
-        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, live=heard)
+        deliverer = NotificationDeliverer(DynamoInboxRepository(at.client), at.clock, NoInboxNotifier())
+        await deliverer.deliver(at.owner("anna"), row)
+        at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, notifier=heard)
         await at.work()
-        assert heard.take() == [("anna", "given", sent.notification)]
+        assert heard.take() == [("anna", "delivered", sent.notification)]
         assert await at.total("anna") == 1
 
     act(scene)

@@ -53,9 +53,9 @@ def ramped_after_a_mark(at: BroadcastMachine) -> None:
 
 def late_part(at: BroadcastMachine, who: str) -> bool:
     """Whether the next notification comes to this user in a later step than the first quarter."""
-    made = at.inboxes._made
-    notification = at.inboxes.notification()
-    at.inboxes._made = made
+    made = at.inboxes._created
+    notification = at.inboxes.new_id()
+    at.inboxes._created = made
     return rollout_bucket(stable_hash(who), stable_hash(notification)) >= PARTS // 4
 
 
@@ -125,4 +125,4 @@ def tell(machine: type[BroadcastMachine], story: Story) -> None:
 
 
 def machine(tables: Tables) -> type[BroadcastMachine]:
-    return type("OnEngine", (BroadcastMachine,), {"tables": tables, "make_shelf": DynamoInboxRepository})
+    return type("OnEngine", (BroadcastMachine,), {"tables": tables, "make_repository": DynamoInboxRepository})

@@ -18,8 +18,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.lifecycle.component import ManagedResource, TaskSupervisor
-from tidings.platform.lifecycle.run import ProcessContext
-from tidings.platform.telemetry import tracing
+from tidings.platform.lifecycle.run import ProcessContext, configure_tracing
 from tidings.platform.telemetry.logs import ProcessIdentity
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.platform.telemetry.tracing import TracingOptions
@@ -49,7 +48,7 @@ class Scene:
 
     async def process(self) -> EpochWatch:
         identity = ProcessIdentity.new("api")
-        spans = tracing.configure_tracing(identity, TracingOptions())
+        spans = configure_tracing(identity, TracingOptions())
         host = ProcessContext(identity, self.clock, Metrics(), spans, self._tasks)
         held = ManagedResource("dynamo", lambda: nullcontext(self.client))
         await held.start()

@@ -1,4 +1,4 @@
-"""Brokers for the Kafka contract tests. `kafka` is shared; `lone` and `trio` are ours to kill."""
+"""Brokers for the Kafka contract tests. `kafka` is shared; tests may kill `lone` and `trio`."""
 
 from collections.abc import Callable, Iterator
 
@@ -67,6 +67,6 @@ def at_trio(trio: LocalCluster, space: Namespace) -> KafkaConfig:
 
 
 def kill_all(fleet: LocalCluster) -> None:
-    """Nobody needs their orderly shutdown, which takes seconds when peers are gone."""
+    """Kill them: an orderly shutdown takes seconds when other brokers have ended."""
     for running in fleet.status():
         fleet.kill(running.node.name)

@@ -1,4 +1,4 @@
-"""What a group of consumers looks like from outside, wherever its topic is: at a broker, or in the simulation."""
+"""A consumer group as a test sees it, on a broker or in the simulation."""
 
 from collections.abc import Callable, Collection, Coroutine, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -25,7 +25,7 @@ class GroupConsumer(Protocol):
     """A consumer in a process of its own."""
 
     def effects(self) -> list[Effect]:
-        """Each was there before its offset could be committed."""
+        """Return the processed values. Each was processed before its offset was committed."""
         ...
 
     def die(self) -> None:
@@ -53,17 +53,17 @@ class ConsumerEnv(Protocol):
         ...
 
     def committed(self, partition: int) -> int:
-        """Where the group would go on."""
+        """Return the committed offset of the group."""
         ...
 
     async def progress(self, chats: Collection[ChatKey]) -> Mapping[ChatKey, PartitionProgress]: ...
 
     async def wipe(self) -> None:
-        """The log is lost, and made anew. The group is lost with it."""
+        """Delete and recreate the log. The group is deleted with it."""
         ...
 
     async def set_back(self, offset: int) -> None:
-        """In both partitions, once nobody is in the group any more."""
+        """Set the offset of both partitions, once the group has no members."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What the Kafka contract tests share: topics, reading a whole log, a consumer that notes what it did."""
+"""Shared code of the Kafka contract tests: topics, reading a whole log, a consumer that records its work."""
 
 import asyncio
 import contextlib
@@ -43,7 +43,7 @@ def run(scenario: Coroutine[Any, Any, None], within_s: float = 240) -> None:
 
 async def eventually(what: Callable[[], object], within_s: float = 120) -> None:
     async with asyncio.timeout(within_s):
-        while not what():  # noqa: ASYNC110 - what is waited for is told by a broker, not by a task of ours
+        while not what():  # noqa: ASYNC110 - the condition depends on a broker
             await asyncio.sleep(0.02)
 
 
@@ -51,7 +51,7 @@ _FAULTS = ThreadPoolExecutor(1, "faults")
 
 
 async def meanwhile[**P](fault: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> None:
-    """Do it while the loop goes on. In a thread that stays: an engine dies with the thread that started it."""
+    """Run a fault in a thread that stays alive: an engine ends with the thread that started it."""
     await asyncio.get_running_loop().run_in_executor(_FAULTS, partial(fault, *args, **kwargs))
 
 
@@ -81,7 +81,7 @@ def read_log(connection: KafkaConfig, name: str = TOPIC) -> dict[int, list[bytes
 
 
 def committed(connection: KafkaConfig, partition: int = 0, name: str = TOPIC) -> int | None:
-    """What the broker holds for the group."""
+    """Return the offset that the broker stores for the group."""
     raw = RawConsumer({**connection.admin_config(), "group.id": connection.group(GROUP)})
     offset = raw.committed([TopicPartition(connection.topic(name), partition)], timeout=10)[0].offset
     raw.close()
@@ -107,7 +107,7 @@ class Outcomes:
             self.acknowledged.append(value)
 
     def hold_against(self, log: dict[int, list[bytes]]) -> None:
-        """Acknowledged: exactly once. Unknown: once or not at all. Refused: never. Nothing else is there."""
+        """Check that acknowledged values are in the log once, unknown ones at most once, and no others."""
         times = Counter(value for values in log.values() for value in values)
         assert {value: times[value] for value in self.acknowledged if times[value] != 1} == {}
         assert {value: times[value] for value in self.unknown if times[value] > 1} == {}
@@ -117,7 +117,7 @@ class Outcomes:
 
 @dataclass
 class Traffic:
-    """Sends numbered values over a few keys until told to stop; keeps at most `width` without an answer."""
+    """Send numbered values with a few keys until stopped, with at most `width` unanswered."""
 
     publisher: KafkaPublisher
     width: int = 200
@@ -149,7 +149,7 @@ class Traffic:
 
 @contextlib.asynccontextmanager
 async def publishing(connection: KafkaConfig, **tuning: Any) -> AsyncIterator[KafkaPublisher]:
-    from tidings.platform.kafka.publisher import PublisherTuning  # noqa: PLC0415 - beside its one use
+    from tidings.platform.kafka.publisher import PublisherTuning  # noqa: PLC0415 - one use
 
     publisher = KafkaPublisher(connection, PublisherTuning(**tuning))
     try:
@@ -171,7 +171,7 @@ async def fill(connection: KafkaConfig, count: int, partitions: int = 1, name: s
 
 
 def key_per_partition(partitions: int) -> dict[int, bytes]:
-    from confluent_kafka.cimpl import murmur2  # noqa: PLC0415 - beside its one use
+    from confluent_kafka.cimpl import murmur2  # noqa: PLC0415 - one use
 
     found: dict[int, bytes] = {}
     number = 0

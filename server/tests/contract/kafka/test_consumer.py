@@ -141,7 +141,7 @@ def test_what_cannot_be_decoded_is_a_dead_letter_and_the_next_is_handled(connect
 
 
 def test_the_offset_does_not_move_before_the_dead_letter_is_acknowledged(connection: KafkaConfig) -> None:
-    """It fails at first, then takes its time; the other partition shows that commits go on meanwhile."""
+    """It fails at first, then is slow. The other partition shows that commits continue meanwhile."""
     make_topic(connection, partitions=2)
     acknowledged, tries = asyncio.Event(), 0
 

@@ -63,7 +63,7 @@ def test_kill_9_of_the_only_broker(lone: LocalCluster, at_lone: KafkaConfig) -> 
 def test_a_broker_that_is_frozen_for_5_s(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The client gives up on its requests and repeats them; the thawed broker finds both in its sockets.
 
-    The group's session is over by then, so the consumer has lost its partition meanwhile.
+    The consumer's session expires meanwhile, so it loses its partition.
     """
     make_topic(at_lone)
 
@@ -88,7 +88,7 @@ def test_a_broker_that_is_frozen_for_5_s(lone: LocalCluster, at_lone: KafkaConfi
 
 
 def test_kill_9_of_the_leader_among_three(trio: LocalCluster, at_trio: KafkaConfig) -> None:
-    """At its worst: the other two heard nothing of the leader's last second."""
+    """The worst case: the other two did not receive the last second of the leader's log."""
     make_topic(at_trio, replicas=3)
 
     async def scenario() -> None:
@@ -117,7 +117,7 @@ def test_kill_9_of_the_leader_among_three(trio: LocalCluster, at_trio: KafkaConf
 
 
 def test_a_log_that_is_wiped_in_mid_traffic(lone: LocalCluster, at_lone: KafkaConfig) -> None:
-    """The group and its offsets are gone too: the consumer starts the new log at its beginning."""
+    """The group and its offsets are deleted too: the consumer starts the new log at its beginning."""
     apply_declaration(at_lone)
 
     async def scenario() -> None:
@@ -148,7 +148,7 @@ def apply_declaration(connection: KafkaConfig) -> None:
 def test_stopping_takes_a_bounded_time_though_no_broker_answers(
     lone: LocalCluster, at_lone: KafkaConfig
 ) -> None:
-    """librdkafka's own close waits for the coordinator for ever."""
+    """librdkafka's own close waits for the coordinator without a limit."""
     make_topic(at_lone)
 
     async def scenario() -> None:

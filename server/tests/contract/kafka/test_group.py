@@ -111,7 +111,7 @@ class AtBroker:
         await eventually(lambda: self._is_set_back(offset))
 
     def _is_set_back(self, offset: int) -> bool:
-        """The broker lets nobody from outside commit while there are members."""
+        """Commit from outside the group. The broker refuses this while the group has members."""
         raw = RawConsumer({**self.connection.admin_config(), "group.id": self.connection.group(GROUP)})
         places = [TopicPartition(self.connection.topic(TOPIC), number, offset) for number in BOTH]
         try:
@@ -141,7 +141,7 @@ def group(lone: LocalCluster, at_lone: KafkaConfig, tmp_path: Path) -> Iterator[
 
 
 async def fill(site: ConsumerEnv, first: int, count: int) -> None:
-    """Numbered values, so many in each partition."""
+    """Publish `count` numbered values to each partition."""
     async with site.publishing() as publisher:
         answers = [
             publisher.send(TOPIC, key, b"%d" % (number * PARTITIONS + partition))

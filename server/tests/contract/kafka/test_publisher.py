@@ -45,7 +45,7 @@ def test_headers_pass_through_as_bytes(connection: KafkaConfig) -> None:
 
 
 def first_message_headers(connection: KafkaConfig) -> object:
-    from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415 - beside its one use
+    from confluent_kafka import Consumer, TopicPartition  # noqa: PLC0415 - one use
 
     raw = Consumer({**connection.config(), "group.id": "looker"})
     raw.assign([TopicPartition(connection.topic(TOPIC), 0, 0)])

@@ -1,10 +1,10 @@
-"""A process of its own that takes as fast as it can, with many callers at once; prints how often it was let in."""
+"""A process that takes tokens as fast as possible with many concurrent callers, and prints how many it got."""
 
 import asyncio
 import sys
 import time
 
-from fixtures.names import NAMES
+from fixtures.names import read_name_key
 
 from tidings.kernel.ids import TenantId
 from tidings.limits.model import LimitKind, LimitPolicy, TokenRequest
@@ -25,7 +25,7 @@ async def caller(
 
 async def main(options: RedisOptions, callers: int, for_s: float, narrow: LimitPolicy) -> None:
     redis = await RedisClient.connect(options)
-    buckets = RedisBuckets(redis, NAMES, timeout_s=5.0)
+    buckets = RedisBuckets(redis, read_name_key, timeout_s=5.0)
     acme = TenantId("acme")
     asks = [TokenRequest(LimitKind.USER, acme, "anna"), TokenRequest(LimitKind.TENANT, acme)]
     wide = LimitPolicy(count=10**6, period_s=1, burst=10**6)

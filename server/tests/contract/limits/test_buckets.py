@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fixtures.engines import Namespace
-from fixtures.names import NAMES
+from fixtures.names import read_name_key
 from fixtures.redis_cluster import Connect, Servers
 from fixtures.tcp_relay import relay_to
 
@@ -28,7 +28,7 @@ TESTS = Path(__file__).parents[2]
 
 def limiter(redis: RedisClient, timeout_s: float = 1.0, policy: LimitPolicy = SLOW) -> RateLimiter:
     clock = SystemClock()
-    shared = RedisBuckets(redis, NAMES, timeout_s=timeout_s)
+    shared = RedisBuckets(redis, read_name_key, timeout_s=timeout_s)
     return RateLimiter(shared, LocalBuckets(clock), dict.fromkeys(LimitKind, policy), clock, retry_s=0.05)
 
 
@@ -70,7 +70,7 @@ async def test_none_is_taken_unless_all_allow(servers: Servers, connect: Connect
 
 async def test_strangers_addresses_are_spread_over_the_slots(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
+        buckets = RedisBuckets(redis, read_name_key, timeout_s=1.0)
         asks = [TokenRequest(LimitKind.ADDRESS, NO_TENANT, f"192.0.2.{n}") for n in range(20)]
         keys = await buckets.keys(asks, [SLOW] * len(asks))
         assert len({slot(key) for key in keys}) > 10
@@ -90,7 +90,7 @@ async def test_no_key_in_redis_shows_a_number_an_address_or_a_user(
             TokenRequest(LimitKind.CODE_ADDRESS, ACME, address),
             TokenRequest(LimitKind.USER, ACME, "anna"),
         ]
-        buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
+        buckets = RedisBuckets(redis, read_name_key, timeout_s=1.0)
         keys = " ".join(await buckets.keys(asks, [SLOW] * 3))
         assert not any(name in keys for name in (number[1:], address, "anna"))
         assert len(set(await buckets.keys(asks, [SLOW] * 3))) == 3
@@ -98,7 +98,7 @@ async def test_no_key_in_redis_shows_a_number_an_address_or_a_user(
 
 async def test_a_bucket_that_is_full_again_leaves_nothing_behind(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
-        buckets = RedisBuckets(redis, NAMES, timeout_s=1.0)
+        buckets = RedisBuckets(redis, read_name_key, timeout_s=1.0)
         ask, policy = TokenRequest(LimitKind.USER, ACME, "anna"), LimitPolicy(count=1, period_s=10, burst=5)
         await buckets.take([ask], [policy])
         left_ms = await redis.read("PTTL", (await buckets.keys([ask], [policy]))[0])
@@ -110,7 +110,7 @@ async def test_a_place_that_was_added_is_known_to_its_tenant_for_thirty_days(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
-        places = RedisKnownAddresses(redis, NAMES, timeout_s=1.0)
+        places = RedisKnownAddresses(redis, read_name_key, timeout_s=1.0)
         assert not await places.knows(ACME, "+491 192.0.2.1")
         await places.add(ACME, "+491 192.0.2.1")
         assert await places.knows(ACME, "+491 192.0.2.1")

@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 
 import pytest
 from fixtures.engines import Namespace
-from fixtures.names import NAMES
+from fixtures.names import read_name_key
 from fixtures.redis_cluster import Servers
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -25,7 +25,7 @@ KINDS = [LimitKind.TENANT, LimitKind.USER, LimitKind.ADDRESS]
 
 
 class Step(NamedTuple):
-    """Some time later (or earlier), somebody asks some of the buckets."""
+    """A request for tokens of some buckets, some time later or earlier."""
 
     after_us: int
     tokens: dict[LimitKind, int]
@@ -65,7 +65,7 @@ class Beside:
     def __init__(self, redis: RedisClient, script: Script, mark: str) -> None:
         self._redis = redis
         self._script = script
-        self._buckets = RedisBuckets(redis, NAMES, timeout_s=5.0)
+        self._buckets = RedisBuckets(redis, read_name_key, timeout_s=5.0)
         self._tenant = TenantId(mark)
         self._model: dict[LimitKind, BucketState] = {}
 

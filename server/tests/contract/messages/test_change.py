@@ -13,7 +13,7 @@ from tidings.messages.edits import ChangeRequest
 from tidings.messages.history import ContentState
 from tidings.messages.model import EntryKind
 from tidings.messages.sender import Content
-from tidings.messages.store import DynamoReactionWriter
+from tidings.messages.store import DynamoEditStore
 
 
 def test_an_edit_changes_the_message_and_is_an_entry_without_content(play: RunUseCases) -> None:
@@ -257,8 +257,8 @@ def test_many_users_toggling_at_once_are_counted_exactly(play: RunUseCases) -> N
         assert entry is not None
         odd = [user for n, user in enumerate(REACTORS) if n % 5 % 2]
         assert entry.reaction_counts == {"+1": len(odd)}
-        reactions = DynamoReactionWriter(stage.client)
-        found = [user for user in REACTORS if await reactions.has(chat, sent.sequence, user, "+1")]
+        reactions = DynamoEditStore(stage.client)
+        found = [user for user in REACTORS if await reactions.has_reaction(chat, sent.sequence, user, "+1")]
         assert found == odd
 
     play(scene)

@@ -15,11 +15,11 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import Draft, Entry, EntryKind, KeyRecord, Refusal
-from tidings.messages.ports import COMMITTED, DuplicateKey, Log, PositionTaken
+from tidings.messages.ports import COMMITTED, DuplicateKey, MessageLog, PositionTaken
 from tidings.messages.store import DynamoMessageLog
 from tidings.platform.dynamo.open_client import open_client
 
-type Opened = Callable[[], AbstractAsyncContextManager[Log]]
+type Opened = Callable[[], AbstractAsyncContextManager[MessageLog]]
 
 
 @pytest.fixture
@@ -33,12 +33,12 @@ def other(space: Namespace) -> ChatKey:
 
 
 @asynccontextmanager
-async def in_memory() -> AsyncIterator[Log]:
+async def in_memory() -> AsyncIterator[MessageLog]:
     yield MemoryLog()
 
 
 @asynccontextmanager
-async def packed() -> AsyncIterator[Log]:
+async def packed() -> AsyncIterator[MessageLog]:
     yield PackedLog()
 
 
@@ -49,7 +49,7 @@ def opened(request: pytest.FixtureRequest) -> Opened:
     tables: Tables = request.getfixturevalue(f"tables_{request.param}")
 
     @asynccontextmanager
-    async def in_dynamo() -> AsyncIterator[Log]:
+    async def in_dynamo() -> AsyncIterator[MessageLog]:
         async with open_client(tables.url, REGION, tables.prefix) as client:
             yield DynamoMessageLog(client, SystemClock())
 
@@ -74,7 +74,7 @@ def draft(key: str) -> Draft:
     return Draft(kind=EntryKind.MESSAGE, sender=UserId("anna"), client_key=ClientKey(key), fingerprint=b"hi")
 
 
-def check(opened: Opened, test: Callable[[Log], Coroutine[Any, Any, None]]) -> None:
+def check(opened: Opened, test: Callable[[MessageLog], Coroutine[Any, Any, None]]) -> None:
     async def run() -> None:
         async with opened() as log:
             await asyncio.wait_for(test(log), 30)
@@ -83,7 +83,7 @@ def check(opened: Opened, test: Callable[[Log], Coroutine[Any, Any, None]]) -> N
 
 
 def test_a_log_that_was_never_written_has_no_newest(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         assert await log.newest(chat) is None
 
     check(opened, test)
@@ -105,7 +105,7 @@ def test_an_entry_is_read_back_as_it_was_written(opened: Opened, chat: ChatKey, 
         epoch=2,
     )
 
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         assert await log.append(chat, [whole]) == COMMITTED
         assert await log.newest(chat) == whole
         assert await log.newest(other) is None
@@ -114,7 +114,7 @@ def test_an_entry_is_read_back_as_it_was_written(opened: Opened, chat: ChatKey, 
 
 
 def test_a_place_is_given_once_and_shows_who_has_it(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert await log.append(chat, [entry(1, "other")]) == PositionTaken(entry(1))
         assert await log.newest(chat) == entry(1)
@@ -123,7 +123,7 @@ def test_a_place_is_given_once_and_shows_who_has_it(opened: Opened, chat: ChatKe
 
 
 def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert await log.append(chat, [entry(2), entry(3), entry(4)]) == COMMITTED
         assert await log.append(chat, [entry(4, "x"), entry(5, "y")]) == PositionTaken(entry(4))
@@ -135,7 +135,7 @@ def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
 
 
 def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         assert await log.append(chat, [entry(1, "k")], is_keyed=True) == COMMITTED
         assert await log.append(chat, [entry(2, "k", b"other")], is_keyed=True) == DuplicateKey(
             KeyRecord(1, b"hi")
@@ -150,7 +150,7 @@ def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKe
 
 
 def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert isinstance(await log.append(chat, [entry(1, "k")], is_keyed=True), PositionTaken)
         assert await log.append(chat, [entry(2, "k")], is_keyed=True) == COMMITTED
@@ -159,7 +159,7 @@ def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> N
 
 
 def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) is None
         assert await log.refuse_key(chat, draft("k"), Code.BLOCKED) == Refusal(Code.NOT_A_MEMBER)
@@ -170,7 +170,7 @@ def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKe
 
 
 def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         for n in range(1, 8):
             await log.append(chat, [entry(n)])
         above, has_more = await log.follow(chat, 4)
@@ -184,7 +184,7 @@ def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat
 
 
 def test_keys_of_a_range_are_exactly_those_of_the_range(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         for n in range(1, 8):
             await log.append(chat, [entry(n)])
         assert list(await log.keys(chat, 2, 5)) == [(entry(n).key, KeyRecord(n, b"hi")) for n in (3, 4, 5)]
@@ -195,7 +195,7 @@ def test_keys_of_a_range_are_exactly_those_of_the_range(opened: Opened, chat: Ch
 def test_keys_of_a_range_of_several_pages_are_all_there(opened: Opened, chat: ChatKey) -> None:
     large = b"x" * 4000
 
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         for first in range(1, 401, 25):
             await log.append(chat, [entry(n, content=large) for n in range(first, first + 25)])
         found = await log.keys(chat, 0, 400)
@@ -205,7 +205,7 @@ def test_keys_of_a_range_of_several_pages_are_all_there(opened: Opened, chat: Ch
 
 
 def test_of_many_who_want_one_place_one_gets_it(opened: Opened, chat: ChatKey) -> None:
-    async def test(log: Log) -> None:
+    async def test(log: MessageLog) -> None:
         outcomes = await asyncio.gather(*(log.append(chat, [entry(1, f"k{n}")]) for n in range(16)))
         assert outcomes.count(COMMITTED) == 1
         newest = await log.newest(chat)

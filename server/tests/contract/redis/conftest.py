@@ -1,4 +1,4 @@
-"""A client of the test's own, with keys that nobody else uses."""
+"""A Redis client for one test, with a key prefix of its own."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager

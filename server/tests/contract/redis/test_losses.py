@@ -1,4 +1,4 @@
-"""A subscription that was lost: told at once, once, in order; and nothing vanishes unseen."""
+"""Lost subscriptions are reported at once, once and in order, and no message is lost unreported."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from tidings.platform.redis.keys import Key, slot
 Client = Callable[..., Any]
 QUICK: dict[str, object] = {"detect_s": 0.6, "connect_s": 0.5, "longest_pause_s": 0.2, "timeout_s": 0.5}
 SLACK_S = 0.5
-"""What a busy machine may add to a bound."""
+"""Tolerance for a busy machine."""
 
 
 def channel(redis: RedisClient) -> Key:
@@ -178,7 +178,7 @@ async def move_away(servers: Servers, name: Key, heard: Recorder) -> None:
 async def test_whatever_somebody_was_said_to_hear_comes_or_a_loss_stands_in_its_place(
     own_servers: Servers, client: Client, fault: Callable[[Servers, Key, Recorder], Any]
 ) -> None:
-    """The promise that delivery stands on. The publisher's word ("one receiver") is held against what came."""
+    """The guarantee that delivery depends on. Messages with one receiver are compared with the received ones."""
     async with (
         client(own_servers.options, **QUICK) as gateway,
         client(own_servers.options, **QUICK) as worker,

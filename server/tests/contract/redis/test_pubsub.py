@@ -8,12 +8,11 @@ import pytest
 from fixtures.event_recorder import Recorder
 from fixtures.loops import until
 from fixtures.redis_cluster import Servers, ask
-from fixtures.redis_event_queue import EventQueue
 
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.errors import UnreachableError
 from tidings.platform.redis.keys import Key
-from tidings.platform.redis.pubsub import ChannelEvent, ChannelMessage, ChannelSubscribed
+from tidings.platform.redis.pubsub import ChannelEvent
 
 Client = Callable[..., Any]
 
@@ -43,7 +42,7 @@ async def test_nothing_is_confirmed_before_the_server_has_confirmed(
     own_servers: Servers, client: Client
 ) -> None:
     async with client(own_servers.options, confirm_s=0.3, detect_s=20.0) as redis:
-        await redis.subscribe(channel(redis, "first"), Recorder())  # the connection stands
+        await redis.subscribe(channel(redis, "first"), Recorder())  # connected
         own_servers.owner(channel(redis, "first")).freeze()
         heard = Recorder()
         late = Key(channel(redis, "first") + ":late")
@@ -52,7 +51,9 @@ async def test_nothing_is_confirmed_before_the_server_has_confirmed(
         assert heard.events == []
         own_servers.mend()
         await until(lambda: listeners_at(own_servers, channel(redis, "first")) == 1)
-        await until(lambda: listeners_at(own_servers, late) == 0)  # who gave up is not subscribed later
+        await until(
+            lambda: listeners_at(own_servers, late) == 0
+        )  # A subscription that was given up is not added later.
 
 
 async def test_messages_come_in_order_and_are_counted(servers: Servers, client: Client) -> None:
@@ -135,16 +136,7 @@ async def test_a_subscriber_that_fails_harms_nobody_else(servers: Servers, clien
         for name in (clumsy_one, careful_one):
             assert await redis.publish(name, b"x") == 1
         await until(lambda: heard.payloads == [b"x"])
-        assert reported == [f"the subscriber of {clumsy_one} failed"] * 2
-
-
-async def test_an_inbox_is_iterated(servers: Servers, client: Client) -> None:
-    async with client(servers.options) as redis:
-        inbox = EventQueue()
-        await redis.subscribe(channel(redis), inbox.put)
-        await redis.publish(channel(redis), b"hello")
-        assert isinstance(await anext(inbox), ChannelSubscribed)
-        assert await anext(inbox) == ChannelMessage(b"hello")
+        assert reported == [f"subscriber of {clumsy_one} failed"] * 2
 
 
 async def test_an_empty_message_and_one_of_a_megabyte(servers: Servers, client: Client) -> None:
@@ -162,7 +154,7 @@ async def test_a_subscription_is_no_trouble_until_its_answer_is_overdue(
     own_servers: Servers, client: Client
 ) -> None:
     async with client(own_servers.options, confirm_s=0.5, detect_s=20.0) as redis:
-        await redis.subscribe(channel(redis), Recorder())  # the connection stands
+        await redis.subscribe(channel(redis), Recorder())  # connected
         own_servers.owner(channel(redis)).freeze()
         redis.subscribe_soon(redis.keys.key("_system", "gateway-7", "signs"), Recorder())
         assert redis.health().is_well

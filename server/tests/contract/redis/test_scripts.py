@@ -53,7 +53,7 @@ async def test_a_script_survives_a_server_that_was_emptied(own_servers: Servers,
         assert await redis.run(BUMP, keys, 1) == 1
         own_servers.owner(keys[0]).restart()
         own_servers.mend()
-        # the first tries may meet the loss, or a node that is not let in yet
+        # The first attempts may meet the lost connection, or a node that is not in the cluster yet.
         total = await eventually(lambda: redis.run(BUMP, keys, 1), RedisError)
         assert total == 1  # nothing was kept, and nothing was run twice
 

@@ -1,4 +1,4 @@
-"""When nobody knows what became of a command: said, never guessed, and never done twice."""
+"""Commands with an unknown outcome are reported as such, and writes are never repeated."""
 
 import asyncio
 from collections import Counter

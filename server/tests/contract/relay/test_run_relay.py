@@ -3,6 +3,7 @@
 import asyncio
 import signal
 
+import failpoints
 from contract.kafka.harness import publishing
 from contract.telemetry.running import eventually
 from fixtures.relay_processes import RelayProcesses
@@ -109,9 +110,9 @@ def test_a_stopped_relay_leaves_at_once(house: RelayProcesses) -> None:
 def test_a_zombie_can_not_move_the_checkpoint_back(house: RelayProcesses) -> None:
     """It stands still before it writes down where it is, wakes up when another has gone on, and then writes."""
     pauses = {
-        "TIDINGS_TESTING": "1",
-        "TIDINGS_TESTING_PAUSE_AT": "relay.renews",
-        "TIDINGS_TESTING_PAUSE_DIR": str(house.directory),
+        **failpoints.LOADED,
+        "TIDINGS_FAILPOINTS_PAUSE_AT": "relay.renews",
+        "TIDINGS_FAILPOINTS_PAUSE_DIR": str(house.directory),
     }
     chat = asyncio.run(house.commit("one"))
     asyncio.run(house.mark(chat, 2))

@@ -12,7 +12,7 @@ from fixtures.engines import Dynamo, Namespace
 from tidings.cli import tidings
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
-from tidings.schema.tables.apply import PACE, apply_tables
+from tidings.schema.tables.apply import POLL_POLICY, apply_tables
 from tidings.schema.tables.control_plane import TableControlPlane, connect_control_plane, unsupported_aspects
 from tidings.schema.tables.declaration import BY_NAME, TABLES
 from tidings.schema.tables.descriptions import create_table
@@ -43,7 +43,9 @@ class Installation:
         return plan_tables(tables, seen, prefix=self.prefix, not_known=self.plane.not_known)
 
     def apply(self, tables: tuple[Table, ...] = TABLES) -> None:
-        apply_tables(self.plane, self.plan(tables), lambda _: None, replace(PACE, timeout_s=60, effect_s=10))
+        apply_tables(
+            self.plane, self.plan(tables), lambda _: None, replace(POLL_POLICY, timeout_s=60, effect_s=10)
+        )
 
     def run(self, *arguments: str, **settings: str) -> Result:
         """`tidings tables …` with its settings in the environment."""

@@ -8,7 +8,7 @@ from click.testing import Result
 from contract.schema.conftest import Installation
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.schema.reconcile import ChangeKind
+from tidings.schema.plan import ChangeKind
 from tidings.schema.tables.declaration import TABLES, USERS
 from tidings.schema.tables.diff import TAG_PREFIX, TAG_TABLE, TableAspect
 from tidings.schema.tables.model import CapacityUnits
@@ -21,7 +21,7 @@ def failure(result: Result) -> TidingsError:
 
 def test_applied_tables_are_as_declared(applied: Installation) -> None:
     assert applied.plan().drift == ()
-    assert {entry.verdict for entry in applied.plan().tables} == {ChangeKind.UNCHANGED}
+    assert {entry.verdict for entry in applied.plan().entries} == {ChangeKind.UNCHANGED}
     result = applied.run("check")
     assert result.exception is None
     assert "ok: 12 tables as declared" in result.output
@@ -43,7 +43,7 @@ def test_plan_changes_nothing(installation: Installation) -> None:
 def test_check_of_an_empty_engine_lists_every_table(installation: Installation) -> None:
     error = failure(installation.run("check"))
     assert error.code is Code.TABLES_DRIFT
-    assert [f"{installation.name(table.name)}: is not there" for table in TABLES] == error.details["drift"]
+    assert [f"{installation.name(table.name)}: missing" for table in TABLES] == error.details["drift"]
 
 
 def test_two_who_apply_at_the_same_time_both_succeed(installation: Installation) -> None:
@@ -178,7 +178,7 @@ def test_other_keys_are_refused_and_nothing_is_touched(installation: Installatio
     before = installation.plane.observe(TABLES)
     error = failure(installation.run("apply"))
     assert error.code is Code.TABLES_DESTRUCTIVE
-    assert f"{installation.name('chats')}: its 0 items: keys can't be changed" in error.message
+    assert f"{installation.name('chats')}: its 0 items. The keys of a table cannot change" in error.message
     assert installation.plane.observe(TABLES) == before
     assert "REFUSED" in installation.run("plan").output
 
@@ -255,7 +255,7 @@ GAPS = {
 def test_what_the_engine_does_not_know_is_said_each_time(applied: Installation, command: str) -> None:
     assert applied.plane.not_known == GAPS[applied.kind]
     output = applied.run(command).output
-    assert "Not known by this engine: " in output
+    assert "Not supported by this engine and not compared: " in output
     assert all(str(aspect) in output for aspect in GAPS[applied.kind])
 
 

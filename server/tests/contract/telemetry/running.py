@@ -27,7 +27,7 @@ def eventually[T](look: Callable[[], T | None], what: str, deadline_s: float = D
 
 
 class Running:
-    """`is_read` False: nobody reads its log, and the pipe is small."""
+    """A running process. With `is_read` False its log is not read, and the pipe is small."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Running:
         self._err.close()
 
     def stop_reading(self) -> None:
-        """The reader goes away, as one that crashed would: the next line finds nobody."""
+        """Close the reader of the log, as if it had crashed."""
         self._is_read = False
         self._threads[1].join(DEADLINE_S)
 

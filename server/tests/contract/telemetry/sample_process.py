@@ -50,7 +50,7 @@ class Sample(msgspec.Struct, frozen=True, kw_only=True):
     otlp: str | None = None
     export_every_s: float = 0.2
     flush_s: float = 2.0
-    headers: list[tuple[str, str]] = []
+    traceparent: str | None = None
 
 
 class Worker(Component):
@@ -98,11 +98,11 @@ class Worker(Component):
 
     def _carry(self) -> None:
         tracing = self._host.tracing
-        came = [(name, value.encode()) for name, value in self._sample.headers]
-        with tracing.span(f"{self._sample.kind} work", parent=tracing.extract(came)):
-            headers: list[tuple[str, bytes]] = []
-            tracing.inject(headers)
-            log.info("carried", headers=[[name, value.decode()] for name, value in headers])
+        parent = tracing.extract(self._sample.traceparent)
+        with tracing.span(f"{self._sample.kind} work", parent=parent) as span:
+            context = span.get_span_context()
+            traceparent = f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+            log.info("carried", traceparent=traceparent)
 
 
 def compose(sample: Sample, host: ProcessContext) -> Sequence[Component]:

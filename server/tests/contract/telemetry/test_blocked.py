@@ -1,4 +1,4 @@
-"""The loop is blocked in several ways; from outside it is seen, told, and ended."""
+"""A blocked event loop is visible from outside, logged, and ends the process."""
 
 import signal
 import time
@@ -12,13 +12,13 @@ def test_a_blocked_loop_is_red_at_livez_then_the_process_says_where_it_is_stuck_
         assert process.get("/livez")[0] == 200
         process.popen.send_signal(signal.SIGUSR1)
         body = process.wait_for_status("/livez", 503)
-        assert body["reason"].startswith("the loop has not turned for ")
+        assert body["reason"].startswith("the event loop is blocked for ")
         status, ready = process.get("/readyz")
         assert status == 503
-        assert ready["problems"][0].startswith("the loop has not turned for ")
+        assert ready["problems"][0].startswith("the event loop is blocked for ")
         assert process.get("/metrics")[0] == 200
         assert process.exit_code() == 70
-        (line,) = process.events("the loop is blocked: ending the process")
+        (line,) = process.events("event loop is blocked: ending the process")
         assert "sample_process.py" in line["stuck_at"][-1]
         assert line["stuck_at"][-1].endswith(" block")
 
@@ -27,7 +27,7 @@ def test_a_loop_that_comes_back_in_time_goes_on() -> None:
     with running(on_usr1="block a little", warn_s=0.3, exit_s=30) as process:
         process.wait_for("process started")
         process.popen.send_signal(signal.SIGUSR1)
-        process.wait_for("the loop is blocked")
+        process.wait_for("event loop is blocked")
         process.wait_for_status("/livez", 200)
         process.wait_for_status("/readyz", 200)
         process.popen.terminate()

@@ -1,4 +1,4 @@
-"""Spans of two processes, through Kafka headers, into a real OTLP receiver; and a collector that fails."""
+"""Spans of two processes, through a header, into a real OTLP receiver; and a collector that fails."""
 
 import socket
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from contract.telemetry.otlp import Receiver
 from contract.telemetry.running import eventually, running
 
 from tidings.kernel.security import Secret
-from tidings.platform.telemetry import tracing
+from tidings.platform.lifecycle.run import configure_tracing
 from tidings.platform.telemetry.logs import ProcessIdentity
 from tidings.platform.telemetry.tracing import TracingOptions
 
@@ -20,11 +20,10 @@ def receiver() -> Iterator[Receiver]:
     receiver.close()
 
 
-def test_spans_of_two_processes_are_one_trace_through_the_headers(receiver: Receiver) -> None:
+def test_spans_of_two_processes_are_one_trace_through_the_header(receiver: Receiver) -> None:
     with running(kind="api", otlp=receiver.endpoint) as api:
         carried = api.wait_for("carried")
-        assert carried["headers"][0][0] == "traceparent"
-        with running(kind="delivery", otlp=receiver.endpoint, headers=carried["headers"]) as delivery:
+        with running(kind="delivery", otlp=receiver.endpoint, traceparent=carried["traceparent"]) as delivery:
             line = delivery.wait_for("carried")
             sent = eventually(lambda: receiver.named("api work"), "span of the api")
             taken = eventually(lambda: receiver.named("delivery work"), "span of delivery")
@@ -46,7 +45,7 @@ def test_spans_that_wait_are_sent_by_the_stop(receiver: Receiver) -> None:
 
 def test_the_headers_that_a_collector_wants_are_sent(receiver: Receiver) -> None:
     options = TracingOptions(endpoint=receiver.endpoint, ratio=1.0, headers={"X-Team": Secret("hunter2")})
-    traced = tracing.configure_tracing(ProcessIdentity("api", "one"), options)
+    traced = configure_tracing(ProcessIdentity("api", "one"), options)
     with traced.span("work"):
         pass
     assert traced.close()
@@ -70,4 +69,4 @@ def test_a_collector_that_never_answers_does_not_make_the_stop_unclean() -> None
             process.wait_for("carried")
             process.popen.terminate()
             assert process.exit_code() == 0
-            assert process.events("spans were left unsent")
+            assert process.events("spans were not sent in time")

@@ -108,7 +108,7 @@ def test_after_kill_9_nothing_is_left_and_its_port_can_be_had_at_once() -> None:
         (
             {"settings_are_wrong": True},
             2,
-            "the process can't be put together",
+            "cannot create the components",
             "kafka.bootstrap_servers: is missing",
         ),
     ],
@@ -130,7 +130,7 @@ def test_a_port_that_is_taken_is_a_failed_start() -> None:
         running(admin_port=taken.getsockname()[1]) as process,
     ):
         assert process.exit_code() == 1
-        (line,) = process.events("the admin port can't be had")
+        (line,) = process.events("cannot listen on the admin port")
         assert "ddress already in use" in line["reason"]
 
 

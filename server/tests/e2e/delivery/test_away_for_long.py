@@ -23,7 +23,7 @@ async def test_after_31_days_everything_is_there_by_comparison_alone(city: Insta
         await anna.holds(direct, range(1, 63))
     worker.popen.terminate()
     assert worker.exit_code() == 0
-    later, _ = city.ready("gateway", "delivery", TESTING_CLOCK_OFFSET_S=_31_DAYS_S)
+    later, _ = city.ready("gateway", "delivery", FAILPOINTS_CLOCK_OFFSET_S=_31_DAYS_S)
     ben.move_to(later.socket_port, credential_from_s=31 * 86_400)
     async with ben:
         await ben.holds(direct, range(1, 63))

@@ -19,7 +19,7 @@ async def inflict(doing: FaultRun) -> None:
     for _ in doing.rounds():
         for kind, offset_s in _JUMPS_S:
             doing.load.step(f"{kind} by {offset_s} s")
-            await stand.replace(stand.running[kind][0], kind, TESTING_CLOCK_OFFSET_S=offset_s)
+            await stand.replace(stand.running[kind][0], kind, FAILPOINTS_CLOCK_OFFSET_S=offset_s)
             await doing.load.sent_more(20)
         for kind in _KINDS:
             await stand.renew(*[kind] * len(stand.running[kind]))

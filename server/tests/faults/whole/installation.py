@@ -38,7 +38,7 @@ class FaultInstallation:
 
     async def start(self, *kinds: ProcessKind, **changes: str) -> list[InstallationProcess]:
         """All at once, and then all of them ready."""
-        started = [self.city.run(kind, **{"TESTING_PAUSE_AT": "", **changes}) for kind in kinds]
+        started = [self.city.run(kind, **{"FAILPOINTS_PAUSE_AT": "", **changes}) for kind in kinds]
         for process in started:
             await asyncio.to_thread(_ready, process)
         for kind, process in zip(kinds, started, strict=True):

@@ -73,10 +73,10 @@ async def catch(stand: FaultInstallation, names: Sequence[str]) -> AsyncIterator
 
 async def _catch(name: str, stand: FaultInstallation) -> Caught:
     breaking = BREAKING[name]
-    await stand.renew(*breaking.kinds, TESTING_MUTANT=name)
+    await stand.renew(*breaking.kinds, FAILPOINTS_MUTANT=name)
     async with stand.load(_LOAD) as load:
         await load.sent_more(_ENTRIES)
         if breaking.under is not None:
-            await breaking.under(FaultRun(stand=stand, load=load), TESTING_MUTANT=name)
+            await breaking.under(FaultRun(stand=stand, load=load), FAILPOINTS_MUTANT=name)
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

@@ -36,7 +36,7 @@ class AccountsUnitEnv:
         self.users = self.process()
 
     def process(self, *, kept_s: float = 0.0, policy: TokenPolicy | None = None) -> UserTokenVerifier:
-        keys = VerificationKeys(self.registered, self.published, self.clock)
+        keys = VerificationKeys(self.registered, self.published.fetch, self.clock)
         policy = policy or TokenPolicy(max_lifetime_s=3600, cache_s=kept_s, max_cached=3)
         return UserTokenVerifier(TenantReader(self.tenants, self.clock), keys, self.clock, policy)
 

@@ -11,9 +11,9 @@ from unit.accounts.accounts_env import AccountsUnitEnv
 
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.credentials import ACCESS_TYP, ISSUER, CredentialVerifierChain
-from tidings.accounts.model import Principal, Scope
+from tidings.accounts.model import Principal, Revocation, Scope
 from tidings.accounts.rules import CredentialRejectedError, to_public_error
-from tidings.accounts.session_cache import Revocation
+from tidings.accounts.users import UserAdmission
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
@@ -45,11 +45,11 @@ class OwnTokens:
         return jwt.encode({"alg": "HS256", "typ": ACCESS_TYP, "kid": "k1", **header}, claims, OWN_SECRET)
 
 
-@dataclass
-class Admitted:
-    """Who was let in."""
+class RecordedAdmission(UserAdmission):
+    """Admits every user and records them."""
 
-    seen: list[UserId | None] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.seen: list[UserId | None] = []
 
     async def check(self, principal: Principal) -> None:
         self.seen.append(principal.user)
@@ -62,7 +62,7 @@ class Admitted:
 class Door:
     world: AccountsUnitEnv = field(default_factory=AccountsUnitEnv)
     own: OwnTokens = field(default_factory=OwnTokens)
-    admitted: Admitted = field(default_factory=Admitted)
+    admitted: RecordedAdmission = field(default_factory=RecordedAdmission)
 
     def __post_init__(self) -> None:
         self.api_keys = ApiKeyService(MemoryApiKeyStore(), self.world.clock)

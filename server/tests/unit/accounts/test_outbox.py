@@ -32,7 +32,7 @@ async def test_a_full_outbox_refuses_and_does_not_wait() -> None:
     async def wait(_: SmsTask) -> None:
         await gate.wait()
 
-    outbox = SmsQueue(wait, CLOCK, room=2, workers=1)
+    outbox = SmsQueue(wait, CLOCK, max_waiting=2, workers=1)
     for n in range(2):
         outbox.put(errand(n))
     with pytest.raises(TidingsError) as caught:

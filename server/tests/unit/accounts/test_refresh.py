@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from tidings.accounts.model import Device, Session, SessionId
+from tidings.accounts.ports import Mac
 from tidings.accounts.session_tokens import (
     MAX_REFRESH_TOKEN_CHARS,
-    Mac,
     PresentedToken,
     TokenUse,
     check_retry_key,

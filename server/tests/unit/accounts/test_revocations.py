@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from fixtures.memory_keys import AdjustableClock
 
-from tidings.accounts.session_cache import POLL_S, REPEAT_AFTER_MS, WINDOW_MS, Revocation, RevocationWatch
+from tidings.accounts.model import Revocation
+from tidings.accounts.session_cache import POLL_S, REPEAT_AFTER_MS, WINDOW_MS, RevocationWatch
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 
@@ -30,7 +31,7 @@ class World:
     heard: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.watch = RevocationWatch(self.log, self.clock, self._hear)
+        self.watch = RevocationWatch(self.log.since, self.clock, self._hear)
 
     async def _hear(self, revocations: Sequence[Revocation]) -> None:
         self.heard += [str(each.user) for each in revocations]

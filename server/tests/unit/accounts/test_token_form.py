@@ -22,9 +22,9 @@ def test_tokens_of_one_key_have_their_header_read_once() -> None:
 
 
 def test_a_long_header_is_read_and_not_kept() -> None:
-    kept = jwt._kept_header.cache_info().currsize
+    kept = jwt._cached_header.cache_info().currsize
     assert read_jwt_header(segment(kid="x" * 4_000))["kid"] == "x" * 4_000
-    assert jwt._kept_header.cache_info().currsize == kept
+    assert jwt._cached_header.cache_info().currsize == kept
 
 
 def test_a_header_that_was_refused_is_refused_again() -> None:

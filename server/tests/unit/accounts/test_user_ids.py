@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Meta
 from pydantic import TypeAdapter, ValidationError
 
-from tidings.accounts.jwt import read_claims
+from tidings.accounts.jwt import parse_claims
 from tidings.accounts.rules import CredentialRejectedError, check_device_id, check_user_id
 from tidings.api.app import app_for_schema
 from tidings.api.schemas.api_model import USER_ID, UserInPath
@@ -32,7 +32,7 @@ def _is(check: Any, text: str, *errors: type[Exception]) -> bool:
 
 
 def _sub(name: str) -> Any:
-    return lambda text: read_claims({"tenant": "acme", "sub": "anna", "aud": "x", "exp": 1, name: text})
+    return lambda text: parse_claims({"tenant": "acme", "sub": "anna", "aud": "x", "exp": 1, name: text})
 
 
 @given(_ANY)

@@ -189,10 +189,10 @@ async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(wo
         '{"tenant": "globex", ' + good[1:],
         good[:-1] + ', "x": {"a": 1, "a": 2}}',
     ):
-        assert "twice" in await world.why_not(mint(world.key, claims))
+        assert "duplicate name" in await world.why_not(mint(world.key, claims))
     _, claims, signature = world.token().split(".")
     header = b64(b'{"alg": "none", "kid": "k1", "alg": "EdDSA"}')
-    assert "twice" in await world.why_not(f"{header}.{claims}.{signature}")
+    assert "duplicate name" in await world.why_not(f"{header}.{claims}.{signature}")
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(wo
     await world.admits(token)
     world.registered.register("acme", pair("k1"))
     world.clock.now_s += 100
-    assert "its signature is not that of key" in await world.why_not(token)
+    assert "its signature does not match key" in await world.why_not(token)
 
 
 async def test_a_forged_token_is_looked_at_each_time_it_comes(
@@ -298,7 +298,7 @@ async def test_a_forged_token_is_looked_at_each_time_it_comes(
 ) -> None:
     forged = world.token(world.others_key)
     for _ in range(2):
-        assert "its signature is not that of key" in await world.why_not(forged)
+        assert "its signature does not match key" in await world.why_not(forged)
     assert checked == [forged] * 2
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from tidings.api.app import app_for_schema
 from tidings.api.openapi import PATTERNS, error_codes
-from tidings.cli.protocol import format_json
 from tidings.kernel.errors import Code
-from tidings.protocol.breaking_changes_openapi import find_breaking_api_changes
 from tidings.schema.tables.patterns import REGISTRY
+from tools.protocol.breaking_changes import find_breaking_api_changes
+from tools.protocol.outputs import openapi_text
 
 ROOT = Path(__file__).parents[4]
 COMMITTED = ROOT / "protocol" / "openapi.json"
@@ -47,11 +47,9 @@ def test_the_committed_description_is_current() -> None:
     committed = COMMITTED.read_text()
     broken = find_breaking_api_changes(msgspec.json.decode(committed), DOCUMENT)
     assert broken == [], (
-        "clients would break: `tidings protocol openapi --write … --allow-breaking` if it must be"
+        "clients would break: `just protocol openapi --write … --allow-breaking` if it must be"
     )
-    assert committed == format_json(DOCUMENT), (
-        "run `uv run tidings protocol openapi --write protocol/openapi.json`"
-    )
+    assert committed == openapi_text(DOCUMENT), "run `just protocol openapi --write protocol/openapi.json`"
 
 
 def test_there_is_a_route_for_each_name_and_no_name_twice() -> None:

@@ -1,15 +1,19 @@
 """`installation = "production"` refuses what is for development, and reports every problem together."""
 
 import importlib
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tidings.app.settings import Settings, load
 from tidings.app.wiring.engine_clients import make_kms
-from tidings.app.wiring.options import OptionsBuilder, validate_settings
+from tidings.app.wiring.options import OptionsBuilder, load_failpoints, validate_settings
+from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.failpoints import NO_PAUSES
 
 PROCESSES = ("api", "delivery", "gateway", "notifications", "relay")
 
@@ -188,13 +192,60 @@ def test_the_file_can_set_it_and_a_wrong_value_names_the_allowed_ones(tmp_path: 
 
 
 @pytest.mark.parametrize("said", ["production", None])
-def test_test_settings_are_refused_in_production(tmp_path: Path, said: str | None) -> None:
-    environ = {"TIDINGS_TESTING": "1", "TIDINGS_TESTING_CLOCK_OFFSET_S": "5"}
-    with pytest.raises(TidingsError, match=r"TIDINGS_TESTING_CLOCK_OFFSET_S.*production"):
+def test_failpoints_are_refused_in_production(tmp_path: Path, said: str | None) -> None:
+    environ = {"TIDINGS_FAILPOINTS": "failpoints", "TIDINGS_FAILPOINTS_MUTANT": "forgets_keys"}
+    with pytest.raises(TidingsError, match=r"TIDINGS_FAILPOINTS: is refused in production") as refused:
         load(environ | ({"TIDINGS_INSTALLATION": said} if said else {}), tmp_path)
-    assert (
-        load(environ | {"TIDINGS_INSTALLATION": "development"}, tmp_path).settings.testing.clock_offset_s == 5
-    )
+    assert refused.value.code is Code.SETTINGS_INVALID
+    settings = load(environ | {"TIDINGS_INSTALLATION": "development"}, tmp_path).settings
+    assert settings.failpoints == "failpoints"
+
+
+@pytest.mark.parametrize("said", ["production", None])
+def test_a_process_in_production_does_not_load_failpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "harmful.py").write_text("import pathlib\npathlib.Path('loaded').touch()\n")
+    for name in [name for name in os.environ if name.startswith("TIDINGS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("TIDINGS_FAILPOINTS", "harmful")
+    if said:
+        monkeypatch.setenv("TIDINGS_INSTALLATION", said)
+    error = CliRunner().invoke(tidings, ["run", "relay"]).exception
+    assert isinstance(error, TidingsError)
+    assert error.code is Code.SETTINGS_INVALID
+    assert "TIDINGS_FAILPOINTS" in error.message
+    assert not (tmp_path / "loaded").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        (None, "No module named"),
+        ("", "no attribute 'install'"),
+        ("def install():\n    raise ValueError('no mutant x')\n", "no mutant x"),
+    ],
+)
+def test_failpoints_that_cannot_be_installed_are_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | None, reason: str
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    name = f"broken_failpoints_{len(reason)}"
+    if source is not None:
+        (tmp_path / f"{name}.py").write_text(source)
+    with pytest.raises(TidingsError, match=reason) as refused:
+        load_failpoints(Settings(installation="development", failpoints=name))
+    assert refused.value.code is Code.SETTINGS_INVALID
+
+
+def test_failpoints_are_installed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "counted_failpoints.py").write_text("def install():\n    return object()\n")
+    settings = Settings(installation="development", failpoints="counted_failpoints")
+    assert load_failpoints(settings) is load_failpoints(settings)
+    assert load_failpoints(Settings(installation="development")) is NO_PAUSES
 
 
 def test_no_command_makes_a_key_file_in_production(installation: Installation) -> None:

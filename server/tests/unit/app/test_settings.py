@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tidings.app.settings import load
-from tidings.app.settings.loader import rows, settings_page
+from tidings.app.settings.loader import rows
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret
 
@@ -79,15 +79,6 @@ def test_a_file_that_is_not_toml_is_a_fault_with_its_line(tmp_path: Path) -> Non
     assert "line 1" in faults({}, tmp_path)
 
 
-@pytest.mark.parametrize("source", ["file", "environment"])
-def test_testing_settings_are_refused_without_the_switch(tmp_path: Path, source: str) -> None:
-    if source == "file":
-        (tmp_path / "tidings.toml").write_text("[testing]\nweather = 'x'\n")
-    environ = {"TIDINGS_TESTING_WEATHER": "x"} if source == "environment" else {}
-    assert "for tests only, needs TIDINGS_TESTING=1" in faults(environ, tmp_path)
-    assert "no such setting" in faults({**environ, "TIDINGS_TESTING": "1"}, tmp_path)
-
-
 def test_the_token_variable_of_clients_is_no_setting(tmp_path: Path) -> None:
     assert (
         load(environ={"TIDINGS_TOKEN": "t-4"}, directory=tmp_path).settings
@@ -110,9 +101,3 @@ def test_settings_are_frozen(tmp_path: Path) -> None:
     settings = load({}, tmp_path).settings
     with pytest.raises(AttributeError):
         settings.dynamo.region = "eu-west-1"  # type: ignore[misc]
-
-
-def test_the_reference_page_is_current() -> None:
-    assert (DOCS / "settings.md").read_text() == settings_page(), (
-        "run: uv run tidings config doc > docs/reference/settings.md"
-    )

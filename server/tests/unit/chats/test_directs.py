@@ -107,7 +107,7 @@ async def test_how_many_chats_are_kept_is_bounded_and_the_longest_unasked_goes()
     chats = [direct_chat_key(ACME, ANNA, UserId(f"user{n}")) for n in range(3)]
     for n, chat in enumerate(chats):
         table.add(chat, ANNA, UserId(f"user{n}"))
-    directs = DirectChatCache(table, kept=2)
+    directs = DirectChatCache(table, max_chats=2)
     for chat in (chats[0], chats[1], chats[0], chats[2], chats[0]):
         await directs.members(chat)
     assert table.reads == {"all": 3}

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.delivery.store.chat_row_reader import ROW_ITEM, RowItem, row_from_bytes
-from tidings.delivery.store.items import row_from_item
+from tidings.delivery.store.items import ROW_ITEM, RowItem, row_from_bytes, row_from_item
 from tidings.platform.dynamo.codec import Item
 
 numbers = st.integers(0, 10**15)

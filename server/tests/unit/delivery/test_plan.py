@@ -76,7 +76,7 @@ def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message(
         entry(8),
     ]
     members = [member(ANNA, (0, None)), member(BEN, (0, None)), member(CLEO, (0, 7))]
-    keeps = fanout_plan.plan_small(CHAT, run, members).keeps
+    keeps = fanout_plan.plan_small(CHAT, run, members).offline_messages
     assert {user: [each.sequence for each in kept] for user, kept in keeps.items()} == {
         ANNA: [3],
         BEN: [2, 8],
@@ -94,7 +94,7 @@ def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> Non
         entry(10, EntryKind.LEAVE, users=(ANNA,)),
     ]
     large = fanout_plan.plan_large(CHAT, run)
-    (leg,) = large.legs
+    (leg,) = large.routed
     assert leg.spans == (
         EntrySpan(BEN, 6, 10),
         EntrySpan(CLEO, 6, 7),
@@ -103,5 +103,5 @@ def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> Non
     )
     assert leg.is_large
     assert large.on_channel == run
-    assert large.keeps == {}
-    assert fanout_plan.plan_large(CHAT, RUN).legs == ()
+    assert large.offline_messages == {}
+    assert fanout_plan.plan_large(CHAT, RUN).routed == ()

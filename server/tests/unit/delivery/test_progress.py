@@ -6,6 +6,7 @@ import pytest
 from fixtures.memory_chat_rows import MemoryChat
 
 from tidings.delivery.model import (
+    ChatFlags,
     ChatRow,
     JoinPosition,
     LogPosition,
@@ -56,6 +57,9 @@ class Kept:
         raise NotImplementedError
 
     raise_delivered = raise_read
+
+    async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> ChatRow:
+        raise NotImplementedError
 
 
 async def test_progress_counts_own_messages_as_read() -> None:

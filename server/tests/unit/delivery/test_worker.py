@@ -8,7 +8,7 @@ from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
 
 from tidings.bus.model import Push, decode_messages
 from tidings.chats.model import Membership
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.fanout import MAX_PAYLOAD_BYTES, Fanout
@@ -20,9 +20,8 @@ from tidings.delivery.model import (
     RowUpdate,
 )
 from tidings.delivery.offline import OfflineQueueRedactor
-from tidings.delivery.ports import LogReader
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import NO_PAUSES
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
@@ -99,13 +98,19 @@ class Redis:
 
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
         if gateway in self.silent:
-            raise RegistryUnavailableError("scripted")
+            raise UnavailableError("scripted")
         self.steps.append("push")
         self.payloads.append(payload)
         return True
 
     async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
         raise AssertionError((chat, payload))
+
+    async def publish_ephemeral(self, chat: ChatKey, payload: bytes) -> int:
+        raise AssertionError((chat, payload))
+
+    async def publish_presence(self, tenant: TenantId, user: UserId, payload: bytes) -> int:
+        raise AssertionError((tenant, user, payload))
 
 
 @dataclass
@@ -174,7 +179,6 @@ class Office:
         self.members: dict[ChatKey, tuple[UserId, ...]] = {}
         stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
         source = Crowds(self.entries, stays, members=self.members)
-        log: LogReader = source
         self.steps: list[str] = []
         self.truths = Truths(steps=self.steps)
         self.redis, self.marks, self.queue = (
@@ -183,18 +187,24 @@ class Office:
             Queue(self.steps),
         )
         audience = CachedAudience(source)
-        stores = WorkerDeps(
-            rows=ChatRowProjector(self.truths, audience, log, Previews(PlainKeys(), bytes.decode)),
-            audience=audience,
-            log=log,
-            withdrawing=OfflineQueueRedactor(self.queue, audience, log, self.queue),
-            checkpoints=self.marks,
-        )
         self.counts = DeliveryStats()
-        reaching = Fanout(
-            self.redis, self.redis, self.queue, self.queue, counts=self.counts, failpoints=NO_PAUSES
+        fanout = Fanout(
+            self.redis,
+            self.redis,
+            self.queue,
+            self.queue.notify_offline,
+            stats=self.counts,
+            failpoints=NO_PAUSES,
         )
-        self.worker = DeliveryWorker(stores, reaching, counts=self.counts, failpoints=NO_PAUSES)
+        deps = WorkerDeps(
+            rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),
+            audience=audience,
+            log=source,
+            redactor=OfflineQueueRedactor(self.queue, audience, source, self.queue.clear),
+            checkpoints=self.marks,
+            fanout=fanout,
+        )
+        self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_PAUSES)
 
     @property
     def pushes(self) -> list[Push]:

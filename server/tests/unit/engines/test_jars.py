@@ -1,4 +1,4 @@
-"""Fetching by the lock, with a repository that is ours: a file is kept only if its sum is right."""
+"""Downloads with locked checksums, from a repository of the test."""
 
 import hashlib
 from pathlib import Path
@@ -69,7 +69,7 @@ def test_a_file_that_is_never_right_is_refused_and_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repository(monkeypatch, b"evil", b"evil", b"evil")
-    with pytest.raises(TidingsError, match="never had the SHA-256") as caught:
+    with pytest.raises(TidingsError, match="never had the locked SHA-256") as caught:
         jars._fetch_one(locked(b"good"), DownloadCache(tmp_path))
     assert caught.value.code is Code.ENGINE_FETCH_FAILED
     assert not locked(b"good").path(DownloadCache(tmp_path)).exists()

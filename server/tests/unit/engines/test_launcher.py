@@ -1,4 +1,4 @@
-"""The compiled launcher of DynamoDB Local belongs to the source beside it."""
+"""The compiled launcher of DynamoDB Local belongs to the source next to it."""
 
 import hashlib
 from pathlib import Path

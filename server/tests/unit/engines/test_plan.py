@@ -1,4 +1,4 @@
-"""What a wish becomes, and what is refused before anything is started."""
+"""Nodes of a start request, and requests that are refused before anything starts."""
 
 import sys
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_
 
 def test_without_cargo_dynoxide_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(TidingsError, match="no cargo") as caught:
+    with pytest.raises(TidingsError, match="built with cargo, which is not installed") as caught:
         dynoxide.install(DownloadCache(tmp_path), local_cluster.no_progress)
     assert caught.value.code is Code.ENGINE_NOT_INSTALLED
 

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from tidings.gateway.admission import AdmissionOptions, ConnectLimiter, make_admission, max_admission_delay_s
+from tidings.gateway.admission import AdmissionOptions, ConnectLimiter, UpgradeLimiter, max_admission_delay_s
 from tidings.gateway.transport.ports import UpgradeRefusal, UpgradeRequest
 
 OPTIONS = AdmissionOptions(max_connects_per_s=500, burst=500, jitter_s=1.0, max_wait_s=60.0)
@@ -80,7 +80,7 @@ def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() ->
 
 def test_the_door_is_told_with_a_code_and_a_time() -> None:
     now = [0.0]
-    admit = make_admission(AdmissionOptions(max_connects_per_s=1, burst=1), lambda: now[0])
+    admit = UpgradeLimiter(AdmissionOptions(max_connects_per_s=1, burst=1), lambda: now[0]).admit
     upgrade = UpgradeRequest("/", "192.0.2.1", None, None, "", None, None)
     assert admit(upgrade) is None
     refused = admit(upgrade)
@@ -97,7 +97,7 @@ def upgrade_from(client: str) -> UpgradeRequest:
 def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attackers: int) -> None:
     now = [0.0]
     options = AdmissionOptions(max_connects_per_s=20, burst=20, per_address_per_s=10.0)
-    admit = make_admission(options, lambda: now[0])
+    admit = UpgradeLimiter(options, lambda: now[0]).admit
     flood = [upgrade_from(f"198.51.100.{n}") for n in range(attackers)]
     let_in = 0
     for step in range(1_000):
@@ -110,6 +110,6 @@ def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attack
 
 
 def test_addresses_of_one_ipv6_subscriber_count_as_one() -> None:
-    admit = make_admission(AdmissionOptions(per_address_per_s=1.0), lambda: 0.0)
+    admit = UpgradeLimiter(AdmissionOptions(per_address_per_s=1.0), lambda: 0.0).admit
     answers = [admit(upgrade_from(f"2001:db8::{n:x}")) for n in range(6)]
     assert [answer is None for answer in answers] == [True] * 5 + [False]

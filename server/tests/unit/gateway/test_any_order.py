@@ -21,11 +21,11 @@ from tidings.gateway.protocol_state import (
     WriteFrame,
 )
 from tidings.kernel.errors import Code
-from tidings.protocol.samples.refused import REFUSED
-from tidings.protocol.samples.requests import REQUESTS
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.session import Connect, Resume
 from tidings.wire.frames.structs import Ok
+from tools.protocol.samples.refused import REFUSED
+from tools.protocol.samples.requests import REQUESTS
 
 LIMITS = ConnectionLimits(in_flight=4, burst=40, frames_per_s=20, typing_chats=2)
 FRAMES = [one.data for one in (*REQUESTS, *REFUSED) if len(one.data) < 1000]

@@ -6,8 +6,15 @@ from typing import Any, cast
 import pytest
 
 from tidings.gateway import broadcast_announcements as crowd_of
-from tidings.gateway.broadcast_announcements import MOMENTS, InboxWatchers, SpreadPush, spread_slot
+from tidings.gateway.broadcast_announcements import (
+    SLOTS,
+    Announcement,
+    InboxWatchers,
+    push_spread,
+    spread_slot,
+)
 from tidings.gateway.connected_device import ConnectedDevice
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 
 ACME = TenantId("acme")
@@ -16,19 +23,19 @@ EVEN = DEVICES / SPREAD_S / 10
 """Pushes in a tenth of a second, if they were spread as evenly as can be."""
 
 
-class Time:
+class Time(SystemClock):
     """Passes when somebody sleeps. `slow_s`: so long each sleep takes longer than asked."""
 
     def __init__(self, slow_s: float = 0.0) -> None:
-        self.now = 100.0
+        self.at = 100.0
         self.slow_s = slow_s
 
     def monotonic(self) -> float:
-        return self.now
+        return self.at
 
     async def sleep(self, seconds: float) -> None:
         assert seconds > 0
-        self.now += seconds + self.slow_s
+        self.at += seconds + self.slow_s
 
 
 def filled(count: int = DEVICES) -> InboxWatchers:
@@ -48,10 +55,10 @@ async def walked(
     async def give(seats: list[ConnectedDevice]) -> bool:
         for seat in seats:
             assert seat.user not in told
-            told[seat.user] = time.now - 100.0
+            told[seat.user] = time.at - 100.0
         return True
 
-    await SpreadPush(spread_s, time, time.sleep)(crowd, notification, give)
+    await push_spread(crowd, Announcement(notification, give), spread_s, time, time.sleep)
     return told
 
 
@@ -74,12 +81,12 @@ async def test_who_is_late_makes_up_for_it_at_twice_the_pace_at_most() -> None:
 
     async def give(seats: list[ConnectedDevice]) -> bool:
         nonlocal stalled
-        if time.now > 103 and not stalled:
-            stalled, time.now = True, time.now + 4
-        told.extend([time.now] * len(seats))
+        if time.at > 103 and not stalled:
+            stalled, time.at = True, time.at + 4
+        told.extend([time.at] * len(seats))
         return True
 
-    await SpreadPush(SPREAD_S, time, time.sleep)(crowd, "n1", give)
+    await push_spread(crowd, Announcement("n1", give), SPREAD_S, time, time.sleep)
     assert len(told) == DEVICES
     assert max(Counter(round(at * 10) for at in told).values()) < 2 * 1.6 * EVEN
     assert max(told) < 100 + SPREAD_S + 1
@@ -97,17 +104,17 @@ async def test_a_walk_that_has_nothing_more_to_tell_ends() -> None:
 
     async def give(seats: list[ConnectedDevice]) -> bool:
         given.append(len(seats))
-        return time.now < 105
+        return time.at < 105
 
-    await SpreadPush(SPREAD_S, time, time.sleep)(filled(), "n1", give)
-    assert time.now == pytest.approx(105, abs=0.2)
+    await push_spread(filled(), Announcement("n1", give), SPREAD_S, time, time.sleep)
+    assert time.at == pytest.approx(105, abs=0.2)
     assert sum(given) == pytest.approx(DEVICES / 2, rel=0.1)
 
 
 async def test_without_a_spread_all_are_told_at_once() -> None:
     time = Time()
     assert set((await walked(filled(50), time, spread_s=0)).values()) == {0.0}
-    assert time.now == 100.0
+    assert time.at == 100.0
 
 
 async def test_who_leaves_is_not_told_and_leaves_nothing_behind() -> None:
@@ -119,7 +126,7 @@ async def test_who_leaves_is_not_told_and_leaves_nothing_behind() -> None:
     for seat in list(crowd.announced):
         crowd.leave(seat)
     assert not crowd
-    assert crowd._at == {}
+    assert crowd._by_slot == {}
 
 
 async def test_the_bound_catches_a_walk_that_tells_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +142,7 @@ def test_moments_do_not_follow_the_parts_of_ramps() -> None:
 
     users = [UserId(f"user{number}") for number in range(5_000)]
     first = [user for user in users if rollout_bucket(stable_hash(user), stable_hash("n1")) < PARTS // 10]
-    tenths = Counter(spread_slot(user) * 10 // MOMENTS for user in first)
+    tenths = Counter(spread_slot(user) * 10 // SLOTS for user in first)
     assert len(first) == pytest.approx(500, rel=0.3)
     assert set(tenths) == set(range(10))
 

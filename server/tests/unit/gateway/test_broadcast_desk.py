@@ -138,7 +138,7 @@ def stage() -> Stage:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
         """Phones that look, answered with the log as it is, on a channel that stands."""
         world = World()
-        cases = InboxUseCases(world, *([cast("Any", world)] * 4))
+        cases = InboxUseCases(*([cast("Any", world)] * 5))
         desk = BroadcastNotifier(cases, world, report, clock=SystemClock(), spread_s=spread_s)
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:
@@ -161,7 +161,7 @@ async def stands(world: World, *, was_lost: bool = False) -> None:
 
 
 async def quiet(desk: BroadcastNotifier) -> None:
-    await until(lambda: not desk._looks and not any(each.walks for each in desk._channels.values()))
+    await until(lambda: not desk._reads and not any(each.pushes for each in desk._channels.values()))
 
 
 async def test_everybody_who_looks_is_told_by_one_read_of_the_log_and_one_of_the_words(stage: Stage) -> None:
@@ -331,12 +331,12 @@ async def test_an_inbox_that_nobody_looks_at_is_not_listened_to(stage: Stage) ->
     await stands(world)
     world.append(BroadcastEntryKind.PUBLISH, N1)
     world.say()
-    await until(lambda: any(each.walks for each in desk._channels.values()))
+    await until(lambda: any(each.pushes for each in desk._channels.values()))
     for phone in phones:
         desk.leave(phone.seat, "default")
     assert world.is_closed
     assert len(desk) == 0
     await asyncio.sleep(0)
     world.say()
-    await until(lambda: not desk._looks)
+    await until(lambda: not desk._reads)
     await until(lambda: len(asyncio.all_tasks()) == 1)

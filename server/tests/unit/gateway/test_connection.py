@@ -14,9 +14,9 @@ from tidings.gateway.protocol_state import (
     ConnectionState,
     Effect,
     HandleRequest,
+    TypingThrottle,
     WriteFrame,
 )
-from tidings.gateway.typing_throttle import TypingThrottle
 from tidings.kernel.errors import Code
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.messages import CommitResult

@@ -10,10 +10,10 @@ from tidings.gateway.error_frames import make_error_body
 from tidings.gateway.protocol import ConnectionProtocol
 from tidings.gateway.protocol_state import ConnectionState, Effect
 from tidings.kernel.errors import Code
-from tidings.protocol.samples.requests import REQUESTS as SAMPLES
 from tidings.wire.close_codes import CloseCode
 from tidings.wire.frames.registry import REQUESTS
 from tidings.wire.frames.structs import Ok
+from tools.protocol.samples.requests import REQUESTS as SAMPLES
 
 FRAMES = {
     **{kind.name: next(one.data for one in SAMPLES if one.name == kind.name) for kind in REQUESTS},

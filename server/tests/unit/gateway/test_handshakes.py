@@ -27,19 +27,19 @@ def dropped(doors: list[Door]) -> list[str]:
 
 
 def test_the_oldest_that_has_sent_nothing_makes_room() -> None:
-    handshakes: HandshakeTracker[Door] = HandshakeTracker(3, 3)
+    handshakes: HandshakeTracker[Door] = HandshakeTracker(3, 3, Door.drop)
     doors = added(handshakes, "a1+", "b1", "c1", "d1", "e1")
     assert dropped(doors) == ["b1", "c1"]
     assert len(handshakes) == 3
 
 
 def test_where_all_have_sent_something_the_oldest_makes_room() -> None:
-    doors = added(HandshakeTracker(2, 2), "a1+", "b1+", "c1")
+    doors = added(HandshakeTracker(2, 2, Door.drop), "a1+", "b1+", "c1")
     assert dropped(doors) == ["a1+"]
 
 
 def test_an_address_that_has_its_share_makes_room_by_itself() -> None:
-    handshakes: HandshakeTracker[Door] = HandshakeTracker(10, 2)
+    handshakes: HandshakeTracker[Door] = HandshakeTracker(10, 2, Door.drop)
     doors = added(handshakes, "b1", "a1+", "a2", "a3", "a4+", "b2")
     assert dropped(doors) == ["a2", "a3"]
     doors += added(handshakes, "a5")
@@ -47,7 +47,7 @@ def test_an_address_that_has_its_share_makes_room_by_itself() -> None:
 
 
 def test_who_is_through_frees_its_place() -> None:
-    handshakes: HandshakeTracker[Door] = HandshakeTracker(2, 1)
+    handshakes: HandshakeTracker[Door] = HandshakeTracker(2, 1, Door.drop)
     (door,) = added(handshakes, "a1")
     handshakes.discard(door)
     handshakes.discard(door)
@@ -55,7 +55,7 @@ def test_who_is_through_frees_its_place() -> None:
 
 
 def test_a_trusted_proxy_connects_for_many() -> None:
-    handshakes: HandshakeTracker[Door] = HandshakeTracker(3, 1)
+    handshakes: HandshakeTracker[Door] = HandshakeTracker(3, 1, Door.drop)
     doors = [Door("p") for _ in range(3)]
     for door in doors:
         handshakes.add(door, None)

@@ -13,7 +13,7 @@ from tidings.bus.model import InboxChanged
 from tidings.gateway import inbox_notifier as desk_of
 from tidings.gateway.broadcast_notifier import BroadcastNotifier
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.inbox_notifier import MAX_PENDING_USERS, InboxNotifier
+from tidings.gateway.inbox_notifier import MAX_INBOXES, InboxNotifier
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import (
@@ -84,7 +84,7 @@ def seat(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
 
 def desk(shelf: Shelf) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
-    cases = InboxUseCases(shelf, cast("Any", shelf), nothing, logs=nothing, audience=nothing)
+    cases = InboxUseCases(cast("Any", shelf), cast("Any", shelf), nothing, logs=nothing, audience=nothing)
     broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
     return InboxNotifier(cases, broadcasts, report)
 
@@ -192,7 +192,7 @@ async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch)
 async def test_a_connection_looks_at_so_many_inboxes_and_no_more() -> None:
     at = desk(Shelf())
     phone, _ = seat("phone")
-    for number in range(MAX_PENDING_USERS):
+    for number in range(MAX_INBOXES):
         at.watch(phone, f"inbox-{number}")
     at.watch(phone, "inbox-0")
     with pytest.raises(TidingsError):

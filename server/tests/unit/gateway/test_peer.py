@@ -3,21 +3,22 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
+from fixtures.gateway_stubs import NoRequestLimiter, StubNode, ignore_answer
 from fixtures.loops import until
 from unit.gateway.protocol_env import CONNECT
 
 from tidings.accounts.model import Principal
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.connection import Connection, ConnectionDeps, RequestTasks
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.hub import Hub, HubOptions
 from tidings.gateway.ports import GatewayUseCases
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.request_handler import HandlerDeps
-from tidings.gateway.stats import NoRequestMetrics, TrafficStats
+from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket, UpgradeRequest
 from tidings.kernel.clock import SystemClock
@@ -65,10 +66,19 @@ class World:
         self.traffic = TrafficStats()
         self.timers: TimerWheel[Connection] = TimerWheel(0.25)
         self.hub: Hub[ConnectedDevice] = Hub(_send_all, self.traffic)
-        cases = GatewayUseCases(credentials=self, send=self._send, change=None, history=None, marking=None)  # type: ignore[arg-type]
+        unused: Any = None
+        sender: Any = self
+        cases = GatewayUseCases(
+            credentials=self,
+            limiter=NoRequestLimiter(),
+            sender=sender,
+            edits=unused,
+            history=unused,
+            watermarks=unused,
+        )
         wanted = ConnectionLimits(**limits)
         self.calls = RequestTasks(
-            NoRequestMetrics(), lambda what, _: self.faults.append(what), wanted.user_in_flight
+            ignore_answer, lambda what, _: self.faults.append(what), wanted.user_in_flight
         )
         self.shared = ConnectionDeps(
             dispatch=HandlerDeps(cases=cases, limits=wanted, clock=SystemClock()),
@@ -77,6 +87,7 @@ class World:
             calls=self.calls,
             traffic=self.traffic,
             now=lambda: self.now,
+            node=cast("Any", StubNode()),
         )
 
     async def verify(self, bearer: str, /) -> Principal:
@@ -85,7 +96,7 @@ class World:
             tenant=KEY.tenant, user=KEY.user, device=DeviceId("phone" if bearer == "c" else bearer)
         )
 
-    async def _send(self, *_: object, **__: object) -> SendResult:
+    async def send(self, *_: object, **__: object) -> SendResult:
         await self.gate.wait()
         return SendResult(MessageId("c.2"), sequence=2, is_repeat=False)
 

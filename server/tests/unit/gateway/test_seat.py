@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.gateway.connected_device import NEVER_JOINED, UNKNOWN, ChatPosition, ConnectedDevice, PushAction
+from tidings.gateway.fanout.memberships import MembershipEffects
 from tidings.kernel.ids import ChatId, ClientKey, DeviceId, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
 
@@ -81,14 +82,49 @@ def moves(sequence: int, kind: EntryKind, *users: str) -> Entry:
     )
 
 
+class Recorder:
+    """Everything that a membership entry can affect."""
+
+    def __init__(self) -> None:
+        self.left: list[ChatId] = []
+        self.rows: list[ChatId] = []
+        self.changed: list[int] = []
+        self.rejoined: list[ChatId] = []
+
+    def leave(self, _: ConnectedDevice, chat: ChatId) -> None:
+        self.left.append(chat)
+
+    def joined(self, _: ConnectedDevice, chat: ChatId) -> None:
+        self.rows.append(chat)
+
+    def membership_changed(self, _: ConnectedDevice, __: ChatId, entry: Entry) -> None:
+        self.changed.append(entry.sequence)
+
+    def on_rejoined(self, _: ConnectedDevice, chat: ChatId) -> None:
+        self.rejoined.append(chat)
+
+
 def test_joining_and_leaving_move_since_when_a_user_sees() -> None:
-    made, left = seat(position=3), list[ChatId]()
-    made.on_left = left.append
-    made.moved(CHAT, moves(4, EntryKind.JOIN, "cleo"))
+    made, recorder = seat(position=3), Recorder()
+    parts: Any = recorder
+    memberships = MembershipEffects(parts, parts, parts, recorder.on_rejoined)
+    memberships.entry_sent(made, CHAT, moves(4, EntryKind.JOIN, "cleo"))
     assert made.positions[CHAT].since == NEVER_JOINED
-    made.moved(CHAT, moves(5, EntryKind.JOIN, "ben", "cleo"))
+    memberships.entry_sent(made, CHAT, moves(5, EntryKind.JOIN, "ben", "cleo"))
     assert made.positions[CHAT].since == 5
-    made.moved(CHAT, moves(6, EntryKind.LEAVE, "cleo"))
-    assert left == []
-    made.moved(CHAT, moves(7, EntryKind.LEAVE, "ben"))
-    assert (made.positions[CHAT].since, left) == (NEVER_JOINED, [CHAT])
+    assert recorder.rows == [CHAT]
+    memberships.entry_sent(made, CHAT, moves(6, EntryKind.LEAVE, "cleo"))
+    assert recorder.left == []
+    memberships.entry_sent(made, CHAT, moves(7, EntryKind.LEAVE, "ben"))
+    assert (made.positions[CHAT].since, recorder.left) == (NEVER_JOINED, [CHAT])
+    assert recorder.changed == [4, 5, 6, 7]
+
+
+def test_a_user_who_rejoins_a_chat_that_was_large_subscribes_again() -> None:
+    made, recorder = seat(position=3), Recorder()
+    parts: Any = recorder
+    memberships = MembershipEffects(parts, parts, parts, recorder.on_rejoined)
+    made.large_chat_channels[CHAT] = None
+    memberships.entry_sent(made, CHAT, moves(4, EntryKind.LEAVE, "ben"))
+    memberships.entry_sent(made, CHAT, moves(5, EntryKind.JOIN, "ben"))
+    assert recorder.rejoined == [CHAT]

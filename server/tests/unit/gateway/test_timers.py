@@ -1,19 +1,17 @@
 """Timers: each is given out once, never early, and costs nothing while it waits."""
 
-from dataclasses import dataclass
 from math import inf
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tidings.gateway.timer_wheel import TimerWheel
+from tidings.gateway.timer_wheel import TimerEntry, TimerWheel
 
 TURN_S = 0.25
 
 
-@dataclass(eq=False)
-class Item:
-    slot: int = 0
+class Item(TimerEntry):
+    """Something with a timer."""
 
 
 def test_who_is_due_is_given_out_once_and_the_earliest_first() -> None:

@@ -47,6 +47,9 @@ class Post:
         )
         return True
 
+    async def publish_broadcasts(self, *_: object) -> int:
+        raise AssertionError
+
     def words(self) -> list[InboxChanged]:
         return [word for _, some in self.said for word in some]
 
@@ -60,14 +63,14 @@ def news(post: Post) -> InboxChangePublisher:
 
 
 async def settled(told: InboxChangePublisher) -> None:
-    await until(lambda: told._task is None or told._task.done())
+    await until(lambda: told._debouncer.is_idle)
 
 
 async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:
     post = Post(anna=["g1", "g2", "g1"], ben=["g1"])
     told = news(post)
     for notification in ("n1", "n2"):
-        told.notify(owner("anna"), InboxEvent.GIVEN, NotificationId(notification))
+        told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(notification))
     told.notify(owner("anna"), InboxEvent.COUNTED)
     told.notify(owner("ben"), InboxEvent.COUNTED)
     told.notify(owner("ben", "other"), InboxEvent.COUNTED)
@@ -82,8 +85,8 @@ async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_
 @pytest.mark.parametrize(
     ("happened", "word"),
     [
-        ([InboxEvent.GIVEN, InboxEvent.AMENDED], {"added": ("n",)}),
-        ([InboxEvent.GIVEN, InboxEvent.REDACTED], {"removed": ("n",)}),
+        ([InboxEvent.DELIVERED, InboxEvent.AMENDED], {"added": ("n",)}),
+        ([InboxEvent.DELIVERED, InboxEvent.REDACTED], {"removed": ("n",)}),
         ([InboxEvent.AMENDED, InboxEvent.REDACTED], {"removed": ("n",)}),
         ([InboxEvent.AMENDED], {"amended": ("n",)}),
     ],
@@ -102,11 +105,11 @@ async def test_a_notification_is_told_of_by_what_became_of_it_last(
 async def test_more_notifications_than_a_word_names_are_said_to_be_more() -> None:
     post = Post(anna=["g1"])
     told = news(post)
-    for number in range(publisher.NAMED + 3):
-        told.notify(owner("anna"), InboxEvent.GIVEN, NotificationId(f"n{number:02}"))
+    for number in range(publisher.MAX_NAMED + 3):
+        told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(f"n{number:02}"))
     await settled(told)
     [word] = post.words()
-    assert (len(word.added), word.added[-1], word.has_more) == (publisher.NAMED, "n12", True)
+    assert (len(word.added), word.added[-1], word.has_more) == (publisher.MAX_NAMED, "n12", True)
 
 
 async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +117,7 @@ async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: p
     post = Post(anna=["g1"])
     post.away = 3
     told = news(post)
-    told.notify(owner("anna"), InboxEvent.GIVEN, NotificationId("n"))
+    told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId("n"))
     await settled(told)
     assert post.words() == [InboxChanged(ACME, UserId("anna"), "default", added=("n",))]
 

@@ -100,36 +100,36 @@ def asks_nobody(patch: pytest.MonkeyPatch) -> None:
 
 
 def notes_a_fence_at_every_look(patch: pytest.MonkeyPatch) -> None:
-    honest = rules.silence
-    patch.setattr(rules, "silence", lambda missing, reached, _: honest(missing, reached, ()))
+    honest = rules.find_lost
+    patch.setattr(rules, "find_lost", lambda missing, reached, _: honest(missing, reached, ()))
 
 
 def keeps_a_passed_fence(patch: pytest.MonkeyPatch) -> None:
-    honest = rules.silence
+    honest = rules.find_lost
 
-    def silence(
+    def find_lost(
         missing: Collection[ChunkRef],
         reached: Mapping[ChunkRef, PartitionProgress],
         fences: Collection[OffsetFence],
-    ) -> rules.Silence:
+    ) -> rules.StalledChunks:
         kept = tuple(fences) or tuple({fence_at(place) for place in reached.values()})
         return honest(missing, reached, fences)._replace(fences=kept)
 
-    patch.setattr(rules, "silence", silence)
+    patch.setattr(rules, "find_lost", find_lost)
 
 
 def publishes_all_or_nothing(patch: pytest.MonkeyPatch) -> None:
-    honest = rules.silence
+    honest = rules.find_lost
 
-    def silence(
+    def find_lost(
         missing: Sequence[ChunkRef],
         reached: Mapping[ChunkRef, PartitionProgress],
         fences: Collection[OffsetFence],
-    ) -> rules.Silence:
+    ) -> rules.StalledChunks:
         found = honest(missing, reached, fences)
         return found._replace(lost=missing if found.lost else ())
 
-    patch.setattr(rules, "silence", silence)
+    patch.setattr(rules, "find_lost", find_lost)
 
 
 class Stale:
@@ -143,16 +143,16 @@ class Stale:
 
 
 def reads_the_marks_before_the_offsets(patch: pytest.MonkeyPatch) -> None:
-    honest = JobSweeper._silence
+    honest = JobSweeper._find_lost
 
-    async def silence(
+    async def find_lost(
         self: JobSweeper, job: Job, due: DueJob, done: Collection[ChunkResult]
-    ) -> rules.Silence:
+    ) -> rules.StalledChunks:
         with patch.context() as inner:
             inner.setattr(self, "_store", Stale(done))
             return await honest(self, job, due, done)
 
-    patch.setattr(JobSweeper, "_silence", silence)
+    patch.setattr(JobSweeper, "_find_lost", find_lost)
 
 
 def asks_before_the_start(patch: pytest.MonkeyPatch) -> None:
@@ -160,15 +160,15 @@ def asks_before_the_start(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_fences_while_the_brokers_are_away(patch: pytest.MonkeyPatch) -> None:
-    honest = JobSweeper._silence
+    honest = JobSweeper._find_lost
 
-    async def silence(
+    async def find_lost(
         self: JobSweeper, job: Job, due: DueJob, done: Collection[ChunkResult]
-    ) -> rules.Silence:
+    ) -> rules.StalledChunks:
         found = await honest(self, job, due, done)
-        return found._replace(fences=()) if found == rules.Silence((), due.fences) else found
+        return found._replace(fences=()) if found == rules.StalledChunks((), due.fences) else found
 
-    patch.setattr(JobSweeper, "_silence", silence)
+    patch.setattr(JobSweeper, "_find_lost", find_lost)
 
 
 MUTANTS = {

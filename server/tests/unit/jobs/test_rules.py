@@ -43,10 +43,10 @@ def test_a_job_that_stands_has_no_time_left_to_tell() -> None:
 
 
 def test_what_is_over_can_not_be_changed() -> None:
-    assert rules.apply_request(JOB, JobState.PAUSED, [])
-    assert not rules.apply_request(JOB, JobState.RUNNING, [])
+    assert rules.changes_state(JOB, JobState.PAUSED, [])
+    assert not rules.changes_state(JOB, JobState.RUNNING, [])
     with pytest.raises(TidingsError) as refused:
-        rules.apply_request(JOB, JobState.PAUSED, [done(0), done(1), done(2)])
+        rules.changes_state(JOB, JobState.PAUSED, [done(0), done(1), done(2)])
     assert refused.value.code is Code.NO_CHANGE
 
 

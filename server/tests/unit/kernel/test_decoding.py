@@ -1,4 +1,4 @@
-"""Whatever bytes are not, it is told by one error; also by the decoders of what others say in Redis."""
+"""Invalid bytes raise one error, also from the decoders of Redis messages."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""The warning about a proxy that nobody named."""
+"""The warning about a proxy that is not configured."""
 
 import pytest
 

@@ -33,6 +33,9 @@ class Racing:
         found = [each for each in self.log if after < each.sequence <= up_to]
         return (found[::-1] if newest_first else found)[:limit]
 
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        raise NotImplementedError
+
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
         del chat
         return self.log[sequence - 1]
@@ -56,7 +59,7 @@ def entry(sequence: int) -> Entry:
 
 def history() -> History:
     racing = Racing()
-    return History(racing, racing, SimKeys(), AdjustableClock())
+    return History(racing, racing.intervals, SimKeys(), AdjustableClock())
 
 
 def sequences(page: HistorySlice) -> list[int]:
@@ -77,7 +80,7 @@ async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
     racing = Racing()
     racing.stays = (Interval(0, 2),)
     assert sequences(
-        await History(racing, racing, SimKeys(), AdjustableClock()).after(CHAT, CLEO, 0, 50)
+        await History(racing, racing.intervals, SimKeys(), AdjustableClock()).after(CHAT, CLEO, 0, 50)
     ) == [
         2,
         1,
@@ -114,7 +117,7 @@ async def test_a_page_never_says_it_is_complete_above_the_head(
 ) -> None:
     """Entries that come later would lie below what the page vouches for."""
     still = Still(*stays)
-    page = await History(still, still, SimKeys(), AdjustableClock()).before(CHAT, CLEO, before, 50)
+    page = await History(still, still.intervals, SimKeys(), AdjustableClock()).before(CHAT, CLEO, before, 50)
     assert page.up_to == up_to
     newer = [n for stay in stays for n in range(up_to + 1, 8) if stay.joined < n <= (stay.removed or 7)]
     assert page.has_newer or not newer

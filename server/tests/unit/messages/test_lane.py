@@ -231,7 +231,7 @@ def test_a_defect_of_one_proposal_is_raised_to_its_own_sender_alone() -> None:
         await until(lambda: "append 1" in stage.log.calls)
         bad = [
             asyncio.ensure_future(stage.appends.append(CHAT, proposal("b", "hi"), broken)),
-            asyncio.ensure_future(stage.appends.append(CHAT, replace(proposal("c", "hi"), seal=unsealed))),
+            asyncio.ensure_future(stage.appends.append(CHAT, replace(proposal("c", "hi"), encrypt=unsealed))),
         ]
         good = [asyncio.ensure_future(stage.send(f"d{n}", sender=BEN)) for n in range(3)]
         stage.log.gate.set()

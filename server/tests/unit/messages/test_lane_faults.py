@@ -138,7 +138,7 @@ def test_what_passes_through_the_process_keeps_the_view_warm() -> None:
 def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
-        appends: Appender[bool] = Appender(stage.appends._deps, lanes_kept=2)
+        appends: Appender[bool] = Appender(stage.appends._deps, max_idle=2)
         for n in range(5):
             chat = ChatKey(TenantId("acme"), ChatId(f"c{n}"))
             stage.log.entries[chat] = [entry(1, EntryKind.CREATE)]

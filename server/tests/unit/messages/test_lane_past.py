@@ -188,7 +188,7 @@ def test_a_lane_is_not_forgotten_while_a_past_is_read_for_it() -> None:
 
     async def check() -> None:
         stage = AppendQueueEnv()
-        stage.appends = Appender(stage.world, lanes_kept=1)
+        stage.appends = Appender(stage.world, max_idle=1)
         stage.log.entries |= {_chat(n): [entry(1, EntryKind.CREATE)] for n in range(3)}
         _long(stage)
         stage.log.past_gate = asyncio.Event()
@@ -217,16 +217,16 @@ class _HeldClock(SystemClock):
         return self.at_s
 
 
-def _past(*, keys_kept: int = 3_000) -> tuple[PastKeys, MemoryLog, _HeldClock]:
+def _past(*, max_keys: int = 3_000) -> tuple[PastKeys, MemoryLog, _HeldClock]:
     log, clock = MemoryLog({CHAT: [entry(n, EntryKind.RENAME) for n in range(1, 20_001)]}), _HeldClock()
-    return PastKeys(log, clock, keys_kept=keys_kept), log, clock
+    return PastKeys(log, clock, max_keys=max_keys), log, clock
 
 
 def _key(user: str) -> IdempotencyKey:
     return IdempotencyKey(UserId(user), ClientKey("k"))
 
 
-def test_the_keys_kept_for_all_users_together_are_bounded() -> None:
+def test_the_max_keys_for_all_users_together_are_bounded() -> None:
     async def check() -> None:
         past, log, _ = _past()
         for n in range(10):
@@ -240,9 +240,9 @@ def test_the_keys_kept_for_all_users_together_are_bounded() -> None:
     run(check())
 
 
-def test_the_keys_kept_for_one_user_are_those_that_an_after_can_reach() -> None:
+def test_the_max_keys_for_one_user_are_those_that_an_after_can_reach() -> None:
     async def check() -> None:
-        past, _, clock = _past(keys_kept=100_000)
+        past, _, clock = _past(max_keys=100_000)
         for head in range(1_001, 20_001, 500):
             clock.at_s += 6
             await past.find(CHAT, _key("anna"), head - MAX_KEY_LOOKBACK, head)
@@ -292,7 +292,7 @@ def test_every_append_lets_kept_keys_expire() -> None:
 
 def test_forgotten_keys_do_not_give_a_user_more_reads() -> None:
     async def check() -> None:
-        past, *_ = _past(keys_kept=1_500)
+        past, *_ = _past(max_keys=1_500)
         for head in range(1_001, 11_001, 1_000):
             await past.find(CHAT, _key("anna"), head - MAX_KEY_LOOKBACK, head)
             await past.find(CHAT, _key(f"ben{head}"), 1, 901)

@@ -35,7 +35,7 @@ class Outbox:
 
 async def test_an_append_is_one_record_under_its_chats_key() -> None:
     told = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
-    told(CHAT, [ENTRY, ENTRY])
+    told.publish(CHAT, [ENTRY, ENTRY])
     ((topic, key, value),) = outbox.sent
     event = decode_event(value or b"")
     assert (topic, key, event.key, event.entries, event.epoch) == (
@@ -47,7 +47,7 @@ async def test_an_append_is_one_record_under_its_chats_key() -> None:
 async def test_what_kafka_did_not_take_is_counted_and_let_go() -> None:
     told = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
     for _ in range(3):
-        told(CHAT, [ENTRY])
+        told.publish(CHAT, [ENTRY])
     outbox.answers[0].set_result(RecordMetadata(0, 0))
     outbox.answers[1].set_exception(NotAcceptedError("no room"))
     outbox.answers[2].cancel()
@@ -57,5 +57,5 @@ async def test_what_kafka_did_not_take_is_counted_and_let_go() -> None:
 
 async def test_a_publisher_that_breaks_does_not_break_who_committed() -> None:
     told = KafkaCommitPublisher(None)  # type: ignore[arg-type]  # broken on purpose
-    told(CHAT, [ENTRY])
+    told.publish(CHAT, [ENTRY])
     assert told.failed == 1

@@ -24,7 +24,9 @@ class Ear:
 
 
 def listening(stage: AppendQueueEnv, ear: Ear) -> Appender[bool]:
-    return Appender(AppendDeps(stage.log, stage.members, SystemClock(), epoch=initial_epoch, on_commit=ear))
+    return Appender(
+        AppendDeps(stage.log, stage.members.member_status, SystemClock(), epoch=initial_epoch, on_commit=ear)
+    )
 
 
 async def test_each_commit_is_told_once_and_a_batch_together() -> None:

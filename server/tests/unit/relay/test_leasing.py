@@ -9,8 +9,8 @@ from fixtures.relay_env import ManualClock, RelayEnv, drain_relay, turns
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidings.kernel.errors import UnavailableError
 from tidings.relay.model import Lease, ShardId
-from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.relay.rules import shards_to_claim
 
 
@@ -95,7 +95,7 @@ async def test_a_zombie_can_not_move_the_checkpoint_of_who_took_over() -> None:
     await heir.tend()
     scene.handle("a", 1)
     await zombie.audit.round()
-    assert await zombie.leasing.renew(ShardId("s"), "900") is False
+    assert await zombie.leases.renew(ShardId("s"), "900") is False
     assert (scene.checkpoint("s"), scene.holder("s")) == (None, "heir")
     await zombie.tend()
     assert (zombie.held, zombie.counts.lost) == (0, 1)
@@ -110,7 +110,7 @@ async def test_who_can_not_renew_stops_reading_before_anybody_else_begins() -> N
     await drain_relay(one)
     scene.leases.is_away = True
     scene.clock.at += 15
-    with pytest.raises(RelaySourceUnavailableError):
+    with pytest.raises(UnavailableError):
         await one.tend()
     assert one.held == 0
     scene.leases.is_away = False
@@ -125,7 +125,7 @@ async def test_who_lost_the_lease_by_an_outage_gets_it_back_by_himself() -> None
     scene.streams.open("s")
     one, _ = scene.relay("one")
     await drain_relay(one)
-    one.leasing.drop(ShardId("s"))
+    one.leases.drop(ShardId("s"))
     await one.tend()
     assert one.held == 0
     scene.clock.at += 16

@@ -284,7 +284,7 @@ async def test_a_quiet_shard_is_read_less_and_less_often_and_a_busy_one_at_once_
     feed = DynamoChangeStream(scene.streams)
     await feed.shards()
     reading = ShardReader(
-        feed, ShardId("s"), None, take, scene.told.trimmed, ReadPolicy(busy_s=0.5, idle_s=5.0)
+        feed, ShardId("s"), None, take, scene.told.on_trimmed, ReadPolicy(busy_s=0.5, idle_s=5.0)
     )
     assert [await reading.step() for _ in range(7)] == [0.5, 1.0, 2.0, 4.0, 5.0, 5.0, 5.0]
     scene.streams.put("s", "a", 2)

@@ -65,7 +65,7 @@ def test_a_file_of_somebody_else_is_refused(path: Path, monkeypatch: pytest.Monk
     generated = generate(path)
     os.chown(path, 1234, -1) if os.geteuid() == 0 else None
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
-    assert "somebody else" in refusal(path, generated).message
+    assert "another user" in refusal(path, generated).message
 
 
 def test_a_file_that_may_only_be_read_is_enough(path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_missing_file_is_told_and_not_made_anew_to_unwrap_with(path: Path) -> 
     path.unlink()
     error = refusal(path, generated)
     assert str(path) in error.message
-    assert "needs it" in error.message
+    assert "cannot be decrypted without it" in error.message
     assert not path.exists()
 
 
@@ -99,12 +99,12 @@ def test_another_file_is_told_from_the_right_one(path: Path, tmp_path: Path) -> 
 def test_a_file_that_holds_no_key_is_told(path: Path, text: str) -> None:
     generated = generate(path)
     path.write_text(text)
-    assert "does not hold" in refusal(path, generated).message
+    assert "does not contain one key" in refusal(path, generated).message
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(TidingsError, match="can't be made") as caught:
+    with pytest.raises(TidingsError, match="Cannot create the key file") as caught:
         generate(tmp_path / "file" / "tidings.key")
     assert caught.value.code is Code.KEYS_UNAVAILABLE
 

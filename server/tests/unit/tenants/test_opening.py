@@ -96,7 +96,7 @@ def test_a_mounted_secret_that_everybody_reads_or_a_group_writes_is_refused(
 
 def test_a_master_key_that_is_passed_in_is_never_made(tmp_path: Path) -> None:
     path = tmp_path / "mounted"
-    with pytest.raises(TidingsError, match="can't be read"):
+    with pytest.raises(TidingsError, match="Cannot read the key file"):
         asyncio.run(opened(settings(tmp_path, kms="credential", credential_file=str(path))).generate(FOR))
     assert not path.exists()
 

@@ -6,8 +6,8 @@ import pytest
 from unit.tenants.tenants_env import ACME, TenantsEnv, content_key, opened, refusal, sealed
 
 from tidings.kernel.errors import Code
+from tidings.tenants.key_ring import KeyRewrapper
 from tidings.tenants.model import FINGERPRINT, GeneratedKey
-from tidings.tenants.rewrap import KeyRewrapper
 
 
 async def _used(world: TenantsEnv) -> bytes:
@@ -24,7 +24,7 @@ async def test_every_key_is_rewrapped_once_and_opens_what_it_sealed() -> None:
     before, running = dict(world.rows()), world.process()
     assert await opened(running, content) == b"before"
 
-    done = await KeyRewrapper(world.store, world.kms)([ACME])
+    done = await KeyRewrapper(world.store, world.kms).rewrap([ACME])
     assert (done.rewrapped, done.present, done.failed) == (3, 0, [])
     after = world.rows()
     assert all(after[name].wrapped != row.wrapped for name, row in before.items())
@@ -33,14 +33,14 @@ async def test_every_key_is_rewrapped_once_and_opens_what_it_sealed() -> None:
     for process in (running, world.process()):
         assert await opened(process, content) == b"before"
 
-    again = await KeyRewrapper(world.store, world.kms)([ACME])
+    again = await KeyRewrapper(world.store, world.kms).rewrap([ACME])
     assert (again.rewrapped, again.present, world.rows()) == (0, 3, after)
 
 
 async def test_an_interrupted_run_is_continued() -> None:
     world = TenantsEnv()
     await _used(world)
-    rewrap, first = KeyRewrapper(world.store, world.kms), world.rows()[FINGERPRINT].wrapped
+    rewrapper, first = KeyRewrapper(world.store, world.kms), world.rows()[FINGERPRINT].wrapped
     answer = world.store.replace
 
     async def once(*given: object) -> bool:
@@ -49,10 +49,10 @@ async def test_an_interrupted_run_is_continued() -> None:
         return is_done
 
     world.store.replace = once  # type: ignore[method-assign]  # goes down after the first
-    assert await refusal(rewrap([ACME])) is Code.KEYS_UNAVAILABLE
+    assert await refusal(rewrapper.rewrap([ACME])) is Code.KEYS_UNAVAILABLE
     assert world.rows()[FINGERPRINT].wrapped != first
     world.store.replace, world.store.is_down = answer, False  # type: ignore[method-assign]
-    done = await rewrap([ACME])
+    done = await rewrapper.rewrap([ACME])
     assert (done.rewrapped, done.present) == (2, 1)
 
 
@@ -60,7 +60,7 @@ async def test_a_key_that_does_not_unwrap_is_reported_and_left_alone() -> None:
     world = TenantsEnv()
     await _used(world)
     world.store.alter(ACME, content_key(1), b"altered")
-    done = await KeyRewrapper(world.store, world.kms)([ACME])
+    done = await KeyRewrapper(world.store, world.kms).rewrap([ACME])
     assert (done.rewrapped, len(done.failed)) == (2, 1)
     assert done.failed[0].startswith("acme content-0000000001: ")
     assert world.rows()[content_key(1)].wrapped == b"altered"
@@ -70,15 +70,15 @@ async def test_a_key_that_another_operator_rewrapped_meanwhile_is_not_overwritte
     world = TenantsEnv()
     await _used(world)
     rows = dict(world.rows())
-    rewrap = KeyRewrapper(world.store, world.kms)
-    await rewrap([ACME])
+    rewrapper = KeyRewrapper(world.store, world.kms)
+    await rewrapper.rewrap([ACME])
     theirs = dict(world.rows())
 
     async def read_before(*_: object) -> list[object]:
         return list(rows.values())
 
     world.store.list = read_before  # type: ignore[assignment,method-assign]
-    done = await rewrap([ACME])
+    done = await rewrapper.rewrap([ACME])
     assert (done.rewrapped, done.present, world.rows()) == (0, 3, theirs)
 
 
@@ -90,6 +90,6 @@ async def test_a_key_service_that_returns_another_key_costs_nothing(monkeypatch:
         return await world.kms.generate(context)
 
     monkeypatch.setattr(world.kms, "rewrap", another)
-    done = await KeyRewrapper(world.store, world.kms)([ACME])
+    done = await KeyRewrapper(world.store, world.kms).rewrap([ACME])
     assert (done.rewrapped, len(done.failed)) == (0, 3)
     assert await opened(world.process(), content) == b"before"

@@ -8,7 +8,7 @@ import pytest
 from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, rows_of
 from unit.delivery.scenarios import STEPS, USERS, EntryScenario
 
-from tidings.delivery.model import ChatRow, DeliveryStatus, LogPosition, WatermarkUpdate
+from tidings.delivery.model import ChatFlags, ChatRow, DeliveryStatus, LogPosition, WatermarkUpdate
 from tidings.delivery.watermarks import MessageStatusReader
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
@@ -78,6 +78,9 @@ class History:
         raise NotImplementedError
 
     raise_delivered = raise_read
+
+    async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> ChatRow:
+        raise NotImplementedError
 
 
 async def _evidence(history: History, message: Entry) -> Evidence:

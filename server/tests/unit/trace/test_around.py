@@ -45,7 +45,7 @@ def _entry(sequence: int, at_ms: int) -> Entry:
 
 
 def around(timeline: Timeline, at_ms: int | None, limit: int) -> MessageRange:
-    return asyncio.run(MessageFinder(timeline)(CHAT, at_ms, limit))
+    return asyncio.run(MessageFinder(timeline).find_around(CHAT, at_ms, limit))
 
 
 def sequences(found: MessageRange) -> list[int]:

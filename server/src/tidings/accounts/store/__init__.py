@@ -1,1 +1,1 @@
-"""Accounts in DynamoDB: a file for each kind of row."""
+"""DynamoDB adapters of accounts."""

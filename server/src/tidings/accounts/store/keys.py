@@ -1,12 +1,11 @@
-"""API keys in the table `tenants`."""
+"""API keys and signing keys in the table `tenants`."""
 
 from collections.abc import Sequence
 
 import msgspec
 
 from tidings.accounts.api_keys import ApiKey, ApiKeyName
-from tidings.accounts.model import Scope
-from tidings.accounts.session_cache import Revocation
+from tidings.accounts.model import Revocation, Scope
 from tidings.accounts.signing_keys import SigningKey
 from tidings.accounts.store.sessions import keys_read_error, keys_write_error, revocation_put
 from tidings.kernel.clock import Clock, SystemClock, format_ms, parse_ms
@@ -27,7 +26,7 @@ _API_KEY_PREFIX = "key#"
 class DynamoApiKeyStore:
     def __init__(self, client: DynamoClient, rows: AuthenticatedRows) -> None:
         self._client = client
-        # A use changes the row often; whoever can write the table can forge a time here, and opens nothing by it.
+        # The MAC does not cover the last use, which changes often. A forged time there gives no access.
         self._rows = rows.without("last_used_at")
 
     async def add(self, key: ApiKey, /) -> None:
@@ -43,7 +42,7 @@ class DynamoApiKeyStore:
             row["expires_at"] = format_ms(key.expires_at_ms)
         signed = await self._rows.sign(key.name.tenant, row)
         try:
-            # not repeated by itself: who gets no answer issues another one, and this one nobody knows
+            # Not retried: after a lost answer the operator issues another key, and this secret is unknown to all.
             await self._client.put(patterns.PUT_API_KEY, signed, condition="attribute_not_exists(tenant)")
         except DynamoError as error:
             raise keys_write_error(error) from error
@@ -81,7 +80,7 @@ class DynamoApiKeyStore:
                 repeatable=True,
             )
         except ConditionFailedError as failed:
-            # Two operators revoke the key at once, or a repeat finds its own update: it is revoked.
+            # Race: another operator revoked the key first, or our own first attempt did before its answer was lost.
             return await self._rows.verified(name.tenant, failed.item) is not None
         except DynamoError as error:
             raise keys_write_error(error) from error
@@ -120,7 +119,7 @@ def _api_key_from_item(item: Item) -> ApiKey:
     return ApiKey(
         name=ApiKeyName(TenantId(item["tenant"]), item["item"].removeprefix(_API_KEY_PREFIX)),
         title=item["name"],
-        # a scope of a later Tidings gives nothing here
+        # Ignore scopes of newer versions.
         scopes=frozenset(Scope(scope) for scope in item["scopes"] if scope in Scope),
         secret_hash=item["secret_hash"],
         created_at_ms=parse_ms(item["created_at"]),
@@ -170,11 +169,11 @@ class DynamoSigningKeyStore:
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
         row = await self._rows.sign(key.tenant, _row(key) | {"not_after": format_ms(not_after_ms)})
         retired = Put(table="tenants", item=row, condition="jwk = :jwk", values={":jwk": row["jwk"]})
-        told = revocation_put(
+        revocation = revocation_put(
             Revocation(tenant=key.tenant, kid=key.kid, from_ms=not_after_ms), self._clock.now_ms()
         )
         try:
-            await self._client.transact_write(patterns.RETIRE_SIGNING_KEY, [retired, told])
+            await self._client.transact_write(patterns.RETIRE_SIGNING_KEY, [retired, revocation])
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
@@ -186,11 +185,13 @@ class DynamoSigningKeyStore:
 
 def _row(key: SigningKey) -> dict[str, object]:
     try:
-        place = {"tenant": TENANT.render(tenant=key.tenant), "item": SIGNING_KEY_KEY.render(key=key.kid)}
+        row = {"tenant": TENANT.render(tenant=key.tenant), "item": SIGNING_KEY_KEY.render(key=key.kid)}
     except KeyPartError as error:
-        raise TidingsError(Code.REQUEST_INVALID, f"The key's `kid` can't be stored: {error}.") from error
+        raise TidingsError(
+            Code.REQUEST_INVALID, f"The `kid` of the key cannot be stored: {error}."
+        ) from error
     at = format_ms(key.created_at_ms)
-    return {**place, "jwk": msgspec.json.encode(key.jwk, order="sorted"), "created_at": at, "updated_at": at}
+    return {**row, "jwk": msgspec.json.encode(key.jwk, order="sorted"), "created_at": at, "updated_at": at}
 
 
 def _signing_key_from_item(item: Item) -> SigningKey:

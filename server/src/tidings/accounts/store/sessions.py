@@ -1,9 +1,8 @@
-"""What a failed call to the table `tenants` means to whoever asked."""
+"""Sessions, revocations and one-time codes in DynamoDB."""
 
 from collections.abc import Sequence
 
-from tidings.accounts.model import ChallengeId, Device, Session, SessionId
-from tidings.accounts.session_cache import Revocation
+from tidings.accounts.model import ChallengeId, Device, Revocation, Session, SessionId
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
@@ -25,12 +24,12 @@ from tidings.schema.tables.patterns import accounts as patterns
 
 
 def keys_read_error(error: DynamoError) -> TidingsError:
-    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table of the tenants' keys does not answer: {error}")
+    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}")
 
 
 def keys_write_error(error: DynamoError) -> TidingsError:
     if error.maybe_applied:
-        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table of the tenants' keys did not answer: {error}")
+        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer: {error}")
     return keys_read_error(error)
 
 
@@ -38,7 +37,7 @@ _TTL_S = 3_600
 
 
 def revocation_put(revocation: Revocation, now_ms: int) -> Put:
-    """For the transaction that ends the credential."""
+    """Return the put for the transaction that ends the credential."""
     item: dict[str, ItemValue] = {
         "tenant": REVOCATIONS.render(),
         "item": REVOCATION_KEY.render(at_ms=now_ms, key=new_ulid()),
@@ -80,11 +79,11 @@ def _revocation_from_item(item: Item) -> Revocation:
 
 
 class DynamoCodeStore:
-    """The number of tries is not covered by a MAC: an older row, with fewer tries, would verify all the same."""
+    """Store of one-time codes. The MAC does not cover the number of attempts: an older row would verify anyway."""
 
     def __init__(self, client: DynamoClient, keys: RowKeys) -> None:
         self._client = client
-        self._rows = AuthenticatedRows(keys, beside=frozenset({"tries"}))
+        self._rows = AuthenticatedRows(keys, unprotected=frozenset({"tries"}))
 
     async def put(
         self, tenant: TenantId, challenge: ChallengeId, code_hash: bytes, expires_at_s: int, /
@@ -93,7 +92,7 @@ class DynamoCodeStore:
             tenant, code_key(tenant, challenge) | {"code_hash": code_hash, "tries": 0, "ttl": expires_at_s}
         )
         try:
-            # nobody knows the challenge yet, so a repeat takes no try back
+            # Safe to repeat: no client has the challenge yet, so no counted attempt is overwritten.
             await self._client.put(patterns.PUT_CODE, item, repeatable=True)
         except DynamoError as error:
             raise_write_error(error)
@@ -102,12 +101,12 @@ class DynamoCodeStore:
         self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
     ) -> bytes | None:
         try:
-            # a repeat after a lost answer counts twice: a try less, never one more
+            # A repeat after a lost answer counts twice: the client has one attempt less, never one more.
             written = await self._client.update(
                 patterns.TRY_CODE,
                 code_key(tenant, challenge),
                 "ADD tries :one",
-                # DynamoDB deletes what has expired up to two days late
+                # DynamoDB deletes expired items up to two days late.
                 condition="tries < :max AND #ttl > :now",
                 names={"#ttl": "ttl"},
                 values={":one": 1, ":max": max_tries, ":now": now_s},
@@ -123,7 +122,7 @@ class DynamoCodeStore:
 
     async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
         try:
-            # not repeated: who finds nothing can't tell his own delete from another's
+            # Not repeated: a repeat could not distinguish its own first delete from a concurrent redeem.
             await self._client.delete(
                 patterns.REDEEM_CODE, code_key(tenant, challenge), condition="attribute_exists(tenant)"
             )
@@ -168,7 +167,7 @@ class DynamoSessionStore:
         mac = (await self._rows.sign(after.tenant, session_item(after)))[MAC]
         update, values = _rotation(after, mac)
         try:
-            # safe to repeat: a try that finds its own rotation is shown it
+            # Safe to repeat: a repeat that finds its own rotation returns it.
             await self._client.update(
                 patterns.ROTATE_SESSION,
                 session_key(after.tenant, after.session),
@@ -195,15 +194,17 @@ class DynamoSessionStore:
         return [session_from_item(item) for item in items if item is not None]
 
     async def delete(self, tenant: TenantId, session: SessionId, user: UserId, now_ms: int, /) -> bool:
-        gone = Delete(
+        deleted = Delete(
             table="sessions",
             key=session_key(tenant, session),
             condition="user_id = :user",
             values={":user": user_key(tenant, user)},
         )
-        told = revocation_put(Revocation(tenant=tenant, user=user, session=session, from_ms=now_ms), now_ms)
+        revocation = revocation_put(
+            Revocation(tenant=tenant, user=user, session=session, from_ms=now_ms), now_ms
+        )
         try:
-            await self._client.transact_write(patterns.REVOKE_SESSION, [gone, told], repeatable=True)
+            await self._client.transact_write(patterns.REVOKE_SESSION, [deleted, revocation], repeatable=True)
         except TransactionCancelledError as cancelled:
             row = cancelled.reasons[0]
             if row.is_condition:

@@ -1,12 +1,11 @@
-"""Users and the claims of their phone numbers, in the table `users`."""
+"""Users, and the claims of their phone numbers, in the table `users`."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Mapping
 
 from msgspec import UNSET
 
-from tidings.accounts.model import Phone, ProfileChange, User
-from tidings.accounts.session_cache import Revocation
+from tidings.accounts.model import Phone, ProfileChange, Revocation, User
+from tidings.accounts.ports import CreateUserResult, DirectoryPage
 from tidings.accounts.store.sessions import revocation_put
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import Code, TidingsError
@@ -30,23 +29,13 @@ from tidings.schema.tables.patterns import accounts as patterns
 
 _USERS = "users"
 _ABSENT = "attribute_not_exists(user_id)"
-_THERE = "attribute_exists(user_id)"
+_EXISTS = "attribute_exists(user_id)"
 _SORT_PREFIX = PROFILE_SORT.text.partition("{")[0]
 _UNSUSPEND = "SET updated_at = :now REMOVE suspended_at"
 
 
-class UserIdPage(NamedTuple):
-    users: Sequence[UserId]
-    has_more: bool
-
-
-class DynamoCreateResult(NamedTuple):
-    is_created: bool
-    owner: UserId | None = None
-
-
 class DynamoUserReader:
-    """Reads rows of users. Needs no keys, because only claims of phone numbers carry a MAC."""
+    """Read users. Needs no keys: only claims of phone numbers carry a MAC."""
 
     def __init__(self, client: DynamoClient) -> None:
         self._client = client
@@ -103,10 +92,10 @@ class DynamoUserStore(DynamoUserReader):
             raise_read_error(error)
         return UserId(page.items[0]["user_id"].partition("#")[2]) if page.items else None
 
-    async def create(self, user: User, /) -> DynamoCreateResult:
+    async def create(self, user: User, /) -> CreateUserResult:
         actions: list[TransactAction] = [
             Put(table=_USERS, item=user_item(user), condition=_ABSENT),
-            _listed(user),
+            _directory_update(user),
         ]
         pattern = patterns.CREATE_USER
         if user.phone is not None:
@@ -118,10 +107,10 @@ class DynamoUserStore(DynamoUserReader):
         try:
             await self._client.transact_write(pattern, actions, repeatable=True)
         except TransactionCancelledError as cancelled:
-            return await self._what_stands(user, cancelled)
+            return await self._explain_conflict(user, cancelled)
         except DynamoError as error:
             raise_write_error(error)
-        return DynamoCreateResult(is_created=True)
+        return CreateUserResult(is_created=True)
 
     async def change(
         self, tenant: TenantId, user: UserId, change: ProfileChange, now_ms: int, /
@@ -132,7 +121,7 @@ class DynamoUserStore(DynamoUserReader):
                 patterns.UPDATE_USER,
                 account_key(tenant, user),
                 update,
-                condition=_THERE,
+                condition=_EXISTS,
                 values=values,
                 returns="ALL_NEW",
                 repeatable=True,
@@ -144,7 +133,7 @@ class DynamoUserStore(DynamoUserReader):
         return None if written.attributes is None else user_from_item(written.attributes)
 
     async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:
-        # a repeat that raises the epoch twice is as good as once
+        # Safe to repeat: incrementing the epoch twice has the same effect as once.
         update = "SET not_before = :now ADD sessions_epoch :one"
         values: Attributes = {":now": format_ms(now_ms), ":one": 1}
         return await self._revoke(patterns.END_SESSIONS, tenant, user, now_ms, update=update, values=values)
@@ -156,7 +145,7 @@ class DynamoUserStore(DynamoUserReader):
 
     async def directory(
         self, tenant: TenantId, part: int, /, *, prefix: str = "", below: UserId | None = None, limit: int
-    ) -> UserIdPage:
+    ) -> DirectoryPage:
         query = Query(
             condition="PK = :p AND begins_with(SK, :s)",
             values={":p": OF_BUCKET.render(tenant=tenant, bucket=part), ":s": _SORT_PREFIX + prefix},
@@ -168,23 +157,23 @@ class DynamoUserStore(DynamoUserReader):
         except DynamoError as error:
             raise_read_error(error)
         users = [UserId(item["SK"].removeprefix(_SORT_PREFIX)) for item in page.items]
-        return UserIdPage(users, page.start is not None)
+        return DirectoryPage(users, page.start is not None)
 
-    async def _what_stands(self, user: User, cancelled: TransactionCancelledError) -> DynamoCreateResult:
-        """Say what is in the way. After a try without an answer, it may be what that try wrote."""
+    async def _explain_conflict(self, user: User, cancelled: TransactionCancelledError) -> CreateUserResult:
+        """Return the reason of a cancelled creation. After a lost answer, our own first attempt may be the reason."""
         row, _, *claims = cancelled.reasons
         if not row.is_condition and not any(claim.is_condition for claim in claims):
             raise_write_error(cancelled)
         taken = [claim.item for claim in claims if claim.item is not None]
         owner = await self._owner_in(user.tenant, taken[0]) if taken else None
         if taken and owner is None:
-            # neither the forged owner nor a new one: the number stays refused until an operator removes the row
-            message = "The row that claims this phone number does not verify."
+            # Trust neither the forged owner nor the new user: the number is refused until an operator removes the row.
+            message = "The stored claim of this phone number is not authentic."
             raise TidingsError(Code.INTERNAL, message, details={"tenant": user.tenant})
         is_own = owner == user.user or user.phone is None
         if cancelled.maybe_applied and is_own and row.item == user_item(user):
-            return DynamoCreateResult(is_created=True)
-        return DynamoCreateResult(is_created=False, owner=owner)
+            return CreateUserResult(is_created=True)
+        return CreateUserResult(is_created=False, owner=owner)
 
     async def _owner_in(self, tenant: TenantId, claim: Item | None) -> UserId | None:
         verified = await self._rows.verified(tenant, claim)
@@ -200,13 +189,13 @@ class DynamoUserStore(DynamoUserReader):
         update: str,
         values: Attributes,
     ) -> bool:
-        """Change the row and write the revocation in one transaction, so that no gateway misses it."""
+        """Update the row and write the revocation in one transaction, so that no gateway misses it."""
         change = Update(
-            table=_USERS, key=account_key(tenant, user), update=update, condition=_THERE, values=values
+            table=_USERS, key=account_key(tenant, user), update=update, condition=_EXISTS, values=values
         )
-        told = revocation_put(Revocation(tenant=tenant, user=user, from_ms=now_ms), now_ms)
+        revocation = revocation_put(Revocation(tenant=tenant, user=user, from_ms=now_ms), now_ms)
         try:
-            await self._client.transact_write(pattern, [change, told], repeatable=True)
+            await self._client.transact_write(pattern, [change, revocation], repeatable=True)
         except TransactionCancelledError as cancelled:
             if cancelled.reasons[0].is_condition:
                 return False
@@ -216,8 +205,8 @@ class DynamoUserStore(DynamoUserReader):
         return True
 
 
-def _listed(user: User) -> Update:
-    """The user's item in the directory, which is there already if the tenant told of the user before."""
+def _directory_update(user: User) -> Update:
+    """Add the user to the directory. The item already exists if the tenant has stored a profile of the user."""
     return Update(
         table="inbox",
         key=profile_key(user.tenant, user.user),

@@ -67,7 +67,7 @@ async def send_broadcast(
 ) -> BroadcastCreatedResponse:
     """201: committed. Every reader has it within a second, at once with `at_least`. 200: it was before."""
     named = None if key is None else optional_idempotency_key(key)
-    sent = await call.edge.services.notifications.broadcast(call.tenant, inbox, body.to_request(), named)
+    sent = await call.edge.services.notifications.broadcast.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
     return BroadcastCreatedResponse.of(sent)
@@ -88,7 +88,7 @@ async def estimate_broadcast(
 ) -> EstimateResponse:
     """Sends and writes nothing."""
     _ = inbox
-    reach = (await call.edge.services.notifications.estimate(call.tenant, body.segment)).of_percent(
+    reach = (await call.edge.services.notifications.reach.estimate(call.tenant, body.segment)).of_percent(
         body.percent
     )
     return EstimateResponse.of(reach, estimate_cost(reach.users))

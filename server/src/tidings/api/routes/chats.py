@@ -271,7 +271,7 @@ async def add_member_by_phone(
     )
     await call.services.chats.check_may_add(group, caller)
     await charge_number(call.services.limits, call.tenant, call.user)
-    found = await call.services.find_by_phone(call.tenant, call.user, body.phone_number)
+    found = await call.services.phone_directory.find(call.tenant, call.user, body.phone_number)
     await call.services.chats.add(group, caller, [found.user])
     return UserResponse.of(found, with_phone=False)
 

@@ -140,7 +140,7 @@ async def send_notification(
     """201: committed, it comes to every one of them. 200: it was before; the first answer again."""
     named = None if key is None else optional_idempotency_key(key)
     await charge_recipients(call.edge.services.limits, call.tenant, len(body.user_ids))
-    sent = await call.edge.services.notifications.send(call.tenant, inbox, body.to_request(), named)
+    sent = await call.edge.services.notifications.sender.send(call.tenant, inbox, body.to_request(), named)
     if not sent.is_new:
         response.status_code = 200
     return NotificationSentResponse.of(sent)

@@ -73,13 +73,13 @@ async def legacy_send(
     require_own_tenant(tenant, call.tenant)
     named = None if key is None else optional_idempotency_key(key)
     if body.audiences.kind != "users":
-        sent = await call.edge.services.notifications.broadcast(
+        sent = await call.edge.services.notifications.broadcast.send(
             call.tenant, inbox, body.to_broadcast_request(), named
         )
-        reach = await call.edge.services.notifications.estimate(call.tenant, body.audiences.segment)
+        reach = await call.edge.services.notifications.reach.estimate(call.tenant, body.audiences.segment)
         return LegacySentResponse.of_broadcast(sent, reach)
     return LegacySentResponse.of(
-        await call.edge.services.notifications.send(call.tenant, inbox, body.to_request(), named)
+        await call.edge.services.notifications.sender.send(call.tenant, inbox, body.to_request(), named)
     )
 
 

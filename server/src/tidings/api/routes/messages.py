@@ -86,7 +86,7 @@ async def send_message(
     key: IdempotencyKeyHeader = None,
 ) -> MessageSentResponse:
     """201: committed, at this sequence. 200: it was before; the first answer again."""
-    sent = await call.services.send(
+    sent = await call.services.sender.send(
         call.chat(chat),
         call.user,
         required_idempotency_key(key, body.client_message_id),

@@ -139,7 +139,7 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
     (`phone_search` of their profile), or who is suspended. Each number counts as 20 requests, and once for the day.
     """
     await charge_number(call.services.limits, call.tenant, call.user)
-    found = await call.services.find_by_phone(call.tenant, call.user, body.phone_number)
+    found = await call.services.phone_directory.find(call.tenant, call.user, body.phone_number)
     return UserResponse.of(found, with_phone=False)
 
 

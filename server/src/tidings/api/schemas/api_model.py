@@ -121,7 +121,7 @@ class Problem(ApiModel):
     ]
     title: Annotated[str, Field(examples=["Chat full"])]
     status: Annotated[int, Field(examples=[409])]
-    detail: Annotated[str, Field(examples=["This would be 1001 members; 1000 are allowed."])]
+    detail: Annotated[str, Field(examples=["The chat would have 1001 members; 1000 are allowed."])]
     code: Annotated[Code, Field(strict=False, examples=["chat_full"])]
     retryable: Annotated[bool, Field(description="The same request can succeed later.", examples=[False])]
     request_id: Annotated[str, Field(description="As in the logs.", examples=["01JCQ4Z7N3V5X9B2M8K6T1R0WD"])]

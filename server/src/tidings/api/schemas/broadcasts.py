@@ -14,8 +14,8 @@ from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutSt
 from tidings.inboxes.broadcasts.ports import ReaderPage
 from tidings.inboxes.broadcasts.segments import MAX_ATTRIBUTES, MAX_LISTED
 from tidings.inboxes.broadcasts.service import (
+    ALL_AT_ONCE,
     MAX_STEPS,
-    WITHOUT_RAMP,
     BroadcastRequest,
     BroadcastResult,
     RolloutStep,
@@ -90,7 +90,7 @@ class CreateBroadcastBody(ApiModel):
 
     def to_request(self) -> BroadcastRequest:
         steps = (
-            WITHOUT_RAMP
+            ALL_AT_ONCE
             if self.ramp is None
             else tuple(RolloutStep(each.percent, each.after_s) for each in self.ramp)
         )

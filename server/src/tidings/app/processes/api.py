@@ -14,11 +14,12 @@ from typing import Any, NoReturn, override
 import uvicorn
 
 from tidings.accounts.credentials import CredentialVerifierChain
+from tidings.accounts.model import Revocation
 from tidings.accounts.phone_login import PhoneLogin
-from tidings.accounts.session_cache import Revocation, RevocationWatch
+from tidings.accounts.session_cache import RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.accounts.store.users import DynamoUserStore
-from tidings.accounts.users import FindUserByPhone
+from tidings.accounts.users import PhoneDirectory
 from tidings.api.app import ROUTERS, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
@@ -29,7 +30,6 @@ from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
     AccountServices,
     LoginServices,
-    PhoneLoginTenants,
     build_credentials,
     build_login_services,
     build_phone_login,
@@ -52,9 +52,8 @@ from tidings.app.wiring.options import (
 )
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
 from tidings.chats.queries import ChatQueries
-from tidings.chats.store import DynamoChatReader
 from tidings.ephemeral.receipts import ReceiptPublisher
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
@@ -213,18 +212,22 @@ class ApiWiring:
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
-        told = delivery.make_on_commit(self.publisher, self.host)
-        lists = build_chat_lists(client, keys, self.host.clock, self.gains, epoch=self.engines.epoch)
+        commits = delivery.make_on_commit(self.publisher, self.host)
+        lists = build_chat_lists(
+            client, keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
+        )
         epoch = self.engines.epoch
-        cases = chats.build_chat_services(client, keys, self.host.clock, told, lists.directs, epoch=epoch)
+        cases = chats.build_chat_services(
+            client, keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
+        )
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
         return ApiServices(
             credentials=credentials,
             chats=cases.manage,
-            queries=ChatQueries(DynamoChatReader(client, cases.rows)),
-            send=cases.send,
+            queries=ChatQueries(cases.rows),
+            sender=cases.sender,
             change=cases.change,
             history=cases.history,
             chat_list=lists.chat_list,
@@ -237,8 +240,8 @@ class ApiWiring:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            find_by_phone=FindUserByPhone(
-                DynamoUserStore(client, AuthenticatedRows(keys)), PhoneLoginTenants(self.accounts.tenants)
+            phone_directory=PhoneDirectory(
+                DynamoUserStore(client, AuthenticatedRows(keys)), self.accounts.tenants
             ),
             notifications=self._notifications(),
             limits=RequestLimits(limiter, self.accounts.tenants),
@@ -250,7 +253,7 @@ class ApiWiring:
             for each in revocations:
                 credentials.evict(each)
 
-        watch = RevocationWatch(DynamoRevocationLog(self.engines.dynamo.value), self.host.clock, heard)
+        watch = RevocationWatch(DynamoRevocationLog(self.engines.dynamo.value).since, self.host.clock, heard)
         _ = self.host.tasks.spawn("revocations", watch.run())
 
     def _notifications(self) -> NotificationServices:
@@ -273,7 +276,7 @@ class ApiWiring:
                     self.settings, self.engines.redis.value, self.engines.keys.value
                 ),
             ),
-            tenants=PhoneLoginTenants(self.accounts.tenants),
+            tenants=self.accounts.tenants,
         )
         stats = login.stats
         self.host.metrics.counter_callbacks(

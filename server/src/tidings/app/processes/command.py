@@ -9,19 +9,16 @@ import secrets
 import signal
 import socket
 import subprocess
-import sys
-import threading
 from collections.abc import Mapping
 from contextlib import suppress
 
 import click
 
+from tidings.app.processes.child import child_command
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.options import admin_options, cursor_secrets
+from tidings.app.wiring.options import admin_options, cursor_secrets, load_failpoints
 from tidings.kernel.errors import Code, TidingsError
-
-_COMMAND = (sys.executable, "-c", "from tidings.app.processes.command import run_child; run_child()", "run")
 
 
 def run_processes(kind: str, count: int, settings: Settings) -> int:
@@ -40,7 +37,7 @@ def run_processes(kind: str, count: int, settings: Settings) -> int:
         children = [
             # a session of its own: Ctrl-C in a terminal comes to us alone, and we pass it on once
             subprocess.Popen(  # noqa: S603 - ourselves, and a kind that the command line knows
-                [*_COMMAND, kind],
+                [*child_command(signal.SIGTERM), "run", kind],
                 env=_environment(kind, settings, port, n),
                 start_new_session=True,
                 stdin=subprocess.PIPE,
@@ -48,23 +45,6 @@ def run_processes(kind: str, count: int, settings: Settings) -> int:
             for n in range(count)
         ]
         return _attend({child.pid: child for child in children})
-
-
-def run_child() -> None:
-    """As `tidings run …` on the command line, and told to stop when the parent is gone, however it went.
-
-    The parent holds the other end of our standard input, and nobody else does: it ends with him.
-    """
-    from tidings.cli import main  # noqa: PLC0415 - it imports us
-
-    threading.Thread(target=_stop_with_parent, name="parent", daemon=True).start()
-    main()
-
-
-def _stop_with_parent() -> None:
-    while os.read(sys.stdin.fileno(), 1):
-        pass
-    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _place(kind: str, settings: Settings) -> tuple[str, int]:
@@ -145,12 +125,8 @@ def group() -> None:
 
 
 def _settings() -> Settings:
-    """Also makes the process what `testing.mutant` wants of it, before anything is composed."""
     settings = load().settings
-    if settings.testing.mutant is not None:
-        from tidings.app.chat_mutants import activate_mutant  # noqa: PLC0415 - for tests alone
-
-        activate_mutant(settings.testing.mutant)
+    load_failpoints(settings)  # before anything is built: a test may replace code of the process
     return settings
 
 

@@ -82,13 +82,13 @@ class DeliveryConsumer(Component):
 
     def _handler(self, counts: DeliveryStats) -> "DeliveryHandler":
         client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
-        away = build_offline_events(client, keys, clock, self._publisher.value, self._engines.epoch)
+        events = build_offline_events(client, keys, clock, self._publisher.value, self._engines.epoch)
         worker = build_worker(
             client,
             keys,
             clock,
             wiring=redis_ports(self._engines.redis.value),
-            away=away,
+            notify_offline=events.notify_offline,
             failpoints=self._host.failpoints,
             counts=counts,
             epoch=self._engines.epoch,

@@ -40,20 +40,20 @@ from tidings.bus.store import RedisBus
 from tidings.connections.model import GatewayId
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoOfflineQueue
-from tidings.gateway.admission import make_admission
+from tidings.gateway.admission import UpgradeLimiter
+from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.metrics import SocketMetrics, export_gateway
-from tidings.gateway.node_deps import NodeDeps, NodeOptions
-from tidings.gateway.ports import GatewayUseCases, InboxUseCases
+from tidings.gateway.ports import GatewayUseCases, InboxUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.request_handler import HandlerDeps
-from tidings.gateway.resume.catch_up import CatchUpOptions, ResumeOptions
+from tidings.gateway.resume.catch_up import CatchUpOptions
 from tidings.gateway.resume.plan import TailLimits
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.gateway.revocations import RevocationEnforcer
 from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import WebSocketListener
-from tidings.gateway.transport.ports import Listener, ListenOptions, OnOpen
+from tidings.gateway.transport.ports import ListenOptions, OnOpen
 from tidings.gateway.transport.websockets_transport import load_backend
-from tidings.jobs.store import KafkaChunkPublisher
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -99,14 +99,13 @@ class SocketServer(Component):
             self._tasks.spawn("gateway timers", server.run_timers()),
             self._tasks.spawn("gateway routes", server.run_lease_renewal()),
             self._tasks.spawn("gateway memory", _give_back(server)),
-            *self._watching(server.revoking),
+            *self._watching(server.revocations),
         )
         log.info("listening", port=server.listener.port)
 
-    def _watching(self, revoking: RevocationEnforcer | None) -> Iterator[Task[None]]:
-        if revoking is not None:
-            yield self._tasks.spawn("gateway revocations", self._watch(revoking.on_revocations).run())
-            yield self._tasks.spawn("gateway signing keys", _sweep(revoking))
+    def _watching(self, revocations: RevocationEnforcer) -> Iterator[Task[None]]:
+        yield self._tasks.spawn("gateway revocations", self._watch(revocations.on_revocations).run())
+        yield self._tasks.spawn("gateway signing keys", _sweep(revocations))
 
     @override
     async def stop(self) -> None:
@@ -118,10 +117,10 @@ class SocketServer(Component):
         log.info("devices have left", told=drained.notified, left=drained.disconnected, closed=drained.closed)
 
 
-async def _sweep(revoking: RevocationEnforcer) -> None:
+async def _sweep(revocations: RevocationEnforcer) -> None:
     while True:
         await asyncio.sleep(_CHECK_EVERY_S)
-        await revoking.sweep()
+        await revocations.sweep()
 
 
 async def _give_back(server: GatewayServer) -> None:
@@ -218,14 +217,18 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
     def server() -> GatewayServer:
         lists = build_chat_lists(
-            engines.dynamo.value, engines.keys.value, host.clock, gains.value, epoch=engines.epoch
+            engines.dynamo.value,
+            engines.keys.value,
+            host.clock,
+            gains.value.publish_soon,
+            epoch=engines.epoch,
         )
         made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
         export_gateway(host.metrics, made)
         return made
 
     def watch(heard: OnRevocations) -> RevocationWatch:
-        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value), host.clock, heard)
+        return RevocationWatch(DynamoRevocationLog(engines.dynamo.value).since, host.clock, heard)
 
     edge = SocketServer(
         server, make_drain_options(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s
@@ -268,10 +271,10 @@ class GatewayWiring:
                 ),
                 make_listener=self._listener,
                 node=self._node(cases),
-                rechecks=credentials,
+                credentials=credentials,
                 hub=hub_options(self.settings.gateway),
                 report=_report,
-                measure=SocketMetrics(self.host.metrics),
+                on_answered=SocketMetrics(self.host.metrics).on_answered,
                 flush_timeout_s=_SETTLE_S,
             )
         )
@@ -283,22 +286,22 @@ class GatewayWiring:
 
     def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
         client, keys = self.engines.dynamo.value, self.engines.keys.value
-        told = delivery.make_on_commit(self.publisher, self.host)
+        commits = delivery.make_on_commit(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, told, self.lists.directs, epoch=epoch
+            client, keys, self.host.clock, commits.publish, self.lists.directs.intervals, epoch=epoch
         )
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
         return GatewayUseCases(
             credentials=credentials,
-            send=cases.send,
-            change=cases.change,
+            limiter=SocketRequestLimiter(RequestLimits(limiter, self.accounts.tenants)),
+            sender=cases.sender,
+            edits=cases.change,
             history=cases.history,
-            marking=self.lists.marking,
+            watermarks=self.lists.marking,
             inboxes=self._inboxes(),
-            rates=SocketRequestLimiter(RequestLimits(limiter, self.accounts.tenants)),
         )
 
     def _inboxes(self) -> InboxUseCases:
@@ -321,23 +324,25 @@ class GatewayWiring:
             queue=DynamoOfflineQueue(client, clock),
             listing=self.lists.chat_list,
             history=cases.history,
-            marking=cases.marking,
+            marking=cases.watermarks,
             ephemeral=make_ephemeral_deps(self.settings, client, redis, clock, self.engines.epoch),
             inboxes=cases.inboxes,
-            offline_notifier=build_offline_events(client, keys, clock, self.publisher, self.engines.epoch),
+            notify_offline=build_offline_events(
+                client, keys, clock, self.publisher, self.engines.epoch
+            ).notify_offline,
             failpoints=self.host.failpoints,
             clock=clock,
             options=make_node_options(self.settings),
         )
 
-    def _listener(self, on_open: OnOpen) -> Listener:
+    def _listener(self, on_open: OnOpen) -> WebSocketListener:
         given = self.settings.gateway
         return WebSocketListener(
             load_backend(given.socket_library, compresses=given.compression == "deflate"),
             make_listen_options(self.settings),
             on_open,
             on_error=_report,
-            admit=make_admission(admission_options(given), self.host.clock.monotonic),
+            admit=UpgradeLimiter(admission_options(given), self.host.clock.monotonic).admit,
         )
 
 

@@ -10,13 +10,13 @@ from typing import NoReturn, override
 
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
-from tidings.app.wiring.inboxes import build_serving_inboxes, join_look_after
+from tidings.app.wiring.inboxes import build_serving_inboxes, build_sweeper
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.inboxes.chunk_worker import ChunkWorker
 from tidings.inboxes.publisher import InboxChangePublisher
+from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef
 from tidings.jobs.service import JobSweeper
-from tidings.jobs.store import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.kernel.errors import TidingsError
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer, KafkaConsumerLag
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
@@ -90,9 +90,9 @@ class ChunkConsumer(Component):
         cases, self._live = build_serving_inboxes(
             client, keys, clock, chunks, redis, settings=self._settings.inboxes
         )
-        jobs = join_look_after(client, clock, chunks, self._lines.group.value)
+        jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress)
         work = RecordHandlers(
-            decode_chunk, ChunkHandler(cases.work), dead_letter_to(publisher, NOTIFICATIONS_DEAD.name)
+            decode_chunk, ChunkHandler(cases.worker), dead_letter_to(publisher, NOTIFICATIONS_DEAD.name)
         )
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=CHUNK_GROUP, topics=[NOTIFICATIONS.name], tuning=_TUNING
@@ -122,12 +122,12 @@ class ChunkConsumer(Component):
 class ChunkHandler:
     """What a lane calls with each batch. What is retryable pauses the partition, however long."""
 
-    def __init__(self, work: ChunkWorker) -> None:
-        self._work = work
+    def __init__(self, worker: ChunkWorker) -> None:
+        self._worker = worker
 
     async def __call__(self, batch: Batch[ChunkRef]) -> None:
         for event in batch.events:
-            await self._work(event.body)
+            await self._worker.process(event.body)
 
 
 async def run_sweeper(jobs: JobSweeper) -> None:

@@ -30,7 +30,7 @@ from tidings.relay.relay import Relay, RelayTiming
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.shards import ReadPolicy, ShardLeases
 from tidings.relay.store import DynamoChangeStream, DynamoLeaseStore
-from tidings.relay.store.publisher import KafkaEventPublisher, RelayCheckpoints, RelayLogReader
+from tidings.relay.store.publisher import KafkaEventPublisher
 from tidings.schema.tables.pricing import COLLECTION_BYTES
 from tidings.schema.topics.model import MESSAGES
 
@@ -73,14 +73,14 @@ def build_relay(
     settings: Settings, host: ProcessContext, engines: engine_clients.EngineComponents, side_writes: RelayDeps
 ) -> Relay:
     given, client = settings.relay, engines.dynamo.value
-    outbox = KafkaEventPublisher(side_writes.publisher)
+    publisher, alerts = KafkaEventPublisher(side_writes.publisher), RelayAlertLog()
     audit = Audit(
-        checkpoints=RelayCheckpoints(RedisDeliveryCheckpoints(engines.redis.value)),
+        checkpoints=RedisDeliveryCheckpoints(engines.redis.value),
         consumers=side_writes.consumers,
-        log=RelayLogReader(DynamoLogReader(client)),
-        outbox=outbox,
+        read_entries=DynamoLogReader(client).between,
+        publisher=publisher,
         clock=host.clock,
-        alerts=RelayAlertLog(),
+        on_given_up=alerts.on_given_up,
         policy=AuditPolicy(
             delay_s=given.audit_delay_s, longest_s=given.max_backoff_s, max_tries=given.max_attempts
         ),
@@ -88,43 +88,43 @@ def build_relay(
     )
     return Relay(
         stream=DynamoChangeStream(side_writes.streams),
-        leasing=ShardLeases(
+        leases=ShardLeases(
             DynamoLeaseStore(client, host.clock), host.identity.instance, host.clock, given.lease_s
         ),
         audit=audit,
-        outbox=outbox,
+        publisher=publisher,
         clock=host.clock,
-        alerts=RelayAlertLog(),
+        on_trimmed=alerts.on_trimmed,
         times=RelayTiming(
             lease_s=given.lease_s, discover_every_s=given.discover_every_s, max_waiting=given.max_backlog
         ),
         read_policy=ReadPolicy(busy_s=given.read_every_s, idle_s=given.idle_every_s),
         failpoints=host.failpoints,
-        sizes=LogSizeEstimator(COLLECTION_BYTES, RelayAlertLog().large),
+        sizes=LogSizeEstimator(COLLECTION_BYTES, alerts.on_large),
     )
 
 
 class RelayAlertLog:
-    """Loud, because somebody has to do something."""
+    """Logs what an operator must act on."""
 
-    def trimmed(self, shard: ShardId) -> None:
+    def on_trimmed(self, shard: ShardId) -> None:
         log.error(
-            "commits have left the stream before they were audited",
+            "commits left the stream before they were audited",
             shard=shard,
-            hint="Run `tidings relay repair` over the chats that were written to since the last relay was well.",
+            hint="Run `tidings relay repair` for the chats that were written since the relay last worked.",
         )
 
     def on_given_up(self, chat: ChatKey, first: int, last: int) -> None:
         log.error(
-            "a chat is published and consumed, and yet not handled",
+            "entries are consumed but not processed",
             tenant=chat.tenant,
             chat=chat.chat,
             first=first,
             last=last,
-            hint="Look into the dead letters; then run `tidings relay repair` for this chat.",
+            hint="Check the dead-letter topic, then run `tidings relay repair` for this chat.",
         )
 
-    def large(self, chat: ChatKey, size_bytes: int) -> None:
+    def on_large(self, chat: ChatKey, size_bytes: int) -> None:
         log.warning(
             "the log of a chat is estimated to exceed 8 GB",
             tenant=chat.tenant,

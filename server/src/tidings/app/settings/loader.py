@@ -22,7 +22,7 @@ CONFIG_FILE = "tidings.toml"
 ENDPOINTS_FILE = "endpoints.toml"
 ENV_PREFIX = "TIDINGS_"
 ENV_CONFIG = "TIDINGS_CONFIG"
-ENV_TESTING = "TIDINGS_TESTING"
+ENV_FAILPOINTS = "TIDINGS_FAILPOINTS_"
 ENV_TOKEN = "TIDINGS_TOKEN"  # noqa: S105 - the name of a variable that clients read
 
 type Key = tuple[str, str]
@@ -30,8 +30,11 @@ type Key = tuple[str, str]
 
 TOP = ""
 INSTALLATION: Key = (TOP, "installation")
+FAILPOINTS: Key = (TOP, "failpoints")
 _FIELDS = msgspec.structs.fields(Settings)
-SECTIONS: dict[str, type[msgspec.Struct]] = {f.name: f.type for f in _FIELDS if f.name != INSTALLATION[1]}
+SECTIONS: dict[str, type[msgspec.Struct]] = {
+    f.name: f.type for f in _FIELDS if (TOP, f.name) not in (INSTALLATION, FAILPOINTS)
+}
 FIELDS: dict[Key, msgspec.structs.FieldInfo] = {
     (TOP, f.name): f for f in _FIELDS if f.name not in SECTIONS
 } | {(section, f.name): f for section, struct in SECTIONS.items() for f in msgspec.structs.fields(struct)}
@@ -60,14 +63,11 @@ class LoadedSettings:
 
 @dataclass
 class _SettingsReader:
-    allows_testing: bool
     given: dict[Key, RawValue] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
 
     def take(self, key: Key, value: RawValue) -> None:
-        if key[0] == "testing" and not self.allows_testing:
-            self.faults.append(f"{value.text}: for tests only, needs {ENV_TESTING}=1 in the environment")
-        elif key in FIELDS:
+        if key in FIELDS:
             self.given[key] = value
         else:
             self.faults.append(f"{value.text}: no such setting{did_you_mean(key, value)} (in {value.source})")
@@ -77,7 +77,7 @@ def load(environ: Mapping[str, str] | None = None, directory: Path | None = None
     """Read and check everything; raises `settings_invalid` with all faults at once."""
     environ = os.environ if environ is None else environ
     directory = directory or Path.cwd()
-    reading = _SettingsReader(allows_testing=environ.get(ENV_TESTING) == "1")
+    reading = _SettingsReader()
     _read_file(reading, environ, directory)
     _read_environment(reading, environ)
     _read_endpoints(reading, directory)
@@ -86,7 +86,7 @@ def load(environ: Mapping[str, str] | None = None, directory: Path | None = None
         raise TidingsError(
             Code.SETTINGS_INVALID,
             "\n".join(["The settings have faults:", *(f"  - {fault}" for fault in reading.faults)]),
-            hint="`tidings config doc` lists every setting with its meaning.",
+            hint="docs/reference/settings.md lists every setting with its meaning.",
             details={"faults": reading.faults},
         )
     return LoadedSettings(settings, {key: given.source for key, given in reading.given.items()})
@@ -148,7 +148,9 @@ def _flatten(
 def _read_environment(reading: _SettingsReader, environ: Mapping[str, str]) -> None:
     by_name = {env_name(key): key for key in FIELDS}
     for name in sorted(environ):
-        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TESTING, ENV_TOKEN):
+        if not name.startswith(ENV_PREFIX) or name in (ENV_CONFIG, ENV_TOKEN):
+            continue
+        if name.startswith(ENV_FAILPOINTS):  # parameters of the module that a test loads
             continue
         section, _, rest = name.removeprefix(ENV_PREFIX).lower().partition("_")
         reading.take(by_name.get(name, (section, rest)), RawValue(environ[name], "environment", name))
@@ -164,7 +166,7 @@ def _read_endpoints(reading: _SettingsReader, directory: Path) -> None:
     path = directory / data_dir / ENDPOINTS_FILE
     if not path.exists():
         return
-    running = _SettingsReader(allows_testing=False)
+    running = _SettingsReader()
     _read_toml(running, path, "running engines")
     reading.faults += running.faults
     if ("dynamo", "endpoint") in reading.given:
@@ -183,16 +185,16 @@ def _build(reading: _SettingsReader) -> Settings | None:
         return None
     top = values.pop(TOP)
     settings = Settings(**top, **{section: SECTIONS[section](**given) for section, given in values.items()})  # type: ignore[arg-type]
-    _refuse_testing(reading, settings)
+    _refuse_failpoints(reading, settings)
     return settings
 
 
-def _refuse_testing(reading: _SettingsReader, settings: Settings) -> None:
+def _refuse_failpoints(reading: _SettingsReader, settings: Settings) -> None:
     if settings.installation == "production":
         reading.faults += [
             f"{given.text}: is refused in production; tests set {env_name(INSTALLATION)}=development"
             for key, given in reading.given.items()
-            if key[0] == "testing"
+            if key == FAILPOINTS
         ]
 
 
@@ -230,13 +232,6 @@ def choices(key: Key) -> list[str]:
     return [str(value) for values in allowed for value in values]
 
 
-SOURCES = (
-    "Sources, later ones win: defaults; the local engines, if `tidings engines start` runs them; "
-    "`tidings.toml` in the working directory, or the file that `TIDINGS_CONFIG` names; the environment. "
-    "Unknown keys are refused."
-)
-
-
 def rows(loaded: LoadedSettings) -> Iterator[tuple[str, str, str]]:
     """(setting, value, source) for each; secrets show as stars."""
     for key in FIELDS:
@@ -249,45 +244,3 @@ def format_value(value: object) -> str:
     if value is None:
         return "-"
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def settings_page() -> str:
-    """The reference page of the settings, in Markdown."""
-    lines = [
-        "# Settings",
-        "",
-        "Written by `tidings config doc`; a test holds this page against the code.",
-        "",
-        SOURCES,
-        "",
-        "## Top of the file",
-        "",
-        *_table(TOP),
-    ]
-    for section, struct in SECTIONS.items():
-        lines += ["", f"## [{section}]", "", (struct.__doc__ or "").strip(), ""]
-        lines += _table(section)
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _table(section: str) -> list[str]:
-    keys = [key for key in FIELDS if key[0] == section]
-    if not keys:
-        return ["Nothing yet."]
-    head = ["| key | environment | default | meaning |", "|---|---|---|---|"]
-    return head + [f"| `{key[1]}` | `{env_name(key)}` | {_default(key)} | {_meaning(key)} |" for key in keys]
-
-
-def _default(key: Key) -> str:
-    default = FIELDS[key].default
-    return "" if default is None else f"`{format_value(default)}`"
-
-
-def _meaning(key: Key) -> str:
-    info = inspect.type_info(FIELDS[key].type)
-    meta = info.extra_json_schema if isinstance(info, inspect.Metadata) else None
-    text = str((meta or {}).get("description", ""))
-    allowed = (
-        "" if isinstance(FIELDS[key].default, bool) else ", ".join(f"`{value}`" for value in choices(key))
-    )
-    return f"{text} One of {allowed}." if allowed else text

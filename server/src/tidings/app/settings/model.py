@@ -1,6 +1,6 @@
 """The settings themselves: one struct per TOML table, one line of meaning per key.
 
-The types check values, the `description` is what `tidings config doc` prints.
+The types check values, the `description` is what the reference page shows.
 """
 
 from pathlib import Path
@@ -193,33 +193,6 @@ class EnginesSettings(Struct, frozen=True, kw_only=True):
     ready_timeout_s: Annotated[float, Meta(description="How long an engine may take to start.", gt=0)] = 90.0
 
 
-class TestingSettings(Struct, frozen=True, kw_only=True):
-    """What tests may bend. Refused unless TIDINGS_TESTING=1 is in the environment."""
-
-    __test__ = False  # its name starts like a test class; pytest must not collect it
-
-    clock_offset_s: Annotated[
-        float, Meta(description="The process's wall time is wrong by so much; deadlines are not.")
-    ] = 0.0
-    pause_at: Annotated[
-        str | None,
-        Meta(description="Steps at which the process may be held, several with commas; `*`: every one."),
-    ] = None
-    pause_dir: Annotated[
-        Path | None,
-        Meta(
-            description="With `pause_at`: while `<step>.hold` is in this folder, whoever comes to the step waits, "
-            "and `<step>.reached` appears. Has to exist."
-        ),
-    ] = None
-    mutant: Annotated[
-        str | None,
-        Meta(
-            description="The process breaks a promise, so that what checks the promises is seen to catch it."
-        ),
-    ] = None
-
-
 class Settings(Struct, frozen=True, kw_only=True):
     """All settings: what stands at the top of the file, then a section per TOML table."""
 
@@ -228,10 +201,18 @@ class Settings(Struct, frozen=True, kw_only=True):
         Meta(
             description="`production` refuses what is for development: codes on the console, the key file, JWKS URLs "
             "on this machine, unencrypted connections to engines on other machines, missing secrets, unset "
-            "`trusted_proxies` and all `[testing]` settings. `tidings dev` and `tidings engines start` set "
+            "`trusted_proxies` and `failpoints`. `tidings dev` and `tidings engines start` set "
             "`development` for their directory, unless you set something else."
         ),
     ] = "production"
+    failpoints: Annotated[
+        str | None,
+        Meta(
+            description="For tests: an importable module whose function `install()` is called once when a process "
+            "starts and returns its failpoints. Environment variables that start with `TIDINGS_FAILPOINTS_` are for "
+            "this module. Refused in production."
+        ),
+    ] = None
     dynamo: DynamoSettings = field(default_factory=DynamoSettings)
     kafka: KafkaSettings = field(default_factory=KafkaSettings)
     redis: RedisSettings = field(default_factory=RedisSettings)
@@ -246,4 +227,3 @@ class Settings(Struct, frozen=True, kw_only=True):
     relay: RelaySettings = field(default_factory=RelaySettings)
     inboxes: InboxesSettings = field(default_factory=InboxesSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)
-    testing: TestingSettings = field(default_factory=TestingSettings)

@@ -1,34 +1,30 @@
-"""What `run api` puts around the REST edge: the HTTP server, and the edge's ports joined to platform and limits."""
+"""Build the services of accounts: credentials, sessions and login by phone."""
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
-from importlib import import_module
 
 from tidings.accounts import api_keys, phone_login, sessions, verification_keys
 from tidings.accounts.api_keys import ApiKeyService
-from tidings.accounts.credentials import CredentialVerifierChain, TenantSource, TokenPolicy, UserTokenVerifier
-from tidings.accounts.jwks_http import NetworkPolicy
-from tidings.accounts.model import Principal
+from tidings.accounts.credentials import CredentialVerifierChain, TokenPolicy, UserTokenVerifier
+from tidings.accounts.jwks_http import FetchOptions, NetworkPolicy, open_http_jwks
 from tidings.accounts.phone_login import PhoneLogin, SmsCodeSender, SmsQueue
-from tidings.accounts.ports import LoginLimiter, SmsSender, TenantKeyProvider, TenantPolicyReader
-from tidings.accounts.session_cache import Revocation, SessionCache
+from tidings.accounts.ports import LoginLimiter, SmsSender
+from tidings.accounts.session_cache import SessionCache, SessionTokenVerifier
 from tidings.accounts.session_tokens import AccessTokenService
 from tidings.accounts.sessions import SessionService
-from tidings.accounts.sms import ConsoleSms
+from tidings.accounts.sms import ConsoleSms, SnsSms, sns_client
 from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
 from tidings.accounts.store.sessions import DynamoCodeStore, DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import ADMISSION_CACHE, UserAdmission, UserService
-from tidings.accounts.verification_keys import JwksFetcher, VerificationKeys
+from tidings.accounts.verification_keys import VerificationKeys
 from tidings.app.settings import Settings
 from tidings.app.settings.accounts import AccountsSettings
 from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring.engine_clients import key_policy, make_kms
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -38,35 +34,6 @@ from tidings.tenants.model import Kms
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
-
-
-class LazyJwksFetcher:
-    def __init__(self, settings: AccountsSettings, open_things: AsyncExitStack) -> None:
-        self._settings = settings
-        self._open_things = open_things
-        self._opening = asyncio.Lock()
-        self._fetch: JwksFetcher | None = None
-
-    async def __call__(self, url: str, /) -> bytes:
-        async with self._opening:
-            fetch = self._fetch = self._fetch or await self._opened()
-        return await fetch(url)
-
-    async def _opened(self) -> JwksFetcher:
-        library = await asyncio.to_thread(import_module, "tidings.accounts.jwks_http")
-        options = library.FetchOptions(
-            reach=NetworkPolicy(self._settings.jwks_network),
-            timeout_s=self._settings.jwks_timeout_s,
-            max_bytes=self._settings.jwks_max_bytes,
-        )
-        fetch: JwksFetcher = await self._open_things.enter_async_context(library.open_http_jwks(options))
-        return fetch
-
-
-@asynccontextmanager
-async def open_jwks_fetcher(settings: AccountsSettings) -> AsyncIterator[LazyJwksFetcher]:
-    async with AsyncExitStack() as open_things:
-        yield LazyJwksFetcher(settings, open_things)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +47,13 @@ class AccountServices:
 async def open_accounts(
     settings: AccountsSettings, client: DynamoClient, clock: Clock, rows: AuthenticatedRows
 ) -> AsyncIterator[AccountServices]:
-    """`Credentials` is made of these and of the tokens that Tidings issues itself."""
-    async with open_jwks_fetcher(settings) as fetch:
+    """Open the verifiers of API keys and of tokens that the tenants' servers sign."""
+    options = FetchOptions(
+        network=NetworkPolicy(settings.jwks_network),
+        timeout_s=settings.jwks_timeout_s,
+        max_bytes=settings.jwks_max_bytes,
+    )
+    async with open_http_jwks(options) as jwks:
         reader = TenantReader(
             DynamoTenantStore(client, rows),
             clock,
@@ -89,7 +61,7 @@ async def open_accounts(
         )
         keys = VerificationKeys(
             DynamoSigningKeyStore(client, rows),
-            fetch,
+            jwks.fetch,
             clock,
             registered=replace(verification_keys.REGISTERED, refresh_s=settings.signing_key_refresh_s),
             published=replace(
@@ -118,7 +90,7 @@ def open_tables(settings: DynamoSettings) -> AbstractAsyncContextManager[DynamoC
     if settings.endpoint is None:
         raise TidingsError(
             Code.SETTINGS_INVALID,
-            "dynamo.endpoint is not set, so there are no tables to look at",
+            "dynamo.endpoint is not set, so the tables cannot be read.",
             hint='Run `tidings engines start`, or set dynamo.endpoint to "aws" or to the URL of an engine.',
         )
     return open_client(settings.endpoint, settings.region, settings.table_prefix)
@@ -129,8 +101,6 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginServices:
-    """`live.validate` after `access.verify`: one tells who, the other whether the session is still on."""
-
     users: UserService
     sessions: SessionService
     live: SessionCache
@@ -142,27 +112,27 @@ class LoginServices:
 async def open_login_services(
     settings: Settings, client: DynamoClient, clock: Clock
 ) -> AsyncIterator[LoginServices]:
-    """With a key service of its own, for commands. A process that has one says so to `build_login_services`."""
+    """Open the login services with their own KMS client, for commands."""
     async with make_kms(settings) as kms:
         keys = KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
         yield build_login_services(settings, client, clock, kms, keys)
 
 
 def build_login_services(
-    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, keys: TenantKeyProvider
+    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, keys: KeyRing
 ) -> LoginServices:
     wanted = settings.accounts
     authentic = AuthenticatedRows(keys)
     user_rows, rows = DynamoUserStore(client, authentic), DynamoSessionStore(client, authentic)
     signing = SigningKeyRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = AccessTokenService(signing, clock, wanted.access_token_ttl_s)
-    world = sessions.SessionDeps(rows=rows, users=user_rows, access=access, keys=keys, clock=clock)
+    deps = sessions.SessionDeps(rows=rows, users=user_rows, access=access, mac=keys.mac, clock=clock)
     users = UserService(user_rows, clock)
     admission = UserAdmission(users, clock, replace(ADMISSION_CACHE, fresh_s=wanted.user_cache_s))
     return LoginServices(
         users=users,
         sessions=SessionService(
-            world,
+            deps,
             wanted.session_idle_days * _DAY_S,
             wanted.session_max_days * _DAY_S,
             wanted.sessions_per_user,
@@ -179,23 +149,23 @@ def build_phone_login(
     clock: Clock,
     login_services: LoginServices,
     *,
-    keys: TenantKeyProvider,
+    keys: KeyRing,
     limits: LoginLimiter,
-    tenants: TenantPolicyReader,
+    tenants: TenantReader,
 ) -> tuple[PhoneLogin, SmsQueue]:
-    """The outbox is to be kept running: `SmsQueue.run`."""
+    """Build login by phone and its queue. The caller must run `SmsQueue.run`."""
     wanted = settings.accounts
     is_open = wanted.sign_up == "open"
-    courier = SmsCodeSender(
+    code_sender = SmsCodeSender(
         login_services.users, make_sms_sender(settings), text=wanted.sms_text, is_sign_up_open=is_open
     )
-    outbox = SmsQueue(courier, clock)
-    world = phone_login.PhoneLoginDeps(
+    outbox = SmsQueue(code_sender.send, clock)
+    deps = phone_login.PhoneLoginDeps(
         codes=DynamoCodeStore(client, keys),
         users=login_services.users,
         sessions=login_services.sessions,
         outbox=outbox,
-        keys=keys,
+        mac=keys.mac,
         limits=limits,
         tenants=tenants,
         clock=clock,
@@ -203,17 +173,16 @@ def build_phone_login(
     policy = phone_login.PhoneLoginPolicy(
         code_ttl_s=wanted.code_ttl_s, is_sign_up_open=is_open, sends_codes=wanted.sms != "none"
     )
-    return PhoneLogin(world, policy), outbox
+    return PhoneLogin(deps, policy), outbox
 
 
 def make_sms_sender(settings: Settings) -> SmsSender:
     wanted = settings.accounts
-    if wanted.sms != "sns":  # `none`: `PhoneLogin` makes no code, so nothing reaches the sender
+    if wanted.sms != "sns":  # with `none`, `PhoneLogin` refuses every request, so nothing is sent
         return ConsoleSms()
     endpoint = None if wanted.sms_endpoint == "aws" else wanted.sms_endpoint
-    from tidings.accounts.sms import SnsSms, sns_client  # noqa: PLC0415 - it loads botocore
-
-    return SnsSms(sns_client(wanted.sms_region or settings.dynamo.region, endpoint), wanted.sms_sender_id)
+    client = sns_client(wanted.sms_region or settings.dynamo.region, endpoint)
+    return SnsSms(client.publish, wanted.sms_sender_id)
 
 
 def signing_policy(settings: Settings) -> SigningPolicy:
@@ -225,42 +194,7 @@ def signing_policy(settings: Settings) -> SigningPolicy:
     )
 
 
-class SessionTokenVerifier:
-    """Access tokens of sessions that are still on."""
-
-    def __init__(self, access: AccessTokenService, live: SessionCache) -> None:
-        self._access = access
-        self._live = live
-
-    async def verify(self, token: str) -> Principal:
-        principal = await self._access.verify(token)
-        await self._live.validate(principal)
-        return principal
-
-    async def recheck(self, principal: Principal) -> None:
-        await self._live.validate(principal)
-
-    def evict(self, revocation: Revocation) -> None:
-        if revocation.session is not None:
-            self._live.evict(revocation.tenant, revocation.session)
-
-
 def build_credentials(accounts: AccountServices, login_services: LoginServices) -> CredentialVerifierChain:
-    """The door that every edge has: API keys, tokens of sessions that are on, tokens of the tenants' own servers."""
-    own = SessionTokenVerifier(login_services.access, login_services.live)
-    return CredentialVerifierChain(accounts.api_keys, own, accounts.users, login_services.admission)
-
-
-class PhoneLoginTenants:
-    def __init__(self, tenants: TenantSource) -> None:
-        self._tenants = tenants
-
-    async def phone_prefixes(self, tenant: TenantId, /) -> Sequence[str] | None:
-        found = await self._tenants.find(tenant)
-        if found is None or not found.settings.has_phone_login:
-            return None
-        return found.settings.phone_prefixes
-
-    async def may_find_by_phone(self, tenant: TenantId, /) -> bool:
-        found = await self._tenants.find(tenant)
-        return found is not None and found.settings.has_phone_search
+    """Build the verifier that every edge uses."""
+    access = SessionTokenVerifier(login_services.access, login_services.live)
+    return CredentialVerifierChain(accounts.api_keys, access, accounts.users, login_services.admission)

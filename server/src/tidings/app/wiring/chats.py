@@ -18,7 +18,7 @@ from tidings.delivery.audience import StoredAudience
 from tidings.delivery.chat_list import ChatList
 from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.model import WatermarkAdvanced
-from tidings.delivery.ports import AudienceReader, DeliveryKeys, OnWatermarkAdvanced
+from tidings.delivery.ports import AudienceReader, OnWatermarkAdvanced
 from tidings.delivery.rules import is_member
 from tidings.delivery.store import (
     DynamoChatRowReader,
@@ -39,9 +39,9 @@ from tidings.messages.append_queue import AppendDeps, OnCommit
 from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import History
 from tidings.messages.model import PermissionCheck
-from tidings.messages.ports import Keys, MembershipIntervals
+from tidings.messages.ports import KeyProvider, ReadIntervals
 from tidings.messages.sender import Appender, MessageSender
-from tidings.messages.store import DynamoEditWriter, DynamoLogReader, DynamoMessageLog, DynamoReactionWriter
+from tidings.messages.store import DynamoEditStore, DynamoLogReader, DynamoMessageLog
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
@@ -85,7 +85,7 @@ def build_watermark_store(
 
 def build_chat_lists(
     client: DynamoClient,
-    keys: DeliveryKeys,
+    keys: KeyProvider,
     clock: Clock,
     on_advanced: OnWatermarkAdvanced = _nobody,
     *,
@@ -108,7 +108,7 @@ def build_chat_lists(
 
 
 def build_row_projector(
-    client: DynamoClient, keys: DeliveryKeys, audience: AudienceReader, epoch: Epoch = initial_epoch
+    client: DynamoClient, keys: KeyProvider, audience: AudienceReader, epoch: Epoch = initial_epoch
 ) -> ChatRowProjector:
     truth = DynamoChatRowWriter(client, build_epoch_reconciler(client, epoch))
     return ChatRowProjector(truth, audience, DynamoLogReader(client), Previews(keys, preview_text))
@@ -207,11 +207,11 @@ def make_ephemeral_deps(
     given = settings.ephemeral
     return EphemeralDeps(
         bus=RedisBus(redis),
-        whole=ReceiptSnapshotReader(
+        snapshots=ReceiptSnapshotReader(
             DynamoChatStore(client, clock), build_watermark_store(client, clock, epoch)
         ),
         presences=RedisPresenceStore(redis),
-        seeing=make_presence_access(client, redis, clock, epoch),
+        access=make_presence_access(client, redis, clock, epoch),
         options=EphemeralOptions(
             receipt_flush_s=given.receipt_flush_s,
             subscriptions=given.max_subscriptions,
@@ -233,40 +233,41 @@ class ChatServices:
     rows: DynamoChatStore
     reader: DynamoLogReader
     manage: ChatCommands
-    send: MessageSender[MemberStatus]
+    sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
     history: History
 
 
 def build_chat_services(
     client: DynamoClient,
-    keys: Keys,
+    keys: KeyProvider,
     clock: Clock,
     on_commit: OnCommit,
-    intervals: MembershipIntervals,
+    intervals: ReadIntervals,
     *,
     epoch: Epoch,
 ) -> ChatServices:
     """`on_commit` hears of what is committed, off the path of the answer."""
-    rows, reader, changes = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditWriter()
+    rows, reader, edits = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditStore(client)
     appends = Appender(
-        AppendDeps(DynamoMessageLog(client, clock), rows, clock, epoch=epoch, on_commit=on_commit)
+        AppendDeps(
+            DynamoMessageLog(client, clock), rows.member_status, clock, epoch=epoch, on_commit=on_commit
+        )
     )
     return ChatServices(
         appends=appends,
         rows=rows,
         reader=reader,
         manage=ChatCommands(rows, appends),
-        send=MessageSender(
-            appends, changes, keys=keys, may_send=permission_check(ChatAction.SEND), clock=clock
+        sender=MessageSender(
+            appends, edits, keys=keys, may_send=permission_check(ChatAction.SEND), clock=clock
         ),
         change=MessageEdits(
             appends,
             reader,
-            changes,
-            DynamoReactionWriter(client),
+            edits,
             keys=keys,
-            permits=_PERMISSIONS,
+            permissions=_PERMISSIONS,
             clock=clock,
         ),
         history=History(reader, intervals, keys, clock),
@@ -274,8 +275,8 @@ def build_chat_services(
 
 
 def permission_check(action: ChatAction) -> PermissionCheck[MemberStatus]:
-    def check(standing: MemberStatus, after: int | None, /) -> Code | None:
-        return check_permission(action, standing, after)
+    def check(status: MemberStatus, after: int | None, /) -> Code | None:
+        return check_permission(action, status, after)
 
     return check
 

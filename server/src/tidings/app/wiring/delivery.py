@@ -11,6 +11,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_row_reader, build_row_projector, build_watermark_store
 from tidings.app.wiring.engine_clients import open_key_ring
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config
+from tidings.bus.ports import BusPublisher
 from tidings.bus.store import RedisBus
 from tidings.chats.model import Membership
 from tidings.chats.queries import DirectChatCache
@@ -20,13 +21,7 @@ from tidings.delivery.audience import CachedAudience, StoredAudience
 from tidings.delivery.fanout import Fanout
 from tidings.delivery.model import ChatRow, DeliveryStats
 from tidings.delivery.offline import MessageText, OfflineEventPublisher, OfflineQueueRedactor
-from tidings.delivery.ports import (
-    BusPublisher,
-    DeliveryCheckpoints,
-    DeliveryKeys,
-    OfflineNotifier,
-    RouteLookup,
-)
+from tidings.delivery.ports import DeliveryCheckpoints, NotifyOffline, RouteLookup
 from tidings.delivery.rules import highest_sequence
 from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
@@ -37,7 +32,8 @@ from tidings.kernel.failpoints import NO_PAUSES, Failpoints
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
 from tidings.messages import model, sender
 from tidings.messages.model import CommittedEvent, Entry
-from tidings.messages.store import DynamoLogReader, DynamoReactionWriter, KafkaCommitPublisher
+from tidings.messages.ports import KeyProvider
+from tidings.messages.store import DynamoEditStore, DynamoLogReader, KafkaCommitPublisher
 from tidings.messages.store.items import entry_from_item
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
@@ -114,49 +110,45 @@ def redis_ports(redis: RedisClient) -> RedisPorts:
 
 def build_worker(
     client: DynamoClient,
-    keys: DeliveryKeys,
+    keys: KeyProvider,
     clock: Clock,
     *,
     wiring: RedisPorts,
-    away: OfflineNotifier,
+    notify_offline: NotifyOffline,
     failpoints: Failpoints = NO_PAUSES,
     counts: DeliveryStats,
     epoch: Epoch = initial_epoch,
 ) -> DeliveryWorker:
-    log, pending = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
+    log, queue = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
     audience = CachedAudience(StoredAudience(DirectChatCache(DynamoChatStore(client, clock))))
-    stores = WorkerDeps(
+    deps = WorkerDeps(
         rows=build_row_projector(client, keys, audience, epoch),
         audience=audience,
         log=log,
-        withdrawing=OfflineQueueRedactor(pending, audience, log, DynamoReactionWriter(client)),
+        redactor=OfflineQueueRedactor(queue, audience, log, DynamoEditStore(client).clear_reactions),
         checkpoints=wiring.checkpoints,
+        fanout=Fanout(wiring.routes, wiring.bus, queue, notify_offline, stats=counts, failpoints=failpoints),
     )
-    reaching = Fanout(wiring.routes, wiring.bus, pending, away, counts=counts, failpoints=failpoints)
-    return DeliveryWorker(stores, reaching, counts=counts, failpoints=failpoints)
+    return DeliveryWorker(deps, stats=counts, failpoints=failpoints)
 
 
 def build_offline_events(
     client: DynamoClient, keys: KeyRing, clock: Clock, publisher: KafkaPublisher, epoch: Epoch = initial_epoch
 ) -> OfflineEventPublisher:
-    wishes = TenantPushPreferences(TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock))
+    tenants = TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock)
+
+    async def shows_previews(tenant: TenantId) -> bool:
+        found = await tenants.find(tenant)
+        return found is not None and found.settings.push.has_previews
+
     return OfflineEventPublisher(
         build_chat_row_reader(client, epoch),
         keys,
-        KafkaOfflineEvents(publisher),
-        read=message_text,
-        wishes=wishes,
+        KafkaOfflineEvents(publisher).publish,
+        read_text=message_text,
+        shows_previews=shows_previews,
         clock=clock,
     )
-
-
-class TenantPushPreferences:
-    def __init__(self, tenants: TenantReader) -> None:
-        self._tenants = tenants
-
-    async def shows_previews(self, tenant: TenantId, /) -> bool:
-        found = await self._tenants.find(tenant)
-        return found is not None and found.settings.push.has_previews
 
 
 def message_text(body: bytes) -> MessageText:

@@ -13,7 +13,6 @@ from tidings.app.wiring.options import (
     dynamo_endpoint,
     kafka_config,
     limit_policies,
-    make_failpoints,
     redis_options,
     validate_settings,
 )
@@ -123,7 +122,7 @@ def progress[K: Hashable](
     return ManagedResource("consumers", opened)
 
 
-BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, make_failpoints, *production.ENGINES)
+BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, *production.ENGINES)
 """What `validate_settings` tries before any process starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 
@@ -207,7 +206,7 @@ async def _connected(settings: Settings) -> AsyncIterator[RedisClient]:
 
 
 class InstallationNameKey:
-    """The port `NameKey` of limits: derived from a data key of the installation, read once."""
+    """The key that names in rate limits are hashed with, derived from a data key of the installation. Read once."""
 
     def __init__(self, keys: KeyRing) -> None:
         self._keys = keys
@@ -220,7 +219,7 @@ class InstallationNameKey:
 
 
 def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: ProcessContext) -> RateLimiter:
-    shared = RedisBuckets(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
+    shared = RedisBuckets(redis, InstallationNameKey(keys).read, timeout_s=settings.limits.timeout_s)
     made = RateLimiter(shared, LocalBuckets(host.clock), limit_policies(settings), host.clock)
     counts = made.counts
     host.metrics.counter_callbacks(
@@ -233,4 +232,4 @@ def build_limiter(settings: Settings, redis: RedisClient, keys: KeyRing, host: P
 
 
 def known_addresses(settings: Settings, redis: RedisClient, keys: KeyRing) -> RedisKnownAddresses:
-    return RedisKnownAddresses(redis, InstallationNameKey(keys), timeout_s=settings.limits.timeout_s)
+    return RedisKnownAddresses(redis, InstallationNameKey(keys).read, timeout_s=settings.limits.timeout_s)

@@ -1,4 +1,4 @@
-"""Joins the logs of broadcasts, their followers, segments and profiles."""
+"""Build the services of inboxes, broadcasts and jobs."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -11,12 +11,11 @@ from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.broadcasts.log import FRESH_S, BroadcastLogCache, BroadcastRollout, LogAppender
 from tidings.inboxes.broadcasts.log_store import (
     DynamoBroadcastLog,
-    DynamoProfileStore,
-    DynamoSegmentStore,
     NoSnapshots,
     RedisSnapshots,
 )
-from tidings.inboxes.broadcasts.ports import BroadcastLogNotifier, NoBroadcastReader, ProfileStore, Snapshots
+from tidings.inboxes.broadcasts.ports import ProfileStore, Snapshots
+from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoSegmentStore
 from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.broadcasts.targeting import BroadcastTargeting, ReachEstimator
@@ -24,33 +23,25 @@ from tidings.inboxes.chunk_worker import (
     ChunkWorker,
     NotificationDeliverer,
     NotificationWithdrawer,
-    UnknownUserFilter,
 )
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.marker import InboxMarker
-from tidings.inboxes.ports import (
-    BroadcastAdvanceNotifier,
-    InboxChangeNotifier,
-    InboxKeys,
-    NoBroadcastLogNotifier,
-    NoInboxChangeNotifier,
-)
-from tidings.inboxes.publisher import BroadcastLogPublisher, InboxChangePublisher
+from tidings.inboxes.ports import InboxKeys, InboxNotifier, NoInboxNotifier
+from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.inboxes.queries import InboxQueries
 from tidings.inboxes.recall import RecallProofs, RecallService
 from tidings.inboxes.sender import DraftService, NotificationSender
 from tidings.inboxes.state import InboxStateService
 from tidings.inboxes.store import (
     DynamoContentStore,
-    DynamoDefaultsStore,
     DynamoInboxRepository,
     DynamoInboxStore,
     DynamoReadTracker,
     RedisConfigInvalidation,
 )
-from tidings.jobs.ports import ChunkPublisher, Consumers
+from tidings.jobs.ports import ChunkPublisher, ReadProgress
 from tidings.jobs.service import JobService, JobSweeper
-from tidings.jobs.store import RETENTION_DAYS, DynamoDueJobs, DynamoJobStore
+from tidings.jobs.store import RETENTION_DAYS, DynamoJobStore
 from tidings.kernel.clock import Clock
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.redis.client import RedisClient
@@ -58,14 +49,14 @@ from tidings.platform.redis.client import RedisClient
 
 @dataclass(frozen=True, slots=True)
 class BroadcastServices:
-    followers: BroadcastLogCache
-    append: LogAppender
+    logs: BroadcastLogCache
+    appender: LogAppender
     segments: SegmentService
     profiles: ProfileStore
-    audience: BroadcastTargeting
-    announce: BroadcastRollout
+    targeting: BroadcastTargeting
+    rollout: BroadcastRollout
     profile_service: ProfileService
-    estimate: ReachEstimator
+    reach: ReachEstimator
 
 
 def build_broadcasts(
@@ -73,41 +64,41 @@ def build_broadcasts(
     clock: Clock,
     snapshots: Snapshots,
     fresh_s: float = FRESH_S,
-    notifier: BroadcastLogNotifier | None = None,
+    notifier: InboxNotifier | None = None,
 ) -> BroadcastServices:
     log, profiles = DynamoBroadcastLog(client), DynamoProfileStore(client)
-    followers = BroadcastLogCache(log, snapshots, clock, fresh_s=fresh_s)
+    logs = BroadcastLogCache(log, snapshots, clock, fresh_s=fresh_s)
     segments = SegmentService(DynamoSegmentStore(client), profiles, clock)
-    append = LogAppender(log, followers, clock, notifier or NoBroadcastLogNotifier())
+    appender = LogAppender(log, logs, clock, notifier or NoInboxNotifier())
     return BroadcastServices(
-        followers=followers,
-        append=append,
+        logs=logs,
+        appender=appender,
         segments=segments,
         profiles=profiles,
-        audience=BroadcastTargeting(followers, segments, profiles),
-        announce=BroadcastRollout(append),
+        targeting=BroadcastTargeting(logs, segments, profiles),
+        rollout=BroadcastRollout(appender),
         profile_service=ProfileService(profiles, clock),
-        estimate=ReachEstimator(segments, profiles),
+        reach=ReachEstimator(segments, profiles),
     )
 
 
 _NO_LEASE_S = 1.0
-"""Who tells takes none."""
+"""Not used: a publisher looks up routes and holds none."""
 
 
 @dataclass(frozen=True, slots=True)
 class InboxServices:
     inboxes: InboxConfigService
     defaults: InboxDefaultsService
-    reader: InboxConfigCache
-    read: InboxQueries
-    mark: InboxMarker
-    send: NotificationSender
+    configs: InboxConfigCache
+    queries: InboxQueries
+    marker: InboxMarker
+    sender: NotificationSender
     broadcast: BroadcastService
     recall: RecallService
-    prove: RecallProofs
-    track: JobService
-    work: ChunkWorker
+    proofs: RecallProofs
+    jobs: JobService
+    worker: ChunkWorker
     broadcasts: BroadcastServices
 
 
@@ -117,104 +108,105 @@ def build_inboxes(
     clock: Clock,
     chunks: ChunkPublisher,
     *,
-    live: InboxChangeNotifier | None = None,
-    logs: BroadcastAdvanceNotifier | None = None,
-    news: RedisConfigInvalidation | None = None,
+    notifier: InboxNotifier | None = None,
+    invalidation: RedisConfigInvalidation | None = None,
     snapshots: Snapshots | None = None,
     job_retention_days: int = RETENTION_DAYS,
 ) -> InboxServices:
-    """`live`, `logs`: where devices are to be told; `news`: where others are told that an inbox was changed, and tell us.
+    """Build all services. `invalidation` announces changed inboxes to other processes and receives theirs.
 
-    Without `snapshots` logs of broadcasts are read from their beginning.
+    Without `snapshots`, broadcast logs are read from their beginning.
     """
-    told, heard = live or NoInboxChangeNotifier(), logs or NoBroadcastLogNotifier()
-    at = _Stores.of(client, job_retention_days)
-    wide = build_broadcasts(client, clock, snapshots or NoSnapshots(), notifier=heard)
-    reader, track = _config_cache(at, clock, news), JobService(at.jobs, at.due, chunks, clock)
-    book = InboxStateService(at.shelf, reader, clock, told, wide.audience)
+    notifier = notifier or NoInboxNotifier()
+    stores = _Stores.of(client, job_retention_days)
+    broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), notifier=notifier)
+    cache, configs = _build_configs(stores, clock, invalidation)
+    jobs, repository = JobService(stores.jobs, chunks, clock), stores.repository
+    state = InboxStateService(repository, cache.retention_days, clock, notifier, broadcasts.targeting)
     recall = RecallService(
-        reader, at.contents, jobs=track, log=wide.announce, notifier=heard, keys=keys, clock=clock
+        cache, stores.contents, jobs=jobs, log=broadcasts.rollout, notifier=notifier, keys=keys, clock=clock
     )
-    drafts = DraftService(reader, at.contents, at.contents, keys=keys, clock=clock)
-    broadcast = _broadcast(at, drafts, wide, track, clock)
+    drafts = DraftService(cache, stores.contents, keys=keys, clock=clock)
+    broadcast = _build_broadcast(stores, drafts, broadcasts, jobs, clock)
     return InboxServices(
-        inboxes=InboxConfigService(at.configured, clock, reader, news),
-        defaults=InboxDefaultsService(DynamoDefaultsStore(client), clock),
-        reader=reader,
-        read=InboxQueries(book, at.contents, keys),
-        mark=InboxMarker(book, at.readers),
-        send=NotificationSender(drafts, track, clock),
+        inboxes=configs,
+        defaults=InboxDefaultsService(stores.inboxes, clock),
+        configs=cache,
+        queries=InboxQueries(state, stores.contents, keys),
+        marker=InboxMarker(state, stores.readers),
+        sender=NotificationSender(drafts, jobs, clock),
         broadcast=broadcast,
         recall=recall,
-        prove=RecallProofs(recall, at.jobs, at.shelf),
-        track=track,
-        work=_work(at, reader, told, broadcast, clock),
-        broadcasts=wide,
+        proofs=RecallProofs(recall, stores.jobs, repository),
+        jobs=jobs,
+        worker=_build_worker(stores, cache, notifier, broadcast, clock),
+        broadcasts=broadcasts,
     )
 
 
-def _config_cache(at: "_Stores", clock: Clock, news: RedisConfigInvalidation | None) -> InboxConfigCache:
-    cache = InboxConfigCache(at.configured, clock)
-    if news is not None:
-        news.listen(cache.evict)
-    return cache
+def _build_configs(
+    stores: "_Stores", clock: Clock, invalidation: RedisConfigInvalidation | None
+) -> tuple[InboxConfigCache, InboxConfigService]:
+    cache = InboxConfigCache(stores.inboxes, clock)
+    if invalidation is None:
+        return cache, InboxConfigService(stores.inboxes, clock, cache)
+    invalidation.subscribe(cache.evict)
+    return cache, InboxConfigService(stores.inboxes, clock, cache, invalidation.publish)
 
 
 @dataclass(frozen=True, slots=True)
 class _Stores:
-    configured: DynamoInboxStore
+    inboxes: DynamoInboxStore
     contents: DynamoContentStore
-    shelf: DynamoInboxRepository
+    repository: DynamoInboxRepository
     readers: DynamoReadTracker
-    directory: DynamoProfileStore
+    profiles: DynamoProfileStore
     jobs: DynamoJobStore
-    due: DynamoDueJobs
 
     @classmethod
     def of(cls, client: DynamoClient, job_retention_days: int) -> Self:
         return cls(
-            configured=DynamoInboxStore(client),
+            inboxes=DynamoInboxStore(client),
             contents=DynamoContentStore(client),
-            shelf=DynamoInboxRepository(client),
+            repository=DynamoInboxRepository(client),
             readers=DynamoReadTracker(client),
-            directory=DynamoProfileStore(client),
+            profiles=DynamoProfileStore(client),
             jobs=DynamoJobStore(client, job_retention_days),
-            due=DynamoDueJobs(client),
         )
 
 
-def _broadcast(
-    at: _Stores, drafts: DraftService, wide: BroadcastServices, track: JobService, clock: Clock
+def _build_broadcast(
+    stores: _Stores, drafts: DraftService, broadcasts: BroadcastServices, jobs: JobService, clock: Clock
 ) -> BroadcastService:
     return BroadcastService(
         drafts,
-        at.contents,
-        log=wide.announce,
-        segments=wide.segments,
-        readers=at.readers,
-        jobs=track,
+        stores.contents,
+        log=broadcasts.rollout,
+        segments=broadcasts.segments,
+        readers=stores.readers,
+        jobs=jobs,
         clock=clock,
     )
 
 
-def _work(
-    at: _Stores,
-    reader: InboxConfigCache,
-    told: InboxChangeNotifier,
+def _build_worker(
+    stores: _Stores,
+    cache: InboxConfigCache,
+    notifier: InboxNotifier,
     broadcast: BroadcastService,
     clock: Clock,
 ) -> ChunkWorker:
-    """What a worker takes from a user is not a look of his: it must not make him join."""
+    """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
+    state = InboxStateService(stores.repository, cache.retention_days, clock, notifier)
     return ChunkWorker(
-        at.jobs,
-        at.contents,
-        give=NotificationDeliverer(at.shelf, clock, told),
-        withdraw=NotificationWithdrawer(
-            InboxStateService(at.shelf, reader, clock, told, NoBroadcastReader())
-        ),
-        show=broadcast.release,
-        live=told,
-        strangers=UnknownUserFilter(reader, at.directory),
+        stores.jobs,
+        stores.contents,
+        deliverer=NotificationDeliverer(stores.repository, clock, notifier),
+        withdrawer=NotificationWithdrawer(state),
+        on_release=broadcast.release,
+        notifier=notifier,
+        inboxes=cache,
+        profiles=stores.profiles,
         clock=clock,
     )
 
@@ -228,53 +220,53 @@ def build_serving_inboxes(
     *,
     settings: InboxesSettings,
 ) -> tuple[InboxServices, InboxChangePublisher]:
-    """For a process that serves or works: devices hear of what it changes, and it of inboxes that others change."""
-    line = RedisBus(redis)
-    live = InboxChangePublisher(
-        RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), line, BroadcastLogPublisher(line)
-    )
-    cases = build_inboxes(
+    """Build the services of a process with Redis: it notifies devices, and receives changes of inboxes."""
+    publisher = InboxChangePublisher(RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis))
+    services = build_inboxes(
         client,
         keys,
         clock,
         chunks,
-        live=live,
-        logs=live.logs,
-        news=RedisConfigInvalidation(redis),
+        notifier=publisher,
+        invalidation=RedisConfigInvalidation(redis),
         snapshots=RedisSnapshots(redis),
         job_retention_days=settings.job_retention_days,
     )
-    return cases, live
+    return services, publisher
 
 
-def join_look_after(
-    client: DynamoClient, clock: Clock, chunks: ChunkPublisher, consumers: Consumers
+def build_sweeper(
+    client: DynamoClient, clock: Clock, chunks: ChunkPublisher, read_progress: ReadProgress
 ) -> JobSweeper:
-    """For a process that works: the others publish chunks, and never a second time."""
-    return JobSweeper(DynamoJobStore(client), DynamoDueJobs(client), chunks, consumers, clock)
+    """Build the sweeper of a worker process. Other processes publish each chunk once."""
+    return JobSweeper(DynamoJobStore(client), chunks, read_progress, clock)
 
 
-def inbox_use_cases(cases: InboxServices) -> InboxUseCases:
-    """What the socket's edge calls of it."""
+def inbox_use_cases(services: InboxServices) -> InboxUseCases:
+    """Return the use cases of the gateway."""
     return InboxUseCases(
-        cases.reader, cases.read, cases.mark, cases.broadcasts.followers, cases.broadcasts.audience
+        services.configs,
+        services.queries,
+        services.marker,
+        services.broadcasts.logs,
+        services.broadcasts.targeting,
     )
 
 
-def notification_services(cases: InboxServices) -> NotificationServices:
-    """What the REST edge calls of it."""
+def notification_services(services: InboxServices) -> NotificationServices:
+    """Return the use cases of the REST API."""
     return NotificationServices(
-        inboxes=cases.inboxes,
-        defaults=cases.defaults,
-        known=cases.reader,
-        read=cases.read,
-        mark=cases.mark,
-        send=cases.send,
-        broadcast=cases.broadcast,
-        estimate=cases.broadcasts.estimate,
-        segments=cases.broadcasts.segments,
-        profile_service=cases.broadcasts.profile_service,
-        recall=cases.recall,
-        prove=cases.prove,
-        jobs=cases.track,
+        inboxes=services.inboxes,
+        defaults=services.defaults,
+        known=services.configs,
+        read=services.queries,
+        mark=services.marker,
+        sender=services.sender,
+        broadcast=services.broadcast,
+        reach=services.broadcasts.reach,
+        segments=services.broadcasts.segments,
+        profile_service=services.broadcasts.profile_service,
+        recall=services.recall,
+        prove=services.proofs,
+        jobs=services.jobs,
     )

@@ -127,4 +127,4 @@ def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
 
 
 def _listener_error(text: str) -> TidingsError:
-    return TidingsError(Code.SETTINGS_INVALID, text, hint="`tidings config doc` lists every setting.")
+    return TidingsError(Code.SETTINGS_INVALID, text, hint="docs/reference/settings.md lists every setting.")

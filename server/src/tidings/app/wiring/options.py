@@ -2,19 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
 from ipaddress import ip_network
 
 from tidings.app.settings import Settings
 from tidings.app.settings.model import KafkaSettings
 from tidings.app.settings.production import NO_PROXY
-from tidings.kernel.clock import Clock, OffsetClock, SystemClock
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_PAUSES, Failpoints
 from tidings.kernel.security import AllowedOrigins, Secret
 from tidings.limits.model import LimitKind, LimitPolicy
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.lifecycle.admin import AdminOptions
-from tidings.platform.lifecycle.file_failpoints import FileFailpoints
 from tidings.platform.lifecycle.process import StopOptions
 from tidings.platform.lifecycle.run import ProcessOptions
 from tidings.platform.lifecycle.watchdog import WatchdogOptions
@@ -26,10 +27,10 @@ MIN_SECRET_BYTES = 16
 PERIODS_S = {"s": 1, "min": 60, "h": 3_600, "d": 86_400}
 
 _HINTS = {
-    "development": "`tidings config show` tells what is set, `tidings config doc` what can be.",
+    "development": "`tidings config show` prints every setting; docs/reference/settings.md explains them.",
     "production": "The installation is in production, which is the default. On a developer's machine run "
     '`tidings dev`, or set installation = "development" (TIDINGS_INSTALLATION). '
-    "`tidings config show` tells what is set, `tidings config doc` what can be.",
+    "`tidings config show` prints every setting; docs/reference/settings.md explains them.",
 }
 
 type OptionsBuilder = Callable[[Settings], object]
@@ -79,23 +80,33 @@ def process_options(settings: Settings, kind: str) -> ProcessOptions:
         admin=admin_options(settings, kind),
         stop=StopOptions(drain_s=life.drain_s, stop_s=life.stop_s),
         watchdog=WatchdogOptions(warn_s=life.watchdog_warn_s, exit_s=life.watchdog_exit_s),
-        clock=_clock(settings),
-        failpoints=make_failpoints(settings),
+        clock=SystemClock(),
+        failpoints=load_failpoints(settings),
     )
 
 
-def _clock(settings: Settings) -> Clock:
-    offset_s = settings.testing.clock_offset_s
-    return OffsetClock(offset_s) if offset_s else SystemClock()
+def load_failpoints(settings: Settings) -> Failpoints:
+    """Return the failpoints of the module that `failpoints` names, or those that do nothing.
 
-
-def make_failpoints(settings: Settings) -> Failpoints:
-    steps, folder = _listed(settings.testing.pause_at), settings.testing.pause_dir
-    if not steps:
+    Raises `settings_invalid` if the module cannot be installed. Production refuses the setting when it is read.
+    """
+    if settings.failpoints is None:
         return NO_PAUSES
-    if folder is None or not folder.is_dir():
-        raise ValueError("testing.pause_dir: has to be a folder that exists")
-    return FileFailpoints(folder, steps)
+    try:
+        return _install_failpoints(settings.failpoints)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            f"failpoints: cannot install {settings.failpoints!r}: {error}",
+            hint="It is for tests: name an importable module with a function install(). Unset it otherwise.",
+        ) from error
+
+
+@cache
+def _install_failpoints(module: str) -> Failpoints:
+    """Call `install` of the module, once in the life of the process."""
+    installed: Failpoints = import_module(module).install()
+    return installed
 
 
 def otlp_headers(settings: Settings) -> dict[str, Secret]:

@@ -1,11 +1,10 @@
-"""Limits on one-time codes, as the port `Limits` of login by phone: which buckets a code takes from."""
+"""Rate limits of login by phone, and of requests at the REST API and the gateway."""
 
 import random
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Protocol
 
-from tidings.accounts.credentials import TenantSource
 from tidings.accounts.model import Phone, Principal
 from tidings.api.services import RateLimitState
 from tidings.kernel.errors import TidingsError
@@ -13,15 +12,15 @@ from tidings.kernel.ids import TenantId, UserId
 from tidings.limits.limiter import RateLimiter
 from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, LimitVerdict, TokenRequest
 from tidings.limits.rules import address_key, network_key, policy_for
-from tidings.tenants.model import RateOverrides
+from tidings.tenants.model import RateOverrides, TenantLookup
 
-_PREFIX = slice(1, 8)
-"""The first seven digits: a block of numbers that one operator assigns, and that a fraudster rents as a whole."""
+_BLOCK_DIGITS = slice(1, 8)
+"""The first seven digits: a block of numbers that one carrier assigns, and that an attacker rents as a whole."""
 _KNOWN = "known"
 
 
 class KnownAddresses(Protocol):
-    """Pairs of phone number and place that have logged in. May forget; never raises."""
+    """Pairs of phone number and client address that have logged in. Best effort: may forget, never raises."""
 
     async def knows(self, tenant: TenantId, pair: str, /) -> bool: ...
 
@@ -29,28 +28,34 @@ class KnownAddresses(Protocol):
 
 
 class PhoneLoginLimits:
-    """A place that has logged in with a number before takes from buckets that strangers cannot empty.
+    """Limits for login by phone. `address` is the client's address.
 
-    Strangers share one bucket for the number, one for the block of numbers, and one for the tenant and the
-    installation each. A known place has a bucket of its own for the number, of the size that a stranger has for it,
-    and draws on a second bucket of tenant and installation, which only known places draw on. So the total is bounded
-    by twice the configured rate.
+    An address that has logged in with a number before takes from buckets that other addresses cannot empty:
+
+    - Unknown addresses share one bucket for the number, one for its block of numbers, and one each for the tenant
+      and the installation.
+    - A known address has its own bucket for the number, of the same size. It draws on a second bucket of tenant and
+      installation that only known addresses use.
+
+    So the total is at most twice the configured rate.
     """
 
-    def __init__(self, limiter: RateLimiter, tenants: TenantSource, places: KnownAddresses) -> None:
+    def __init__(self, limiter: RateLimiter, tenants: TenantLookup, known: KnownAddresses) -> None:
         self._limiter = limiter
         self._tenants = tenants
-        self._places = places
+        self._known = known
 
     async def admit_request(self, tenant: TenantId, address: str, /) -> LimitVerdict:
+        """Count a request for a code. Call it before any look-up."""
         asks = [TokenRequest(LimitKind.CODE_ADDRESS, tenant, address_key(address))]
         if network := network_key(address):
             asks.append(TokenRequest(LimitKind.CODE_NETWORK, tenant, network))
         return await self._limiter.take(asks)
 
     async def admit_code(self, tenant: TenantId, phone: Phone, address: str, /) -> LimitVerdict:
+        """Count a code that is about to be sent. Does the same work for every number."""
         pair = _pair(phone, address)
-        is_known = await self._places.knows(tenant, pair)
+        is_known = await self._known.knows(tenant, pair)
         share = _KNOWN if is_known else ""
         asks = [
             TokenRequest(LimitKind.CODE_NUMBER_ADDRESS, tenant, pair),
@@ -58,25 +63,27 @@ class PhoneLoginLimits:
         ]
         if not is_known:
             asks.append(TokenRequest(LimitKind.CODE_NUMBER, tenant, phone))
-            asks.append(TokenRequest(LimitKind.CODE_PREFIX, tenant, phone[_PREFIX]))
-        verdict = await self._limiter.take(asks, await self._own(tenant))
+            asks.append(TokenRequest(LimitKind.CODE_PREFIX, tenant, phone[_BLOCK_DIGITS]))
+        verdict = await self._limiter.take(asks, await self._tenant_policies(tenant))
         if not verdict.is_allowed:
             return verdict
         return await self._limiter.take([TokenRequest(LimitKind.CODE_INSTALLATION, NO_TENANT, share)])
 
     async def admit_try(self, tenant: TenantId, address: str, /) -> LimitVerdict:
+        """Count an attempt to log in with a code."""
         return await self._limiter.take(
             [TokenRequest(LimitKind.REDEEM_ADDRESS, tenant, address_key(address))]
         )
 
     async def remember(self, tenant: TenantId, phone: Phone, address: str, /) -> None:
-        await self._places.add(tenant, _pair(phone, address))
+        """Record a successful login, which makes the address known for this number. Best effort: never raises."""
+        await self._known.add(tenant, _pair(phone, address))
 
-    async def _own(self, tenant: TenantId) -> Mapping[LimitKind, LimitPolicy]:
+    async def _tenant_policies(self, tenant: TenantId) -> Mapping[LimitKind, LimitPolicy]:
         try:
             found = await self._tenants.find(tenant)
         except TidingsError:
-            found = None  # the table does not answer: the installation's limits apply meanwhile
+            found = None  # DynamoDB is unavailable: the installation's limits apply
         rate = found.settings.rates.code if found else None
         return {LimitKind.CODE_TENANT: policy_for(rate.per_s, rate.burst)} if rate else {}
 
@@ -96,7 +103,7 @@ class RequestLimits:
     round trip is enough. A tenant may have limits of its own.
     """
 
-    def __init__(self, limiter: RateLimiter, tenants: TenantSource) -> None:
+    def __init__(self, limiter: RateLimiter, tenants: TenantLookup) -> None:
         self._limiter = limiter
         self._tenants = tenants
 

@@ -18,7 +18,7 @@ from tidings.platform.lifecycle.component import (
     TaskSupervisor,
     describe_error,
 )
-from tidings.schema.reconcile import ChangeKind
+from tidings.schema.plan import ChangeKind
 from tidings.schema.tables import diff
 from tidings.schema.tables.control_plane import (
     TableControlPlane,
@@ -57,17 +57,13 @@ def load_tables_plan(settings: DynamoSettings) -> TablesPlan:
 
 
 def serving_blockers(plan: TablesPlan) -> list[str]:
-    """What keeps a process from serving on these tables."""
-    needed = [
-        diff.TablePlan(
-            entry.name,
-            entry.verdict,
-            tuple(change for change in entry.changes if change.aspect in NEEDED),
-        )
-        for entry in plan.tables
-        if entry.table is not None and entry.verdict is not ChangeKind.UNCHANGED
-    ]
-    return list(TablesPlan(tuple(needed)).drift)
+    """Return the differences that keep a process from serving on these tables."""
+    needed = tuple(
+        replace(entry, changes=tuple(change for change in entry.changes if change.aspect in NEEDED))
+        for entry in plan.entries
+        if entry.declared is not None and entry.verdict is not ChangeKind.UNCHANGED
+    )
+    return list(replace(plan, entries=needed).drift)
 
 
 _RETRY_S = 2.0

@@ -1,7 +1,7 @@
-"""Joins what support looks up with the engines: messages by time, chats of a user, when a user was last connected."""
+"""Wire the trace of a message, and what support looks up: messages by time, chats and presence of a user."""
 
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing, contextmanager
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 
 import msgspec
@@ -11,9 +11,8 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_epoch_reconciler
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_options
 from tidings.bus.store import RedisBus
-from tidings.chats.model import Chat, MemberPage, Membership
-from tidings.chats.store import DynamoChatReader, DynamoChatStore
-from tidings.connections.model import GatewayId, LookupResult, RegistryUnavailableError, Route
+from tidings.chats.store import DynamoChatStore
+from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.store import DynamoChatRowReader, DynamoOfflineQueue, DynamoWatermarkStore
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
@@ -21,7 +20,8 @@ from tidings.ephemeral.model import Presence
 from tidings.ephemeral.store import RedisPresenceStore
 from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock
-from tidings.kernel.fences import ConsumersUnavailableError
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages import model
 from tidings.messages.store import DynamoLogReader
@@ -33,13 +33,12 @@ from tidings.schema.topics.model import MESSAGES
 from tidings.trace.collector import EvidenceCollector
 from tidings.trace.lookup import MessageFinder, UserChatFinder
 from tidings.trace.model import FoundEvent
-from tidings.trace.ports import PartitionRange, TraceSourceUnavailableError
 from tidings.trace.store import KafkaEventFinder
 
 
 @dataclass(frozen=True, slots=True)
 class SupportLookup:
-    around: MessageFinder
+    messages: MessageFinder
     chats: UserChatFinder
     settings: Settings
 
@@ -50,7 +49,7 @@ class SupportLookup:
         redis = await RedisClient.connect(redis_options(self.settings), wait=False)
         try:
             found = await RedisPresenceStore(redis).read(tenant, [user])
-        except RegistryUnavailableError:
+        except UnavailableError:
             return None
         finally:
             await redis.close()
@@ -59,7 +58,7 @@ class SupportLookup:
 
 def build_support_lookup(settings: Settings, client: DynamoClient, clock: Clock) -> SupportLookup:
     reader, rows = DynamoLogReader(client), DynamoChatStore(client, clock)
-    chats = UserChatFinder(DynamoChatReader(client, rows), rows, reader)
+    chats = UserChatFinder(rows.chats_of, rows.names, reader)
     return SupportLookup(MessageFinder(reader), chats, settings)
 
 
@@ -69,7 +68,7 @@ _NO_LEASE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class TraceSearch:
-    find: EvidenceCollector
+    collector: EvidenceCollector
     client: DynamoClient
 
     def cost(self) -> dict[str, tuple[int, float]]:
@@ -95,61 +94,42 @@ async def open_trace_search(settings: Settings, clock: Clock) -> AsyncIterator[T
 
 
 def _find(
-    client: DynamoClient, places: "_RedisState", topic: "_Events", clock: Clock, epoch: int
+    client: DynamoClient, redis: "_RedisState", topic: "_Events", clock: Clock, epoch: int
 ) -> EvidenceCollector:
     settling = build_epoch_reconciler(client, lambda: epoch, is_read_only=True)
     return EvidenceCollector(
         DynamoLogReader(client),
-        _Chats(client, clock),
-        rows=DynamoWatermarkStore(client, clock, settling),
+        DynamoChatStore(client, clock),
+        read_rows=DynamoWatermarkStore(client, clock, settling).rows_and_times,
         heads=DynamoChatRowReader(client, settling),
-        queues=DynamoOfflineQueue(client, clock),
-        places=places,
+        read_queue=DynamoOfflineQueue(client, clock).queued_for,
+        redis=redis,
         events=topic,
         clock=clock,
         event_kept_s=MESSAGES.retention_s,
     )
 
 
-class _Chats:
-    """Strong, unlike what people are shown: a chat that was made a moment ago is looked for first of all."""
-
-    def __init__(self, client: DynamoClient, clock: Clock) -> None:
-        self._rows = DynamoChatStore(client, clock)
-        self._shelf = DynamoChatReader(client, self._rows)
-
-    async def chat(self, chat: ChatKey) -> Chat | None:
-        return await self._rows.chat(chat)
-
-    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None:
-        return await self._rows.membership(chat, user)
-
-    async def members(self, chat: ChatKey, after: UserId | None, limit: int) -> MemberPage[Membership]:
-        return await self._shelf.members(chat, after, limit)
-
-
 class _RedisState:
     def __init__(self, redis: RedisClient) -> None:
-        self._marks, self._line = RedisDeliveryCheckpoints(redis), RedisBus(redis)
+        self._checkpoints, self._bus = RedisDeliveryCheckpoints(redis), RedisBus(redis)
         self._routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
         self._presence = RedisPresenceStore(redis)
 
-    async def mark(self, chat: ChatKey) -> int | None:
-        return _all(await self._marks.read([chat])).get(chat)
+    async def checkpoint(self, chat: ChatKey) -> int | None:
+        return _all(await self._checkpoints.read([chat])).get(chat)
 
     async def routes(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
         return _all(await self._routes.look_up(tenant, users))
 
     async def last_seen(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, int]:
-        with _translate_redis_errors():
-            found = await self._presence.read(tenant, users)
+        found = await self._presence.read(tenant, users)
         return {
             user: each.presence.seen_ms for user, each in found.items() if each.presence.seen_ms is not None
         }
 
-    async def listening(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
-        with _translate_redis_errors():
-            return {each for each in sorted(gateways) if await self._line.has_subscriber(each)}
+    async def subscribed(self, gateways: Collection[GatewayId]) -> set[GatewayId]:
+        return {each for each in sorted(gateways) if await self._bus.has_subscriber(each)}
 
 
 class _Events:
@@ -163,14 +143,11 @@ class _Events:
     def close(self) -> None:
         self._consumers.close()
 
-    async def stretch(self, chat: ChatKey) -> PartitionRange:
-        try:
-            reached = (await self._consumers.progress([chat])).get(chat)
-        except ConsumersUnavailableError as error:
-            raise TraceSourceUnavailableError(str(error)) from error
+    async def progress(self, chat: ChatKey) -> PartitionProgress:
+        reached = (await self._consumers.progress([chat])).get(chat)
         if reached is None:
-            raise TraceSourceUnavailableError("Kafka: the partition of this chat could not be asked")
-        return PartitionRange(*reached)
+            raise UnavailableError("Kafka: the partition of this chat is unavailable")
+        return reached
 
     async def find(
         self, chat: ChatKey, sequence: int, partition: int, since_ms: int
@@ -188,13 +165,5 @@ def _carries(chat: ChatKey, sequence: int, value: bytes) -> bool:
 
 def _all[K, V](answers: LookupResult[K, V]) -> Mapping[K, V]:
     if answers.unknown:
-        raise TraceSourceUnavailableError(f"Redis: {answers.failure}")
+        raise UnavailableError(f"Redis: {answers.failure}")
     return answers.found
-
-
-@contextmanager
-def _translate_redis_errors() -> Iterator[None]:
-    try:
-        yield
-    except RegistryUnavailableError as error:
-        raise TraceSourceUnavailableError(f"Redis: {error}") from error

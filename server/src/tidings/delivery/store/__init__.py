@@ -1,10 +1,9 @@
-"""Chat-list rows, heads of large chats, watermarks and the pending queue in DynamoDB; who is away, to Kafka."""
+"""Chat rows, heads, watermarks and the offline queue in DynamoDB; offline events in Kafka."""
 
-from tidings.delivery.store.chat_row_reader import DynamoChatRowReader
 from tidings.delivery.store.chat_row_writer import DynamoChatRowWriter
+from tidings.delivery.store.chat_rows import DynamoChatRowReader, DynamoWatermarkStore
 from tidings.delivery.store.epoch_reconciler import EpochReconciler
 from tidings.delivery.store.offline_queue import DynamoOfflineQueue, KafkaOfflineEvents
-from tidings.delivery.store.watermarks import DynamoWatermarkStore
 
 __all__ = [
     "DynamoChatRowReader",

@@ -1,6 +1,6 @@
-"""News as an update: which attributes each part is made of, and the condition under which it may be written.
+"""Write chat rows and heads by conditional updates: each part is written only if it is newer.
 
-How an update is spelled depends only on which attributes it has, and there are few such sets: each is spelled once.
+An update expression depends only on the set of attributes. There are few such sets, so expressions are cached.
 """
 
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
+from tidings.platform.dynamo.errors import ConditionFailedError, translate_write_errors
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.responses import WriteResult
 from tidings.schema.tables.items.chats import chat_key
@@ -32,11 +32,11 @@ from tidings.schema.tables.patterns import delivery as patterns
 
 _HEADS = frozenset({OF_A_ROW.sequence, OF_A_CHAT.sequence})
 _FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
-"""Attributes that only go forward, and the attributes of their part with them."""
+"""Attributes that only move forward, each together with the other attributes of its part."""
 _ONCE = frozenset({"large", "other"})
 _SHOWN = "preview_sequence"
 OF_THIS_EPOCH = "(attribute_not_exists(chat_id) OR #epoch = :epoch)"
-"""Of every write that raises a row or a head. One of another epoch may be ahead of its log: it is settled first."""
+"""Condition of every write. A row or head of another epoch may be ahead of its log: reconcile it first."""
 _SHOWS_MORE = (
     "(attribute_not_exists(#preview_sequence) OR #preview_sequence < :preview_sequence"
     " OR (#preview_sequence = :preview_sequence AND #preview_version < :preview_version))"
@@ -44,7 +44,7 @@ _SHOWS_MORE = (
 
 
 class UpdateExpression(NamedTuple):
-    """An UpdateItem's expressions. Every name is given by `#`: some are words that DynamoDB keeps for itself."""
+    """The expressions of an UpdateItem. All names are `#` placeholders, because some are reserved words."""
 
     update: str
     condition: str
@@ -57,16 +57,16 @@ class RowWrite(NamedTuple):
 
 
 def update_all(update: RowUpdate, names: HeadNames) -> RowWrite:
-    """Everything, if the head is news and so is what is shown: then all the rest is (see `rules.py`)."""
-    return _writing(update, names, is_each_checked=False)
+    """Write everything if head and shown message are newer: then all other parts are, too (see `rules.py`)."""
+    return _row_write(update, names, is_each_checked=False)
 
 
 def update_parts(update: RowUpdate, names: HeadNames) -> RowWrite:
-    """Everything, if each part is news."""
-    return _writing(update, names, is_each_checked=True)
+    """Write everything if each part is newer."""
+    return _row_write(update, names, is_each_checked=True)
 
 
-def _writing(update: RowUpdate, names: HeadNames, *, is_each_checked: bool) -> RowWrite:
+def _row_write(update: RowUpdate, names: HeadNames, *, is_each_checked: bool) -> RowWrite:
     sets = _attributes(update, names)
     removes = () if update.shown is None else _absent(update.shown)
     values = {f":{name}": value for name, value in sets.items()}
@@ -109,9 +109,9 @@ def _preview_values(shown: LastMessageRef) -> dict[str, ItemValue]:
 
 
 def _absent(shown: LastMessageRef) -> tuple[str, ...]:
-    """What an earlier message may have left there."""
-    held = (("last_preview", shown.preview), ("preview_expires_at", shown.expires_at_s))
-    return tuple(name for name, value in held if value is None)
+    """Return the attributes to remove, which an earlier message may have set."""
+    optional = (("last_preview", shown.preview), ("preview_expires_at", shown.expires_at_s))
+    return tuple(name for name, value in optional if value is None)
 
 
 @lru_cache(maxsize=512)
@@ -138,85 +138,88 @@ def _condition(name: str) -> str | None:
     return f"attribute_not_exists(#{name})" if name in _ONCE else None
 
 
-_TRIES_TO_SETTLE: Final = 5
+_RECONCILE_ATTEMPTS: Final = 5
 
 
 class _Target(NamedTuple):
-    """A row or a head: how it is written, and how it is settled if it is of another epoch."""
+    """A row or a head: how it is written, and how it is reconciled if it is of another epoch."""
 
-    raising: AccessPattern
-    mending: AccessPattern
+    raise_pattern: AccessPattern
+    repair_pattern: AccessPattern
     key: dict[str, ItemValue]
     names: HeadNames
-    settle: Callable[[Item], Awaitable[object]]
+    reconcile: Callable[[Item], Awaitable[object]]
 
 
 class DynamoChatRowWriter:
-    """Rows and heads carry the epoch, and those of another epoch are settled before anything is written to them."""
+    """Rows and heads of another epoch are reconciled with their log before they are written."""
 
-    def __init__(self, client: DynamoClient, settling: EpochReconciler) -> None:
+    def __init__(self, client: DynamoClient, reconciler: EpochReconciler) -> None:
         self._client = client
-        self._settling = settling
+        self._reconciler = reconciler
 
     async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
-        return await self._raise(self._row(chat, user), self._now(update))
+        return await self._raise(self._row(chat, user), self._with_epoch(update))
 
     async def repair_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> None:
-        await self._repair(self._row(chat, user), self._now(update))
+        await self._repair(self._row(chat, user), self._with_epoch(update))
 
     async def raise_head(self, chat: ChatKey, update: RowUpdate) -> int:
-        return await self._raise(self._head(chat), self._now(RowUpdate(head=update.head, shown=update.shown)))
+        return await self._raise(
+            self._head(chat), self._with_epoch(RowUpdate(head=update.head, shown=update.shown))
+        )
 
-    def _now(self, news: RowUpdate) -> RowUpdate:
-        epoch = self._settling.epoch()
-        return replace(news, epoch=epoch) if epoch else news
+    def _with_epoch(self, update: RowUpdate) -> RowUpdate:
+        epoch = self._reconciler.epoch()
+        return replace(update, epoch=epoch) if epoch else update
 
     def _row(self, chat: ChatKey, user: UserId) -> _Target:
         key = row_key(chat, user)
 
-        async def settle(item: Item) -> None:
-            await self._settling.row(chat, user, row_from_item(item | key))
+        async def reconcile(item: Item) -> None:
+            await self._reconciler.row(chat, user, row_from_item(item | key))
 
-        return _Target(patterns.RAISE_ROW, patterns.REPAIR_ROW, key, OF_A_ROW, settle)
+        return _Target(patterns.RAISE_ROW, patterns.REPAIR_ROW, key, OF_A_ROW, reconcile)
 
     def _head(self, chat: ChatKey) -> _Target:
         key: dict[str, ItemValue] = {"chat_id": chat_key(chat)}
 
-        async def settle(item: Item) -> None:
-            await self._settling.head(chat, update_from_item(item, OF_A_CHAT))
+        async def reconcile(item: Item) -> None:
+            await self._reconciler.head(chat, update_from_item(item, OF_A_CHAT))
 
-        return _Target(patterns.RAISE_HEAD, patterns.REPAIR_HEAD, key, OF_A_CHAT, settle)
+        return _Target(patterns.RAISE_HEAD, patterns.REPAIR_HEAD, key, OF_A_CHAT, reconcile)
 
     async def _raise(self, target: _Target, update: RowUpdate) -> int:
-        """Return how far the target was before.
-
-        If the answer to a first try was lost, the repeat finds that try's own write and returns it. So this row hides
-        what it had missed. The rows of other members, the mark and the worker's look back show it all the same.
-        """
-        done = await self._try(target, target.raising, update_all(update, target.names), update.epoch)
+        """Write an update and return the previous sequence of the target."""
+        # Race: the store applies the first attempt but its response is lost, and the client repeats it. The repeat
+        # finds that attempt's own write and returns its sequence, so this row hides which entries it had missed. The
+        # rows of other members, the delivery checkpoint and the worker's look-back still show it.
+        done = await self._try(target, target.raise_pattern, update_all(update, target.names), update.epoch)
         if isinstance(done, WriteResult):
             return int((done.attributes or {}).get(target.names.sequence, 0))
-        # The target is as far or further. What it does not have of these news all the same came late.
-        had = done.head.sequence if done.head else 0
+        # Race: another worker, or an earlier attempt, wrote the same or a later sequence first. Parts of this update
+        # that the row does not have arrived late: write each of them if it is newer.
+        before = done.head.sequence if done.head else 0
         missing = rules.newer_parts(done, update)
         if missing is not None:
             await self._repair(target, replace(missing, epoch=update.epoch))
-        return had
+        return before
 
     async def _repair(self, target: _Target, update: RowUpdate) -> None:
-        """A part that somebody else wrote meanwhile is left out of the next try, so this ends."""
+        """Write the parts that are newer."""
+        # Race: another worker writes one of the parts between our attempts. The next attempt omits it, so this ends.
         missing: RowUpdate | None = update
         while missing is not None:
             writing = update_parts(replace(missing, epoch=update.epoch), target.names)
-            done = await self._try(target, target.mending, writing, update.epoch)
+            done = await self._try(target, target.repair_pattern, writing, update.epoch)
             missing = None if isinstance(done, WriteResult) else rules.newer_parts(done, update)
 
     async def _try(
         self, target: _Target, pattern: AccessPattern, writing: RowWrite, epoch: int
     ) -> WriteResult | RowUpdate:
-        """Write, after the target was settled. Return what it knows if that is no news to it."""
-        try:
-            for _ in range(_TRIES_TO_SETTLE):
+        """Write, reconciling the target first if needed. Return its present state if the condition failed."""
+        with translate_write_errors:
+            for _ in range(_RECONCILE_ATTEMPTS):
                 try:
                     return await self._write(pattern, target.key, writing)
                 except ConditionFailedError as failed:
@@ -224,10 +227,8 @@ class DynamoChatRowWriter:
                     known = update_from_item(item, target.names)
                     if not epoch or known.epoch == epoch:
                         return known
-                    await target.settle(item)
-        except DynamoError as error:
-            raise_write_error(error)
-        raise TidingsError(Code.OVERLOADED, "A row changes faster than it can be settled.")
+                    await target.reconcile(item)
+        raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 
     async def _write(
         self, pattern: AccessPattern, key: dict[str, ItemValue], writing: RowWrite

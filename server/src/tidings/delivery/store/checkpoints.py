@@ -1,10 +1,10 @@
-"""Split from `tidings.connections.store`."""
+"""Delivery checkpoints in Redis."""
 
 from collections.abc import Sequence
 from typing import cast, final
 
 from tidings.connections.model import LookupResult
-from tidings.connections.store import call_each, translate_redis_errors, validate_channel_part
+from tidings.connections.store import call_each, quote_key_part, translate_redis_errors
 from tidings.kernel.ids import ChatKey
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
@@ -14,7 +14,7 @@ ADVANCE_CHECKPOINT = Script.load("tidings.delivery.store", "checkpoint.lua", key
 
 
 CHECKPOINT_TTL_S = 3 * 86_400
-"""Longer than the stream keeps what a mark is held against."""
+"""Longer than the change stream retains the entries that the relay compares with a checkpoint."""
 
 
 @final
@@ -23,6 +23,8 @@ class RedisDeliveryCheckpoints:
         self._redis = redis
 
     async def advance(self, chat: ChatKey, first: int, last: int) -> int:
+        # Race: the previous worker of a partition is still running while this one has taken over. The Lua script
+        # compares and sets atomically and never moves a checkpoint back, so both may advance it.
         with translate_redis_errors():
             return cast(
                 "int",
@@ -34,8 +36,8 @@ class RedisDeliveryCheckpoints:
             return cast("bytes | None", await self._redis.read("GET", self._key(chat)))
 
         answers = await call_each(read, chats)
-        found = {chat: int(mark) for chat, mark in answers.found.items() if mark is not None}
+        found = {chat: int(value) for chat, value in answers.found.items() if value is not None}
         return LookupResult(found, answers.unknown, answers.failure)
 
     def _key(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, validate_channel_part(chat.chat), "handled")
+        return self._redis.keys.key(chat.tenant, quote_key_part(chat.chat), "handled")

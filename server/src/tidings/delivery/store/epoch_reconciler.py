@@ -1,22 +1,22 @@
-"""Rows and heads of another epoch: after a restore or a failover they may be ahead of their log.
+"""Reconcile rows and heads of another epoch with their log: after a restore or failover they may be ahead of it.
 
-Tables are put back, or replicated, each by itself. So a row can know entries that its log lost. What the user set
-(muted, pinned, archived) is believed; every sequence is compared with the log and cut to what is still in it. The row is
-written back under the present epoch, so this happens once for each row and restore.
+Each table is restored or replicated independently, so a row may name entries that its log has lost. The user's flags
+(muted, pinned, archived) remain; every sequence is compared with the log and lowered to its end. The row is written back
+with the present epoch, so this happens once per row and restore.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
 
 from msgspec.structs import replace
 
-from tidings.chats.model import Membership
+from tidings.chats.ports import MembershipReader
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow, JoinPosition, LogPosition, RowUpdate
 from tidings.delivery.store.items import OF_A_CHAT, OF_A_ROW, HeadNames, row_key
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, UserId
 from tidings.messages.model import Entry
+from tidings.messages.ports import LogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
@@ -38,30 +38,18 @@ _PARTS: dict[str, tuple[str, ...]] = {
 }
 
 
-class LogHeadReader(Protocol):
-    """Strong reads."""
-
-    async def one(self, chat: ChatKey, sequence: int) -> Entry | None: ...
-
-
-class EpochMembershipReader(Protocol):
-    """Strong reads."""
-
-    async def membership(self, chat: ChatKey, user: UserId) -> Membership | None: ...
-
-
 class EpochReconciler:
-    """Every store that reads or raises rows has one, so that nobody sees a sequence of another epoch.
+    """Used by every store that reads or writes rows, so that no sequence of another epoch is returned.
 
-    An installation that was never restored is of epoch 0, and its rows carry none: nothing is compared. With
-    `is_read_only`, rows and heads are compared with their log but not written back.
+    An installation that was never restored has epoch 0 and its rows have none: nothing is compared. With `is_read_only`,
+    rows and heads are not written back.
     """
 
     def __init__(
         self,
         client: DynamoClient,
-        log: LogHeadReader,
-        chats: EpochMembershipReader,
+        log: LogReader,
+        chats: MembershipReader,
         epoch: Epoch,
         *,
         is_read_only: bool = False,
@@ -76,79 +64,82 @@ class EpochReconciler:
         return known.epoch == (self.epoch() or known.epoch)
 
     async def rows_of(self, chat: ChatKey, rows: Mapping[UserId, ChatRow]) -> Mapping[UserId, ChatRow]:
-        """Settle the rows of several users in one chat."""
+        """Reconcile the rows of several users in one chat."""
         if all(self.is_reconciled(row.known) for row in rows.values()):
             return rows
-        settled = await gather_limited(self.row(chat, user, row) for user, row in rows.items())
-        return dict(zip(rows, settled, strict=True))
+        reconciled = await gather_limited(self.row(chat, user, row) for user, row in rows.items())
+        return dict(zip(rows, reconciled, strict=True))
 
     async def rows_in(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> Sequence[ChatRow]:
-        """Settle the rows of one user in several chats."""
+        """Reconcile the rows of one user in several chats."""
         if all(self.is_reconciled(row.known) for row in rows):
             return rows
         return await gather_limited(self.row(ChatKey(tenant, row.chat), user, row) for row in rows)
 
     async def row(self, chat: ChatKey, user: UserId, row: ChatRow) -> ChatRow:
-        """Return the row as the log allows, and write it back unless somebody else has changed it meanwhile."""
+        """Return the row without lost entries, and write it back unless another process has changed it meanwhile."""
+        # Race: a worker raises the row under the present epoch while a reader reconciles it. The worker's write needs a
+        # row of this epoch, so it reconciles first; the reader's write needs the row as read, so one of them fails.
         if self.is_reconciled(row.known):
             return row
         epoch = self.epoch()
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
-        settled = row if last is None else await self._cut(chat, user, row, last)
-        settled = replace(settled, known=replace(settled.known, epoch=epoch))
-        await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, settled, OF_A_ROW)
-        return settled
+        reconciled = row if last is None else await self._truncate(chat, user, row, last)
+        reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch))
+        await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, reconciled, OF_A_ROW)
+        return reconciled
 
     async def head(self, chat: ChatKey, head: RowUpdate) -> RowUpdate:
-        """As `row`, for the head of a large chat."""
+        """Reconcile the head of a large chat, as `row` does."""
         if self.is_reconciled(head):
             return head
         epoch, row = self.epoch(), ChatRow(chat=chat.chat, known=head)
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
-        settled = row if last is None else rules.truncate_row(row, last)
-        settled = replace(settled, known=replace(settled.known, epoch=epoch))
-        await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, settled, OF_A_CHAT)
-        return settled.known
+        reconciled = row if last is None else rules.truncate_row(row, last)
+        reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch))
+        await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, reconciled, OF_A_CHAT)
+        return reconciled.known
 
-    async def _cut(self, chat: ChatKey, user: UserId, row: ChatRow, last: LogPosition) -> ChatRow:
-        """Cut a row to its log. If that takes a join or a leave away, the membership tells which stay was before it.
+    async def _truncate(self, chat: ChatKey, user: UserId, row: ChatRow, last: LogPosition) -> ChatRow:
+        """Truncate a row to the end of its log.
 
-        A row holds its user's latest join and leave only. Where the user is out, nothing in it may lie above the leave.
+        A row has only the user's latest join and leave. If truncation removes one of them, read the membership for the
+        interval before it. For a former member, no position may be above the leave.
         """
-        settled = rules.truncate_row(row, last)
-        if not rules.has_lost_interval(row.known, settled.known):
-            return settled
+        reconciled = rules.truncate_row(row, last)
+        if not rules.has_lost_interval(row.known, reconciled.known):
+            return reconciled
         found = await self._chats.membership(chat, user)
-        stays = [each for each in found.intervals if each.joined < last.sequence] if found else []
-        entry = await self._log.one(chat, stays[-1].joined + 1) if stays else None
+        intervals = [each for each in found.intervals if each.joined < last.sequence] if found else []
+        entry = await self._log.one(chat, intervals[-1].joined + 1) if intervals else None
         if entry is None:
             return rules.truncate_row(row, LogPosition(0, 0))
-        ends = [each.removed for each in stays if each.removed is not None and each.removed <= last.sequence]
-        if stays[-1].removed in ends and (leave := await self._log.one(chat, ends[-1])):
-            settled = rules.truncate_row(row, LogPosition(leave.sequence, leave.ordinal))
+        ends = [i.removed for i in intervals if i.removed is not None and i.removed <= last.sequence]
+        if intervals[-1].removed in ends and (leave := await self._log.one(chat, ends[-1])):
+            reconciled = rules.truncate_row(row, LogPosition(leave.sequence, leave.ordinal))
         joined = JoinPosition(entry.sequence, entry.ordinal, entry.created_at_ms)
         removed = ends[-1] if ends else None
-        return replace(settled, known=replace(settled.known, joined=joined, removed=removed))
+        return replace(reconciled, known=replace(reconciled.known, joined=joined, removed=removed))
 
     async def _last_before(self, chat: ChatKey, epoch: int, furthest: int) -> LogPosition | None:
-        """Find the last entry that was written before this epoch. None: the row's furthest sequence is not above it.
+        """Return the last entry that was written before this epoch; None if `furthest` is not above it.
 
-        Of a chat in which nothing was lost this is one read. Otherwise it halves what lies below: entries of this epoch
-        are all above those of earlier ones.
+        Costs one read for a chat without lost entries. Otherwise a binary search: all entries of this epoch are above
+        those of earlier epochs.
         """
-        if not furthest or await self._was_before(chat, epoch, furthest) is not None:
+        if not furthest or await self._entry_before(chat, epoch, furthest) is not None:
             return None
         low, high, last = 0, furthest, LogPosition(0, 0)
         while high - low > 1:
             middle = (low + high) // 2
-            entry = await self._was_before(chat, epoch, middle)
+            entry = await self._entry_before(chat, epoch, middle)
             if entry is None:
                 high = middle
             else:
                 low, last = middle, LogPosition(entry.sequence, entry.ordinal)
         return last
 
-    async def _was_before(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
+    async def _entry_before(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
         entry = await self._log.one(chat, sequence)
         return entry if entry is not None and entry.epoch != epoch else None
 
@@ -183,7 +174,8 @@ class EpochReconciler:
         try:
             await self._update(pattern, key, sets, removes, old)
         except ConditionFailedError:
-            return  # A worker or another reader was quicker; whoever looks next settles what is left.
+            # Race: a worker or another reader changed the row after we read it. The next reader reconciles it again.
+            return
         except DynamoError as error:
             raise_write_error(error)
 
@@ -198,7 +190,7 @@ class EpochReconciler:
         update = "SET " + ", ".join(f"#{name} = :{name}" for name in sets)
         if removes:
             update += " REMOVE " + ", ".join(f"#{name}" for name in removes)
-        held = [
+        conditions = [
             f"#{n} = :old_{n}" if v is not None else f"attribute_not_exists(#{n})" for n, v in old.items()
         ]
         values = {f":{name}": value for name, value in sets.items()}
@@ -207,7 +199,7 @@ class EpochReconciler:
             pattern,
             key,
             update,
-            condition=" AND ".join(held),
+            condition=" AND ".join(conditions),
             names={f"#{name}": name for name in (*sets, *removes, *old)},
             values=values,
             repeatable=True,

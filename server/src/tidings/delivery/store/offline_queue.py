@@ -1,6 +1,6 @@
-"""The pending queue in DynamoDB: an item for each message and user, in the order of the messages' times.
+"""The offline queue in DynamoDB: one item per message and user, sorted by the messages' times.
 
-A row's time is the message's own, so that every try of putting it, and its withdrawal, spell the same key.
+The key contains the message's own time, so every attempt to put or withdraw a message uses the same key.
 """
 
 import logging
@@ -24,7 +24,7 @@ from tidings.messages.model import Entry, EntryKind
 from tidings.platform.dynamo.batch import MAX_WRITES
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error, raise_write_error
+from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Query
 from tidings.platform.kafka.errors import PublishError
 from tidings.platform.kafka.publisher import KafkaPublisher
@@ -41,21 +41,19 @@ class DynamoOfflineQueue:
         self._clock = clock
 
     async def put(self, queued: Sequence[OfflineQueueBatch]) -> None:
+        # Race: a gateway deletes an acknowledged item, then a worker that repeats its batch puts it again. The device
+        # ignores the message at the next drain, because its position is further; the item expires by its TTL.
         items = _items(queued, self._clock.now_ms() // 1000 + RETENTION_S)
         await gather_limited(map(self._put, batched(items, MAX_WRITES)))
 
     async def _put(self, items: Sequence[Attributes]) -> None:
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.PUT_PENDING, puts=items, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
         keys = [_key(chat, user, message) for user in users]
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.WITHDRAW_PENDING, deletes=keys, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def drain(
         self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
@@ -67,12 +65,10 @@ class DynamoOfflineQueue:
             limit=limit,
             start=None if after is None else {"user_id": owner, "message_key": after},
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.DRAIN_PENDING, query)
-        except DynamoError as error:
-            raise_read_error(error)
         now_s = self._clock.now_ms() // 1000
-        found = (_waiting(item) for item in page.items if int(item["ttl"]) > now_s)
+        found = (_message_from_item(item) for item in page.items if int(item["ttl"]) > now_s)
         return OfflineQueuePage(
             tuple(found), None if page.start is None else OfflineQueueKey(page.start["message_key"])
         )
@@ -80,22 +76,18 @@ class DynamoOfflineQueue:
     async def queued_for(
         self, chat: ChatKey, users: Sequence[UserId], message: Entry
     ) -> Mapping[UserId, int | None]:
-        """In whose queues it stands, and since when; None for what expires, whose row tells only of its end."""
+        """Return the users whose queues have the message, with the time of the put; None for an ephemeral message."""
         keys = [_key(chat, user, message) for user in users]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(patterns.FIND_PENDING, keys)
-        except DynamoError as error:
-            raise_read_error(error)
         now_s = self._clock.now_ms() // 1000
         return {_owner(item): _put_ms(item) for item in found if int(item["ttl"]) > now_s}
 
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         owner = user_key(tenant, user)
-        gone = [{"user_id": owner, "message_key": key} for key in keys]
-        try:
-            await self._client.batch_write(patterns.DELETE_PENDING, deletes=gone, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
+        items = [{"user_id": owner, "message_key": key} for key in keys]
+        with translate_write_errors:
+            await self._client.batch_write(patterns.DELETE_PENDING, deletes=items, repeatable=True)
 
 
 def _key(chat: ChatKey, user: UserId, message: Entry) -> dict[str, ItemValue]:
@@ -108,18 +100,18 @@ def _queue_key(chat: ChatKey, message: Entry) -> str:
 
 
 def _items(queued: Sequence[OfflineQueueBatch], until_s: int) -> Iterator[Attributes]:
-    """Rows of one message differ in their user alone, and a group that is away has many."""
-    said: dict[tuple[ChatKey, int], dict[str, ItemValue]] = {}
+    """Return the items to put. Items of one message differ only in the user, so the rest is built once."""
+    shared: dict[tuple[ChatKey, int], dict[str, ItemValue]] = {}
     for chat, user, messages in queued:
         for message in messages:
-            place = chat, message.sequence
-            if place not in said:
-                said[place] = _text_of_item(chat, message, until_s)
-            yield said[place] | {"user_id": user_key(chat.tenant, user)}
+            key = chat, message.sequence
+            if key not in shared:
+                shared[key] = _shared_attributes(chat, message, until_s)
+            yield shared[key] | {"user_id": user_key(chat.tenant, user)}
 
 
-def _text_of_item(chat: ChatKey, message: Entry, until_s: int) -> dict[str, ItemValue]:
-    """But its user. What expires is not copied: the row says until when there is something to see, and goes then."""
+def _shared_attributes(chat: ChatKey, message: Entry, until_s: int) -> dict[str, ItemValue]:
+    """Return the attributes of an item except its user. Ephemeral content is not copied; the item expires with it."""
     item: dict[str, ItemValue] = {
         "message_key": _queue_key(chat, message),
         "chat_id": chat_key(chat),
@@ -156,7 +148,7 @@ def _put_ms(item: Item) -> int | None:
     return None if "expires_at" in item else (int(item["ttl"]) - RETENTION_S) * 1000
 
 
-def _waiting(item: Item) -> OfflineQueueMessage:
+def _message_from_item(item: Item) -> OfflineQueueMessage:
     tenant, _, chat = item["chat_id"].partition("#")
     until = item.get("visible_until")
     entry = Entry(
@@ -182,6 +174,8 @@ _encode = msgspec.json.Encoder().encode
 
 
 class KafkaOfflineEvents:
+    """`publish` raises `overloaded` if Kafka does not accept an event that a retry may deliver."""
+
     def __init__(self, publisher: KafkaPublisher) -> None:
         self._publisher = publisher
 
@@ -191,7 +185,7 @@ class KafkaOfflineEvents:
             await self._publisher.send(OFFLINE.name, key, _encode(event))
         except PublishError as error:
             if not error.retryable:
-                # the same bytes would be judged the same: who waits for it must not wait for ever
-                _log.exception("an event for a user who is away was rejected")
+                # A retry of the same bytes would be rejected again and block the partition forever.
+                _log.exception("Kafka rejected an offline event")
                 return
-            raise TidingsError(Code.OVERLOADED, f"Kafka did not take an event: {error}") from error
+            raise TidingsError(Code.OVERLOADED, f"Kafka did not accept an event: {error}") from error

@@ -1,1 +1,1 @@
-"""Signs at a gateway: channels that somebody here looks at, and the frames that come of what is said there."""
+"""Receipts, typing and presence at a gateway: channel subscriptions and the frames for devices that watch them."""

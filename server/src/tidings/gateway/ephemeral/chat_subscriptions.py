@@ -1,160 +1,165 @@
-"""Channels in Redis that devices here look at: each is listened to once in a process, while somebody does."""
+"""Subscriptions of devices to chats and users. A gateway subscribes once per channel, while a device watches it."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Final, Protocol, final
+from typing import Any, Final, final
 
 import msgspec
 
 from tidings.bus.ports import BusEvent, BusHandler, BusSubscriber, Subscribed, Subscription, SubscriptionLost
 from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, TypingEvent, decode_event
-from tidings.ephemeral.receipts import ReceiptSnapshot
+from tidings.ephemeral.receipts import ReceiptSnapshot, ReceiptSnapshotReader
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.hub import Hub
 from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
+from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, UserId
 from tidings.wire.codec import encode_push
-from tidings.wire.frames.ephemeral import MemberWatermarks as GotFrame
-from tidings.wire.frames.ephemeral import Receipts as ReceiptsPush
-from tidings.wire.frames.ephemeral import TypingPush
+from tidings.wire.frames.ephemeral import MemberWatermarks, Receipts, TypingPush
 
 
 class PubSubChannel[K: Hashable]:
-    """`devices`: who looks; True once he has been given the state, and is told of what is said since."""
+    """`devices`: the devices that watch; True once the device has the snapshot and receives events."""
 
     def __init__(self, key: K) -> None:
         self.key = key
         self.devices: dict[ConnectedDevice, bool] = {}
         self.is_subscribed = False
-        self.listening: Subscription | None = None
-
-
-class EphemeralListener[C](Protocol):
-    def on_subscribed(self, channel: C, /) -> None:
-        """Everything is heard from now on. What was said before may have been missed."""
-        ...
-
-    def on_message(self, channel: C, payload: bytes, /) -> None: ...
+        self.subscription: Subscription | None = None
 
 
 class ChannelSet[K: Hashable, C: PubSubChannel[Any]]:
-    """Does not wait: a channel stands when Redis says so, and until then whoever looks gets what is read."""
+    """The channels that devices watch. Subscribing does not wait for Redis.
+
+    `on_subscribed` is called when Redis has confirmed a channel: events before may have been missed, later ones arrive
+    by `on_message`.
+    """
 
     def __init__(
         self,
-        make: Callable[[K], C],
-        listen: Callable[[K, BusHandler], Subscription],
-        heeding: EphemeralListener[C],
+        create: Callable[[K], C],
+        subscribe: Callable[[K, BusHandler], Subscription],
+        *,
+        on_subscribed: Callable[[C], None],
+        on_message: Callable[[C, bytes], None],
     ) -> None:
-        self._make = make
-        self._listen = listen
-        self._heeding = heeding
-        self._all: dict[K, C] = {}
+        self._create = create
+        self._subscribe = subscribe
+        self._on_subscribed = on_subscribed
+        self._on_message = on_message
+        self._channels: dict[K, C] = {}
 
     def __len__(self) -> int:
-        return len(self._all)
+        return len(self._channels)
 
     def get(self, key: K) -> C | None:
-        return self._all.get(key)
+        return self._channels.get(key)
 
     def enter(self, device: ConnectedDevice, key: K) -> C:
-        channel = self._all.get(key)
+        channel = self._channels.get(key)
         if channel is None:
-            channel = self._all[key] = self._make(key)
-            channel.listening = self._listen(key, self._ear(channel))
+            channel = self._channels[key] = self._create(key)
+            channel.subscription = self._subscribe(key, self._handler(channel))
         channel.devices.setdefault(device, False)
         return channel
 
     def leave(self, device: ConnectedDevice, key: K) -> None:
-        channel = self._all.get(key)
+        channel = self._channels.get(key)
         if channel is not None and channel.devices.pop(device, None) is not None and not channel.devices:
             self._close(channel)
 
     def close(self) -> None:
-        for channel in list(self._all.values()):
+        for channel in list(self._channels.values()):
             self._close(channel)
 
     def _close(self, channel: C) -> None:
-        del self._all[channel.key]
-        if channel.listening is not None:
-            channel.listening.close()
+        del self._channels[channel.key]
+        if channel.subscription is not None:
+            channel.subscription.close()
 
-    def _ear(self, channel: C) -> BusHandler:
-        def hear(heard: BusEvent) -> None:
-            match heard:
+    def _handler(self, channel: C) -> BusHandler:
+        def handle(event: BusEvent) -> None:
+            match event:
                 case Subscribed():
                     channel.is_subscribed = True
-                    self._heeding.on_subscribed(channel)
+                    self._on_subscribed(channel)
                 case SubscriptionLost():
                     channel.is_subscribed = False
                 case payload:
-                    self._heeding.on_message(channel, payload)
+                    self._on_message(channel, payload)
 
-        return hear
+        return handle
 
 
 _MAX_CONCURRENT_READS: Final = 16
-UNHEARD_S: Final = 1.0
-"""So long the state waits for its channel. Then it is told all the same, and again when the channel stands."""
+UNCONFIRMED_S: Final = 1.0
+"""How long a snapshot waits for its channel. Then it is sent anyway, and again when Redis confirms the channel."""
 _RETRY_S: Final = 2.0
 
-type ErrorReporter = Callable[[str, BaseException], None]
 
+class ChatChannel(PubSubChannel[ChatKey]):
+    """The ephemeral channel of a chat.
 
-class ReadReceiptSnapshot(Protocol):
-    async def of(self, chat: ChatKey, /) -> ReceiptSnapshot: ...
-
-
-class ChatEventChannel(PubSubChannel[ChatKey]):
-    """`asked`: who is to be given the state. `received`: what was said while it is read. `waiting`: what is told next."""
+    `requested_by`: devices that need a snapshot. `reads`: snapshots that are being read. `received`: receipts that
+    arrived during those reads. `unsent`: receipts for the next frame.
+    """
 
     def __init__(self, key: ChatKey) -> None:
         super().__init__(key)
-        self.asked: dict[ConnectedDevice, None] = {}
-        self.readers = 0
+        self.requested_by: dict[ConnectedDevice, None] = {}
+        self.reads = 0
         self.received: dict[UserId, MemberReceipt] = {}
-        self.waiting: dict[UserId, MemberReceipt] = {}
+        self.unsent: dict[UserId, MemberReceipt] = {}
         self.timer: asyncio.TimerHandle | None = None
 
 
 @final
 class ChatSubscriptions:
-    """`within_s`: of a chat at most one frame of receipts in such a time."""
+    """Receipts and typing for devices that have a chat open. A chat has at most one receipts frame per `within_s`."""
 
     def __init__(
         self,
         subscriber: BusSubscriber,
-        whole: ReadReceiptSnapshot,
+        snapshots: ReceiptSnapshotReader,
         hub: Hub[ConnectedDevice],
         *,
         within_s: float,
         counts: EphemeralStats,
         on_error: ErrorReporter,
     ) -> None:
-        self._whole = whole
+        self._snapshots = snapshots
         self._hub = hub
         self._within_s = within_s
         self._counts = counts
         self._report = on_error
-        self.channels: ChannelSet[ChatKey, ChatEventChannel] = ChannelSet(
-            ChatEventChannel, subscriber.subscribe_ephemeral, self
+        self.channels: ChannelSet[ChatKey, ChatChannel] = ChannelSet(
+            ChatChannel,
+            subscriber.subscribe_ephemeral,
+            on_subscribed=lambda channel: self._request(channel, channel.devices),
+            on_message=self._on_message,
         )
         self._reads: WorkQueue[ChatKey] = WorkQueue(self._read, _MAX_CONCURRENT_READS, on_error)
 
     def subscribe(self, device: ConnectedDevice, chat: ChatId) -> None:
-        """Also for one who looks already: he is given the whole state again, if it is still his to see."""
+        """Subscribe the device and send it a snapshot, again if it is subscribed already.
+
+        Unsubscribes a device whose user is no longer a member, or whose chat has become large.
+        """
         place = device.positions.get(chat)
         if place is None or not place.is_member or chat in device.large_chat_channels:
             self.leave(device, chat)
             return
         channel = self.channels.enter(device, device.chat(chat))
+        # Race: a member's gateway publishes a receipt after our snapshot was read and before Redis has confirmed our
+        # subscription. We would miss it, so read the snapshot after the confirmation. If that takes too long, send a
+        # snapshot now: `on_subscribed` sends another one.
         if channel.is_subscribed:
-            self._ask(channel, [device])
+            self._request(channel, [device])
         else:
-            asyncio.get_running_loop().call_later(UNHEARD_S, self._ask_unheard, channel, device)
+            asyncio.get_running_loop().call_later(UNCONFIRMED_S, self._request_unconfirmed, channel, device)
 
     def leave(self, device: ConnectedDevice, chat: ChatId) -> None:
         self.channels.leave(device, device.chat(chat))
@@ -167,108 +172,108 @@ class ChatSubscriptions:
         self.channels.close()
         await self._reads.wait_idle(0)
 
-    def on_subscribed(self, channel: ChatEventChannel, /) -> None:
-        self._ask(channel, channel.devices)
-
-    def on_message(self, channel: ChatEventChannel, payload: bytes, /) -> None:
+    def _on_message(self, channel: ChatChannel, payload: bytes) -> None:
         try:
-            sign = decode_event(payload)
+            event = decode_event(payload)
         except msgspec.DecodeError as error:
-            self._report("a sign that can't be read", error)
+            self._report("ephemeral event cannot be decoded", error)
             return
-        match sign:
+        match event:
             case ReceiptsEvent(members):
-                self._gather(channel, members)
+                self._add_receipts(channel, members)
             case TypingEvent(user, is_typing):
                 frame = encode_push(TypingPush(chat=channel.key.chat, user=user, is_typing=is_typing))
-                self._counts.typing += self._send(channel, frame, but=user)
+                self._counts.typing += self._send(channel, frame, except_user=user)
 
-    def _ask(self, channel: ChatEventChannel, devices: Iterable[ConnectedDevice]) -> None:
-        channel.asked.update(dict.fromkeys(devices))
-        if channel.asked:
+    def _request(self, channel: ChatChannel, devices: Iterable[ConnectedDevice]) -> None:
+        channel.requested_by.update(dict.fromkeys(devices))
+        if channel.requested_by:
             self._reads.add(channel.key)
 
-    def _ask_unheard(self, channel: ChatEventChannel, device: ConnectedDevice) -> None:
+    def _request_unconfirmed(self, channel: ChatChannel, device: ConnectedDevice) -> None:
         if not channel.is_subscribed and device in channel.devices:
-            self._ask(channel, [device])
+            self._request(channel, [device])
 
-    def _schedule_retry(self, channel: ChatEventChannel, devices: Iterable[ConnectedDevice]) -> None:
-        self._ask(channel, [device for device in devices if device in channel.devices])
+    def _request_again(self, channel: ChatChannel, devices: Iterable[ConnectedDevice]) -> None:
+        self._request(channel, [device for device in devices if device in channel.devices])
 
     async def _read(self, key: ChatKey) -> None:
-        """One read for all of a channel who wait for it."""
+        """Read one snapshot for all devices that requested it."""
         channel = self.channels.get(key)
         if channel is None:
             return
-        asked, channel.asked = channel.asked, {}
-        channel.readers += 1
+        devices, channel.requested_by = channel.requested_by, {}
+        channel.reads += 1
         try:
-            state = await self._whole.of(key)
+            snapshot = await self._snapshots.read_snapshot(key)
         except TidingsError:
-            asyncio.get_running_loop().call_later(_RETRY_S, self._schedule_retry, channel, asked)
+            asyncio.get_running_loop().call_later(_RETRY_S, self._request_again, channel, devices)
             return
         finally:
-            channel.readers -= 1
-            heard = channel.received
-            if not channel.readers:
+            # Race: a receipt arrives while the snapshot is read, and the read does not include it. The device is not
+            # open yet, so the receipt is not sent to it; merge it into the snapshot.
+            channel.reads -= 1
+            received = channel.received
+            if not channel.reads:
                 channel.received = {}
         self._counts.states += 1
-        for device in asked:
-            self._open(channel, device, state, heard)
+        for device in devices:
+            self._open(channel, device, snapshot, received)
 
     def _open(
         self,
-        channel: ChatEventChannel,
+        channel: ChatChannel,
         device: ConnectedDevice,
-        state: ReceiptSnapshot,
-        heard: dict[UserId, MemberReceipt],
+        snapshot: ReceiptSnapshot,
+        received: dict[UserId, MemberReceipt],
     ) -> None:
         if device not in channel.devices:
             return
-        members = state.seen_by(device.user)
+        members = snapshot.seen_by(device.user)
         if members is None:
             self.channels.leave(device, channel.key)
             return
         channel.devices[device] = True
         self._counts.receipts += 1
-        device.connected.push(_frame(channel.key.chat, rules.apply_updates(members, heard), is_snapshot=True))
+        frame = _receipts_frame(channel.key.chat, rules.apply_updates(members, received), is_snapshot=True)
+        device.connected.push(frame)
 
-    def _gather(self, channel: ChatEventChannel, members: Iterable[MemberReceipt]) -> None:
-        """At once if it was quiet; then what comes within a window goes together."""
-        if channel.readers:
+    def _add_receipts(self, channel: ChatChannel, members: Iterable[MemberReceipt]) -> None:
+        """Send receipts at once if none were sent within the window, else at its end."""
+        if channel.reads:
             rules.merge(channel.received, members)
-        rules.merge(channel.waiting, members)
+        rules.merge(channel.unsent, members)
         if channel.timer is None:
-            self._push(channel)
+            self._send_receipts(channel)
 
-    def _push(self, channel: ChatEventChannel) -> None:
+    def _send_receipts(self, channel: ChatChannel) -> None:
         channel.timer = None
-        if not channel.waiting or not channel.devices:
+        if not channel.unsent or not channel.devices:
             return
-        members, channel.waiting = tuple(channel.waiting.values()), {}
-        self._counts.receipts += self._send(channel, _frame(channel.key.chat, members))
-        channel.timer = asyncio.get_running_loop().call_later(self._within_s, self._push, channel)
+        members, channel.unsent = tuple(channel.unsent.values()), {}
+        self._counts.receipts += self._send(channel, _receipts_frame(channel.key.chat, members))
+        channel.timer = asyncio.get_running_loop().call_later(self._within_s, self._send_receipts, channel)
 
-    def _send(self, channel: ChatEventChannel, frame: bytes, but: UserId | None = None) -> int:
-        """One frame, encoded once. Who resumes gets the whole state when he is through."""
+    def _send(self, channel: ChatChannel, frame: bytes, except_user: UserId | None = None) -> int:
+        """Send a frame to all open devices. A device that resumes gets a snapshot when it is live."""
         sockets = [
             device.socket
             for device, is_open in channel.devices.items()
-            if is_open and device.is_live and device.user != but
+            if is_open and device.is_live and device.user != except_user
         ]
         if sockets:
             self._hub.send(frame, sockets)
         return len(sockets)
 
 
-def _frame(chat: ChatId, members: Iterable[MemberReceipt], *, is_snapshot: bool = False) -> bytes:
-    return encode_push(ReceiptsPush(chat=chat, members=tuple(map(_got, members)), is_snapshot=is_snapshot))
-
-
-def _got(got: MemberReceipt) -> GotFrame:
-    return GotFrame(
-        user=got.user,
-        delivered=got.delivered or None,
-        read=got.read or None,
-        since=got.since or None,
+def _receipts_frame(chat: ChatId, receipts: Iterable[MemberReceipt], *, is_snapshot: bool = False) -> bytes:
+    members = tuple(
+        MemberWatermarks(
+            user=receipt.user,
+            delivered=receipt.delivered or None,
+            read=receipt.read or None,
+            since=receipt.since or None,
+        )
+        for receipt in receipts
     )
+    return encode_push(Receipts(chat=chat, members=members, is_snapshot=is_snapshot))

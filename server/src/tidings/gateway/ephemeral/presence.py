@@ -1,51 +1,46 @@
-"""Presence of the people whom devices here look at: hints on their channels, and a look at the leases now and then.
+"""Presence of the users that devices watch: hints on their channels, and regular reads of their routes.
 
-Nobody publishes that a gateway has died: its routes run out, and whoever looks finds that. What is shown, and when, is
-`ephemeral/rules.py`.
+A gateway that dies publishes no hint. Its routes expire, and the next read finds that. `ephemeral/rules.py`
+decides what watchers see, and when.
 """
 
 import asyncio
 import heapq
 import random
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Iterable
 from itertools import count, groupby
-from typing import Final, Protocol, final
+from typing import Final, final
 
 from tidings.bus.ports import BusSubscriber
-from tidings.connections.model import RegistryUnavailableError
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
 from tidings.ephemeral.ports import PresenceStore
+from tidings.ephemeral.presence import PresenceAccess
 from tidings.ephemeral.rules import ARRIVED, WatchedPresence, has_changed, next_presence
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ephemeral.chat_subscriptions import ChannelSet, PubSubChannel
 from tidings.gateway.hub import Hub
 from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import ChatId, TenantId, UserId
+from tidings.kernel.debouncer import ErrorReporter
+from tidings.kernel.errors import TidingsError, UnavailableError
+from tidings.kernel.ids import TenantId, UserId
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.ephemeral import PresencePush
 
-MAX_CONCURRENT_LOOKED_UP: Final = 500
-TURN_S: Final = 0.1
-"""Looks that are due about the same time leave together."""
-_MAX_CONCURRENT_JUDGED: Final = 8
+_MAX_USERS_PER_READ: Final = 500
+BATCH_S: Final = 0.1
+"""Reads that are due within this time are done together."""
+_MAX_CONCURRENT_ACCESS_CHECKS: Final = 8
 _RETRY_S: Final = 2.0
 
 type UserKey = tuple[TenantId, UserId]
-type ErrorReporter = Callable[[str, BaseException], None]
-
-
-class PresenceVisibility(Protocol):
-    async def visible(
-        self, tenant: TenantId, viewer: UserId, chats: Collection[ChatId], users: Collection[UserId], /
-    ) -> set[UserId]: ...
 
 
 class PresenceChannel(PubSubChannel[UserKey]):
-    """`due_at`: when he is looked up next; what stands in the queue for another time is void.
+    """The presence channel of a user.
 
-    `denied`: who may not see him. They are here all the same, to be judged anew when the rules change.
+    `due_at`: time of the next read; queue entries with another time are ignored. `denied`: devices that may not see
+    the user. They stay on the channel, because their access is checked again when the rules change.
     """
 
     def __init__(self, key: UserKey) -> None:
@@ -61,71 +56,75 @@ class PresenceChannel(PubSubChannel[UserKey]):
 
 @final
 class PresenceSubscriptions:
-    """`hold_s`: how long one must be gone to be shown as gone. `look_every_s`: about how often each is looked up."""
+    """`grace_s`: time without a route until a user is shown as offline. `refresh_s`: mean time between two reads of a user."""
 
     def __init__(
         self,
         subscriber: BusSubscriber,
         presences: PresenceStore,
-        seeing: PresenceVisibility,
+        access: PresenceAccess,
         hub: Hub[ConnectedDevice],
         *,
-        hold_s: float,
-        look_every_s: float,
+        grace_s: float,
+        refresh_s: float,
         counts: EphemeralStats,
         on_error: ErrorReporter,
     ) -> None:
         self._presences = presences
-        self._seeing = seeing
+        self._access = access
         self._hub = hub
-        self._grace_s = hold_s
-        self._refresh_s = look_every_s
+        self._grace_s = grace_s
+        self._refresh_s = refresh_s
         self._counts = counts
         self.channels: ChannelSet[UserKey, PresenceChannel] = ChannelSet(
-            PresenceChannel, lambda key, hear: subscriber.subscribe_presence(*key, hear), self
+            PresenceChannel,
+            lambda key, handler: subscriber.subscribe_presence(*key, handler),
+            on_subscribed=lambda channel: self._schedule_read(channel, BATCH_S * _random()),
+            on_message=self._on_message,
         )
-        self._asked: dict[ConnectedDevice, set[UserId]] = {}
-        self._judging: WorkQueue[ConnectedDevice] = WorkQueue(self._judge, _MAX_CONCURRENT_JUDGED, on_error)
-        self._looking: WorkQueue[None] = WorkQueue(self._refresh, 1, on_error)
+        self._unchecked: dict[ConnectedDevice, set[UserId]] = {}
+        self._access_checks: WorkQueue[ConnectedDevice] = WorkQueue(
+            self._check_access, _MAX_CONCURRENT_ACCESS_CHECKS, on_error
+        )
+        self._reads: WorkQueue[None] = WorkQueue(self._read_due, 1, on_error)
         self._queue: list[tuple[float, int, PresenceChannel]] = []
         self._numbers = count()
         self._timer: asyncio.TimerHandle | None = None
-        self._turns_at = 0.0
+        self._timer_at = 0.0
 
     def subscribe(self, device: ConnectedDevice, users: Iterable[UserId], *, anew: bool = False) -> None:
-        """Also for one who looks already: whether he may is judged anew. What he was told is told again with `anew`."""
+        """Subscribe the device, and check its access again if it is subscribed already.
+
+        With `anew`, the device receives the current presence even if it has received it before.
+        """
         users = list(users)
         for user in users if anew else ():
-            if (
-                channel := self.channels.get((device.key.tenant, user))
-            ) is not None and device in channel.devices:
+            channel = self.channels.get((device.key.tenant, user))
+            if channel is not None and device in channel.devices:
                 channel.devices[device] = False
-        self._asked.setdefault(device, set()).update(users)
-        if self._asked[device]:
-            self._judging.add(device)
+        self._unchecked.setdefault(device, set()).update(users)
+        if self._unchecked[device]:
+            self._access_checks.add(device)
 
     def leave(self, device: ConnectedDevice, user: UserId) -> None:
-        if device in self._asked:
-            self._asked[device].discard(user)
+        if device in self._unchecked:
+            self._unchecked[device].discard(user)
         if (channel := self.channels.get((device.key.tenant, user))) is not None:
             channel.denied.discard(device)
         self.channels.leave(device, (device.key.tenant, user))
 
     def on_disconnected(self, device: ConnectedDevice) -> None:
-        self._asked.pop(device, None)
+        self._unchecked.pop(device, None)
 
     async def wait_idle(self) -> None:
         self.channels.close()
         self._queue.clear()
         if self._timer is not None:
             self._timer.cancel()
-        await self._judging.wait_idle(0)
-        await self._looking.wait_idle(0)
+        await self._access_checks.wait_idle(0)
+        await self._reads.wait_idle(0)
 
-    def on_subscribed(self, channel: PresenceChannel, /) -> None:
-        self._schedule_refresh(channel, TURN_S * random.random())  # noqa: S311 - spreads look-ups
-
-    def on_message(self, channel: PresenceChannel, payload: bytes, /) -> None:
+    def _on_message(self, channel: PresenceChannel, payload: bytes) -> None:
         match payload.decode(errors="replace"):
             case PresenceHint.RULES:
                 for device in list(channel.devices):
@@ -133,44 +132,41 @@ class PresenceSubscriptions:
             case PresenceHint.CAME if channel.is_seen:
                 self._show(channel, ARRIVED)
             case _:
-                self._schedule_refresh(channel, TURN_S)
+                self._schedule_read(channel, BATCH_S)
 
-    async def _judge(self, device: ConnectedDevice) -> None:
-        """Whom of those he asked for he may see: a few reads for all of them."""
-        users = self._asked.pop(device, set())
+    async def _check_access(self, device: ConnectedDevice) -> None:
+        """Find out which of the requested users the device may see, with a few reads for all of them."""
+        users = self._unchecked.pop(device, set())
         if device.is_gone or not users:
             return
         chats = {chat for chat, place in device.positions.items() if place.is_member}
         try:
-            visible = await self._seeing.visible(device.key.tenant, device.user, chats, users)
+            visible = await self._access.visible(device.key.tenant, device.user, chats, users)
         except TidingsError:
-            asyncio.get_running_loop().call_later(_RETRY_S, self._recheck_access, device, users)
+            asyncio.get_running_loop().call_later(_RETRY_S, self._check_access_again, device, users)
             return
-        wanted = (
-            set(device.subscriptions.users)
-            if device.subscriptions is not None and not device.is_gone
-            else set()
-        )
-        for user in users & wanted:
+        # Race: the device unsubscribes from a user or disconnects while its access is checked. Entering the channel
+        # now would leave it there forever, so read the subscriptions again.
+        for user in users & _watched_users(device):
             channel = self.channels.enter(device, (device.key.tenant, user))
             if user in visible:
                 self._enter(device, channel)
             else:
                 self._deny(device, channel)
 
-    def _recheck_access(self, device: ConnectedDevice, users: set[UserId]) -> None:
+    def _check_access_again(self, device: ConnectedDevice, users: set[UserId]) -> None:
         if not device.is_gone:
             self.subscribe(device, users)
 
     def _deny(self, device: ConnectedDevice, channel: PresenceChannel) -> None:
-        """Once he has been told that nothing is known he is told no more."""
-        was_told = device in channel.denied and channel.devices[device]
+        """Show the user as unknown, once."""
+        was_sent = device in channel.denied and channel.devices[device]
         channel.denied.add(device)
         channel.devices[device] = True
         if not channel.is_seen:
-            # nobody looks him up now: who may see him again begins with a look
+            # No watcher may see the user, so nothing refreshes the presence. The next allowed watcher triggers a read.
             channel.watched = WatchedPresence()
-        if not was_told:
+        if not was_sent:
             self._push([device], channel.key[1], UNKNOWN)
 
     def _enter(self, device: ConnectedDevice, channel: PresenceChannel) -> None:
@@ -180,31 +176,28 @@ class PresenceSubscriptions:
         if channel.watched.shown is not None:
             self._push_presence(channel, [] if channel.devices[device] else [device], channel.watched.shown)
         elif channel.is_subscribed:
-            self._schedule_refresh(channel, 0.0)
+            self._schedule_read(channel, 0.0)
 
     def _show(self, channel: PresenceChannel, after: WatchedPresence) -> None:
-        """News go to all who look; to who has just begun to, whatever is shown."""
+        """Send a change to all watchers, and the current presence to devices that have not received any."""
         before, channel.watched = channel.watched, after
         if after.shown is None:
             return
-        everybody = has_changed(before, after)
-        self._push_presence(
-            channel,
-            [
-                device
-                for device, is_open in channel.devices.items()
-                if (everybody or not is_open) and device not in channel.denied
-            ],
-            after.shown,
-        )
+        to_all = has_changed(before, after)
+        devices = [
+            device
+            for device, is_open in channel.devices.items()
+            if (to_all or not is_open) and device not in channel.denied
+        ]
+        self._push_presence(channel, devices, after.shown)
 
     def _push_presence(
         self, channel: PresenceChannel, devices: Iterable[ConnectedDevice], shown: Presence
     ) -> None:
-        """Who resumes is told when he is through."""
-        to = [device for device in devices if device.is_live]
+        """Push to live devices. A device that resumes receives the presence when it is live."""
+        live = [device for device in devices if device.is_live]
         channel.devices.update({device: device.is_live for device in devices})
-        self._push(to, channel.key[1], shown)
+        self._push(live, channel.key[1], shown)
 
     def _push(self, devices: Iterable[ConnectedDevice], user: UserId, shown: Presence) -> None:
         sockets = [device.socket for device in devices]
@@ -213,33 +206,33 @@ class PresenceSubscriptions:
             self._counts.presence += len(sockets)
             self._hub.send(encode_push(frame), sockets)
 
-    def _schedule_refresh(self, channel: PresenceChannel, wait_s: float) -> None:
+    def _schedule_read(self, channel: PresenceChannel, wait_s: float) -> None:
         channel.due_at = self._now() + wait_s
         heapq.heappush(self._queue, (channel.due_at, next(self._numbers), channel))
-        self._arm()
+        self._set_timer()
 
-    def _arm(self) -> None:
-        if self._queue and (self._timer is None or self._turns_at > self._queue[0][0] + TURN_S):
+    def _set_timer(self) -> None:
+        if self._queue and (self._timer is None or self._timer_at > self._queue[0][0] + BATCH_S):
             if self._timer is not None:
                 self._timer.cancel()
-            self._turns_at = self._queue[0][0]
-            self._timer = asyncio.get_running_loop().call_at(self._turns_at, self._turn)
+            self._timer_at = self._queue[0][0]
+            self._timer = asyncio.get_running_loop().call_at(self._timer_at, self._start_reading)
 
-    def _turn(self) -> None:
+    def _start_reading(self) -> None:
         self._timer = None
-        self._looking.add(None)
+        self._reads.add(None)
 
-    async def _refresh(self, _: None) -> None:
-        """All that are due, tenant by tenant, some at once."""
+    async def _read_due(self, _: None) -> None:
+        """Read all users that are due, tenant by tenant."""
         due = self._take_due()
         for tenant, channels in groupby(sorted(due, key=lambda each: each.key), lambda each: each.key[0]):
             await self._read_presence(tenant, list(channels))
-        self._arm()
+        self._set_timer()
 
     def _take_due(self) -> list[PresenceChannel]:
         due: dict[PresenceChannel, None] = {}
-        until = self._now() + TURN_S / 2
-        while self._queue and self._queue[0][0] <= until and len(due) < MAX_CONCURRENT_LOOKED_UP:
+        until = self._now() + BATCH_S / 2
+        while self._queue and self._queue[0][0] <= until and len(due) < _MAX_USERS_PER_READ:
             at, _, channel = heapq.heappop(self._queue)
             if channel.due_at != at or self.channels.get(channel.key) is not channel:
                 continue
@@ -252,27 +245,38 @@ class PresenceSubscriptions:
         self._counts.subscriptions += len(channels)
         try:
             found = await self._presences.read(tenant, [channel.key[1] for channel in channels])
-        except RegistryUnavailableError:
+        except UnavailableError:
             for channel in channels:
-                self._schedule_refresh(channel, _RETRY_S * (0.5 + random.random()))  # noqa: S311 - as above
+                self._schedule_read(channel, _RETRY_S * (0.5 + _random()))
             return
         for channel in channels:
             if not channel.is_seen:
                 continue
             if channel.key[1] not in found:
-                self._schedule_refresh(channel, _RETRY_S * (0.5 + random.random()))  # noqa: S311 - as above
+                self._schedule_read(channel, _RETRY_S * (0.5 + _random()))
                 continue
             self._show(
                 channel, next_presence(channel.watched, found[channel.key[1]], self._now(), self._grace_s)
             )
+            # Race: a hint arrives while the presence is read, and the read may be older than the hint. The hint has set
+            # `due_at`: do not replace its early read by a late one.
             if not channel.due_at:
-                self._schedule_refresh(channel, self._next_s(channel.watched))
+                self._schedule_read(channel, self._next_s(channel.watched))
 
     def _next_s(self, watched: WatchedPresence) -> float:
-        usual_s = self._refresh_s * (0.75 + 0.5 * random.random())  # noqa: S311 - as above
+        usual_s = self._refresh_s * (0.75 + 0.5 * _random())
         if watched.absent_since is None:
             return usual_s
-        return min(usual_s, max(0.0, watched.absent_since + self._grace_s - self._now()) + TURN_S / 2)
+        return min(usual_s, max(0.0, watched.absent_since + self._grace_s - self._now()) + BATCH_S / 2)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()
+
+
+def _watched_users(device: ConnectedDevice) -> set[UserId]:
+    return set() if device.is_gone or device.subscriptions is None else set(device.subscriptions.users)
+
+
+def _random() -> float:
+    """Return a random number from 0 to 1, to spread reads."""
+    return random.random()  # noqa: S311 - not a secret

@@ -1,41 +1,43 @@
-"""Joins the signs of a gateway: what devices ask to be told of, what they tell, and who has come, stirred or gone."""
+"""Receipts, typing and presence of one gateway: what its devices subscribe to, and what they publish."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, final
+from typing import Final, final
 
 from tidings.bus.model import OwnReadAdvanced
-from tidings.bus.ports import BusSubscriber
-from tidings.connections.model import RegistryUnavailableError
+from tidings.bus.ports import BusPublisher, BusSubscriber
 from tidings.delivery.model import ChatRow
 from tidings.ephemeral.model import PresenceHint, TypingEvent, encode_event
-from tidings.ephemeral.ports import BusPublisher, PresenceStore
+from tidings.ephemeral.ports import PresenceStore
+from tidings.ephemeral.presence import PresenceAccess
+from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.gateway.connected_device import ConnectedDevice, DeviceSubscriptions
-from tidings.gateway.ephemeral.chat_subscriptions import ChatSubscriptions, ReadReceiptSnapshot
-from tidings.gateway.ephemeral.presence import PresenceSubscriptions, PresenceVisibility
+from tidings.gateway.ephemeral.chat_subscriptions import ChatSubscriptions
+from tidings.gateway.ephemeral.presence import PresenceSubscriptions
 from tidings.gateway.hub import Hub
 from tidings.gateway.stats import EphemeralStats
 from tidings.kernel.concurrency import WorkQueue
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.debouncer import ErrorReporter
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.ephemeral import MemberWatermarks, Receipts, Subscribe, Unsubscribe
 
 OWN_READS: Final = 50
-"""Of so many chats, the newest, a device that comes back is told how far its user has read meanwhile."""
+"""Number of chats, newest first, whose `read` watermark a resuming device receives."""
 _MAX_CONCURRENT_STOPS: Final = 16
 _MAX_CONCURRENT_HINTS: Final = 64
 
-type ErrorReporter = Callable[[str, BaseException], None]
 type _Hint = tuple[TenantId, UserId, PresenceHint]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EphemeralOptions:
-    """`subscriptions`: so many chats and users one device may look at. `presence_grace_s`: so long one is gone before that is told.
+    """`subscriptions`: maximum number of chats and users that a device may watch.
 
-    `presence_refresh_s`: about how often each who is watched is looked up; a lease, so that dead gateways are noticed.
+    `presence_grace_s`: time without a route until a user is shown as offline. `presence_refresh_s`: mean time between
+    two reads of a watched user; the length of a lease, so that dead gateways are noticed.
     """
 
     receipt_flush_s: float = 0.2
@@ -44,16 +46,12 @@ class EphemeralOptions:
     presence_refresh_s: float = 30.0
 
 
-class ReceiptSnapshots(ReadReceiptSnapshot, Protocol):
-    async def may_report(self, chat: ChatKey, user: UserId, /) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EphemeralDeps:
     bus: BusPublisher
-    whole: ReceiptSnapshots
+    snapshots: ReceiptSnapshotReader
     presences: PresenceStore
-    seeing: PresenceVisibility
+    access: PresenceAccess
     options: EphemeralOptions = EphemeralOptions()
 
 
@@ -71,7 +69,7 @@ class EphemeralService:
         self.counts = EphemeralStats()
         self.chats = ChatSubscriptions(
             subscriber,
-            deps.whole,
+            deps.snapshots,
             hub,
             within_s=deps.options.receipt_flush_s,
             counts=self.counts,
@@ -80,14 +78,14 @@ class EphemeralService:
         self.presence_subscriptions = PresenceSubscriptions(
             subscriber,
             deps.presences,
-            deps.seeing,
+            deps.access,
             hub,
-            hold_s=deps.options.presence_grace_s,
-            look_every_s=deps.options.presence_refresh_s,
+            grace_s=deps.options.presence_grace_s,
+            refresh_s=deps.options.presence_refresh_s,
             counts=self.counts,
             on_error=on_error,
         )
-        self._aways: WorkQueue[ConnectedDevice] = WorkQueue(
+        self._away_updates: WorkQueue[ConnectedDevice] = WorkQueue(
             self._set_presence, _MAX_CONCURRENT_HINTS, on_error
         )
         self._hints: WorkQueue[_Hint] = WorkQueue(self._hint, _MAX_CONCURRENT_HINTS, on_error)
@@ -96,18 +94,18 @@ class EphemeralService:
         )
 
     def subscribe(self, device: ConnectedDevice, asked: Subscribe) -> None:
-        """What is not his to see is left out without a word: an error would tell that it is there."""
-        looks = device.subscriptions = device.subscriptions or DeviceSubscriptions()
+        """Subscribe to chats and users. Ignores those that the device may not see: an error would reveal that they exist."""
+        subscriptions = device.subscriptions = device.subscriptions or DeviceSubscriptions()
         chats, users = {ChatId(chat) for chat in asked.chats}, {UserId(user) for user in asked.users}
-        most = self._deps.options.subscriptions
-        if looks.would_have(chats, users) > most:
+        limit = self._deps.options.subscriptions
+        if subscriptions.would_have(chats, users) > limit:
             raise TidingsError(
                 Code.REQUEST_INVALID,
-                f"A device looks at no more than {most} chats and users.",
-                hint="Unsubscribe from what is no longer on the screen.",
+                f"A device may watch at most {limit} chats and users.",
+                hint="Unsubscribe from chats and users that are no longer shown.",
             )
-        looks.chats.update(dict.fromkeys(chats))
-        looks.users.update(dict.fromkeys(users))
+        subscriptions.chats.update(dict.fromkeys(chats))
+        subscriptions.users.update(dict.fromkeys(users))
         if device.is_live:
             for chat in chats:
                 self.chats.subscribe(device, chat)
@@ -124,55 +122,59 @@ class EphemeralService:
             self.presence_subscriptions.leave(device, UserId(user))
 
     async def typing(self, device: ConnectedDevice, chat: ChatId, *, is_typing: bool) -> None:
-        """In a large chat, or to somebody with a block between them, it is not passed on."""
+        """Publish that the user types. Ignored in large chats and if there is a block in a direct chat."""
         place = device.positions.get(chat)
         if place is None or not place.is_member or chat in device.large_chat_channels:
             return
         key = device.chat(chat)
-        if not self.chats.is_open(device, chat) and not await self._deps.whole.may_report(key, device.user):
+        if not self.chats.is_open(device, chat) and not await self._deps.snapshots.may_report(
+            key, device.user
+        ):
             return
-        looks = device.subscriptions = device.subscriptions or DeviceSubscriptions()
+        subscriptions = device.subscriptions = device.subscriptions or DeviceSubscriptions()
         if is_typing:
-            looks.typing[chat] = None
+            subscriptions.typing[chat] = None
         else:
-            looks.typing.pop(chat, None)
+            subscriptions.typing.pop(chat, None)
         await self._publish(key, TypingEvent(device.user, is_typing))
+        # Race: the device disconnects while its typing event is published, after `on_left` has ended its typing. Watchers
+        # would see it type until their timeout, so end it again.
         if device.is_gone:
             self._stop_all(device)
 
-    def own_read(self, word: OwnReadAdvanced) -> None:
-        frame = _own(word.chat, word.user, word.read)
-        for each in word.devices:
-            device = self._hub.get(DeviceKey(word.tenant, word.user, each.device))
+    def own_read(self, message: OwnReadAdvanced) -> None:
+        frame = _own_read_frame(message.chat, message.user, message.read)
+        for target in message.devices:
+            device = self._hub.get(DeviceKey(message.tenant, message.user, target.device))
             if device is not None:
                 self.counts.own_reads += 1
                 device.connected.push(frame)
 
     def read(self, device: ConnectedDevice, rows: Sequence[ChatRow]) -> None:
-        """A device that comes back: what its user has read on others meanwhile nobody has told it."""
-        newest = sorted((row for row in rows if row.read), key=_activity, reverse=True)
+        """Send a resuming device what its user has read on other devices in the meantime."""
+        newest = sorted((row for row in rows if row.read), key=_last_activity_ms, reverse=True)
         for row in newest[:OWN_READS]:
             self.counts.own_reads += 1
-            device.connected.push(_own(row.chat, device.user, row.read_up_to))
+            device.connected.push(_own_read_frame(row.chat, device.user, row.read_up_to))
 
     def live(self, device: ConnectedDevice) -> None:
-        """It has resumed, for the first time or again: what it may have missed of what it looks at is told."""
+        """Send a device that has resumed the current state of everything it watches: it may have missed events."""
         if device.subscriptions is not None:
             for chat in device.subscriptions.chats:
                 self.chats.subscribe(device, chat)
             self.presence_subscriptions.subscribe(device, device.subscriptions.users)
 
     def membership_changed(self, device: ConnectedDevice, chat: ChatId, entry: Entry) -> None:
-        """Somebody came in, was taken out, blocked or unblocked: what each of them may see is judged anew."""
-        looks = device.subscriptions
-        if looks is None or not device.is_live:
+        """Check the device's access again after a join, leave, block or unblock."""
+        subscriptions = device.subscriptions
+        if subscriptions is None or not device.is_live:
             return
-        if chat in looks.chats:
+        if chat in subscriptions.chats:
             self.chats.subscribe(device, chat)
-        concerned = (
-            looks.users if device.user in entry.users else looks.users.keys() & {*entry.users, entry.sender}
-        )
-        self.presence_subscriptions.subscribe(device, concerned)
+        affected: Iterable[UserId] = subscriptions.users
+        if device.user not in entry.users:
+            affected = subscriptions.users.keys() & {*entry.users, entry.sender}
+        self.presence_subscriptions.subscribe(device, affected)
 
     def on_left(self, device: ConnectedDevice) -> None:
         if device.subscriptions is None:
@@ -185,28 +187,28 @@ class EphemeralService:
         self._stop_all(device)
 
     def on_registered(self, device: ConnectedDevice) -> None:
-        """It has a new route. What it said of itself on the one before does not count there."""
+        """Publish that a device has a new route, and set its away flag again: the flag belongs to a route."""
         if device.subscriptions is not None and device.subscriptions.is_away:
-            self._aways.add(device)
+            self._away_updates.add(device)
         self._hints.add((device.key.tenant, device.user, PresenceHint.CAME))
 
     def unrouted(self, tenant: TenantId, user: UserId) -> None:
         self._hints.add((tenant, user, PresenceHint.LEFT))
 
     def presence(self, device: ConnectedDevice, *, is_away: bool) -> None:
-        looks = device.subscriptions = device.subscriptions or DeviceSubscriptions()
-        looks.is_away = is_away
-        self._aways.add(device)
+        subscriptions = device.subscriptions = device.subscriptions or DeviceSubscriptions()
+        subscriptions.is_away = is_away
+        self._away_updates.add(device)
 
     async def wait_idle(self, within_s: float) -> None:
         await self.chats.wait_idle()
         await self.presence_subscriptions.wait_idle()
-        await self._aways.wait_idle(0)
+        await self._away_updates.wait_idle(0)
         await self._hints.wait_idle(within_s)
         await self._stops.wait_idle(within_s)
 
     def _stop_all(self, device: ConnectedDevice) -> None:
-        """Others are told that he types no more, because he can't tell them himself."""
+        """Publish that the user stopped typing, because their device has disconnected."""
         if device.subscriptions is not None:
             typing, device.subscriptions.typing = device.subscriptions.typing, {}
             for chat in typing:
@@ -217,33 +219,33 @@ class EphemeralService:
         await self._publish(chat, TypingEvent(user, is_typing=False))
 
     async def _set_presence(self, device: ConnectedDevice) -> None:
-        """After the hint that it came: who hears this one looks."""
-        looks = device.subscriptions
-        if looks is None or not device.is_registered:
+        """Set the away flag in Redis. A change publishes a hint, upon which watchers read the presence."""
+        subscriptions = device.subscriptions
+        if subscriptions is None or not device.is_registered:
             return
         try:
-            if await self._deps.presences.set_away(device.key, device.epoch, is_away=looks.is_away):
+            if await self._deps.presences.set_away(device.key, device.epoch, is_away=subscriptions.is_away):
                 await self._hint((device.key.tenant, device.user, PresenceHint.CHANGED))
-        except RegistryUnavailableError:
+        except UnavailableError:
             self.counts.lost += 1
 
     async def _hint(self, hint: _Hint) -> None:
-        tenant, user, what = hint
+        tenant, user, kind = hint
         try:
-            await self._deps.bus.publish_presence(tenant, user, what.encode())
-        except RegistryUnavailableError:
+            await self._deps.bus.publish_presence(tenant, user, kind.encode())
+        except UnavailableError:
             self.counts.lost += 1
 
-    async def _publish(self, chat: ChatKey, sign: TypingEvent) -> None:
+    async def _publish(self, chat: ChatKey, event: TypingEvent) -> None:
         try:
-            await self._deps.bus.publish_ephemeral(chat, encode_event(sign))
-        except RegistryUnavailableError:
+            await self._deps.bus.publish_ephemeral(chat, encode_event(event))
+        except UnavailableError:
             self.counts.lost += 1
 
 
-def _own(chat: ChatId, user: UserId, read: int) -> bytes:
+def _own_read_frame(chat: ChatId, user: UserId, read: int) -> bytes:
     return encode_push(Receipts(chat=chat, members=(MemberWatermarks(user=user, read=read),)))
 
 
-def _activity(row: ChatRow) -> int:
+def _last_activity_ms(row: ChatRow) -> int:
     return row.known.shown.at_ms if row.known.shown else 0

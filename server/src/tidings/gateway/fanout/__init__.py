@@ -1,1 +1,1 @@
-"""From a word over the line to the devices that are here: opened once, encoded once, in order."""
+"""From a bus message to the devices of this process: decrypted once, encoded once, in order."""

@@ -1,38 +1,35 @@
-"""A push, opened and encoded once for all devices of a process that get it.
+"""Dispatch pushes from the bus to the devices of this process.
 
-Two forms of each entry, because the sender's own devices see their `client_message_id`; and of a change two more,
-because who came in after a message may see that it was changed, but not what it says.
+The gateway decrypts and encodes a push once for all devices. An entry has two forms, because only the sender's own
+devices see its `client_message_id`. An entry that changes a message has two more: a member who joined after that
+message may see that it was changed, but not its content.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, final
+from typing import Final, NamedTuple, final
 
 from tidings.bus.model import DeviceTarget, Push, PushSlice
 from tidings.gateway.ack_buffer import OrdinalCache
 from tidings.gateway.connected_device import VISIBILITY_KINDS, ConnectedDevice, PushAction
 from tidings.gateway.fanout.large_chats import LargeChatChannel
+from tidings.gateway.fanout.memberships import MembershipEffects
 from tidings.gateway.frames import entry_push_frame, referenced_messages
 from tidings.gateway.hub import Hub
-from tidings.gateway.ports import HistoryReading
-from tidings.gateway.resume.catch_up import CatchUp
+from tidings.gateway.resume.catch_up import GapFiller
 from tidings.gateway.stats import GatewayStats
 from tidings.gateway.transport.ports import Socket
 from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, UserId
-from tidings.messages.history import VisibleEntry
+from tidings.messages.history import History, VisibleEntry
 from tidings.messages.model import Entry, EntryKind
 from tidings.wire.codec import encode_push
 
 
-class RenderPush(Protocol):
-    async def __call__(self, push: Push, /) -> "Sequence[RenderedEntry]": ...
-
-
 @final
 class RenderedEntry:
-    """One entry of a push. Its frames are made when they are first asked for, and then shared."""
+    """One entry of a push. Each frame is encoded on first use and then shared."""
 
     __slots__ = ("_changed", "_chat", "_frames", "_shown", "entry", "refers_to")
 
@@ -45,90 +42,92 @@ class RenderedEntry:
         self._frames: dict[tuple[bool, bool], bytes] = {}
 
     def frame(self, user: UserId, since: int) -> bytes:
-        """For a user who is in the chat since `since`."""
+        """Return the frame for a user who joined the chat at `since`."""
         is_own = user == self.entry.sender
-        sees = self.refers_to >= since
-        found = self._frames.get((is_own, sees))
-        if found is None:
-            changed = self._changed if sees else None
-            found = encode_push(entry_push_frame(self._chat, self._shown, is_own=is_own, changed=changed))
-            self._frames[is_own, sees] = found
-        return found
+        sees_changed = self.refers_to >= since
+        frame = self._frames.get((is_own, sees_changed))
+        if frame is None:
+            changed = self._changed if sees_changed else None
+            frame = encode_push(entry_push_frame(self._chat, self._shown, is_own=is_own, changed=changed))
+            self._frames[is_own, sees_changed] = frame
+        return frame
 
 
-@final
-class PushRenderer:
-    def __init__(self, history: HistoryReading) -> None:
-        self._history = history
-
-    async def __call__(self, push: Push, /) -> Sequence[RenderedEntry]:
-        """Changed messages are read anew each time, never kept: what they say may be gone by the next push."""
-        shown = await self._history.show(push.key, push.entries)
-        changed = await self._history.now(push.key, referenced_messages(push.entries))
-        return [RenderedEntry(push.chat, each, changed.get(each.entry.refers_to or 0)) for each in shown]
-
-
-WAITING = 256
-"""Pushes of one chat that may wait to be opened. Of the oldest beyond that, devices only note the sequences: they
-read the entries from the log.
+MAX_WAITING: Final = 256
+"""Pushes of one chat that may wait for decryption. Beyond that, devices only record the sequences of the oldest push and
+read its entries from the log.
 """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UndeliveredPush:
-    """A device that was pushed to and is not here; the messages that it should have got from others."""
+    """A push to a device that is not connected here. `messages`: those that other users sent to it."""
 
     chat: ChatKey
-    addressee: DeviceTarget
+    target: DeviceTarget
     messages: tuple[Entry, ...]
 
 
-class _PushRequest(NamedTuple):
-    """Who is to get which part of a push."""
+class _Recipient(NamedTuple):
+    """A device, and the range of the push that it may receive."""
 
     device: ConnectedDevice
     first: int
     last: int
 
 
-@final
-class PushDispatcher:
-    """Tells of who is not here, `on_undelivered`; who is to listen to a chat's own channel from now on, `on_became_large`; and whose leave,
-    at that sequence, is pushed only after he was shown it, or while he resumes, `on_late_leave`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushEvents:
+    """Callbacks of the dispatcher.
+
+    on_undelivered: the device of a push is not connected here.
+    on_became_large: the device must subscribe to the channel of the chat, which has become large. With the last
+        sequence of the push.
+    on_late_leave: the user's leave from a large chat was pushed after the device had received it, or while it resumes.
+        With the sequence of the leave.
     """
 
+    on_undelivered: Callable[[UndeliveredPush], None]
+    on_became_large: Callable[[ConnectedDevice, ChatId, int], None]
+    on_late_leave: Callable[[ConnectedDevice, ChatId, int], None]
+
+
+@final
+class PushDispatcher:
     def __init__(
         self,
         hub: Hub[ConnectedDevice],
-        opening: RenderPush,
-        ranges: CatchUp,
+        history: History,
+        gap_filler: GapFiller,
+        memberships: MembershipEffects,
+        events: PushEvents,
         *,
         ordinals: OrdinalCache,
         counts: GatewayStats,
         report: Callable[[str, BaseException], None],
     ) -> None:
-        self._report = report
         self._hub = hub
-        self._open = opening
-        self._ranges = ranges
+        self._history = history
+        self._gap_filler = gap_filler
+        self._memberships = memberships
+        self._events = events
         self._ordinals = ordinals
         self._counts = counts
+        self._report = report
         self._waiting: dict[ChatKey, deque[tuple[Push, LargeChatChannel | None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.on_undelivered: Callable[[UndeliveredPush], None] = lambda _: None
-        self.on_became_large: Callable[[ConnectedDevice, Push], None] = lambda _, __: None
-        self.on_late_leave: Callable[[ConnectedDevice, ChatId, int], None] = lambda _, __, ___: None
 
-    def submit(self, push: Push, room: LargeChatChannel | None = None) -> None:
-        """Of each chat one at a time: two that are opened at once could overtake each other."""
+    def submit(self, push: Push, channel: LargeChatChannel | None = None) -> None:
+        """Queue a push. `channel` is set if it was published on the channel of a large chat."""
+        # One task for each chat. Two pushes that are decrypted concurrently could overtake each other.
         self._counts.pushes += 1
         waiting = self._waiting.get(push.key)
         if waiting is not None:
-            waiting.append((push, room))
-            if len(waiting) > WAITING:
-                self._let_go(*waiting.popleft())
+            waiting.append((push, channel))
+            if len(waiting) > MAX_WAITING:
+                self._record_only(*waiting.popleft())
             return
-        self._waiting[push.key] = deque([(push, room)])
+        self._waiting[push.key] = deque([(push, channel)])
         task = asyncio.get_running_loop().create_task(self._run(push.key))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -143,108 +142,116 @@ class PushDispatcher:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._report("a push could not be given out", error)
+            self._report("a push failed", error)
 
     async def _run(self, chat: ChatKey) -> None:
         waiting = self._waiting[chat]
         try:
             while waiting:
-                push, room = waiting.popleft()
-                await self._push(push, room)
+                await self._push(*waiting.popleft())
         finally:
             del self._waiting[chat]
 
-    async def _push(self, push: Push, room: LargeChatChannel | None) -> None:
-        """Who is to have it is asked after it was opened: who has come or gone meanwhile is so by then."""
+    async def _push(self, push: Push, channel: LargeChatChannel | None) -> None:
         try:
-            opened = await self._open(push)
-        except Exception:  # noqa: BLE001 - keys or content can't be had now: each device reads the range, which tries again
-            opened = []
-        if opened:
+            rendered = await self._render(push)
+        except Exception:  # noqa: BLE001 - keys or content are unavailable: each device reads the range, with retries
+            rendered = []
+        if rendered:
             self._ordinals.note(push.key, push.entries)
-        everybody = self._recipients_of(push, room)
-        self._send(push, opened, [to for wanted in everybody if (to := self._offer(push, wanted, opened))])
+        # Race: devices connect and disconnect while `_render` awaits. The recipients are therefore determined after
+        # it, and nothing is awaited from here to the write of the frames.
+        recipients = self._recipients(push, channel)
+        self._send(push, rendered, [to for each in recipients if (to := self._offer(push, each, rendered))])
 
-    def _let_go(self, push: Push, room: LargeChatChannel | None) -> None:
-        """Note a push that is not opened. A device without a place in the chat would else begin behind it."""
-        for wanted in self._recipients_of(push, room):
-            self._offer(push, wanted, [])
+    async def _render(self, push: Push) -> Sequence[RenderedEntry]:
+        """Decrypt the entries. Changed messages are read for each push: a cached one may be redacted by the next."""
+        shown = await self._history.show(push.key, push.entries)
+        changed = await self._history.now(push.key, referenced_messages(push.entries))
+        return [RenderedEntry(push.chat, each, changed.get(each.entry.refers_to or 0)) for each in shown]
 
-    def _recipients_of(self, push: Push, room: LargeChatChannel | None) -> Iterator[_PushRequest]:
-        return self._in_channel(push, room) if room is not None else self._addressed(push)
+    def _record_only(self, push: Push, channel: LargeChatChannel | None) -> None:
+        # A device without a position in the chat would otherwise start after this push and never read it.
+        for recipient in self._recipients(push, channel):
+            self._offer(push, recipient, [])
 
-    def _addressed(self, push: Push) -> Iterator[_PushRequest]:
+    def _recipients(self, push: Push, channel: LargeChatChannel | None) -> Iterator[_Recipient]:
+        return self._addressed(push) if channel is None else self._subscribed(push, channel)
+
+    def _addressed(self, push: Push) -> Iterator[_Recipient]:
         for part in push.parts:
-            for addressee in part.devices:
-                device = self._hub.get(DeviceKey(push.tenant, addressee.user, addressee.device))
+            for target in part.devices:
+                device = self._hub.get(DeviceKey(push.tenant, target.user, target.device))
                 if device is None:
                     self._counts.undelivered += 1
-                    self.on_undelivered(
-                        UndeliveredPush(push.key, addressee, tuple(_messages(push, part, addressee.user)))
-                    )
+                    messages = tuple(_messages_of_others(push, part, target.user))
+                    self._events.on_undelivered(UndeliveredPush(push.key, target, messages))
                 else:
-                    yield _PushRequest(device, part.first, part.last)
+                    yield _Recipient(device, part.first, part.last)
 
-    def _in_channel(self, push: Push, room: LargeChatChannel) -> Iterator[_PushRequest]:
-        """Who is taken out by one of the entries gets it, and nothing behind it."""
+    def _subscribed(self, push: Push, channel: LargeChatChannel) -> Iterator[_Recipient]:
+        """Yield the devices of a channel. A user who is removed by an entry receives that entry and none after it."""
         first, last = push.entries[0].sequence, push.entries[-1].sequence
-        ends = _ends(push)
-        for device in list(room.devices):
-            yield _PushRequest(device, first, ends.get(device.user, last))
+        leaves = _first_leaves(push)
+        for device in list(channel.devices):
+            yield _Recipient(device, first, leaves.get(device.user, last))
 
     def _offer(
-        self, push: Push, wanted: _PushRequest, opened: Sequence[RenderedEntry]
-    ) -> _PushRequest | None:
-        """What of it is to be sent now. What could not be opened is as if a hole lay before it."""
-        device, first, last = wanted
-        place = device.positions.get(push.chat)
-        before = place.position if place is not None else first - 1
-        offer = device.offered(push.chat, first, last) if opened else device.on_push(push.chat, first, last)
-        self._count(offer)
-        if offer is PushAction.GAP:
-            self._ranges.schedule(device, push.chat)
-        if push.is_large and _is_taken_out(push, last, device.user):
-            if offer is PushAction.DUPLICATE or not device.is_live:
-                self.on_late_leave(device, push.chat, last)
+        self, push: Push, recipient: _Recipient, rendered: Sequence[RenderedEntry]
+    ) -> _Recipient | None:
+        """Return the range to send now, or None. A push that could not be decrypted counts as a gap."""
+        device, first, last = recipient
+        position = device.positions.get(push.chat)
+        before = position.position if position is not None else first - 1
+        action = (
+            device.offered(push.chat, first, last) if rendered else device.on_push(push.chat, first, last)
+        )
+        self._count(action)
+        if action is PushAction.GAP:
+            self._gap_filler.schedule(device, push.chat)
+        if push.is_large and _removes(push, last, device.user):
+            if action is PushAction.DUPLICATE or not device.is_live:
+                self._events.on_late_leave(device, push.chat, last)
         elif push.is_large and push.parts:
-            self.on_became_large(device, push)
-        return wanted._replace(first=max(first, before + 1)) if offer is PushAction.SEND else None
+            self._events.on_became_large(device, push.chat, push.entries[-1].sequence)
+        return recipient._replace(first=max(first, before + 1)) if action is PushAction.SEND else None
 
-    def _send(self, push: Push, opened: Sequence[RenderedEntry], to: Sequence[_PushRequest]) -> None:
-        """Entry by entry, each frame to all who get it at once. Nothing is awaited between a position and its frame."""
-        for each in opened:
-            sequence, stirs = each.entry.sequence, each.entry.kind in VISIBILITY_KINDS
+    def _send(self, push: Push, rendered: Sequence[RenderedEntry], recipients: Sequence[_Recipient]) -> None:
+        # Entry by entry: each frame goes to all of its receivers at once. Nothing is awaited between the advance of a
+        # position and the write of its frame, so a range reader cannot send a later entry in between.
+        for each in rendered:
+            sequence, is_visibility_change = each.entry.sequence, each.entry.kind in VISIBILITY_KINDS
             receivers: dict[bytes, list[Socket]] = {}
-            for device, first, last in to:
+            for device, first, last in recipients:
                 if first <= sequence <= last:
-                    if stirs:
-                        device.moved(push.chat, each.entry)
+                    if is_visibility_change:
+                        self._memberships.entry_sent(device, push.chat, each.entry)
                     frame = each.frame(device.user, device.positions[push.chat].since)
                     receivers.setdefault(frame, []).append(device.socket)
             for frame, sockets in receivers.items():
                 self._counts.entries += len(sockets)
                 self._hub.send(frame, sockets)
 
-    def _count(self, offer: PushAction) -> None:
-        if offer is PushAction.GAP:
+    def _count(self, action: PushAction) -> None:
+        if action is PushAction.GAP:
             self._counts.gaps += 1
-        elif offer is PushAction.DEFER:
+        elif action is PushAction.DEFER:
             self._counts.deferred += 1
-        elif offer is PushAction.DUPLICATE:
+        elif action is PushAction.DUPLICATE:
             self._counts.old += 1
 
 
-def _ends(push: Push) -> dict[UserId, int]:
-    """Where each is taken out first: what comes after he came back goes by his route, or is read."""
+def _first_leaves(push: Push) -> dict[UserId, int]:
+    """Return where each user leaves first. Entries after a rejoin are pushed to the user's route, or read."""
     return {user: e.sequence for e in reversed(push.entries) if e.kind is EntryKind.LEAVE for user in e.users}
 
 
-def _is_taken_out(push: Push, at: int, user: UserId) -> bool:
+def _removes(push: Push, at: int, user: UserId) -> bool:
     entry = push.entries[at - push.entries[0].sequence]
     return entry.kind is EntryKind.LEAVE and user in entry.users
 
 
-def _messages(push: Push, part: PushSlice, user: UserId) -> Iterator[Entry]:
+def _messages_of_others(push: Push, part: PushSlice, user: UserId) -> Iterator[Entry]:
     for entry in push.entries:
         if (
             entry.kind is EntryKind.MESSAGE

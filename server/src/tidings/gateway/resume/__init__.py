@@ -1,1 +1,1 @@
-"""How a device gets what it missed: after it connected, and again whenever pushes may have been lost."""
+"""Send a device what it missed, after it connects and whenever pushes may have been lost."""

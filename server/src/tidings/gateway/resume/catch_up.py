@@ -1,56 +1,54 @@
-"""What a resume costs its user: the pages that it reads count against the user's rate limit."""
+"""Read ranges of a chat's log for a device and send them at the device's pace."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import batched
 from typing import Final, NamedTuple, final
 
-from tidings.bus.ports import BusPublisher
-from tidings.connections.model import ConnectionRegistry
-from tidings.delivery.model import ChatListItem, ChatRow
-from tidings.gateway.ack_buffer import AckBuffer, OrdinalCache
+from tidings.delivery.model import ChatListItem
+from tidings.gateway.ack_buffer import OrdinalCache
 from tidings.gateway.connected_device import UNKNOWN, ChatPosition, ConnectedDevice
-from tidings.gateway.fanout.large_chats import LargeChatChannels
+from tidings.gateway.fanout.memberships import MembershipEffects
 from tidings.gateway.frames import chat_row_frame, entry_frame, referenced_messages
-from tidings.gateway.ports import ChatListing, DeviceChatRows, DeviceQueueReader, HistoryReading
-from tidings.gateway.resume.plan import MissedEntries, TailLimits, chat_head
+from tidings.gateway.resume.plan import MissedEntries
 from tidings.gateway.slow_consumer import SlowConsumerGuard
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.fair_shares import release_slot
 from tidings.kernel.ids import ChatId, UserId
-from tidings.messages.history import HistorySlice, VisibleEntry
+from tidings.messages.history import History, HistorySlice, VisibleEntry
+from tidings.wire.close_codes import CloseCode
 from tidings.wire.codec import encode_push
 from tidings.wire.frames.history import ChatRows, Entries, Entry
 
 FREE_PAGES: Final = 8
-"""Pages that the request itself pays for. Most reconnects read fewer, and ask no limiter."""
+"""Pages that the resume request itself pays for. Most reconnects read fewer and ask no limiter."""
 _MAX_CHARGE: Final = 8
-"""Tokens taken in one step; far fewer than a bucket holds, so that a large resume does not wait for a full one."""
+"""Tokens taken in one step. Much less than a bucket holds, so that a large resume does not wait for a full bucket."""
 
 type OnCharge = Callable[[int], Awaitable[int | None]]
-"""Take so many tokens. None: taken; else none were, and there may be some after so many milliseconds."""
+"""Take this many tokens. None: taken. Otherwise none were taken; retry after the returned milliseconds."""
 
 
 @final
 class PageCharger:
-    """Of one resume. A resume that is too large for the limit is slowed down, not refused.
+    """Charge the pages that one resume reads to its user, at the price of a history request for each page.
 
-    A page costs what a request for a page of history costs. Nothing is charged without `charge`: what the gateway
-    does on its own account is not the user's work.
+    A resume that exceeds the limit is slowed down, not refused. Without `charge` nothing is charged: work that the
+    gateway does on its own initiative is not the user's.
     """
 
     def __init__(self, charge: OnCharge | None) -> None:
         self._charge = charge
         self._free = FREE_PAGES
 
-    async def before(self, some: Sequence[MissedEntries]) -> None:
-        """Charge for these ranges, and wait as long as the limit refuses, without holding a slot meanwhile."""
+    async def before(self, ranges: Sequence[MissedEntries]) -> None:
+        """Charge for these ranges. While the limit refuses, wait without holding a slot."""
         if self._charge is None:
             return
-        pages = sum(-(-(ahead.up_to - ahead.after) // PAGE) for ahead in some)
+        pages = sum(-(-(missed.up_to - missed.after) // PAGE) for missed in ranges)
         free = min(self._free, pages)
         self._free -= free
         pages -= free
@@ -65,16 +63,19 @@ class PageCharger:
 
 
 FRAME_BYTES = 48 * 1024
-"""Well below what may wait for a device, so that one frame never makes it a slow one."""
+"""Much less than may be buffered for a device, so that one frame never makes it a slow consumer."""
 ENTRY_BYTES = 256
-"""What is around a content, roughly."""
+"""Approximate size of an entry's frame without its content."""
 ROWS_IN_A_FRAME = 100
-WAITING_BYTES = 64 * 1024
-"""While more than this waits for a device, nothing more is read for it."""
+MAX_BUFFERED_BYTES = 64 * 1024
+"""While more than this is buffered for a device, the gateway reads nothing more for it."""
 
 
 class EntryRange(NamedTuple):
-    """Complete for the user in `(after, up_to]`, oldest first. `changed`: messages that are not in it, as they are now."""
+    """All entries of `(after, up_to]` that the user may see, oldest first.
+
+    changed: current state of messages outside the range that entries in the range changed.
+    """
 
     after: int
     up_to: int
@@ -84,15 +85,18 @@ class EntryRange(NamedTuple):
 
 @final
 class RangeSender:
-    def __init__(self, ordinals: OrdinalCache) -> None:
+    def __init__(self, ordinals: OrdinalCache, memberships: MembershipEffects) -> None:
         self._ordinals = ordinals
+        self._memberships = memberships
 
     async def range(
         self, device: ConnectedDevice, chat: ChatId, position: ChatPosition, found: EntryRange
     ) -> None:
-        """Ends early when the device is gone, or when its place is another one by now."""
+        """Send a range in frames of a moderate size, and advance the position with each frame."""
         for after, up_to, some in split_range(found):
-            await self._has_room(device)
+            await self._wait_for_room(device)
+            # Race: during the wait the device disconnects, or a resume replaces its positions and sends this range
+            # itself. Stop in both cases.
             if device.is_gone or device.positions.get(chat) is not position:
                 return
             entries = tuple(_visible_to(device.user, some, found.changed))
@@ -101,23 +105,24 @@ class RangeSender:
             position.position = max(position.position, up_to)
             self._ordinals.note(device.chat(chat), [shown.entry for shown in some[-1:]])
             for shown in some:
-                device.moved(chat, shown.entry)
+                self._memberships.entry_sent(device, chat, shown.entry)
 
     async def rows(self, device: ConnectedDevice, listed: Sequence[ChatListItem]) -> None:
         for some in batched(listed, ROWS_IN_A_FRAME):
-            await self._has_room(device)
+            await self._wait_for_room(device)
             device.connected.push(encode_push(ChatRows(rows=tuple(map(chat_row_frame, some)))))
 
-    async def _has_room(self, device: ConnectedDevice) -> None:
-        """Wait until the device has taken most of what it was sent; nobody else waits for it meanwhile."""
-        if device.socket.buffered_bytes > WAITING_BYTES and not device.is_gone:
+    async def _wait_for_room(self, device: ConnectedDevice) -> None:
+        """Wait, without a slot, until the device has read most of its buffer. Close it if it is too slow."""
+        if device.socket.buffered_bytes > MAX_BUFFERED_BYTES and not device.is_gone:
             async with release_slot():
-                device.slow_consumer_guard = device.slow_consumer_guard or SlowConsumerGuard()
-                await device.slow_consumer_guard.wait(device, WAITING_BYTES)
+                guard = device.slow_consumer_guard = device.slow_consumer_guard or SlowConsumerGuard()
+                if not await guard.wait(device.socket, MAX_BUFFERED_BYTES, lambda: device.is_gone):
+                    device.connected.close(CloseCode.SLOW_CONSUMER)
 
 
 def split_range(found: EntryRange) -> Iterator[tuple[int, int, list[VisibleEntry]]]:
-    """Frames of a bearable size that follow each other without a hole."""
+    """Split a range into consecutive parts of at most about `FRAME_BYTES`."""
     after, size, some = found.after, 0, list[VisibleEntry]()
     for shown in found.shown:
         weight = ENTRY_BYTES + _content_bytes(shown)
@@ -143,15 +148,16 @@ def _visible_to(
 
 
 PAGE = 200
-_NOT_HIS = frozenset({Code.CHAT_NOT_FOUND, Code.NOT_A_MEMBER})
-
-type _Job = tuple[ConnectedDevice, ChatId, ChatPosition]
-"""With the place that it was found behind at: one that resumes before its turn comes has another, and needs no more."""
+_NO_ACCESS = frozenset({Code.CHAT_NOT_FOUND, Code.NOT_A_MEMBER})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatchUpOptions:
-    """`tail`: so much of a chat that nothing was known of."""
+    """Options of range reads.
+
+    at_once: ranges of live devices that are read concurrently.
+    tail: number of entries that are read of a chat in which the device's position is unknown.
+    """
 
     at_once: int = 64
     tail: int = 20
@@ -159,35 +165,16 @@ class CatchUpOptions:
 
 @final
 class CatchUp:
-    """`on_gap`: told of a device for which a range could not be read, so that it resumes."""
+    """Read and send what a device misses in one chat. Raises what the reads raise; sent frames stay sent."""
 
-    def __init__(
-        self,
-        history: HistoryReading,
-        sending: RangeSender,
-        counts: GatewayStats,
-        options: CatchUpOptions,
-        report: Callable[[str, BaseException], None],
-    ) -> None:
+    def __init__(self, history: History, sender: RangeSender, counts: GatewayStats, tail: int) -> None:
         self._history = history
-        self._sending = sending
+        self._sender = sender
         self._counts = counts
-        self._options = options
-        self._crew: WorkQueue[_Job] = WorkQueue(self._work, options.at_once, report)
-        self.on_gap: Callable[[ConnectedDevice], None] = lambda _: None
-
-    def __len__(self) -> int:
-        return len(self._crew)
-
-    def schedule(self, device: ConnectedDevice, chat: ChatId) -> None:
-        """Of a live device; who resumes comes by it himself."""
-        place = device.positions.get(chat)
-        if device.is_live and place is not None and not place.is_reading and place.is_behind:
-            place.is_reading = True
-            self._crew.add((device, chat, place))
+        self._tail = tail
 
     async def catch_up(self, device: ConnectedDevice, chat: ChatId, position: ChatPosition) -> None:
-        """Up to what was heard of, by what the user may see: his position jumps what he may not."""
+        """Send what the user may see up to `position.ahead`. The position skips what they may not see."""
         while position.is_behind and not device.is_gone and device.positions.get(chat) is position:
             page = await self._page(device, chat, position)
             if page is None or page.up_to <= position.position:
@@ -198,39 +185,28 @@ class CatchUp:
             await self._send(device, chat, position, page)
 
     async def send_known_range(
-        self, device: ConnectedDevice, position: ChatPosition, ahead: MissedEntries
+        self, device: ConnectedDevice, position: ChatPosition, missed: MissedEntries
     ) -> None:
-        """What the plan knows to be the user's: no one is asked whether he may see it."""
-        key, (after, up_to) = device.chat(ahead.chat), ahead.reads
-        if ahead.front:
-            shown = await self._history.show(key, ahead.front)
-            await self._sending.range(device, ahead.chat, position, EntryRange(ahead.after, after, shown, {}))
+        """Send a range that the plan knows to be visible to the user, without a membership check."""
+        key, (after, up_to) = device.chat(missed.chat), missed.reads
+        if missed.front:
+            shown = await self._history.show(key, missed.front)
+            await self._sender.range(
+                device, missed.chat, position, EntryRange(missed.after, after, shown, {})
+            )
         while (
-            position.position < up_to and not device.is_gone and device.positions.get(ahead.chat) is position
+            position.position < up_to and not device.is_gone and device.positions.get(missed.chat) is position
         ):
             self._counts.ranges += 1
             page = await self._history.within(key, max(after, position.position), up_to, PAGE)
             if not page.entries:
-                return  # The row is ahead of its log, as after a restore: this is where the log ends.
-            await self._send(device, ahead.chat, position, page)
-        if ahead.back:
-            shown = await self._history.show(key, ahead.back)
-            await self._sending.range(device, ahead.chat, position, EntryRange(up_to, ahead.up_to, shown, {}))
-
-    async def wait_idle(self, within_s: float) -> None:
-        await self._crew.wait_idle(within_s)
-
-    async def _work(self, job: _Job) -> None:
-        device, chat, place = job
-        device.slow_consumer_guard = None
-        try:
-            await self.catch_up(device, chat, place)
-        except Exception as error:
-            self.on_gap(device)
-            if not isinstance(error, TidingsError):
-                raise
-        finally:
-            place.is_reading = False
+                return  # The row is ahead of its log, as after a restore. The log ends here.
+            await self._send(device, missed.chat, position, page)
+        if missed.back:
+            shown = await self._history.show(key, missed.back)
+            await self._sender.range(
+                device, missed.chat, position, EntryRange(up_to, missed.up_to, shown, {})
+            )
 
     async def _page(
         self, device: ConnectedDevice, chat: ChatId, position: ChatPosition
@@ -238,67 +214,67 @@ class CatchUp:
         self._counts.ranges += 1
         try:
             if position.position == UNKNOWN:
-                return await self._history.before(device.chat(chat), device.user, None, self._options.tail)
+                return await self._history.before(device.chat(chat), device.user, None, self._tail)
             return await self._history.after(device.chat(chat), device.user, position.position, PAGE)
         except TidingsError as error:
-            if error.code not in _NOT_HIS:
+            if error.code not in _NO_ACCESS:
                 raise
             return None
 
     async def _send(
         self, device: ConnectedDevice, chat: ChatId, position: ChatPosition, page: HistorySlice
     ) -> None:
-        """Changed messages that come along are as they are now already."""
-        there = {shown.entry.sequence for shown in page.entries}
-        missing = referenced_messages(shown.entry for shown in page.entries) - there
+        # Messages of the page already show their current state. Only changed messages outside of it are read.
+        in_page = {shown.entry.sequence for shown in page.entries}
+        missing = referenced_messages(shown.entry for shown in page.entries) - in_page
         changed = await self._history.now(device.chat(chat), missing, device.user)
         found = EntryRange(page.after, page.up_to, page.entries[::-1], changed)
-        await self._sending.range(device, chat, position, found)
+        await self._sender.range(device, chat, position, found)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ResumeOptions:
-    """`at_once`: resumes that devices asked for and that read at the same time, of which a tenant has at most
-    `tenant_share`. `per_user`: resumes of one user that run at the same time. `max_concurrent_resumes`: resumes of connected
-    devices that may have missed something.
+type _Gap = tuple[ConnectedDevice, ChatId, ChatPosition]
+"""With the position that was behind. A device that resumes before the gap is read has another one by then."""
 
-    `within_s`: after this time a device that is not live is closed. `tries`: attempts for a device that may have
-    missed something; then it is closed, and reconnects.
+
+@final
+class GapFiller:
+    """Read the gaps of live devices in the background, a bounded number at a time.
+
+    on_failed: called with a device whose gap could not be read. It must resume.
     """
 
-    at_once: int = 64
-    tenant_share: float = 0.8
-    per_user: int = 2
-    max_concurrent_resumes: int = 16
-    within_s: float = 30.0
-    tries: int = 6
-    max_queued: int = 1_000
-    tails: TailLimits = field(default_factory=TailLimits)
-
-
-class ResumeDeps(NamedTuple):
-    """The collaborators of `ResumeService`."""
-
-    routes: ConnectionRegistry
-    bus: BusPublisher
-    large_chats: LargeChatChannels
-    rows: DeviceChatRows
-    queue: DeviceQueueReader
-    listing: ChatListing
-    history: HistoryReading
-    ranges: CatchUp
-    sending: RangeSender
-    acks: AckBuffer
-
-    def ack_positions(
-        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Sequence[ChatRow]
+    def __init__(
+        self,
+        ranges: CatchUp,
+        at_once: int,
+        on_failed: Callable[[ConnectedDevice], None],
+        report: Callable[[str, BaseException], None],
     ) -> None:
-        """A position is an ack. Only one that is news to the row is written, and never one above its head."""
-        drained = device.drained or {}
-        for row in rows:
-            at = positions.get(row.chat, 0)
-            if row.chat in drained:
-                self.acks.done_with(device, row.chat, at)
-            had = row.delivered.sequence if row.delivered else 0
-            if had < at <= chat_head(row):
-                self.acks.position(device, row, at)
+        self._ranges = ranges
+        self._on_failed = on_failed
+        self._queue: WorkQueue[_Gap] = WorkQueue(self._fill, at_once, report)
+
+    def __len__(self) -> int:
+        return len(self._queue)
+
+    def schedule(self, device: ConnectedDevice, chat: ChatId) -> None:
+        """Fill the gap of a live device. A device that resumes reads it as part of the resume."""
+        position = device.positions.get(chat)
+        if device.is_live and position is not None and not position.is_reading and position.is_behind:
+            position.is_reading = True
+            self._queue.add((device, chat, position))
+
+    async def wait_idle(self, within_s: float) -> None:
+        await self._queue.wait_idle(within_s)
+
+    async def _fill(self, gap: _Gap) -> None:
+        device, chat, position = gap
+        device.slow_consumer_guard = None
+        try:
+            await self._ranges.catch_up(device, chat, position)
+        except Exception as error:
+            self._on_failed(device)
+            if not isinstance(error, TidingsError):
+                raise
+        finally:
+            position.is_reading = False

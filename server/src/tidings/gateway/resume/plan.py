@@ -1,5 +1,7 @@
-"""What a device is to be sent, from its positions, its user's rows and what was kept for him. Pure: sequences only,
-never times. A chat without a position is unknown to the device: it gets the row, and for the newest few the tail.
+"""Plan what a device must be sent, from its positions, its user's chat rows and the offline queue.
+
+Pure: compares sequences, never times. A chat without a position is unknown to the device: the device receives its row,
+and for the most recent of these chats also the last entries (the tail).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,21 +16,24 @@ from tidings.gateway.connected_device import UNKNOWN, ConnectedDevice
 from tidings.kernel.ids import ChatId
 from tidings.messages.model import Entry
 
+MAX_POSITIONS: Final = 100_000
+
 type OfflineQueueEntries = Mapping[ChatId, Mapping[int, Entry]]
-"""Of the pending queue: entries by chat and sequence."""
+"""Entries of the offline queue by chat and sequence."""
 
 
 class TailLimits(NamedTuple):
-    """Of so many unknown chats, the newest, so many entries each."""
+    """Number of unknown chats, the most recent, whose tail is sent; entries of each tail."""
 
     chats: int = 20
     entries: int = 20
 
 
 class MissedEntries(NamedTuple):
-    """`(after, up_to]` of a chat is to be sent. `is_sure`: all of it is the user's to see, nobody need be asked.
+    """A range `(after, up_to]` of a chat that must be sent.
 
-    `front` and `back` are there already and lie at the ends of the range; what is between them is to be read.
+    is_sure: the user may see all of it, so no membership check is needed.
+    front, back: entries at both ends of the range that the offline queue has. Only those in between are read.
     """
 
     chat: ChatId
@@ -40,12 +45,12 @@ class MissedEntries(NamedTuple):
 
     @property
     def reads(self) -> tuple[int, int]:
-        """What is to be read, `(after, up_to]`; empty if all of it is there."""
+        """The range to read, `(after, up_to]`; empty if the offline queue has all of it."""
         return self.after + len(self.front), self.up_to - len(self.back)
 
 
 class StartPosition(Struct, frozen=True, gc=False):
-    """Where a device stands in a chat when the plan is carried out; `since`: the entry that let its user in last."""
+    """Where a device starts in a chat. `since`: the entry with which its user joined last."""
 
     position: int
     since: int | None
@@ -53,10 +58,15 @@ class StartPosition(Struct, frozen=True, gc=False):
 
 
 class ResumePlan(NamedTuple):
+    """What a resume sends.
+
+    positions: where the device starts in each chat. Unknown chats start at their head, or before their tail.
+    rows: of unknown chats, the most recent first.
+    ahead: the ranges to send.
+    """
+
     positions: Mapping[ChatId, StartPosition]
-    """Where the device stands before anything is sent: unknown chats at their head, or below their tail."""
     rows: tuple[ChatRow, ...]
-    """Of unknown chats, newest first."""
     ahead: tuple[MissedEntries, ...]
 
 
@@ -74,13 +84,13 @@ def make_plan(
         _ahead(row, positions[row.chat], queued) for row in known if positions[row.chat] < chat_head(row)
     ]
     tail = [_tail(row, tails.entries, queued) for row in unknown[: tails.chats]]
-    begun = {
+    start = {
         row.chat: StartPosition(positions[row.chat], _since(row), rules.is_member(row.known)) for row in known
     }
-    begun |= {row.chat: StartPosition(chat_head(row), _since(row)) for row in unknown}
-    begun |= {each.chat: StartPosition(each.after, begun[each.chat].since) for each in tail}
+    start |= {row.chat: StartPosition(chat_head(row), _since(row)) for row in unknown}
+    start |= {each.chat: StartPosition(each.after, start[each.chat].since) for each in tail}
     return ResumePlan(
-        begun, tuple(unknown), tuple(each for each in (*ahead, *tail) if each.after < each.up_to)
+        start, tuple(unknown), tuple(each for each in (*ahead, *tail) if each.after < each.up_to)
     )
 
 
@@ -93,16 +103,26 @@ def large_chats(rows: Iterable[ChatRow]) -> list[ChatId]:
     return [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
 
 
-def removed_chats(row: ChatRow, left: int) -> ChatRow:
+def with_removal(row: ChatRow, left: int) -> ChatRow:
     """Return the row of a user who left the chat at the entry `left`."""
     return replace(row, known=replace(row.known, removed=left))
 
 
 def has_missed_entries(positions: Mapping[ChatId, int], rows: Iterable[ChatRow]) -> bool:
-    """Of a small chat: only of these something is kept. Of an unknown one, what no device of the user has had yet."""
+    """Return whether the offline queue may have something for the device.
+
+    Only messages of small chats are queued. In an unknown chat, those count that no device of the user has received.
+    """
     return any(
         not row.known.is_large and positions.get(row.chat, _delivered(row)) < chat_head(row) for row in rows
     )
+
+
+def current_positions(device: ConnectedDevice, reported: Mapping[ChatId, int] | None) -> Mapping[ChatId, int]:
+    """Return the positions that the device reported, or those of its connection if it reported none."""
+    if reported is not None:
+        return reported
+    return {chat: each.position for chat, each in device.positions.items() if each.position != UNKNOWN}
 
 
 def _delivered(row: ChatRow) -> int:
@@ -110,35 +130,39 @@ def _delivered(row: ChatRow) -> int:
 
 
 def _ahead(row: ChatRow, position: int, queued: OfflineQueueEntries) -> MissedEntries:
-    """What lies in the user's last stay is his to see up to his row's head: nothing else moves that head.
+    """Return the range that a known chat misses.
 
-    But for a large chat, whose head is everybody's: he may have left since his row was read.
+    Entries since the user's last join are visible up to the row's head, because only entries that the user may see
+    raise that head. The head of a large chat is shared by all members: the user may have left since the row was read.
     """
     since = _since(row)
     is_sure = since is not None and position >= since - 1 and not row.known.is_large
-    return _covered(MissedEntries(row.chat, position, chat_head(row), is_sure), queued)
+    return _with_queued(MissedEntries(row.chat, position, chat_head(row), is_sure), queued)
 
 
 def _tail(row: ChatRow, entries: int, queued: OfflineQueueEntries) -> MissedEntries:
     head, since = chat_head(row), _since(row) or 0
     after = max(since - 1, head - entries, 0)
-    return _covered(MissedEntries(row.chat, after, head, is_sure=not row.known.is_large), queued)
+    return _with_queued(MissedEntries(row.chat, after, head, is_sure=not row.known.is_large), queued)
 
 
-def _covered(ahead: MissedEntries, queued: OfflineQueueEntries) -> MissedEntries:
-    """Only of what is surely his: else nobody knows which sequences may be missing between two that are kept."""
-    there = queued.get(ahead.chat)
-    if not there or not ahead.is_sure:
-        return ahead
-    front = _run(there, range(ahead.after + 1, ahead.up_to + 1))
-    rest = range(ahead.up_to, ahead.after + len(front), -1)
-    return ahead._replace(front=tuple(front), back=tuple(reversed(_run(there, rest))))
+def _with_queued(missed: MissedEntries, queued: OfflineQueueEntries) -> MissedEntries:
+    """Take both ends of the range from the offline queue, if the user may surely see all of it.
+
+    Otherwise a gap between two queued entries could be entries that the user may not see.
+    """
+    entries = queued.get(missed.chat)
+    if not entries or not missed.is_sure:
+        return missed
+    front = _consecutive(entries, range(missed.after + 1, missed.up_to + 1))
+    rest = range(missed.up_to, missed.after + len(front), -1)
+    return missed._replace(front=tuple(front), back=tuple(reversed(_consecutive(entries, rest))))
 
 
-def _run(there: Mapping[int, Entry], places: Sequence[int]) -> list[Entry]:
+def _consecutive(entries: Mapping[int, Entry], sequences: Sequence[int]) -> list[Entry]:
     found: list[Entry] = []
-    for place in places:
-        entry = there.get(place)
+    for sequence in sequences:
+        entry = entries.get(sequence)
         if entry is None:
             break
         found.append(entry)
@@ -152,10 +176,3 @@ def _since(row: ChatRow) -> int | None:
 def _activity(row: ChatRow) -> tuple[int, ChatId]:
     shown, joined = row.known.shown, row.known.joined
     return max(shown.at_ms if shown else 0, joined.at_ms if joined else 0), row.chat
-
-
-MAX_POSITIONS: Final = 100_000
-
-
-def held_positions(device: ConnectedDevice) -> dict[ChatId, int]:
-    return {chat: place.position for chat, place in device.positions.items() if place.position != UNKNOWN}

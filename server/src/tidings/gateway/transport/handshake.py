@@ -1,21 +1,20 @@
-"""Connections that are not WebSockets yet: how many there are in all, and of each address."""
+"""Connections that are not WebSockets yet: their limits, and the handling of their upgrade request."""
 
 import asyncio
 import random
 import socket
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Protocol, cast, final, override
+from dataclasses import dataclass
+from typing import cast, final, override
 
 from tidings.gateway.transport.ports import (
     AdmissionCheck,
     AdmissionResult,
-    ErrorReporter,
-    ListenerStats,
-    ListenOptions,
     UpgradeRefusal,
     UpgradeRequest,
 )
+from tidings.gateway.transport.socket_mixin import OpenSockets
 from tidings.gateway.transport.upgrade import (
     BadRequestHeadError,
     RequestHead,
@@ -26,24 +25,19 @@ from tidings.gateway.transport.upgrade import (
 from tidings.kernel.errors import Code
 
 
-class OpenHandshake(Protocol):
-    def drop(self) -> None:
-        """End it now, with nothing said."""
-        ...
-
-
 @final
-class HandshakeTracker[H: OpenHandshake]:
-    """Room for the newest. When there is none, the oldest ends that has sent nothing, or else the oldest.
+class HandshakeTracker[H]:
+    """Bound the handshakes in progress, in total and for each address. A new handshake always finds room.
 
-    A client sends its request as soon as it is connected, and needs a round trip or two. Connections that stay here
-    longer are idle or made to be: they must not keep others from connecting. An address that has its share makes
-    room at the cost of its own connections alone.
+    If there is none, the tracker drops the oldest handshake that has sent nothing, or else the oldest. A client sends
+    its request as soon as it is connected and needs one or two round trips, so older handshakes are idle or an attack.
+    An address at its limit loses one of its own handshakes.
     """
 
-    def __init__(self, in_all: int, per_address: int) -> None:
+    def __init__(self, in_all: int, per_address: int, drop: Callable[[H], None]) -> None:
         self._in_all = in_all
         self._per_address = per_address
+        self._drop_handshake = drop
         self._addresses: dict[H, str | None] = {}
         self._silent: dict[H, None] = {}
         self._of_address: dict[str, dict[H, None]] = {}
@@ -56,7 +50,7 @@ class HandshakeTracker[H: OpenHandshake]:
         return list(self._addresses)
 
     def add(self, handshake: H, address: str | None) -> None:
-        """Take it in. `address` is None for a trusted proxy, which connects for many."""
+        """Add a handshake. `address` is None for a trusted proxy, which connects on behalf of many clients."""
         if address is not None:
             own = self._of_address.get(address, {})
             if len(own) >= self._per_address:
@@ -69,7 +63,7 @@ class HandshakeTracker[H: OpenHandshake]:
             self._of_address.setdefault(address, {})[handshake] = None
 
     def spoke(self, handshake: H) -> None:
-        """Note that it has sent something."""
+        """Record that the client has sent something."""
         self._silent.pop(handshake, None)
 
     def discard(self, handshake: H) -> None:
@@ -86,48 +80,36 @@ class HandshakeTracker[H: OpenHandshake]:
     def _drop(self, handshake: H) -> None:
         self.discard(handshake)
         self.dropped += 1
-        handshake.drop()
+        self._drop_handshake(handshake)
 
 
 _ADDRESS_FULL = "Too many connections are open from this address"
-_TOO_LATE = UpgradeRefusal(408, Code.REQUEST_INVALID, "The request did not come in time")
+_TOO_LATE = UpgradeRefusal(408, Code.REQUEST_INVALID, "The request did not arrive in time")
 _BROKEN = UpgradeRefusal(500, Code.INTERNAL, "Admission failed")
 
 
-class HandshakeContext(Protocol):
-    """What the door leads to."""
+@dataclass(frozen=True, slots=True)
+class HandshakeDeps:
+    """What all handshakes of a listener share. `accept` makes the transport of a checked upgrade a WebSocket."""
 
-    @property
-    def options(self) -> ListenOptions: ...
-    @property
-    def tally(self) -> ListenerStats: ...
-    @property
-    def admit(self) -> AdmissionCheck: ...
-    @property
-    def report(self) -> ErrorReporter: ...
-    @property
-    def is_full(self) -> bool: ...
-
-    def has_room_for(self, address: str) -> bool: ...
-    def spoke(self, door: "HandshakeProtocol") -> None: ...
-    def accept(self, transport: asyncio.Transport, upgrade: UpgradeRequest, rest: bytes) -> None: ...
-    def handshake_done(self, door: "HandshakeProtocol") -> None:
-        """Called once, whether it went in, was refused or went away."""
-        ...
+    sockets: OpenSockets
+    tracker: "HandshakeTracker[HandshakeProtocol]"
+    admit: AdmissionCheck
+    accept: Callable[[asyncio.Transport, UpgradeRequest, bytes], None]
 
 
 @final
 class HandshakeProtocol(asyncio.Protocol):
-    """One of them. The timer runs until it has left."""
+    """One handshake. Its timer runs until the upgrade is accepted or the connection is closed."""
 
-    def __init__(self, house: HandshakeContext, sock: socket.socket) -> None:
-        self._context = house
+    def __init__(self, deps: HandshakeDeps, sock: socket.socket) -> None:
+        self._deps = deps
         self._sock = sock
-        options = house.options
-        self._reader = RequestHeadParser(options.rules.max_head_bytes, options.rules.max_headers)
+        options = self._options = deps.sockets.options
+        self._parser = RequestHeadParser(options.rules.max_head_bytes, options.rules.max_headers)
         self._transport: asyncio.Transport | None = None
         self._is_decided = False
-        self._deciding: asyncio.Task[None] | None = None
+        self._admission: asyncio.Task[None] | None = None
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(options.handshake_timeout_s, self._timed_out)
 
@@ -137,15 +119,15 @@ class HandshakeProtocol(asyncio.Protocol):
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self._leave()
+        self._end()
 
     @override
     def data_received(self, data: bytes) -> None:
         if self._is_decided:
             return
-        self._context.spoke(self)
+        self._deps.tracker.spoke(self)
         try:
-            head = self._reader.feed(data)
+            head = self._parser.feed(data)
         except BadRequestHeadError as error:
             self._refuse(error.refusal)
             return
@@ -153,6 +135,7 @@ class HandshakeProtocol(asyncio.Protocol):
             self._decide(head)
 
     def refuse(self, refusal: UpgradeRefusal) -> None:
+        """Refuse the upgrade, unless it is already decided."""
         if not self._is_decided:
             self._refuse(refusal)
 
@@ -161,7 +144,7 @@ class HandshakeProtocol(asyncio.Protocol):
             self._transport.abort()
 
     def drop(self) -> None:
-        """End it to make room for others. A TLS handshake has no transport yet, and ends by its socket's end."""
+        """Close without an answer, to make room. During TLS there is no transport yet, so the socket is shut down."""
         if self._transport is not None:
             self._transport.abort()
         else:
@@ -170,43 +153,46 @@ class HandshakeProtocol(asyncio.Protocol):
 
     def _decide(self, head: RequestHead) -> None:
         self._is_decided = True
-        options = self._context.options
+        options, sockets = self._options, self._deps.sockets
         if options.unnamed_proxy is not None and head.values(options.rules.forwarded_by):
             options.unnamed_proxy.on_forwarded(self._peer())
         upgrade = check_upgrade(head, self._peer(), options.rules)
         if isinstance(upgrade, UpgradeRefusal):
             self._refuse(upgrade)
-        elif self._context.is_full:
+        elif sockets.is_full:
             self._refuse(self._full("This gateway is full"))
-        elif not self._context.has_room_for(upgrade.client):
+        elif not sockets.has_room_for(upgrade.client):
             self._refuse(self._full(_ADDRESS_FULL))
         else:
-            self._ask(upgrade, head.rest)
+            self._admit(upgrade, head.rest)
 
     def _full(self, title: str) -> UpgradeRefusal:
-        retry_after_ms = random.randint(*self._context.options.full_retry_ms)  # noqa: S311 - spreads, guards nothing
+        retry_after_ms = random.randint(*self._options.full_retry_ms)  # noqa: S311 - spreads retries
         return UpgradeRefusal(503, Code.OVERLOADED, title, retry_after_ms=retry_after_ms)
 
-    def _ask(self, upgrade: UpgradeRequest, rest: bytes) -> None:
+    def _admit(self, upgrade: UpgradeRequest, rest: bytes) -> None:
         try:
-            admission = self._context.admit(upgrade)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is told, and nobody gets in by it
-            self._context.report("admission failed", error)
+            admission = self._deps.admit(upgrade)
+        except Exception as error:  # noqa: BLE001 - every failure is reported and refuses the upgrade
+            self._deps.sockets.report("admission failed", error)
             self._refuse(_BROKEN)
             return
         if isinstance(admission, Awaitable):
             self._live().pause_reading()
-            self._deciding = asyncio.ensure_future(self._wait(admission, upgrade, rest))
+            self._admission = asyncio.ensure_future(self._wait(admission, upgrade, rest))
         else:
             self._finish(admission, upgrade, rest)
 
-    async def _wait(self, asked: Awaitable[AdmissionResult], upgrade: UpgradeRequest, rest: bytes) -> None:
+    async def _wait(
+        self, awaitable: Awaitable[AdmissionResult], upgrade: UpgradeRequest, rest: bytes
+    ) -> None:
         try:
-            admission = await asked
+            admission = await awaitable
         except Exception as error:  # noqa: BLE001 - as above
-            self._context.report("admission failed", error)
+            self._deps.sockets.report("admission failed", error)
             admission = _BROKEN
-        self._deciding = None
+        self._admission = None
+        # Race: the handshake timed out or the client hung up while the admission was decided.
         if not self._live().is_closing():
             self._live().resume_reading()
             self._finish(admission, upgrade, rest)
@@ -216,13 +202,13 @@ class HandshakeProtocol(asyncio.Protocol):
             self._refuse(admission)
             return
         transport = self._live()
-        self._leave()
-        self._context.accept(transport, upgrade, rest)
+        self._end()
+        self._deps.accept(transport, upgrade, rest)
 
     def _refuse(self, refusal: UpgradeRefusal) -> None:
-        """Says why and half-closes: a full close with bytes unread would be a reset that eats the answer."""
+        """Answer and half-close. A full close with unread bytes would reset the connection and lose the answer."""
         self._is_decided = True
-        self._context.tally.refuse(refusal.status)
+        self._deps.sockets.tally.refuse(refusal.status)
         transport = self._live()
         transport.write(render_refusal(refusal))
         if transport.can_write_eof():
@@ -233,24 +219,24 @@ class HandshakeProtocol(asyncio.Protocol):
     def _timed_out(self) -> None:
         if self._transport is None:
             return
-        if self._deciding is not None or not self._is_decided:
+        if self._admission is not None or not self._is_decided:
             self._refuse(_TOO_LATE)
             self._transport.close()
         else:
             self._transport.abort()
 
-    def _leave(self) -> None:
+    def _end(self) -> None:
         if self._transport is not None:
             self._transport = None
-            self._reader.let_go()
+            self._parser.release()
             self._timer.cancel()
-            if self._deciding is not None:
-                self._deciding.cancel()
-            self._context.handshake_done(self)
+            if self._admission is not None:
+                self._admission.cancel()
+            self._deps.tracker.discard(self)
 
     def _live(self) -> asyncio.Transport:
         if self._transport is None:
-            raise ConnectionError("gone from the door")
+            raise ConnectionError("the handshake has ended")
         return self._transport
 
     def _peer(self) -> str:

@@ -1,4 +1,4 @@
-"""The listening TCP socket, with the options that accepted ones inherit from it; and the accepting itself."""
+"""The WebSocket listener: its TCP socket, the accept loop, handshakes and open sockets."""
 
 import asyncio
 import errno
@@ -6,7 +6,7 @@ import socket as tcp_socket
 from collections.abc import Callable, Collection, Iterable
 from typing import Protocol, final
 
-from tidings.gateway.transport.handshake import HandshakeProtocol, HandshakeTracker
+from tidings.gateway.transport.handshake import HandshakeDeps, HandshakeProtocol, HandshakeTracker
 from tidings.gateway.transport.ports import (
     AdmissionCheck,
     ErrorReporter,
@@ -19,18 +19,18 @@ from tidings.gateway.transport.ports import (
     UpgradeRequest,
     admit_all,
 )
-from tidings.gateway.transport.socket_mixin import LastFrameCache, ListenerContext
+from tidings.gateway.transport.socket_mixin import OpenSockets
 from tidings.gateway.transport.upgrade import is_proxy
 from tidings.kernel.errors import Code
-from tidings.kernel.fair_shares import FairShares
 from tidings.limits.rules import address_key
 
 _ACCEPTS_PER_TURN = 64
-_NO_MORE = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+_OUT_OF_RESOURCES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _RETRY_S = 0.5
 
 
 def open_listening_socket(host: str, port: int, options: TcpOptions) -> tcp_socket.socket:
+    """Open the listening socket. Accepted sockets inherit its options."""
     family = tcp_socket.AF_INET6 if ":" in host else tcp_socket.AF_INET
     is_both = host == "::" and tcp_socket.has_dualstack_ipv6()
     made = tcp_socket.create_server(
@@ -54,7 +54,7 @@ def _set(made: tcp_socket.socket, options: TcpOptions) -> None:
         "TCP_KEEPIDLE": options.keepalive_idle_s,
         "TCP_KEEPINTVL": options.keepalive_every_s,
         "TCP_KEEPCNT": options.keepalive_probes,
-        # A peer that takes nothing for so long is gone, whatever its window says.
+        # A peer that acknowledges nothing for this time is unreachable, even if it announces a zero window.
         "TCP_USER_TIMEOUT": options.unacknowledged_s * 1_000,
     }
     for name, value in wanted.items():
@@ -64,7 +64,7 @@ def _set(made: tcp_socket.socket, options: TcpOptions) -> None:
 
 @final
 class Acceptor:
-    """Accept connections and pass them on with the address of their peer."""
+    """Accept TCP connections and pass each to `take` with the address of its peer."""
 
     def __init__(self, sock: tcp_socket.socket, take: Callable[[tcp_socket.socket, str], None]) -> None:
         self._sock = sock
@@ -90,7 +90,7 @@ class Acceptor:
             self._sock.close()
 
     def _ready(self) -> None:
-        """A bounded number, so that a storm of connections leaves the loop to those who are in."""
+        # Accept a bounded number per turn of the event loop, so that a storm does not starve open connections.
         for _ in range(_ACCEPTS_PER_TURN):
             try:
                 accepted, address = self._sock.accept()
@@ -103,8 +103,8 @@ class Acceptor:
             self._take(accepted, str(address[0]))
 
     def _pause(self, error: OSError) -> None:
-        """Out of file descriptors: the socket stays readable, so look away for a while instead of spinning."""
-        if error.errno not in _NO_MORE:
+        """Pause accepting. Without file descriptors the socket stays readable, and the loop would spin."""
+        if error.errno not in _OUT_OF_RESOURCES:
             raise error
         self.pause()
         self._loop.call_later(_RETRY_S, self.resume)
@@ -114,22 +114,28 @@ _CLOSES_PER_TURN = 256
 
 
 class TransportBackend(Protocol):
-    """A WebSocket library. `attach` makes a transport of an accepted connection, TLS handshake included;
-    `open` answers the upgrade and makes the transport a WebSocket.
-    """
+    """A WebSocket library."""
 
     async def attach(
         self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
-    ) -> None: ...
-    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None: ...
+    ) -> None:
+        """Make a transport of an accepted connection, including the TLS handshake. Raises `OSError`."""
+        ...
+
+    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        """Send one message to several sockets of this library."""
+        ...
+
     def open(
-        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
-    ) -> None: ...
+        self, transport: asyncio.Transport, context: OpenSockets, upgrade: UpgradeRequest, rest: bytes
+    ) -> None:
+        """Answer the upgrade and make the transport a WebSocket. `rest` was received after the request."""
+        ...
 
 
 @final
 class WebSocketListener:
-    """`report` is told of faults in what was given: receivers, admission."""
+    """Accept WebSocket connections on one address. `on_error` receives failures of message handlers and of `admit`."""
 
     def __init__(
         self,
@@ -141,21 +147,15 @@ class WebSocketListener:
         admit: AdmissionCheck = admit_all,
     ) -> None:
         self._library = library
-        self.options = options
-        self.on_open = on_open
-        self.admit = admit
-        self.report = on_error
-        self.tally = ListenerStats()
-        self.last_frame = LastFrameCache()
-        self._accepting: Acceptor | None = None
-        self._port = options.port
-        self._doors: HandshakeTracker[HandshakeProtocol] = HandshakeTracker(
-            options.max_handshakes, options.max_handshakes_per_address
+        self._options = options
+        self._open = OpenSockets(options, on_open, on_error)
+        self._handshakes: HandshakeTracker[HandshakeProtocol] = HandshakeTracker(
+            options.max_handshakes, options.max_handshakes_per_address, HandshakeProtocol.drop
         )
-        self._of_address: FairShares[str] = FairShares(options.max_connections_per_address)
+        self._handshake_deps = HandshakeDeps(self._open, self._handshakes, admit, self._accept)
+        self._acceptor: Acceptor | None = None
+        self._port = options.port
         self._attaching: set[asyncio.Task[None]] = set()
-        self._sockets: set[Socket] = set()
-        self._emptied: asyncio.Event | None = None
 
     @property
     def port(self) -> int:
@@ -163,92 +163,72 @@ class WebSocketListener:
 
     @property
     def sockets(self) -> Collection[Socket]:
-        return self._sockets
+        """The sockets that are open or closing."""
+        return self._open.all
 
     @property
-    def is_full(self) -> bool:
-        return len(self._sockets) >= self.options.max_connections
-
-    def has_room_for(self, address: str) -> bool:
-        """Whether one address may have one more connection."""
-        return self._of_address.held(address_key(address)) < self._of_address.each
+    def tally(self) -> ListenerStats:
+        return self._open.tally
 
     async def start(self) -> None:
-        sock = open_listening_socket(self.options.host, self.options.port, self.options.tcp)
+        sock = open_listening_socket(self._options.host, self._options.port, self._options.tcp)
         self._port = sock.getsockname()[1]
-        self._accepting = Acceptor(sock, self._accepted)
+        self._acceptor = Acceptor(sock, self._accepted)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
+        """Send one message to several sockets of this listener, faster than `send` on each."""
         self._library.send_all(sockets, data)
 
     def stop_accepting(self) -> None:
-        if self._accepting is not None:
-            self._accepting.close()
-            self._accepting = None
-        retry_after_ms = self.options.full_retry_ms[0]
+        """Refuse new connections and handshakes in progress. Open sockets stay."""
+        if self._acceptor is not None:
+            self._acceptor.close()
+            self._acceptor = None
+        retry_after_ms = self._options.full_retry_ms[0]
         draining = UpgradeRefusal(
             503, Code.OVERLOADED, "This gateway is going away", retry_after_ms=retry_after_ms
         )
-        for door in self._doors.all():
-            door.refuse(draining)
+        for handshake in self._handshakes.all():
+            handshake.refuse(draining)
 
     async def close(self, code: int, reason: str = "") -> None:
+        """Stop accepting, close every socket, and return when the last one is closed, within the linger time."""
         self.stop_accepting()
-        for number, socket in enumerate(list(self._sockets)):
+        for number, socket in enumerate(list(self._open.all)):
             socket.close(code, reason)
             if number % _CLOSES_PER_TURN == 0:
                 await asyncio.sleep(0)
         await self.all_closed()
-        for door in self._doors.all():
-            door.abort()
+        for handshake in self._handshakes.all():
+            handshake.abort()
         await asyncio.gather(*self._attaching, return_exceptions=True)
 
     async def all_closed(self) -> None:
-        if self._sockets:
-            self._emptied = self._emptied or asyncio.Event()
-            self._emptied.clear()
-            await self._emptied.wait()
+        """Wait until no socket is open."""
+        await self._open.all_closed()
 
     def _accepted(self, sock: tcp_socket.socket, peer: str) -> None:
-        door = HandshakeProtocol(self, sock)
-        self._doors.add(door, None if is_proxy(peer, self.options.rules) else address_key(peer))
-        self.tally.handshakes_dropped = self._doors.dropped
-        task = asyncio.get_running_loop().create_task(self._attach(sock, door))
+        handshake = HandshakeProtocol(self._handshake_deps, sock)
+        self._handshakes.add(handshake, None if is_proxy(peer, self._options.rules) else address_key(peer))
+        self.tally.handshakes_dropped = self._handshakes.dropped
+        task = asyncio.get_running_loop().create_task(self._attach(sock, handshake))
         self._attaching.add(task)
         task.add_done_callback(self._attaching.discard)
 
-    async def _attach(self, sock: tcp_socket.socket, door: HandshakeProtocol) -> None:
+    async def _attach(self, sock: tcp_socket.socket, handshake: HandshakeProtocol) -> None:
         try:
-            await self._library.attach(sock, lambda: door, self.options)
+            await self._library.attach(sock, lambda: handshake, self._options)
         except OSError:
-            # A TLS handshake that failed, a peer that went away: its matter, not ours.
-            self._not_attached(sock, door)
-        except Exception as error:  # noqa: BLE001 - a fault of the library: told, and this connection ends
-            self.report("a connection could not be set up", error)
-            self._not_attached(sock, door)
+            # The TLS handshake failed or the peer hung up: not an error of this process.
+            self._not_attached(sock, handshake)
+        except Exception as error:  # noqa: BLE001 - a failure of the library ends only this connection
+            self._open.report("a connection could not be set up", error)
+            self._not_attached(sock, handshake)
 
-    def _not_attached(self, sock: tcp_socket.socket, door: HandshakeProtocol) -> None:
+    def _not_attached(self, sock: tcp_socket.socket, handshake: HandshakeProtocol) -> None:
         self.tally.handshakes_failed += 1
         sock.close()
-        self.handshake_done(door)
+        self._handshakes.discard(handshake)
 
-    def accept(self, transport: asyncio.Transport, upgrade: UpgradeRequest, rest: bytes) -> None:
-        self._library.open(transport, self, upgrade, rest)
-
-    def spoke(self, door: HandshakeProtocol) -> None:
-        self._doors.spoke(door)
-
-    def handshake_done(self, door: HandshakeProtocol) -> None:
-        self._doors.discard(door)
-
-    def opened(self, socket: Socket) -> None:
-        self.tally.opened += 1
-        self._sockets.add(socket)
-        self._of_address.count(address_key(socket.upgrade.client))
-
-    def closed(self, socket: Socket) -> None:
-        self.tally.closed += 1
-        self._sockets.discard(socket)
-        self._of_address.release(address_key(socket.upgrade.client))
-        if self._emptied is not None and not self._sockets:
-            self._emptied.set()
+    def _accept(self, transport: asyncio.Transport, upgrade: UpgradeRequest, rest: bytes) -> None:
+        self._library.open(transport, self._open, upgrade, rest)

@@ -1,6 +1,6 @@
-"""WebSockets by picows, whose frame parser and writer are compiled. The default.
+"""Transport with picows, whose frame parser and writer are compiled. The default.
 
-picows leaves to us: UTF-8, fragments, reserved bits, some close codes, and a bound on what a peer can make it hold.
+picows does not check UTF-8, fragments, reserved bits and some close codes, and does not limit its buffers. This file does.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from tidings.gateway.transport.handshake import HandshakeProtocol
 from tidings.gateway.transport.ports import ListenOptions, Socket, SocketCloseCode, UpgradeRequest
 from tidings.gateway.transport.socket_mixin import (
     FragmentBuffer,
-    ListenerContext,
+    OpenSockets,
     ProtocolViolationError,
     SocketMixin,
     check_utf8,
@@ -42,18 +42,18 @@ _NEVER_SENT = {SocketCloseCode.NONE_GIVEN, SocketCloseCode.ABNORMAL}
 
 @final
 class PicowsBackend:
-    """The `TransportBackend`."""
+    """The `TransportBackend` of picows."""
 
     async def attach(
         self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
     ) -> None:
-        """On the loop's own transport: aiofastnet's, which picows would take, does not hear a reset on uvloop."""
+        """Use the event loop's own transport: that of aiofastnet, picows' default, misses resets on uvloop."""
         loop = asyncio.get_running_loop()
         limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_timeout_s}
         await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
-        """Straight to picows: at a thousand receivers each object more that is touched is a cache miss more."""
+        """Call picows directly: with a thousand receivers, each further object is a further cache miss."""
         if len(data) > _COPIED_UP_TO_BYTES:
             for socket in sockets:
                 socket.send(data)
@@ -63,9 +63,9 @@ class PicowsBackend:
                 ws.send(_TEXT, data)
 
     def open(
-        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
+        self, transport: asyncio.Transport, context: OpenSockets, upgrade: UpgradeRequest, rest: bytes
     ) -> None:
-        socket = PicowsSocket(large_chats, upgrade)
+        socket = PicowsSocket(context, upgrade)
         protocol = WSProtocol(
             host_port=None,
             ws_path=None,
@@ -78,13 +78,13 @@ class PicowsBackend:
             auto_ping_idle_timeout=1,
             auto_ping_reply_timeout=1,
             auto_ping_strategy=WSAutoPingStrategy.PING_WHEN_IDLE,
-            # A ping passes through us, to count as heard.
+            # Pings are answered here, so that they count as received frames.
             enable_auto_pong=False,
-            max_frame_size=large_chats.options.max_message_bytes,
+            max_frame_size=context.options.max_message_bytes,
             extra_headers=None,
             read_buffer_init_size=_READ_BUFFER_BYTES,
         )
-        # uvloop chooses how it reads when it starts to, by what the protocol is.
+        # uvloop chooses its way of reading by the type of the protocol when reading starts.
         transport.pause_reading()
         transport.set_protocol(protocol)
         transport.resume_reading()
@@ -99,7 +99,7 @@ def _answer(socket: "PicowsSocket", upgrade: UpgradeRequest) -> WSUpgradeRespons
 
 
 def _feed(protocol: WSProtocol, data: bytes) -> None:
-    """As if it came from the network."""
+    """Pass data to the protocol as if it came from the network."""
     while data:
         room = protocol.get_buffer(-1)
         size = min(len(room), len(data))
@@ -110,17 +110,17 @@ def _feed(protocol: WSProtocol, data: bytes) -> None:
 
 @final
 class PicowsSocket(SocketMixin, WSListener):
-    """A connection; picows calls its `on_ws_…` methods and the two about writing."""
+    """One connection. picows calls its `on_ws_…`, `pause_writing` and `resume_writing` methods."""
 
-    # Where the other parent is compiled, slots are much quicker to reach than a dictionary.
+    # The other base class is compiled, and slots are much faster than a dictionary there.
     __slots__ = (
         "_code",
+        "_context",
         "_fragments",
-        "_is_heard",
+        "_has_received",
         "_on_message",
         "_received_at",
         "_receiver",
-        "_rooms",
         "_timer",
         "_transport",
         "send",
@@ -131,12 +131,12 @@ class PicowsSocket(SocketMixin, WSListener):
     send: Callable[[bytes], None]
     _on_message: Callable[[bytes], None]
 
-    def __init__(self, large_chats: ListenerContext, upgrade: UpgradeRequest) -> None:
-        self._context = large_chats
+    def __init__(self, context: OpenSockets, upgrade: UpgradeRequest) -> None:
+        self._context = context
         self.upgrade = upgrade
-        self._is_open = True
+        self._has_received = True
         self._received_at = 0.0
-        self.send = self._on_message = _unheard
+        self.send = self._on_message = _ignore
         self.ws: WSTransport | None = None
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: FragmentBuffer | None = None
@@ -154,17 +154,19 @@ class PicowsSocket(SocketMixin, WSListener):
         if self._code is None and transport.is_close_frame_sent:
             self._code = _number(transport.close_handshake.sent)
         self.ws = self._fragments = None
-        self.send = self._on_message = _unheard
+        self.send = self._on_message = _ignore
         self._end(self)
 
     def library_closes(self) -> None:
-        """For a frame that it can't read. picows would still deliver one that was too long, once it is whole; and it
-        looks one frame ahead, so a close that we have not seen yet may stand before it and wait for its answer.
+        """Handle a frame that picows cannot parse and closes for.
+
+        picows would still deliver a frame that is too long once it is complete. It also parses one frame ahead, so a
+        close frame before the invalid one may still wait for its answer.
         """
         ws = self.ws
         if ws is None or self._code is not None:
             return
-        self._on_message = _unheard
+        self._on_message = _ignore
         self._schedule_abort()
         closing = cast("WSCloseHandshake | None", ws.close_handshake)
         if closing is not None and closing.recv is not None:
@@ -181,8 +183,8 @@ class PicowsSocket(SocketMixin, WSListener):
 
     @override
     def on_ws_frame(self, transport: WSTransport, frame: WSFrame) -> None:
-        """One plain text frame is nearly all there is, so it is taken here without a detour."""
-        self._is_open = True
+        # Nearly every frame is a complete text message, so that case is handled here without a further call.
+        self._has_received = True
         try:
             is_plain = not (frame.rsv1 or frame.rsv2 or frame.rsv3)
             if is_plain and frame.fin and frame.msg_type is _TEXT and self._fragments is None:
@@ -198,10 +200,10 @@ class PicowsSocket(SocketMixin, WSListener):
             self._at_fault(error)
 
     def _handle(self, ws: WSTransport, frame: WSFrame) -> None:
-        """All that is not a message in one frame."""
+        """Handle any frame other than a message in one frame."""
         kind = frame.msg_type
         if frame.rsv1 or frame.rsv2 or frame.rsv3:
-            raise ProtocolViolationError(SocketCloseCode.PROTOCOL_ERROR, "reserved bits are not in use")
+            raise ProtocolViolationError(SocketCloseCode.PROTOCOL_ERROR, "reserved bits must be 0")
         if kind == _CLOSE:
             self._peer_closes(ws, frame)
         elif self._code is not None:
@@ -210,7 +212,7 @@ class PicowsSocket(SocketMixin, WSListener):
             if self._count_part() and kind == _PING:
                 ws.send_pong(frame.get_payload_as_bytes())
         elif kind == _BINARY:
-            raise ProtocolViolationError(SocketCloseCode.UNSUPPORTED, "only text is spoken here")
+            raise ProtocolViolationError(SocketCloseCode.UNSUPPORTED, "only text is supported")
         elif frame.fin or self._count_part():
             self._gather(frame, is_first=kind == _TEXT)
 
@@ -224,47 +226,48 @@ class PicowsSocket(SocketMixin, WSListener):
             self._on_message(whole)
 
     def _peer_closes(self, ws: WSTransport, frame: WSFrame) -> None:
-        """Answer in kind, then hang up: of the two a server does it first."""
+        """Answer with the same code, then close the connection: the server closes first."""
         payload = frame.get_payload_as_bytes()
         code = int.from_bytes(payload[:2]) if payload else SocketCloseCode.NONE_GIVEN
         if payload and (code not in _CODES or code in _NEVER_SENT):
-            self.close(SocketCloseCode.PROTOCOL_ERROR, "nobody sends this close code")
+            self.close(SocketCloseCode.PROTOCOL_ERROR, "invalid close code")
         elif self._code is None:
             self._code = code
             ws.send(_CLOSE, payload[:2] or None)
         self.ws = None
-        self.send = self._on_message = _unheard
+        self.send = self._on_message = _ignore
         ws.disconnect()
         self._schedule_abort()
 
     @override
     def _send_close(self, code: int, reason: str) -> None:
         if self.ws is not None:
-            self._on_message = _unheard
+            self._on_message = _ignore
             self.ws.send_close(code, reason.encode())  # type: ignore[arg-type]  # any number does
 
 
 def _send(ws: WSTransport, data: bytes) -> None:
-    """Of a long message `send` gives the transport a view of its header's buffer, which the next one overwrites."""
+    """Send a message. For a long one, `send` would pass a view of its header buffer, which the next call overwrites."""
     if len(data) <= _COPIED_UP_TO_BYTES:
         ws.send(_TEXT, data)
     else:
         ws.send_reuse_external_bytearray(_TEXT, bytearray(_HEADER_BYTES) + data, _HEADER_BYTES)
 
 
-def _number(said: WSCloseInfo | None) -> int:
-    """Typed as one of those that picows knows; any number does. None given is 0."""
-    return 0 if said is None else int(cast("int", said.code))
+def _number(close: WSCloseInfo | None) -> int:
+    """Return the close code, 0 if there is none. picows declares an enum, but passes any number."""
+    return 0 if close is None else int(cast("int", close.code))
 
 
-def _unheard(_: bytes) -> None:
-    """Before the beginning and after the end there is nobody."""
+def _ignore(_: bytes) -> None:
+    """Ignore a message before the start or after the end of the connection."""
 
 
 @final
 class _PicowsListener:
-    """Stands where picows wants a logger. It would make one for each connection and tell of each; and only its
-    logger hears, before the close is sent, that it found a frame it can't read.
+    """Replaces picows' logger, which picows would create and use for each connection.
+
+    The logger is also the only way to learn of an invalid frame before picows sends the close.
     """
 
     __slots__ = ("_socket",)
@@ -272,7 +275,7 @@ class _PicowsListener:
     def __init__(self, socket: PicowsSocket) -> None:
         self._socket = socket
 
-    def isEnabledFor(self, _: int) -> bool:  # noqa: N802 - logging's spelling
+    def isEnabledFor(self, _: int) -> bool:  # noqa: N802 - the name in logging
         return False
 
     def error(self, *_: object, **__: object) -> None:

@@ -1,8 +1,8 @@
-"""What the gateway asks of a WebSocket library, and what it hears from it. No library appears here."""
+"""The interface between the gateway and a WebSocket library. No library is imported here."""
 
 import ipaddress
 import ssl
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Literal, Protocol
@@ -12,7 +12,7 @@ from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, UntrustedProxyDe
 
 
 class SocketCloseCode(IntEnum):
-    """The codes of RFC 6455 that the transport itself gives or reports."""
+    """The codes of RFC 6455 that the transport itself sends or reports."""
 
     NORMAL = 1000
     GOING_AWAY = 1001
@@ -28,7 +28,7 @@ class SocketCloseCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRequest:
-    """The request that a connection began with, after every check. `client` is where it really came from."""
+    """A checked upgrade request. `client` is the address of the client, also behind trusted proxies."""
 
     path: str
     client: str
@@ -41,7 +41,7 @@ class UpgradeRequest:
 
 @dataclass(frozen=True, slots=True)
 class UpgradeRefusal:
-    """Why there is no upgrade: an HTTP answer. `retry_after_ms` is told in the body, and rounded up in a header."""
+    """The HTTP answer to a refused upgrade. `retry_after_ms` is in the body and, rounded up, in a header."""
 
     status: int
     code: Code
@@ -58,48 +58,50 @@ class Socket(Protocol):
 
     @property
     def received_at(self) -> float:
-        """When the peer was last heard, a frame of any kind, in seconds of `time.monotonic`: for finding half-open
-        ones. What came since the last look counts as of this one, so look every few seconds.
+        """When the last frame of any kind arrived, in seconds of `time.monotonic`, to find half-open connections.
+
+        Frames since the last access count as of this one, so read it every few seconds.
         """
         ...
 
     @property
     def buffered_bytes(self) -> int:
-        """What was sent and the kernel has not taken yet."""
+        """Bytes that were sent and that the kernel has not accepted yet."""
         ...
 
     def send(self, data: bytes) -> None:
-        """One text message, UTF-8. Never waits, keeps the order, copies nothing that is worth sharing: give all
-        receivers of a push the same object. More than the bound waiting closes the connection with the code for
-        slow consumers. After a close, or once the peer is gone, nothing happens: the device resumes.
+        """Send one text message, encoded as UTF-8. Never blocks, and keeps the order.
+
+        Pass the same object for all receivers of a push, so that they share it. If more than the limit is buffered,
+        the connection is closed as a slow consumer. After a close nothing is sent: the device resumes.
         """
         ...
 
     def close(self, code: int, reason: str = "") -> None:
-        """Say it, wait a little for the peer to say it too, then hang up. The first close counts."""
+        """Send a close frame, wait for the peer's, then close the connection. Only the first close has an effect."""
         ...
 
     def abort(self) -> None:
-        """Hang up now, with nothing said."""
+        """Close the connection at once, without a close frame."""
         ...
 
 
 class MessageHandler(Protocol):
-    """One connection as the gateway's other half sees it. Called on the loop; must not block.
+    """Receives the messages of one connection. Called on the event loop; must not block.
 
-    An exception that leaves `on_message` is reported and closes the connection with 1011.
+    An exception from `on_message` is reported and closes the connection with 1011.
     """
 
     def on_message(self, data: bytes) -> None:
-        """A whole text message, valid UTF-8, within the bound."""
+        """Handle a complete text message: valid UTF-8, within the size limit."""
         ...
 
     def on_part(self) -> None:
-        """A frame that is no message by itself: a ping, a pong, or a fragment that is not the last one."""
+        """Handle a frame that completes no message: a ping, a pong, or a fragment other than the last."""
         ...
 
     def on_close(self, code: int) -> None:
-        """Once, last. The peer's code if it closed first (1005: none given), ours if we did, else 1006."""
+        """Handle the end; called once, last. `code` is that of the side that closed first (1005: none), else 1006."""
         ...
 
 
@@ -115,7 +117,7 @@ def admit_all(_: UpgradeRequest) -> AdmissionResult:
 
 @dataclass(slots=True)
 class ListenerStats:
-    """What happened since the start, for metrics to read."""
+    """Counters since the start, which metrics read."""
 
     opened: int = 0
     closed: int = 0
@@ -129,46 +131,13 @@ class ListenerStats:
         self.refused[status] = self.refused.get(status, 0) + 1
 
 
-class Listener(Protocol):
-    """Accepts connections on one address."""
-
-    @property
-    def port(self) -> int: ...
-
-    @property
-    def sockets(self) -> Collection[Socket]:
-        """Those that are open, or closing."""
-        ...
-
-    @property
-    def tally(self) -> ListenerStats: ...
-
-    async def start(self) -> None: ...
-
-    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
-        """The same message to each of them, which must be of this listener: `send`, in the quickest way."""
-        ...
-
-    def stop_accepting(self) -> None:
-        """Nobody gets in any more, not even those at the door. Who is in stays."""
-        ...
-
-    async def all_closed(self) -> None:
-        """Waits until no connection is open."""
-        ...
-
-    async def close(self, code: int, reason: str = "") -> None:
-        """Stop accepting, close every connection, return when the last one is gone; within the linger time."""
-        ...
-
-
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 type ForwardedBy = Literal["x-forwarded-for", "forwarded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpgradeRules:
-    """Who may upgrade. Only one forwarding header is believed: a proxy rarely cleans the one it does not write."""
+    """Rules for upgrades. Only one forwarding header is trusted: proxies rarely remove the one that they do not write."""
 
     path: str = "/v1/socket"
     origins: AllowedOrigins = NO_ORIGINS
@@ -182,9 +151,10 @@ class UpgradeRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TcpOptions:
-    """Of the listening socket; accepted ones inherit them. Small kernel buffers keep the bounds honest: left alone,
-    the kernel takes megabytes for a peer that reads nothing, and picows' read buffer grows to twice what the kernel
-    hands it at once, for good.
+    """Options of the listening socket, which accepted sockets inherit.
+
+    Small kernel buffers make the other limits effective. With the kernel's defaults, it buffers megabytes for a peer
+    that reads nothing, and picows' read buffer grows permanently to twice what the kernel passes at once.
     """
 
     reuse_port: bool = False
@@ -199,7 +169,7 @@ class TcpOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenOptions:
-    """Everything about one listener."""
+    """Options of one listener."""
 
     host: str = "127.0.0.1"
     port: int = 0

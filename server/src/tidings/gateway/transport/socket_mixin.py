@@ -1,10 +1,10 @@
-"""Text frames as a server writes them: unmasked, so the same bytes serve every receiver."""
+"""Shared parts of the sockets of both WebSocket libraries: frames, UTF-8 checks, closing, and their register."""
 
 import asyncio
 import codecs
 from collections.abc import Callable
 from time import monotonic
-from typing import Protocol, final
+from typing import final
 
 from tidings.gateway.transport.ports import (
     ErrorReporter,
@@ -16,6 +16,8 @@ from tidings.gateway.transport.ports import (
     SocketCloseCode,
     UpgradeRequest,
 )
+from tidings.kernel.fair_shares import FairShares
+from tidings.limits.rules import address_key
 
 _TEXT = 0x81
 _LENGTH_16 = 126
@@ -23,6 +25,7 @@ _LENGTH_64 = 127
 
 
 def text_frame(payload: bytes) -> bytes:
+    """Encode a text frame. A server does not mask, so all receivers can share the bytes."""
     return _header(len(payload)) + payload
 
 
@@ -36,7 +39,7 @@ def _header(size_bytes: int) -> bytes:
 
 @final
 class LastFrameCache:
-    """Keeps the frame of the payload that was sent last: in a fan-out the next receiver gets the same one."""
+    """Cache the frame of the last payload: in a fan-out the next receiver gets the same payload."""
 
     def __init__(self) -> None:
         self._payload = b""
@@ -52,7 +55,7 @@ _Decoder = codecs.getincrementaldecoder("utf-8")
 
 
 class ProtocolViolationError(Exception):
-    """The peer did what it may not; `code` is what the connection is closed with."""
+    """The peer violated the protocol. The connection is closed with `code`."""
 
     def __init__(self, code: SocketCloseCode, reason: str) -> None:
         super().__init__(reason)
@@ -61,7 +64,7 @@ class ProtocolViolationError(Exception):
 
 
 def check_utf8(data: bytes) -> None:
-    """Of a message that came in one frame."""
+    """Check the text of a message that arrived in one frame."""
     try:
         data.decode()
     except UnicodeDecodeError:
@@ -74,7 +77,7 @@ def _invalid_text() -> ProtocolViolationError:
 
 @final
 class FragmentBuffer:
-    """A message that comes in several frames. Wrong bytes are found in the fragment that brings them."""
+    """Collect a message that arrives in several frames. Each fragment is checked when it arrives."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
@@ -82,7 +85,7 @@ class FragmentBuffer:
         self._decoder = _Decoder()
 
     def add(self, data: bytes, *, is_last: bool) -> bytes | None:
-        """The whole message with its last part."""
+        """Add a fragment. Return the whole message with its last fragment. Raises `ProtocolViolationError`."""
         if len(self._whole) + len(data) > self._max_bytes:
             raise ProtocolViolationError(
                 SocketCloseCode.TOO_BIG, f"a message has at most {self._max_bytes} bytes"
@@ -95,34 +98,58 @@ class FragmentBuffer:
         return bytes(self._whole) if is_last else None
 
 
+@final
+class OpenSockets:
+    """The open sockets of one listener, and what they share. `report` receives failures of message handlers."""
+
+    def __init__(self, options: ListenOptions, on_open: OnOpen, report: ErrorReporter) -> None:
+        self.options = options
+        self.on_open = on_open
+        self.report = report
+        self.tally = ListenerStats()
+        self.last_frame = LastFrameCache()
+        self.all: set[Socket] = set()
+        self._of_address: FairShares[str] = FairShares(options.max_connections_per_address)
+        self._emptied: asyncio.Event | None = None
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.all) >= self.options.max_connections
+
+    def has_room_for(self, address: str) -> bool:
+        """Return whether an address may open one more connection."""
+        return self._of_address.held(address_key(address)) < self._of_address.each
+
+    def opened(self, socket: Socket) -> None:
+        self.tally.opened += 1
+        self.all.add(socket)
+        self._of_address.count(address_key(socket.upgrade.client))
+
+    def closed(self, socket: Socket) -> None:
+        self.tally.closed += 1
+        self.all.discard(socket)
+        self._of_address.release(address_key(socket.upgrade.client))
+        if self._emptied is not None and not self.all:
+            self._emptied.set()
+
+    async def all_closed(self) -> None:
+        """Wait until no socket is open."""
+        if self.all:
+            self._emptied = self._emptied or asyncio.Event()
+            self._emptied.clear()
+            await self._emptied.wait()
+
+
 _MAX_REASON_BYTES = 123
 
 
-class ListenerContext(Protocol):
-    """The listener, as its sockets see it."""
-
-    @property
-    def options(self) -> ListenOptions: ...
-    @property
-    def tally(self) -> ListenerStats: ...
-    @property
-    def on_open(self) -> OnOpen: ...
-    @property
-    def report(self) -> ErrorReporter: ...
-    @property
-    def last_frame(self) -> LastFrameCache: ...
-
-    def opened(self, socket: Socket) -> None: ...
-    def closed(self, socket: Socket) -> None: ...
-
-
 class SocketMixin:
-    """`_code` is what `on_close` will say, set by whoever closes first."""
+    """Closing and error handling of a socket. `_code` is the code that `on_close` reports; the first close sets it."""
 
     upgrade: UpgradeRequest
-    _is_open: bool
+    _has_received: bool
     _received_at: float
-    _context: ListenerContext
+    _context: OpenSockets
     _transport: asyncio.Transport | None
     _receiver: MessageHandler | None
     _code: int | None
@@ -130,9 +157,9 @@ class SocketMixin:
 
     @property
     def received_at(self) -> float:
-        """A flag is cheaper to raise for every frame than a clock is to read."""
-        if self._is_open:
-            self._is_open = False
+        # A flag for each frame is cheaper than a clock read for each frame.
+        if self._has_received:
+            self._has_received = False
             self._received_at = monotonic()
         return self._received_at
 
@@ -154,13 +181,13 @@ class SocketMixin:
         raise NotImplementedError
 
     def _begin(self, transport: asyncio.Transport, socket: Socket) -> None:
-        """From here on more than the bound in the transport's buffer calls `pause_writing`."""
+        """Open the socket. From now on, more than the limit in the transport's buffer calls `pause_writing`."""
         self._transport = transport
         transport.set_write_buffer_limits(high=self._context.options.max_send_buffer_bytes)
         self._context.opened(socket)
         try:
             self._receiver = self._context.on_open(socket, self.upgrade)
-        except Exception as error:  # noqa: BLE001 - whatever it is, it ends this connection only
+        except Exception as error:  # noqa: BLE001 - a failure ends only this connection
             self._at_fault(error)
 
     def _deliver(self, receive: Callable[[bytes], None], data: bytes) -> None:
@@ -170,10 +197,10 @@ class SocketMixin:
             self._at_fault(error)
 
     def _count_part(self) -> bool:
-        """Tell the receiver of a frame that is no message. False: the connection is closed, or was by this.
+        """Report a frame that is not a whole message. Return False if the connection is closed.
 
-        A peer that is closed for sending too many of them is read no more: else it would go on costing as much
-        until it is cut.
+        If the handler closes the connection because of too many such frames, reading stops: the peer would otherwise
+        cost as much until the abort.
         """
         if self._code is not None or self._receiver is None:
             return False
@@ -188,17 +215,17 @@ class SocketMixin:
 
     def _at_fault(self, error: Exception) -> None:
         self._context.tally.receiver_faults += 1
-        self._context.report("a receiver failed", error)
+        self._context.report("a message handler failed", error)
         self.close(SocketCloseCode.INTERNAL)
 
     def _too_slow(self) -> None:
-        """Called out of a write: what is buffered stays, the close frame queues behind it, nothing follows."""
+        """Close a slow consumer. Called during a write: buffered data stays, and the close frame follows it."""
         if self._code is None:
             self._context.tally.too_slow += 1
             self.close(self._context.options.slow_close_code, self._context.options.slow_close_reason)
 
     def _schedule_abort(self) -> None:
-        """A peer that does not take our last bytes, or never answers a close, does not keep the connection."""
+        """Abort after the linger time, for a peer that does not read the last bytes or does not answer the close."""
         if self._timer is None:
             loop = asyncio.get_running_loop()
             self._timer = loop.call_later(self._context.options.close_timeout_s, self.abort)
@@ -212,10 +239,10 @@ class SocketMixin:
         if receiver is not None:
             try:
                 receiver.on_close(SocketCloseCode.ABNORMAL if code is None else code)
-            except Exception as error:  # noqa: BLE001 - nobody above could do better
-                self._context.report("a receiver failed at its end", error)
+            except Exception as error:  # noqa: BLE001 - no caller above could handle it
+                self._context.report("a message handler failed to close", error)
 
 
 def truncate_reason(reason: str) -> str:
-    """A close frame is a control frame: 125 bytes with the code."""
+    """Truncate a close reason: a control frame has at most 125 bytes, including the code."""
     return reason.encode()[:_MAX_REASON_BYTES].decode(errors="ignore")

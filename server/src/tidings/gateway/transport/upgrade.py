@@ -1,4 +1,4 @@
-"""Reads the head of an HTTP request as it comes in, within bounds. Judges its form, not its content."""
+"""Parse and check the HTTP request of a WebSocket upgrade."""
 
 import base64
 import binascii
@@ -15,12 +15,12 @@ import httptools
 from tidings.gateway.transport.ports import Network, UpgradeRefusal, UpgradeRequest, UpgradeRules
 from tidings.kernel.errors import Code
 
-_TOO_LARGE = UpgradeRefusal(431, Code.REQUEST_INVALID, "The request's head is too large")
-_MALFORMED = UpgradeRefusal(400, Code.REQUEST_INVALID, "This is not a request in HTTP/1.1")
+_TOO_LARGE = UpgradeRefusal(431, Code.REQUEST_INVALID, "The request head is too large")
+_MALFORMED = UpgradeRefusal(400, Code.REQUEST_INVALID, "The request is not valid HTTP/1.1")
 
 
 class BadRequestHeadError(Exception):
-    """The bytes are no head that we read on."""
+    """The request head is malformed or too large. `refusal` is the answer."""
 
     def __init__(self, refusal: UpgradeRefusal) -> None:
         super().__init__(refusal.title)
@@ -29,7 +29,7 @@ class BadRequestHeadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """`fields` in order, names in lower case. `rest` came behind the head: the first frames, of an eager client."""
+    """The head of a request. `fields`: in order, names in lower case. `rest`: bytes after the head, the first frames."""
 
     method: str
     target: str
@@ -41,14 +41,14 @@ class RequestHead:
         return [value for known, value in self.fields if known == name]
 
     def tokens(self, name: str) -> list[str]:
-        """A list header, over all of its lines."""
+        """Return the items of a list header, over all of its lines."""
         parts = (part.strip() for value in self.values(name) for part in value.split(","))
         return [part for part in parts if part]
 
 
 @final
 class RequestHeadParser:
-    """For one connection. The methods named `on_…` are httptools'."""
+    """Parse the request head of one connection within limits. httptools calls the `on_…` methods."""
 
     def __init__(self, max_bytes: int, max_headers: int) -> None:
         self._parser = httptools.HttpRequestParser(self)
@@ -59,7 +59,7 @@ class RequestHeadParser:
         self._is_whole = False
 
     def feed(self, data: bytes) -> RequestHead | None:
-        """The head once it is whole. Raises `BadRequestHeadError`."""
+        """Return the head once it is complete. Raises `BadRequestHeadError`."""
         rest = b""
         try:
             self._parser.feed_data(data[: self._left_bytes])
@@ -74,8 +74,8 @@ class RequestHeadParser:
             raise BadRequestHeadError(_TOO_LARGE)
         return None
 
-    def let_go(self) -> None:
-        """It is not fed any more. The parser and it hold each other, and memory should not wait for the collector."""
+    def release(self) -> None:
+        """Free the parser after its last use. The two refer to each other, and only the garbage collector would free them."""
         del self._parser
 
     def _refusal(self) -> UpgradeRefusal:
@@ -131,9 +131,9 @@ _FOR = re.compile(r'(?:^|;)\s*for\s*=\s*("[^"]*"|[^;"]*)', re.IGNORECASE)
 
 
 def client_address(peer: str, head: RequestHead, rules: UpgradeRules) -> str:
-    """From the nearest hop outwards: the first address that is not one of our proxies.
+    """Return the first address, from the nearest hop outwards, that is not a trusted proxy.
 
-    A hop that can't be read ends the walk at the proxy that wrote it: what lies behind is anybody's claim.
+    An unreadable hop ends the search at the proxy that wrote it: any client can forge the hops before it.
     """
     if not rules.trusted_proxies:
         return peer
@@ -151,7 +151,7 @@ def client_address(peer: str, head: RequestHead, rules: UpgradeRules) -> str:
 
 
 def is_proxy(peer: str, rules: UpgradeRules) -> bool:
-    """Whether a connection from there is one of our proxies', and so anybody's."""
+    """Return whether the peer is a trusted proxy, which connects on behalf of many clients."""
     if not rules.trusted_proxies:
         return False
     address = _parse(peer)
@@ -169,7 +169,7 @@ def _hops(head: RequestHead, rules: UpgradeRules) -> Iterator[str]:
 
 
 def _parse(text: str) -> Address | None:
-    """An address, with or without a port: 192.0.2.1:80, [2001:db8::1]:80."""
+    """Parse an address with or without a port: 192.0.2.1:80, [2001:db8::1]:80."""
     if text.startswith("["):
         text = text[1:].partition("]")[0]
     elif text.count(":") == 1:
@@ -210,7 +210,7 @@ def check_upgrade(head: RequestHead, peer: str, rules: UpgradeRules) -> UpgradeR
 
 
 def rebuild_request(upgrade: UpgradeRequest, extensions: str | None) -> bytes:
-    """The request as a library reads it that insists on reading one: what was checked, and nothing else."""
+    """Render the checked fields as a request, for a library that must parse the request itself."""
     fields = {
         "Host": "tidings",
         "Upgrade": "websocket",
@@ -230,45 +230,47 @@ def _http(head: RequestHead, rules: UpgradeRules) -> UpgradeRefusal | None:
     if head.version != "1.1":
         return _invalid(505, "A WebSocket needs HTTP/1.1")
     if _path(head) != rules.path:
-        return UpgradeRefusal(404, Code.REQUEST_INVALID, f"There is no socket here; it is at {rules.path}")
+        return UpgradeRefusal(404, Code.REQUEST_INVALID, f"Unknown path. The WebSocket is at {rules.path}")
     if head.values("transfer-encoding") or any(v.strip("0") for v in head.values("content-length")):
         return _invalid(400, "An upgrade request has no body")
     repeated = [name for name in _SINGLE if len(head.values(name)) > 1]
     if repeated or not head.values("host"):
-        return _invalid(400, f"Exactly one {repeated[0] if repeated else 'host'} header is wanted")
+        return _invalid(
+            400, f"The request must have exactly one {repeated[0] if repeated else 'host'} header"
+        )
     return None
 
 
 def _websocket(head: RequestHead) -> UpgradeRefusal | None:
     asks = "upgrade" in (option.lower() for option in head.tokens("connection"))
     if not asks or "websocket" not in (kind.lower() for kind in head.tokens("upgrade")):
-        return _invalid(426, "This is a WebSocket; the request asks for no upgrade", Upgrade="websocket")
+        return _invalid(426, "This is a WebSocket. The request must ask for an upgrade", Upgrade="websocket")
     if _one(head, "sec-websocket-version") != _VERSION:
         wanted = {"Upgrade": "websocket", "Sec-WebSocket-Version": _VERSION}
-        return _invalid(426, f"Only version {_VERSION} of the protocol is spoken", **wanted)
+        return _invalid(426, f"Only version {_VERSION} of the WebSocket protocol is supported", **wanted)
     if not _is_key(_one(head, "sec-websocket-key") or ""):
-        return _invalid(400, "Sec-WebSocket-Key is no key")
+        return _invalid(400, "Sec-WebSocket-Key is invalid")
     return None
 
 
 def _origin(head: RequestHead, rules: UpgradeRules) -> UpgradeRefusal | None:
-    """A browser always says where its page comes from; whatever says nothing is no browser."""
+    """Check the origin. A browser always sends it, so a request without one is not from a browser."""
     origin = _one(head, "origin")
     is_allowed = rules.allow_missing_origin if origin is None else rules.origins.allow(origin)
-    return None if is_allowed else UpgradeRefusal(403, Code.FORBIDDEN, "This origin is not on the list")
+    return None if is_allowed else UpgradeRefusal(403, Code.FORBIDDEN, "This origin is not allowed")
 
 
 def _subprotocol(head: RequestHead, rules: UpgradeRules) -> str | UpgradeRefusal | None:
-    """Ours by our preference. Who offers only others would hang up after the answer: better told at once."""
+    """Return the preferred subprotocol of those offered. Refuse if none matches: the client would close anyway."""
     offered = head.tokens("sec-websocket-protocol")
     if not offered:
         return None
     chosen = next((name for name in rules.subprotocols if name in offered), None)
-    return chosen or _invalid(400, "None of the offered subprotocols is spoken here")
+    return chosen or _invalid(400, "None of the offered subprotocols is supported")
 
 
 def _path(head: RequestHead) -> str:
-    """Without the query, which is not kept: a credential there would be in every log on the way."""
+    """Return the path without the query, which is never stored: it could contain a credential."""
     return head.target.partition("?")[0]
 
 

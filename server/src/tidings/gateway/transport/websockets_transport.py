@@ -1,6 +1,6 @@
-"""WebSockets by `websockets`, its protocol without I/O, on the loop's own transports.
+"""Transport with the I/O-free protocol of `websockets`, on the event loop's own transports.
 
-Pure Python: slower than picows, on every platform, and it can compress.
+It is pure Python: slower than picows, but available on every platform, and it can compress.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from tidings.gateway.transport.listener import TransportBackend
 from tidings.gateway.transport.ports import ListenOptions, Socket, SocketCloseCode, UpgradeRequest
 from tidings.gateway.transport.socket_mixin import (
     FragmentBuffer,
-    ListenerContext,
+    OpenSockets,
     ProtocolViolationError,
     SocketMixin,
     check_utf8,
@@ -30,7 +30,7 @@ from tidings.kernel.errors import Code, TidingsError
 
 @final
 class WebsocketsBackend:
-    """The `TransportBackend`."""
+    """The `TransportBackend` of `websockets`."""
 
     async def attach(
         self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
@@ -44,9 +44,9 @@ class WebsocketsBackend:
             socket.send(data)
 
     def open(
-        self, transport: asyncio.Transport, large_chats: ListenerContext, upgrade: UpgradeRequest, rest: bytes
+        self, transport: asyncio.Transport, context: OpenSockets, upgrade: UpgradeRequest, rest: bytes
     ) -> None:
-        socket = WebsocketsSocket(large_chats, upgrade)
+        socket = WebsocketsSocket(context, upgrade)
         transport.set_protocol(socket)
         socket.connection_made(transport)
         if rest:
@@ -57,14 +57,14 @@ class WebsocketsBackend:
 class _Protocol(ServerProtocol):
     @override
     def recv_frame(self, frame: Frame) -> None:
-        """A close in the middle of a message is no violation: who leaves need not finish."""
+        """Accept a close in the middle of a message: a peer that leaves need not complete it."""
         if frame.opcode is Opcode.CLOSE:
             self.current_size = None
         super().recv_frame(frame)
 
 
 def _opened(upgrade: UpgradeRequest, options: ListenOptions) -> ServerProtocol:
-    """Past the handshake; its answer is the first thing to send."""
+    """Return a protocol after its handshake. The handshake's answer is its first data to send."""
     protocol = _Protocol(
         extensions=[_compression()] if options.compresses else None,
         subprotocols=[Subprotocol(upgrade.subprotocol)] if upgrade.subprotocol else None,
@@ -76,16 +76,17 @@ def _opened(upgrade: UpgradeRequest, options: ListenOptions) -> ServerProtocol:
     return protocol
 
 
-def _let_go(protocol: ServerProtocol) -> None:
-    """Its parser is a generator that holds it, as does the traceback of a violation: else only the collector, which
-    comes rarely to a process of many long-lived objects, would give back the memory of those who have left.
+def _release(protocol: ServerProtocol) -> None:
+    """Break the reference cycles of a closed protocol: its parser is a generator that refers to it, as does a traceback.
+
+    Otherwise only the garbage collector would free the memory, and it runs rarely in a process with many old objects.
     """
     protocol.parser.close()
     protocol.parser_exc = protocol.handshake_exc = None
 
 
 def _compression() -> ServerPerMessageDeflateFactory:
-    """No memory of earlier messages: at 32 KB a window, it would cost more than the connection."""
+    """Compress without context takeover: a window of 32 KB would cost more than the connection."""
     return ServerPerMessageDeflateFactory(
         server_no_context_takeover=True,
         client_no_context_takeover=True,
@@ -97,14 +98,14 @@ def _compression() -> ServerPerMessageDeflateFactory:
 
 @final
 class WebsocketsSocket(SocketMixin, asyncio.Protocol):
-    """A connection, as the loop's transport sees it."""
+    """One connection; the protocol of its transport."""
 
-    def __init__(self, large_chats: ListenerContext, upgrade: UpgradeRequest) -> None:
-        self._context = large_chats
+    def __init__(self, context: OpenSockets, upgrade: UpgradeRequest) -> None:
+        self._context = context
         self.upgrade = upgrade
-        self._is_open = True
+        self._has_received = True
         self._received_at = 0.0
-        self._protocol = _opened(upgrade, large_chats.options)
+        self._protocol = _opened(upgrade, context.options)
         self._transport = self._receiver = self._code = self._timer = None
         self._fragments: FragmentBuffer | None = None
 
@@ -125,7 +126,7 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         self._fragments = None
-        _let_go(self._protocol)
+        _release(self._protocol)
         self._end(self)
 
     @override
@@ -134,10 +135,9 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        """The library reads all frames at once and has its answers ready: pongs, then a close. Ours to the
-        messages go in between, where they belong.
-        """
-        self._is_open = True
+        # The library parses all frames at once and prepares its answers: pongs, then a close. The gateway's answers to
+        # the messages are written in between, in the order of the frames.
+        self._has_received = True
         self._protocol.receive_data(data)
         answers = self._protocol.data_to_send()
         for frame in self._protocol.events_received():
@@ -157,7 +157,7 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
             return
         try:
             if frame.opcode is Opcode.BINARY:
-                self.close(SocketCloseCode.UNSUPPORTED, "only text is spoken here")
+                self.close(SocketCloseCode.UNSUPPORTED, "only text is supported")
             elif frame.opcode in (Opcode.TEXT, Opcode.CONT):
                 self._gather(bytes(frame.data), is_last=frame.fin)
         except ProtocolViolationError as violation:
@@ -176,10 +176,10 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
                 self._deliver(self._receiver.on_message, whole)
 
     def _take_over_close(self) -> None:
-        """The peer closed, or the library found a violation: its answer is among what is to be sent."""
+        """Record a close by the peer or by the library after a violation. Its answer is already prepared."""
         if self._code is None and self._protocol.close_expected():
-            said = self._protocol.close_rcvd or self._protocol.close_sent
-            self._code = SocketCloseCode.ABNORMAL if said is None else said.code
+            close = self._protocol.close_rcvd or self._protocol.close_sent
+            self._code = SocketCloseCode.ABNORMAL if close is None else close.code
             self._schedule_abort()
 
     @override
@@ -189,7 +189,7 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
             self._write(self._protocol.data_to_send())
 
     def _write(self, answers: list[bytes]) -> None:
-        """An empty one is the end."""
+        """Write the library's data. An empty item closes the connection."""
         transport = self._transport
         if transport is None or transport.is_closing():
             return
@@ -197,7 +197,7 @@ class WebsocketsSocket(SocketMixin, asyncio.Protocol):
             if data:
                 transport.write(data)
             elif self._protocol.close_rcvd is None and transport.can_write_eof():
-                # A full close with bytes unread would be a reset, which eats what we said last.
+                # A full close with unread bytes would reset the connection and lose the last bytes sent.
                 transport.write_eof()
             else:
                 transport.close()
@@ -215,6 +215,6 @@ def load_backend(name: BackendName, *, compresses: bool = False) -> TransportBac
             "gateway.compression: picows does not compress",
             hint='Set gateway.socket_library to "websockets", or gateway.compression to "off".',
         )
-    from tidings.gateway.transport.picows_transport import PicowsBackend  # noqa: PLC0415 - as the docstring says
+    from tidings.gateway.transport.picows_transport import PicowsBackend  # noqa: PLC0415 - picows is optional
 
     return PicowsBackend()

@@ -1,1 +1,1 @@
-"""Notifications to everyone or to a segment: one log per inbox, followed in memory, merged at read. Never copied."""
+"""Broadcasts to all users or a segment: one log per inbox, cached in memory and merged into inboxes at read."""

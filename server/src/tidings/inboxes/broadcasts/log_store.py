@@ -1,4 +1,4 @@
-"""Broadcasts in DynamoDB, and snapshots of their logs in Redis."""
+"""Broadcast logs and read tracking in DynamoDB, and snapshots of logs in Redis."""
 
 import asyncio
 import zlib
@@ -14,7 +14,6 @@ from tidings.inboxes.broadcasts.model import (
     BucketRange,
 )
 from tidings.inboxes.broadcasts.ports import ReaderPage, ReadRecord
-from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoSegmentStore
 from tidings.inboxes.model import NotificationId
 from tidings.kernel.errors import wrap_decoder
 from tidings.kernel.ids import TenantId, UserId
@@ -34,9 +33,6 @@ from tidings.platform.telemetry import logs
 from tidings.schema.tables.items.inboxes import ENTRY_SORT, OF_LOG, OF_NOTIFICATION, READER_SORT
 from tidings.schema.tables.model import KeyTemplate
 from tidings.schema.tables.patterns import inboxes as patterns
-
-__all__ = ["DynamoBroadcastLog", "DynamoProfileStore", "DynamoSegmentStore", "NoSnapshots", "RedisSnapshots"]
-
 
 _FIRST = KeyTemplate("b#").render()
 _PAGE = 1_000
@@ -128,8 +124,8 @@ def _entry_from_item(item: Item) -> BroadcastEntry:
     )
 
 
-_FORM = "1"
-"""Goes up when a view's form changes: another one is not read."""
+_FORMAT = "1"
+"""Changes with the format of a view: snapshots of another format are not read."""
 SNAPSHOT_TTL_S = 7 * 86_400
 _TIMEOUT_S = 0.5
 _encode = msgspec.msgpack.Encoder().encode
@@ -160,14 +156,14 @@ class RedisSnapshots:
             packed = zlib.compress(_encode(view), 1)
             await self._redis.write("SET", self._key(at), packed, "EX", SNAPSHOT_TTL_S, timeout_s=_TIMEOUT_S)
         except RedisError as error:
-            log.info("a snapshot was not written", reason=str(error))
+            log.info("snapshot not written", reason=str(error))
 
     def _key(self, log: BroadcastLogId) -> Key:
-        return self._redis.keys.key(log.tenant, log.inbox, "broadcasts", _FORM)
+        return self._redis.keys.key(log.tenant, log.inbox, "broadcasts", _FORMAT)
 
 
 class NoSnapshots:
-    """For processes without Redis: the log itself is read."""
+    """For processes without Redis, which read the log itself."""
 
     async def read(self, _: BroadcastLogId) -> BroadcastLogView | None:
         return None

@@ -1,7 +1,7 @@
-"""The log of an inbox's broadcasts, what is live of it, and whom it reaches.
+"""The broadcast log of an inbox, its live broadcasts, and the users that receive them.
 
-A showing is a broadcast as some users have it: all of them, or those of one step of a ramp. It has the sequence and the
-time at which it became visible to these users, so that no mark made before is above it.
+A release is a broadcast as some users have it: all of them, or those of one rollout step. It has the sequence and the
+time at which it became visible to these users, so that no earlier mark of all covers it.
 """
 
 from bisect import bisect_left as _before
@@ -17,19 +17,17 @@ from msgspec import Struct, field
 from tidings.kernel.ids import TenantId, UserId, stable_hash
 
 PARTS = 10_000
-"""Users are spread over so many parts by their hash: a hundred to a percent."""
+"""Users are divided into this number of parts by their hash: 100 parts for each percent."""
 BUCKETS = 256
 """Partitions of a tenant's directory."""
 DAY_MS = 86_400_000
 LONGEST_MS = 90 * DAY_MS
-"""No broadcast lives longer."""
+"""The longest time from the start of a broadcast to its expiry."""
 STALE_MS = 1_000
-"""No reader uses a copy of the log that is older."""
+"""The maximum age of a cached log that a reader uses."""
 
 
 class BroadcastLogId(NamedTuple):
-    """Each inbox of a tenant has one log."""
-
     tenant: TenantId
     inbox: str
 
@@ -49,7 +47,7 @@ class BucketRange(NamedTuple):
 
 
 class BroadcastEntry(Struct, frozen=True, kw_only=True):
-    """`id` is of the try that wrote it: who finds it there after doubt knows it for his own."""
+    """`id` identifies the attempt that wrote it: after an unanswered put, the writer recognizes its own entry."""
 
     sequence: int
     kind: BroadcastEntryKind
@@ -64,7 +62,7 @@ class BroadcastEntry(Struct, frozen=True, kw_only=True):
 
 
 class BroadcastDraft(Struct, frozen=True, kw_only=True):
-    """An entry before it has a place."""
+    """An entry without its sequence."""
 
     kind: BroadcastEntryKind = BroadcastEntryKind.PUBLISH
     notification: str
@@ -76,7 +74,7 @@ class BroadcastDraft(Struct, frozen=True, kw_only=True):
 
 
 class RolloutStatus(NamedTuple):
-    """How far a broadcast is: shown to so many parts of its users, since its first entry. `head`: the log's, then."""
+    """The progress of a broadcast: released to `parts` of its users, since its first entry. `head`: that of the log."""
 
     parts: int
     sequence: int | None
@@ -87,7 +85,7 @@ class RolloutStatus(NamedTuple):
 
 
 class BroadcastRelease(Struct, frozen=True, kw_only=True, gc=False):
-    """`segment` None: to everyone. `span` None: to all of them at once."""
+    """`segment` None: all users. `span` None: all parts of them."""
 
     sequence: int
     notification: str
@@ -100,9 +98,9 @@ class BroadcastRelease(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class BroadcastLogView(Struct, frozen=True, kw_only=True):
-    """The log up to `head`, as far as it still matters: what has expired is left out, what was redacted stays until then.
+    """The log up to `head` without expired releases. Redacted ones remain until they expire.
 
-    `at_ms` is the time of the last entry: times never go back along a log.
+    `at_ms` is the time of the last entry. Times never decrease along a log.
     """
 
     head: int = 0
@@ -116,7 +114,7 @@ class BroadcastLogView(Struct, frozen=True, kw_only=True):
 
 
 class Profile(Struct, frozen=True, kw_only=True):
-    """What a tenant told of a user. `lists`: the newest version of each that he is in, and the one before that."""
+    """Attributes of a user. `lists`: for each list, the newest version that contains the user and the one before."""
 
     user: UserId
     attributes: Mapping[str, Any] = field(default_factory=dict)
@@ -126,7 +124,7 @@ class Profile(Struct, frozen=True, kw_only=True):
 
 
 class Segment(Struct, frozen=True, kw_only=True):
-    """A predicate over attributes, or a list: of its versions one is active. `newest`: the last that was uploaded."""
+    """A predicate over attributes, or a list of users with an `active` version. `newest`: the last uploaded version."""
 
     name: str
     predicate: Mapping[str, Any] | None = None
@@ -138,36 +136,36 @@ class Segment(Struct, frozen=True, kw_only=True):
 
 
 def rollout_bucket(user_hash: int, shift: int) -> int:
-    """Each broadcast begins somewhere else, so that it is not always the same users who get things first."""
+    """Return the part of a user. Each broadcast has another `shift`, so that its first users differ."""
     return (user_hash // BUCKETS + shift) % PARTS
 
 
 class BroadcastIndex:
-    """A view made ready for counting: sets of showings are the bits of a whole number, in the order of sequences.
+    """A log view prepared for counting. A set of releases is an integer with one bit per release, by sequence.
 
-    Made once for every change of the log and read by everybody; what differs between users are a few such numbers.
+    It is built once for every change of the log and shared by all users; a user needs only a few such integers.
     """
 
     def __init__(self, view: BroadcastLogView) -> None:
         self.view = view
         self.head = view.head
-        self.releases = showings = view.releases
-        self.bits = {each.sequence: 1 << at for at, each in enumerate(showings)}
+        self.releases = releases = view.releases
+        self.bits = {each.sequence: 1 << at for at, each in enumerate(releases)}
         self.categories: dict[int, int] = {}
         self.segments: dict[str, int] = {}
         self.spans: list[tuple[int, int, BucketRange]] = []
         self.all_users_mask = self.not_redacted_mask = self.tracked = 0
         self._by_notification: dict[str, int] = {}
-        self._sequences = [each.sequence for each in showings]
-        self._times = [each.at_ms for each in showings]
-        self.everything = (1 << len(showings)) - 1
-        for each, bit in zip(showings, self.bits.values(), strict=True):
-            self._place(each, bit)
-        ends = sorted((each.expires_ms, self.bits[each.sequence]) for each in showings)
+        self._sequences = [each.sequence for each in releases]
+        self._times = [each.at_ms for each in releases]
+        self.everything = (1 << len(releases)) - 1
+        for each, bit in zip(releases, self.bits.values(), strict=True):
+            self._add(each, bit)
+        ends = sorted((each.expires_ms, self.bits[each.sequence]) for each in releases)
         self._ends, self._ending = [at for at, _ in ends], [bit for _, bit in ends]
         self._ended = _running(self._ending)
 
-    def _place(self, each: BroadcastRelease, bit: int) -> None:
+    def _add(self, each: BroadcastRelease, bit: int) -> None:
         self.categories[each.category] = self.categories.get(each.category, 0) | bit
         self._by_notification[each.notification] = self._by_notification.get(each.notification, 0) | bit
         if each.segment is None:
@@ -180,7 +178,7 @@ class BroadcastIndex:
         self.tracked |= bit if each.is_tracked else 0
 
     def live(self, now_ms: int, keep_from_ms: int = 0) -> int:
-        """Neither redacted nor expired, and given since `keep_from_ms`."""
+        """Return the releases that are neither redacted nor expired, released since `keep_from_ms`."""
         ended = self._ended[_after(self._ends, now_ms)]
         return self.not_redacted_mask & ~ended & self._from(_before(self._times, keep_from_ms))
 
@@ -188,12 +186,12 @@ class BroadcastIndex:
         return self._from(_after(self._sequences, sequence))
 
     def until_ms(self, at_ms: int) -> int:
-        """The last sequence that was given up to then; 0 if none that still matters was."""
-        given = _after(self._times, at_ms)
-        return self._sequences[given - 1] if given else 0
+        """Return the last sequence that was released up to `at_ms`; 0 if the view has none."""
+        count = _after(self._times, at_ms)
+        return self._sequences[count - 1] if count else 0
 
     def of(self, sequences: Iterable[int]) -> int:
-        """Those that are still there."""
+        """Return the releases of these sequences that the view still has."""
         found, bits = 0, self.bits
         for sequence in sequences:
             found |= bits.get(sequence, 0)
@@ -203,7 +201,7 @@ class BroadcastIndex:
         return self._by_notification.get(notification, 0)
 
     def shown(self, mask: int) -> list[BroadcastRelease]:
-        """Oldest first."""
+        """Return the releases of a mask, oldest first."""
         found = []
         while mask:
             low = mask & -mask
@@ -212,14 +210,14 @@ class BroadcastIndex:
         return found
 
     def next_end_ms(self, mask: int, now_ms: int) -> int | None:
-        """When the first of these expires."""
+        """Return when the first of these releases expires."""
         for at in range(_after(self._ends, now_ms), len(self._ends)):
             if self._ending[at] & mask:
                 return self._ends[at]
         return None
 
     def reached(self, user_hash: int, segments: Iterable[str]) -> int:
-        """What a user gets who is in these segments."""
+        """Return the releases for a user who is in these segments."""
         mask = self.all_users_mask
         for name in segments:
             mask |= self.segments.get(name, 0)
@@ -233,16 +231,16 @@ class BroadcastIndex:
 
 
 def _running(bits: list[int]) -> list[int]:
-    """All of the first n, for each n."""
+    """Return the union of the first n, for each n."""
     return list(accumulate(bits, or_, initial=0))
 
 
 class UserBroadcasts(NamedTuple):
-    """A board as one user has it. `joined`: what was given up to there is from before his time."""
+    """The broadcasts of one user. `joined`: those up to this sequence were released before the user was created."""
 
     log_index: BroadcastIndex
     visible_mask: int
     joined: int
 
 
-NOTHING = UserBroadcasts(BroadcastIndex(BroadcastLogView()), 0, 0)
+NO_BROADCASTS = UserBroadcasts(BroadcastIndex(BroadcastLogView()), 0, 0)

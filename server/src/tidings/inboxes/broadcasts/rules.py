@@ -1,4 +1,4 @@
-"""What entries do to a view, and which entry may follow. Pure."""
+"""Apply entries to a log view, and decide which entry may follow. Pure."""
 
 from collections.abc import Callable, Iterable
 
@@ -18,15 +18,15 @@ from tidings.kernel.errors import Code, TidingsError
 
 MAX_LIVE = 1_000
 _GRACE_MS = 3_600_000
-"""So long what has expired stays in a view: clocks differ."""
+"""How long an expired release stays in a view, because clocks differ."""
 
 type AppendRule = Callable[[BroadcastLogView, int], BroadcastDraft | None]
-"""What is to be appended to the log as it is at a time; None: nothing, it is as it should be."""
+"""Returns the entry to append to a view at a time, or None if nothing is to be done."""
 
 
 def apply_entries(view: BroadcastLogView, entries: Iterable[BroadcastEntry], now_ms: int) -> BroadcastLogView:
-    """The view after these; they follow it without a gap."""
-    showings, redacted, halted = list(view.releases), dict(view.redacted), set(view.halted)
+    """Return the view after these entries, which follow it without a gap."""
+    releases, redacted, halted = list(view.releases), dict(view.redacted), set(view.halted)
     head, at_ms = view.head, view.at_ms
     for entry in entries:
         head, at_ms = entry.sequence, entry.at_ms
@@ -36,15 +36,15 @@ def apply_entries(view: BroadcastLogView, entries: Iterable[BroadcastEntry], now
             case BroadcastEntryKind.HALT:
                 halted.add(entry.notification)
             case BroadcastEntryKind.PUBLISH | BroadcastEntryKind.RAMP:
-                showings.append(release_from(entry))
-    kept = [each for each in showings if each.expires_ms + _GRACE_MS > now_ms]
-    there = {each.notification for each in kept}
+                releases.append(release_from(entry))
+    live = [each for each in releases if each.expires_ms + _GRACE_MS > now_ms]
+    notifications = {each.notification for each in live}
     return BroadcastLogView(
         head=head,
         at_ms=at_ms,
-        releases=tuple(kept),
-        redacted={notification: at for notification, at in redacted.items() if notification in there},
-        halted=frozenset(halted & there),
+        releases=tuple(live),
+        redacted={key: at_ms for key, at_ms in redacted.items() if key in notifications},
+        halted=frozenset(halted & notifications),
     )
 
 
@@ -64,7 +64,7 @@ def release_from(entry: BroadcastEntry) -> BroadcastRelease:
 def entry_from_draft(
     draft: BroadcastDraft, view: BroadcastLogView, entry_id: str, clock_ms: int
 ) -> BroadcastEntry:
-    """At the place after the head, and never at an earlier time than it."""
+    """Return the entry at head + 1, at a time that is not before the head's."""
     return BroadcastEntry(
         sequence=view.head + 1,
         kind=draft.kind,
@@ -80,12 +80,12 @@ def entry_from_draft(
 
 
 def released_up_to(view: BroadcastLogView, notification: str) -> int:
-    """Up to which part of the users it is shown; 0: to nobody yet."""
+    """Return the number of parts of the users that have it. 0: not released."""
     return max((PARTS if each.span is None else each.span.high for each in view.of(notification)), default=0)
 
 
 def decide_step(draft: BroadcastDraft, up_to: int) -> AppendRule:
-    """To so many parts of the users. Once: a try that comes again finds it there."""
+    """Release to the first `up_to` parts of the users. Idempotent."""
 
     def decide(view: BroadcastLogView, now_ms: int) -> BroadcastDraft | None:
         before = released_up_to(view, draft.notification)
@@ -118,7 +118,7 @@ def rollout_status(view: BroadcastLogView, notification: str) -> RolloutStatus:
 
 
 def decide_halt(notification: str) -> AppendRule:
-    """No further step; who has it keeps it."""
+    """Stop further steps. Users who have it keep it."""
 
     def decide(view: BroadcastLogView, now_ms: int) -> BroadcastDraft | None:
         require_live(view, notification, now_ms)
@@ -146,11 +146,13 @@ def check_live_limit(view: BroadcastLogView, now_ms: int) -> None:
     if live >= MAX_LIVE:
         raise TidingsError(
             Code.REQUEST_INVALID,
-            f"There are {MAX_LIVE} live broadcasts in this inbox, steps of ramps included.",
+            f"This inbox has {MAX_LIVE} live broadcasts, including rollout steps.",
             hint="Wait until some expire, or redact some.",
         )
 
 
 def require_live(view: BroadcastLogView, notification: str, now_ms: int) -> None:
     if not any(each.expires_ms > now_ms for each in view.of(notification)) or notification in view.redacted:
-        raise TidingsError(Code.NO_CHANGE, "The broadcast is not live: it has yet to start, or is over.")
+        raise TidingsError(
+            Code.NO_CHANGE, "The broadcast is not live: it has not started, has expired or was redacted."
+        )

@@ -1,6 +1,5 @@
-"""Segments of a tenant, in the table `inbox`: one item each, with a version."""
+"""Segments and user profiles in the table `inbox`: one item each, with a version."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import msgspec
 from tidings.inboxes.broadcasts.model import Profile, Segment
 from tidings.inboxes.broadcasts.ports import ProfilePage
 from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
@@ -90,7 +90,7 @@ def _segment_from_item(item: Item) -> Segment:
 _WRITERS = 16
 _PAGE = 500
 _HAS_LISTS = "lists = if_not_exists(lists, :no), lists_before = if_not_exists(lists_before, :no)"
-_IS_THERE = "updated_at = :now, created_at = if_not_exists(created_at, :now)"
+_EXISTS = "updated_at = :now, created_at = if_not_exists(created_at, :now)"
 
 
 class DynamoProfileStore:
@@ -105,7 +105,6 @@ class DynamoProfileStore:
         return None if item is None else _profile_from_item(item)
 
     async def known(self, tenant: TenantId, users: Sequence[UserId]) -> Collection[UserId]:
-        """Those of them who have one."""
         keys = [profile_key(tenant, user) for user in users]
         try:
             found = await self._client.batch_get(patterns.READ_PROFILES, keys)
@@ -124,7 +123,7 @@ class DynamoProfileStore:
         await self._update(
             tenant,
             user,
-            f"SET attributes = :a, since = if_not_exists(since, :since), {_HAS_LISTS}, {_IS_THERE} ADD version :one",
+            f"SET attributes = :a, since = if_not_exists(since, :since), {_HAS_LISTS}, {_EXISTS} ADD version :one",
             {
                 ":a": msgspec.json.encode(attributes),
                 ":since": now_ms if created_ms is None else created_ms,
@@ -137,21 +136,15 @@ class DynamoProfileStore:
     async def enlist(
         self, tenant: TenantId, users: Collection[UserId], name: str, version: int, now_ms: int
     ) -> None:
-        gate = asyncio.Semaphore(_WRITERS)
-
-        async def one(user: UserId) -> None:
-            async with gate:
-                await self._enlist(tenant, user, name, version, now_ms)
-
-        await asyncio.gather(*map(one, users))
+        await gather_limited((self._enlist(tenant, user, name, version, now_ms) for user in users), _WRITERS)
 
     async def _enlist(self, tenant: TenantId, user: UserId, name: str, version: int, now_ms: int) -> None:
-        """The maps must be there before something is put into them: who has no profile gets an empty one."""
+        """Add a user to a list. DynamoDB cannot write into a missing map, so create an empty profile if needed."""
         try:
             await self._list(tenant, user, name, version)
         except ValidationError:
-            made = {":no": {}, ":now": format_ms(now_ms), ":one": 1}
-            await self._update(tenant, user, f"SET {_HAS_LISTS}, {_IS_THERE} ADD version :one", made)
+            values = {":no": {}, ":now": format_ms(now_ms), ":one": 1}
+            await self._update(tenant, user, f"SET {_HAS_LISTS}, {_EXISTS} ADD version :one", values)
             await self._list(tenant, user, name, version)
 
     async def _list(self, tenant: TenantId, user: UserId, name: str, version: int) -> None:
@@ -166,7 +159,7 @@ class DynamoProfileStore:
                 repeatable=True,
             )
         except ConditionFailedError:
-            return  # he is in it already
+            return  # the user is already in this version
         except ValidationError:
             raise
         except DynamoError as error:

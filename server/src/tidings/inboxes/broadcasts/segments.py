@@ -1,8 +1,10 @@
-"""Which users a segment is of, said in JSON: checked and bounded once, then a plain function of a user's attributes. Pure.
+"""Segments of users and their profiles.
+
+A predicate is JSON. It is validated and bounded once, then compiled to a function of a user's attributes:
 
     {"all": [{"attribute": "plan", "in": ["pro", "team"]}, {"not": {"attribute": "country", "is": "DE"}}]}
 
-What an attribute lacks or has of another type is not met, never an error.
+A missing attribute or one of another type does not match; it is never an error.
 """
 
 import re
@@ -28,23 +30,23 @@ type Predicate = Callable[[Mapping[str, Any]], bool]
 type ValueTest = Callable[[Any], bool]
 
 
-def compile_predicate(said: object) -> Predicate:
-    """Raises `request_invalid`."""
-    if len(msgspec.json.encode(said)) > MAX_BYTES:
-        raise _fault(f"It has more than {MAX_BYTES} bytes.")
-    return _PredicateReader().read(said, 1)
+def compile_predicate(predicate: object) -> Predicate:
+    """Compile a predicate. Raises `request_invalid`."""
+    if len(msgspec.json.encode(predicate)) > MAX_BYTES:
+        raise _invalid(f"It is larger than {MAX_BYTES} bytes.")
+    return _PredicateReader().read(predicate, 1)
 
 
 class _PredicateReader:
-    """Counts what it has read, so that a small text can't become much work."""
+    """Compiles a predicate and bounds its number of tests."""
 
     def __init__(self) -> None:
         self._tests = 0
 
-    def read(self, said: object, depth: int) -> Predicate:
+    def read(self, predicate: object, depth: int) -> Predicate:
         if depth > MAX_DEPTH:
-            raise _fault(f"It is more than {MAX_DEPTH} deep.")
-        match said:
+            raise _invalid(f"It is nested deeper than {MAX_DEPTH} levels.")
+        match predicate:
             case {"all": list(parts), **rest} if not rest:
                 every = [self.read(each, depth + 1) for each in parts]
                 return lambda attributes: all(holds(attributes) for holds in every)
@@ -57,12 +59,12 @@ class _PredicateReader:
             case {"attribute": str(name), **rest} if len(rest) == 1:
                 test, value = rest.popitem()
                 return self._one(name, str(test), value)
-        raise _fault("Each part is `all`, `any`, `not`, or an `attribute` with one test.")
+        raise _invalid("Each part must be `all`, `any`, `not`, or an `attribute` with one test.")
 
     def _one(self, name: str, test: str, value: object) -> Predicate:
         self._tests += 1
         if self._tests > MAX_TESTS:
-            raise _fault(f"It has more than {MAX_TESTS} tests.")
+            raise _invalid(f"It has more than {MAX_TESTS} tests.")
         if test == "exists" and isinstance(value, bool):
             return lambda attributes: (name in attributes) is value
         meets = _TESTS.get(test, _unknown_operator)(value)
@@ -72,13 +74,13 @@ class _PredicateReader:
 def _is(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     kind, wanted = _kind(value), value
     if kind is None:
-        raise _fault("`is` takes a text, a number, true or false.")
+        raise _invalid("`is` takes a string, a number, true or false.")
     return lambda found: _kind(found) is kind and found == wanted
 
 
 def _in(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
     if not isinstance(value, list) or not 0 < len(value) <= MAX_VALUES:
-        raise _fault(f"`in` takes 1 to {MAX_VALUES} values.")
+        raise _invalid(f"`in` takes 1 to {MAX_VALUES} values.")
     tests = [_is(each) for each in value]
     return lambda found: any(test(found) for test in tests)
 
@@ -99,7 +101,7 @@ def _below(value: Any) -> ValueTest:  # noqa: ANN401 - any JSON
 
 
 def _unknown_operator(_: object) -> ValueTest:
-    raise _fault("The tests are `is`, `in`, `has`, `at_least`, `below` and `exists`.")
+    raise _invalid("The tests are `is`, `in`, `has`, `at_least`, `below` and `exists`.")
 
 
 _TESTS: dict[str, Callable[[Any], ValueTest]] = {
@@ -112,7 +114,7 @@ _TESTS: dict[str, Callable[[Any], ValueTest]] = {
 
 
 def _kind(value: object) -> type | None:
-    """True is not 1, and 1 is 1.0."""
+    """Return the JSON type: `True` differs from 1, and 1 equals 1.0."""
     if isinstance(value, bool):
         return bool
     if isinstance(value, int | float):
@@ -122,18 +124,18 @@ def _kind(value: object) -> type | None:
 
 def _number(value: Any) -> float:  # noqa: ANN401 - any JSON
     if _kind(value) is not float:
-        raise _fault("`at_least` and `below` take a number.")
+        raise _invalid("`at_least` and `below` take a number.")
     number: float = value
     return number
 
 
-def _fault(why: str) -> TidingsError:
-    return TidingsError(Code.REQUEST_INVALID, f"The predicate can't be used. {why}")
+def _invalid(reason: str) -> TidingsError:
+    return TidingsError(Code.REQUEST_INVALID, f"Invalid predicate. {reason}")
 
 
 CACHE_POLICY = CachePolicy(fresh_s=5.0, outage_s=600.0)
 MAX_LISTED = 10_000
-"""Users of one call; a long list comes in several, then one that makes its version the active one."""
+"""Users of one upload. A longer list needs several uploads, then `activate`."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -150,16 +152,14 @@ class SegmentService:
         self._cache: Cache[tuple[TenantId, str], SegmentMembership] = Cache(self._load, clock, CACHE_POLICY)
 
     async def of(self, tenant: TenantId, name: str) -> SegmentMembership:
+        """Return a segment from the cache. Raises `segment_not_found`."""
         found = await self._cache.get((tenant, check_segment_name(name)))
         if found is None:
-            raise _unknown(name)
+            raise _not_found(name)
         return found
 
-    async def check(self, tenant: TenantId, name: str, /) -> None:
-        await self.of(tenant, name)
-
     async def holding(self, tenant: TenantId, names: Iterable[str], profile: Profile) -> list[str]:
-        """Those that the user is in. None is ever taken away, so each is there."""
+        """Return the segments that contain the user. Segments are never deleted, so each exists."""
         return [name for name in names if (await self.of(tenant, name)).contains(profile)]
 
     async def listed(self, tenant: TenantId) -> Sequence[Segment]:
@@ -168,57 +168,62 @@ class SegmentService:
     async def read(self, tenant: TenantId, name: str) -> Segment:
         found = await self._store.read(tenant, check_segment_name(name))
         if found is None:
-            raise _unknown(name)
+            raise _not_found(name)
         return found
 
     async def set_predicate(self, tenant: TenantId, name: str, predicate: Mapping[str, Any]) -> Segment:
         compile_predicate(predicate)
-        return await self._changed(tenant, name, lambda _: Segment(name=name, predicate=predicate))
+        return await self._change(tenant, name, lambda _: Segment(name=name, predicate=predicate))
 
     async def upload(
         self, tenant: TenantId, name: str, users: Sequence[UserId], version: int | None
     ) -> Segment:
-        """Into a version that is yet to be active: `version`, or the next one. Says which in `newest`."""
+        """Add users to a version of a list that is not active yet: `version`, or a new one, returned as `newest`."""
         if not 0 < len(users) <= MAX_LISTED:
-            raise TidingsError(Code.REQUEST_INVALID, f"1 to {MAX_LISTED} users come with one call.")
+            raise TidingsError(Code.REQUEST_INVALID, f"Upload 1 to {MAX_LISTED} users at a time.")
 
-        def opened(before: Segment | None) -> Segment | None:
+        def open_version(before: Segment | None) -> Segment | None:
             if before is not None and version == before.newest > before.active:
                 return None
             if version is not None:
-                raise TidingsError(Code.REQUEST_INVALID, f"Version {version} of the list is not open.")
+                raise TidingsError(
+                    Code.REQUEST_INVALID, f"Version {version} of the list does not accept users."
+                )
             newest = 1 if before is None else before.newest + 1
             return Segment(name=name, is_list=True, active=before.active if before else 0, newest=newest)
 
-        segment = await self._changed(tenant, name, opened)
+        segment = await self._change(tenant, name, open_version)
         await self._profiles.enlist(tenant, users, name, segment.newest, self._clock.now_ms())
         return segment
 
     async def activate(self, tenant: TenantId, name: str, version: int) -> Segment:
-        """From now on this version of the list says who is in. The one before it still can be taken again."""
+        """Make a version of the list the active one. The newest version and the one before it can be activated."""
 
-        def turned(before: Segment | None) -> Segment | None:
+        def activated(before: Segment | None) -> Segment | None:
             if before is None or not before.is_list:
-                raise _unknown(name)
+                raise _not_found(name)
             if version not in (before.newest, before.newest - 1) or version == 0:
-                raise TidingsError(Code.REQUEST_INVALID, f"Version {version} of the list is not kept.")
+                raise TidingsError(
+                    Code.REQUEST_INVALID,
+                    f"Version {version} of the list does not exist. Choose {before.newest} or {before.newest - 1}.",
+                )
             return None if version == before.active else replace(before, active=version)
 
-        return await self._changed(tenant, name, turned)
+        return await self._change(tenant, name, activated)
 
-    async def _changed(
+    async def _change(
         self, tenant: TenantId, name: str, change: Callable[[Segment | None], Segment | None]
     ) -> Segment:
         check_segment_name(name)
 
         async def step() -> Segment:
             before = await self._store.read(tenant, name)
-            wanted = change(before)
-            if wanted is None and before is not None:
+            changed = change(before)
+            if changed is None and before is not None:
                 return before
-            after = _next(before, wanted, self._clock.now_ms())
+            after = _next(before, changed, self._clock.now_ms())
             if not await self._store.write(tenant, after):
-                raise TidingsError(Code.WRITE_CONFLICT, "Somebody else changed the segment just now.")
+                raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the segment. Try again.")
             return after
 
         after = await retry_on_conflict(step)
@@ -230,10 +235,10 @@ class SegmentService:
         return None if segment is None else SegmentMembership(segment, compile_segment(segment))
 
 
-def _next(before: Segment | None, wanted: Segment | None, now_ms: int) -> Segment:
-    if wanted is None or (before is not None and before.is_list != wanted.is_list):
-        raise TidingsError(Code.REQUEST_INVALID, "A segment stays what it was made: a predicate, or a list.")
-    return replace(wanted, version=(before.version if before else 0) + 1, updated_ms=now_ms)
+def _next(before: Segment | None, changed: Segment | None, now_ms: int) -> Segment:
+    if changed is None or (before is not None and before.is_list != changed.is_list):
+        raise TidingsError(Code.REQUEST_INVALID, "The type of a segment, predicate or list, cannot change.")
+    return replace(changed, version=(before.version if before else 0) + 1, updated_ms=now_ms)
 
 
 def compile_segment(segment: Segment) -> Callable[[Profile], bool]:
@@ -247,14 +252,14 @@ def check_segment_name(name: str) -> str:
     if _NAME.fullmatch(name) is None:
         raise TidingsError(
             Code.REQUEST_INVALID,
-            f"{name!r} can't be a segment's name.",
-            hint="1 to 64 letters, digits, `.`, `_` and `-`, the first a letter or a digit.",
+            f"Invalid segment name {name!r}.",
+            hint="Use 1 to 64 letters, digits, `.`, `_` and `-`. The first is a letter or a digit.",
         )
     return name
 
 
-def _unknown(name: str) -> TidingsError:
-    return TidingsError(Code.SEGMENT_NOT_FOUND, f"There is no segment {name}.")
+def _not_found(name: str) -> TidingsError:
+    return TidingsError(Code.SEGMENT_NOT_FOUND, f"Segment `{name}` does not exist.")
 
 
 MAX_BYTES = 4 * 1024
@@ -269,13 +274,13 @@ class ProfileService:
     async def read(self, tenant: TenantId, user: UserId) -> Profile:
         found = await self._store.read(tenant, user)
         if found is None:
-            raise TidingsError(Code.USER_NOT_FOUND, f"There is no profile of {user}.")
+            raise TidingsError(Code.USER_NOT_FOUND, f"User `{user}` has no profile.")
         return found
 
     async def set(
         self, tenant: TenantId, user: UserId, attributes: Mapping[str, Any], created_ms: int | None = None
     ) -> Profile:
-        """All attributes anew. `created_ms`, now if not given, is kept from the first time."""
+        """Replace all attributes. `created_ms`, by default now, is stored by the first call only."""
         if len(attributes) > MAX_ATTRIBUTES or len(msgspec.json.encode(attributes)) > MAX_BYTES:
             raise TidingsError(
                 Code.REQUEST_INVALID,

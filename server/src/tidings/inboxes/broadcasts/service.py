@@ -1,7 +1,8 @@
-"""Sends a notification to everyone or to a segment: content first, then an entry of the inbox's log. Users merge it at read.
+"""Send a notification to all users or to a segment.
 
-What starts later, or comes in steps, is a job for each of these times. Every step may be repeated: a try with the same
-key goes on with the ids of the first, and an entry that is there is not appended again.
+The content is stored first, then an entry of the inbox's log, which users merge at read. A later start and each later
+rollout step is a job. Every step is idempotent: an attempt with the same key continues with the ids of the first, and
+an existing entry is not appended again.
 """
 
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tidings.inboxes import sender
+from tidings.inboxes.broadcasts.log import BroadcastRollout
 from tidings.inboxes.broadcasts.model import (
     DAY_MS,
     LONGEST_MS,
@@ -19,10 +20,11 @@ from tidings.inboxes.broadcasts.model import (
     BroadcastLogId,
     RolloutStatus,
 )
-from tidings.inboxes.broadcasts.ports import BroadcastRollouts, ReaderPage, ReadTracker, SegmentChecker
+from tidings.inboxes.broadcasts.ports import ReaderPage, ReadTracker
+from tidings.inboxes.broadcasts.segments import SegmentService
 from tidings.inboxes.model import EVERYONE, NotificationContent, NotificationId
 from tidings.inboxes.ports import ContentStore, JobStarter
-from tidings.inboxes.sender import DraftService, NotificationFields
+from tidings.inboxes.sender import DraftService, NotificationDraft, NotificationFields
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -34,26 +36,26 @@ _PERCENT = PARTS // 100
 
 
 class RolloutStep(Struct, frozen=True):
-    """So many of the users have it, so long after its start."""
+    """`percent` of the users have it, `after_s` seconds after its start."""
 
     percent: int
     after_s: int = 0
 
 
-WITHOUT_RAMP = (RolloutStep(100),)
+ALL_AT_ONCE = (RolloutStep(100),)
 
 
 class BroadcastRequest(NotificationFields, frozen=True, kw_only=True):
-    """`segment` None: everyone. `starts_ms` None: now. `tracks_reads`: who reads it is noted, one write each."""
+    """`segment` None: all users. `starts_ms` None: now. `tracks_reads`: record each reader, with one write."""
 
     segment: str | None = None
     starts_ms: int | None = None
-    steps: tuple[RolloutStep, ...] = WITHOUT_RAMP
+    steps: tuple[RolloutStep, ...] = ALL_AT_ONCE
     tracks_reads: bool = False
 
 
 class BroadcastResult(NamedTuple):
-    """`jobs`: of what is yet to come. `is_new` False: an earlier try did it all."""
+    """`jobs` are those of later steps. `is_new` False: an earlier attempt sent it."""
 
     notification: NotificationId
     jobs: Sequence[JobId]
@@ -67,8 +69,8 @@ class BroadcastService:
         drafts: DraftService,
         contents: ContentStore,
         *,
-        log: BroadcastRollouts,
-        segments: SegmentChecker,
+        log: BroadcastRollout,
+        segments: SegmentService,
         readers: ReadTracker,
         jobs: JobStarter,
         clock: Clock,
@@ -81,37 +83,42 @@ class BroadcastService:
         self._jobs = jobs
         self._clock = clock
 
-    async def __call__(
+    async def send(
         self, tenant: TenantId, inbox: str, request: BroadcastRequest, key: str | None = None
     ) -> BroadcastResult:
-        """Answered when it is committed: what starts now is in the log, what starts later is a job."""
+        """Send a broadcast. After the return its first step is in the log, and later steps are jobs.
+
+        Idempotent if `key` is given. Raises `segment_not_found`, `request_invalid` and the errors of
+        `DraftService.make`.
+        """
         if request.segment is not None:
-            await self._segments.check(tenant, request.segment)
-        check_ramp(request, self._clock.now_ms())
+            await self._segments.of(tenant, request.segment)
+        check_rollout(request, self._clock.now_ms())
         draft = await self._drafts.make(tenant, inbox, request, key)
         start_ms = request.starts_ms or draft.sent_ms
         expires_ms = min(draft.expires_ms or start_ms + LONGEST_MS, start_ms + LONGEST_MS)
         content = await self._drafts.put(
             draft, expires_ms=expires_ms, reach=request.segment or EVERYONE, is_tracked=request.tracks_reads
         )
-        jobs = await self._planned(draft, start_ms)
+        jobs = await self._start_jobs(draft, start_ms)
         first = request.steps[0] if request.starts_ms is None else None
         if first is not None and first.after_s == 0:
             await self.release(tenant, content.id, first.percent)
-        reached = await self.status(tenant, inbox, content.id)
-        return BroadcastResult(content.id, jobs, reached, is_new=not draft.is_repeat)
+        status = await self.status(tenant, inbox, content.id)
+        return BroadcastResult(content.id, jobs, status, is_new=not draft.is_repeat)
 
     async def release(self, tenant: TenantId, notification: NotificationId, percent: int) -> RolloutStatus:
-        """To so many of its users. Nothing is shown of what was recalled meanwhile, or has expired."""
+        """Release a broadcast to `percent` of its users, unless it was recalled or has expired. Idempotent."""
         content = await self._find(tenant, notification)
         log = BroadcastLogId(tenant, content.inbox)
         if content.redacted_ms is not None:
             return await self._log.status(log, notification)
-        reached = await self._log.step(log, _announcement(content), percent * _PERCENT)
-        # who recalls empties the content and then looks at the log; we look the other way round: one sees the other
+        status = await self._log.step(log, _draft_from_content(content), percent * _PERCENT)
+        # Race: a recall redacts the content and then looks at the log. We append to the log and then look at the
+        # content. So at least one of the two sees the other and appends the redaction.
         if (await self._find(tenant, notification)).redacted_ms is not None:
             return await self._log.redact(log, notification)
-        return reached
+        return status
 
     async def ramp(
         self, tenant: TenantId, inbox: str, notification: NotificationId, percent: int
@@ -119,11 +126,13 @@ class BroadcastService:
         before = await self.status(tenant, inbox, notification)
         after = await self.release(tenant, notification, percent)
         if after.parts == before.parts:
-            raise TidingsError(Code.NO_CHANGE, "It is shown to so many already, was halted, or is over.")
+            raise TidingsError(
+                Code.NO_CHANGE, "These users have it already, or it was halted, redacted or has expired."
+            )
         return after
 
     async def halt(self, tenant: TenantId, inbox: str, notification: NotificationId) -> RolloutStatus:
-        """No further step, whatever is planned; who has it keeps it."""
+        """Stop all further steps. Users who have it keep it. Raises `no_change` if it is not live."""
         await self.find(tenant, inbox, notification)
         return await self._log.halt(BroadcastLogId(tenant, inbox), notification)
 
@@ -133,7 +142,7 @@ class BroadcastService:
     async def find(self, tenant: TenantId, inbox: str, notification: NotificationId) -> NotificationContent:
         content = await self._find(tenant, notification)
         if content.inbox != inbox:
-            raise _unknown()
+            raise _not_found()
         return content
 
     async def readers(
@@ -145,20 +154,22 @@ class BroadcastService:
         below: UserId | None = None,
     ) -> ReaderPage:
         if not (await self.find(tenant, inbox, notification)).is_tracked:
-            raise TidingsError(Code.REQUEST_INVALID, "It was not sent with `track_reads`: nobody knows.")
+            raise TidingsError(
+                Code.REQUEST_INVALID, "Its readers are not recorded: it was not sent with `track_reads`."
+            )
         return await self._readers.page(tenant, notification, limit, below)
 
     async def _find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent:
         content = await self._contents.find(tenant, notification)
         if content is None or content.reach is None:
-            raise _unknown()
+            raise _not_found()
         return content
 
-    async def _planned(self, draft: sender.NotificationDraft[BroadcastRequest], start_ms: int) -> list[JobId]:
-        """A job for each step that is not to be done at once."""
-        wish, jobs = draft.request, []
-        for number, step in enumerate(wish.steps):
-            if wish.starts_ms is None and step.after_s == 0:
+    async def _start_jobs(self, draft: NotificationDraft[BroadcastRequest], start_ms: int) -> list[JobId]:
+        """Start a job for each later step."""
+        request, jobs = draft.request, []
+        for number, step in enumerate(request.steps):
+            if request.starts_ms is None and step.after_s == 0:
                 continue
             job = _job_id(draft.claim.job, number)
             jobs.append(job)
@@ -179,7 +190,7 @@ class BroadcastService:
         return jobs
 
 
-def check_ramp(request: BroadcastRequest, now_ms: int) -> None:
+def check_rollout(request: BroadcastRequest, now_ms: int) -> None:
     percents, waits = [each.percent for each in request.steps], [each.after_s for each in request.steps]
     if (
         not 0 < len(request.steps) <= MAX_STEPS
@@ -187,20 +198,21 @@ def check_ramp(request: BroadcastRequest, now_ms: int) -> None:
         or waits != sorted(set(waits))
     ):
         raise TidingsError(
-            Code.REQUEST_INVALID, f"A ramp has 1 to {MAX_STEPS} steps, each later and to more users."
+            Code.REQUEST_INVALID,
+            f"A rollout has 1 to {MAX_STEPS} steps, each later and to more users than the one before.",
         )
     if not 0 < percents[0] <= percents[-1] <= 100:  # noqa: PLR2004 - percent
-        raise TidingsError(Code.REQUEST_INVALID, "A step is to 1 to 100 percent of the users.")
+        raise TidingsError(Code.REQUEST_INVALID, "The percentage of a step must be 1 to 100.")
     start_ms = request.starts_ms or now_ms
     if start_ms > now_ms + LATEST_START_MS:
-        raise TidingsError(Code.REQUEST_INVALID, "A broadcast starts within 60 days: jobs are kept for 90.")
+        raise TidingsError(Code.REQUEST_INVALID, "A broadcast must start within 60 days.")
     if request.expires_ms is not None and request.expires_ms > start_ms + LONGEST_MS:
-        raise TidingsError(Code.REQUEST_INVALID, "A broadcast lives for 90 days at most.")
+        raise TidingsError(Code.REQUEST_INVALID, "A broadcast must expire at most 90 days after its start.")
     if waits[-1] * 1000 >= (request.expires_ms or start_ms + LONGEST_MS) - start_ms:
-        raise TidingsError(Code.REQUEST_INVALID, "The last step would come after the end.")
+        raise TidingsError(Code.REQUEST_INVALID, "The last step would be after the expiry.")
 
 
-def _announcement(content: NotificationContent) -> BroadcastDraft:
+def _draft_from_content(content: NotificationContent) -> BroadcastDraft:
     return BroadcastDraft(
         notification=content.id,
         category=content.category,
@@ -211,12 +223,12 @@ def _announcement(content: NotificationContent) -> BroadcastDraft:
 
 
 def _job_id(first: str, number: int) -> JobId:
-    """The same for every try."""
+    """Return the id of a step's job, the same for every attempt."""
     if number == 0:
         return JobId(first)
     chance = blake2b(f"{first}.{number}".encode(), digest_size=10).digest()
     return JobId(encode_ulid(ulid_ms(first), int.from_bytes(chance)))
 
 
-def _unknown() -> TidingsError:
-    return TidingsError(Code.NOTIFICATION_NOT_FOUND, "There is no such broadcast in this inbox.")
+def _not_found() -> TidingsError:
+    return TidingsError(Code.NOTIFICATION_NOT_FOUND, "This inbox has no such broadcast.")

@@ -1,11 +1,9 @@
-"""What of an inbox's broadcasts one user gets: by the log, his segments, the steps of ramps, and when he came.
+"""Decide which broadcasts a user receives, and estimate how many users a segment has.
 
-His profile is read only where something hangs on it: a live broadcast has a segment, or he looks for the first time.
+A user's profile is read only if a live broadcast has a segment, or if the user reads the inbox for the first time.
 """
 
-import asyncio
 from collections.abc import Callable
-from itertools import batched
 from math import sqrt
 from typing import NamedTuple
 
@@ -13,34 +11,33 @@ from tidings.inboxes.broadcasts.log import BroadcastLogCache
 from tidings.inboxes.broadcasts.model import BUCKETS, BroadcastIndex, BroadcastLogId, Profile, UserBroadcasts
 from tidings.inboxes.broadcasts.ports import ProfileStore
 from tidings.inboxes.broadcasts.segments import SegmentService
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import TenantId, UserId, stable_hash
 
 
 class BroadcastTargeting:
-    def __init__(
-        self, followers: BroadcastLogCache, segments: SegmentService, profiles: ProfileStore
-    ) -> None:
-        self._followers = followers
+    def __init__(self, cache: BroadcastLogCache, segments: SegmentService, profiles: ProfileStore) -> None:
+        self._cache = cache
         self._segments = segments
         self._profiles = profiles
 
     async def of(
         self, log: BroadcastLogId, user: UserId, *, is_joined: bool, at_least: int = 0
     ) -> UserBroadcasts:
-        board = await self._followers.index(log, at_least)
-        if not board.releases:
-            return UserBroadcasts(board, 0, 0)
-        if is_joined and not board.segments:
-            return UserBroadcasts(board, board.reached(stable_hash(user), ()), 0)
-        return await self._by_profile(board, log.tenant, user)
+        index = await self._cache.index(log, at_least)
+        if not index.releases:
+            return UserBroadcasts(index, 0, 0)
+        if is_joined and not index.segments:
+            return UserBroadcasts(index, index.reached(stable_hash(user), ()), 0)
+        return await self._by_profile(index, log.tenant, user)
 
     async def is_in(self, tenant: TenantId, segment: str, user: UserId) -> bool:
-        """By his profile as it is now."""
+        """Tell whether a user is in a segment, by their current profile."""
         profile = await self._profiles.read(tenant, user) or Profile(user=user)
         return segment in await self._segments.holding(tenant, [segment], profile)
 
     async def _by_profile(self, index: BroadcastIndex, tenant: TenantId, user: UserId) -> UserBroadcasts:
-        """Nobody told when a user came who has no profile: he gets everything that is live."""
+        """Evaluate the user's segments. A user without a profile has no creation time and gets all live broadcasts."""
         profile = await self._profiles.read(tenant, user) or Profile(user=user)
         names = await self._segments.holding(tenant, index.segments, profile)
         return UserBroadcasts(
@@ -48,19 +45,17 @@ class BroadcastTargeting:
         )
 
 
-_SURE = 1.96
-"""Of a hundred estimates 95 have the truth between `low` and `high`."""
-_NONE_SEEN = 3
-"""Nobody seen in a part: up to three may be there, 95 times of a hundred."""
-
-
-_COUNTED = 40
-"""Users in the first part up to which all parts are read: about 10,000 in all."""
+_Z_95 = 1.96
+"""Standard score of the 95 % confidence interval between `low` and `high`."""
+_MAX_IF_NONE_MET = 3
+"""Upper bound of the 95 % confidence interval if no user of the sample matches (rule of three)."""
+_COUNT_ALL_UP_TO = 40
+"""Users in the first bucket up to which all buckets are counted: about 10,000 users in total."""
 _MAX_CONCURRENT = 16
 
 
 class ReachEstimate(NamedTuple):
-    """Users of the directory. `seen` of them were looked at, `met` of these would get it."""
+    """Users of the directory that match. `seen` is the size of the sample, `met` of them match."""
 
     users: int
     low: int
@@ -78,25 +73,26 @@ class ReachEstimator:
         self._segments = segments
         self._profiles = profiles
 
-    async def __call__(self, tenant: TenantId, segment: str | None, /) -> ReachEstimate:
+    async def estimate(self, tenant: TenantId, segment: str | None, /) -> ReachEstimate:
+        """Count the users of a segment exactly in a small directory, else estimate from one of its buckets."""
         holds = None if segment is None else (await self._segments.of(tenant, segment)).contains
         first = stable_hash(segment or "*") % BUCKETS
         seen, met = await self._count(tenant, first, holds)
-        if seen > _COUNTED:
+        if seen > _COUNT_ALL_UP_TO:
             return confidence_interval(seen, met)
-        for some in batched((part for part in range(BUCKETS) if part != first), _MAX_CONCURRENT):
-            found = await asyncio.gather(*(self._count(tenant, part, holds) for part in some))
-            seen, met = seen + sum(each[0] for each in found), met + sum(each[1] for each in found)
+        others = (self._count(tenant, bucket, holds) for bucket in range(BUCKETS) if bucket != first)
+        found = await gather_limited(others, _MAX_CONCURRENT)
+        seen, met = seen + sum(each[0] for each in found), met + sum(each[1] for each in found)
         return ReachEstimate(met, met, met, seen, met)
 
     async def _count(
-        self, tenant: TenantId, part: int, holds: Callable[[Profile], bool] | None
+        self, tenant: TenantId, bucket: int, holds: Callable[[Profile], bool] | None
     ) -> tuple[int, int]:
-        """How many users are in this part, and how many of them are meant."""
+        """Return how many users a bucket has, and how many of them match."""
         seen = met = 0
         below: UserId | None = None
         while True:
-            page = await self._profiles.bucket(tenant, part, below)
+            page = await self._profiles.bucket(tenant, bucket, below)
             seen += len(page.profiles)
             met += sum(holds is None or holds(each) for each in page.profiles)
             below = page.below
@@ -105,18 +101,18 @@ class ReachEstimator:
 
 
 def confidence_interval(seen: int, met: int) -> ReachEstimate:
-    """Each user is in one of the parts by chance: how many are in one is spread by the root of it."""
-    spread = _SURE * sqrt(met) if met else _NONE_SEEN
+    """Extrapolate from one bucket. Users are hashed to buckets, so the count in one has the variance of its mean."""
+    spread = _Z_95 * sqrt(met) if met else _MAX_IF_NONE_MET
     low, high = max(met, round(BUCKETS * (met - spread))), round(BUCKETS * (met + spread))
     return ReachEstimate(BUCKETS * met, low, high, seen, met)
 
 
 DOLLARS_PER_UNIT = 0.625 / 1_000_000
 BROADCAST_UNITS = 6
-"""The key 1, the content in a transaction 4, the entry of the log 1; an item of up to 1 KB each."""
+"""Idempotency key 1, content in a transaction 4, log entry 1; items of up to 1 KB."""
 STEP_UNITS = 1
 COPY_UNITS = 4
-"""The row of a user and his counts, in one transaction."""
+"""The row and the counts of a user, in one transaction."""
 
 
 class CostEstimate(NamedTuple):
@@ -127,7 +123,7 @@ class CostEstimate(NamedTuple):
 
 
 def estimate_cost(users: int, steps: int = 1) -> CostEstimate:
-    """What users do with it is theirs: about a write for each who reads it."""
+    """Return the cost of sending, and of a copy per user instead. Marks by users are extra: about one write each."""
     units, copied = BROADCAST_UNITS + STEP_UNITS * (steps - 1), BROADCAST_UNITS + COPY_UNITS * users
     return CostEstimate(
         units, round(units * DOLLARS_PER_UNIT, 6), copied, round(copied * DOLLARS_PER_UNIT, 6)

@@ -1,13 +1,12 @@
-"""Inboxes in DynamoDB: what they are, what stands in them, what notifications say."""
+"""Inboxes in DynamoDB: configurations, rows and counts, contents."""
 
 from tidings.inboxes.broadcasts.log_store import DynamoReadTracker
-from tidings.inboxes.store.config import DynamoDefaultsStore, DynamoInboxStore, RedisConfigInvalidation
+from tidings.inboxes.store.config import DynamoInboxStore, RedisConfigInvalidation
 from tidings.inboxes.store.contents import DynamoContentStore
 from tidings.inboxes.store.repository import DynamoInboxRepository
 
 __all__ = [
     "DynamoContentStore",
-    "DynamoDefaultsStore",
     "DynamoInboxRepository",
     "DynamoInboxStore",
     "DynamoReadTracker",

@@ -1,4 +1,4 @@
-"""What inboxes are, in the table `inbox`: one item each, with a version."""
+"""Inbox configurations and a tenant's defaults in the table `inbox`: one item each, with a version."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -54,6 +54,21 @@ class DynamoInboxStore:
     async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
         return await put_if_version(self._client, patterns.WRITE_CONFIG, _item(tenant, inbox), inbox.version)
 
+    async def read_defaults(self, tenant: TenantId) -> InboxDefaults | None:
+        try:
+            item = await self._client.get(patterns.READ_SETTINGS, _defaults_key(tenant))
+        except DynamoError as error:
+            raise_read_error(error)
+        return None if item is None else _defaults_from_item(item)
+
+    async def write_defaults(self, tenant: TenantId, defaults: InboxDefaults) -> bool:
+        return await put_if_version(
+            self._client,
+            patterns.WRITE_SETTINGS,
+            _defaults_key(tenant) | _attributes(defaults),
+            defaults.version,
+        )
+
 
 def _inbox_key(tenant: TenantId, inbox: InboxId) -> dict[str, ItemValue]:
     return {"PK": OF_TENANT.render(tenant=tenant), "SK": CONFIG_SORT.render(inbox=inbox)}
@@ -100,33 +115,13 @@ def _inbox_from_item(item: Item) -> Inbox:
 
 
 class _Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The item's `settings`. What a later version puts there is not known here, and is lost by a change from here."""
+    """The item's `settings`. A change by this version drops fields of later versions."""
 
     retention_days: int | None = None
     known_users: bool = False
 
 
 _decode_defaults: Final = msgspec.json.Decoder(_Settings).decode
-
-
-class DynamoDefaultsStore:
-    def __init__(self, client: DynamoClient) -> None:
-        self._client = client
-
-    async def read(self, tenant: TenantId) -> InboxDefaults | None:
-        try:
-            item = await self._client.get(patterns.READ_SETTINGS, _defaults_key(tenant))
-        except DynamoError as error:
-            raise_read_error(error)
-        return None if item is None else _defaults_from_item(item)
-
-    async def write(self, tenant: TenantId, defaults: InboxDefaults) -> bool:
-        return await put_if_version(
-            self._client,
-            patterns.WRITE_SETTINGS,
-            _defaults_key(tenant) | _attributes(defaults),
-            defaults.version,
-        )
 
 
 def _defaults_key(tenant: TenantId) -> dict[str, ItemValue]:
@@ -162,28 +157,28 @@ _decode_invalidation = wrap_decoder(
 
 
 class RedisConfigInvalidation:
-    """One channel for all: inboxes are changed by hand, a few times a day."""
+    """Announces changes of inboxes to other processes, on one channel for all tenants. Changes are rare."""
 
     def __init__(self, redis: RedisClient) -> None:
         self._redis = redis
         self._channel = redis.keys.key("_system", "inboxes", "changed")
 
-    async def changed(self, tenant: TenantId, inbox: InboxId, /) -> None:
-        """Never raises: the change itself is done."""
+    async def publish(self, tenant: TenantId, inbox: InboxId, /) -> None:
+        """Publish that an inbox has changed. Never raises: the change is already committed."""
         try:
             await self._redis.publish(self._channel, _encode((tenant, inbox)))
         except RedisError as error:
-            _log.warning("an inbox was changed, which others learn a few seconds later: %s", error)
+            _log.warning("inbox change not published, caches expire in a few seconds: %s", error)
 
-    def listen(self, forget: Callable[[TenantId, InboxId], None]) -> None:
-        """As long as the client lives."""
+    def subscribe(self, on_change: Callable[[TenantId, InboxId], None]) -> None:
+        """Call `on_change` for every published change, as long as the client exists."""
 
-        def hear(event: pubsub.ChannelEvent) -> None:
+        def receive(event: pubsub.ChannelEvent) -> None:
             if isinstance(event, pubsub.ChannelMessage):
                 try:
                     tenant, inbox = _decode_invalidation(event.payload)
                 except msgspec.DecodeError:
                     return
-                forget(tenant, inbox)
+                on_change(tenant, inbox)
 
-        self._redis.subscribe_soon(self._channel, hear)
+        self._redis.subscribe_soon(self._channel, receive)

@@ -1,4 +1,4 @@
-"""What notifications say: at `v#0000` as it is now, above it every version. And the keys that make a repeat a repeat."""
+"""Contents of notifications: the current one at `v#0000`, above it every version. And the keys of sends."""
 
 from collections.abc import Collection, Mapping
 
@@ -19,11 +19,10 @@ from tidings.platform.dynamo.errors import (
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Delete, Put, TransactAction
 from tidings.schema.tables.items.inboxes import CONTENT_SORT, KEY_SORT, OF_KEY, OF_NOTIFICATION
-from tidings.schema.tables.patterns import inboxes as key_patterns
 from tidings.schema.tables.patterns import inboxes as patterns
 
 _TABLE = "inbox"
-_NOW = 0
+_CURRENT = 0
 KEY_TTL_S = 7 * 24 * 3600
 
 
@@ -32,13 +31,13 @@ class DynamoContentStore:
         self._client = client
 
     async def put(self, tenant: TenantId, content: NotificationContent) -> None:
-        head = Put(table=_TABLE, item=_item(tenant, content, _NOW), condition="attribute_not_exists(PK)")
-        # who finds it there finds his own: ids are made once
+        head = Put(table=_TABLE, item=_item(tenant, content, _CURRENT), condition="attribute_not_exists(PK)")
+        # The result does not matter: ids are unique, so an existing item is from an earlier attempt.
         await self._write(patterns.PUT_CONTENT, [head, _version(tenant, content)])
 
     async def find(self, tenant: TenantId, notification: NotificationId) -> NotificationContent | None:
         try:
-            item = await self._client.get(patterns.FIND_CONTENT, _key(tenant, notification, _NOW))
+            item = await self._client.get(patterns.FIND_CONTENT, _key(tenant, notification, _CURRENT))
         except DynamoError as error:
             raise_read_error(error)
         return None if item is None else _content_from_item(item)
@@ -46,7 +45,7 @@ class DynamoContentStore:
     async def of(
         self, tenant: TenantId, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationContent]:
-        keys = [_key(tenant, notification, _NOW) for notification in ids]
+        keys = [_key(tenant, notification, _CURRENT) for notification in ids]
         try:
             found = await self._client.batch_get(patterns.READ_CONTENT, keys) if keys else []
         except DynamoError as error:
@@ -56,17 +55,17 @@ class DynamoContentStore:
     async def amend(self, tenant: TenantId, content: NotificationContent) -> bool:
         head = Put(
             table=_TABLE,
-            item=_item(tenant, content, _NOW),
+            item=_item(tenant, content, _CURRENT),
             condition="version = :v AND attribute_not_exists(redacted)",
             values={":v": content.version - 1},
         )
         return await self._write(patterns.AMEND_CONTENT, [head, _version(tenant, content)])
 
     async def redact(self, tenant: TenantId, content: NotificationContent, at_ms: int, recall: str) -> bool:
-        emptied = replace(content, sealed=None, redacted_ms=at_ms, recall=recall)
+        redacted = replace(content, sealed=None, redacted_ms=at_ms, recall=recall)
         head = Put(
             table=_TABLE,
-            item=_item(tenant, emptied, _NOW),
+            item=_item(tenant, redacted, _CURRENT),
             condition="version = :v AND attribute_not_exists(redacted)",
             values={":v": content.version},
         )
@@ -87,7 +86,7 @@ class DynamoContentStore:
             item["ttl"] = claim.at_ms // 1000 + KEY_TTL_S
         try:
             await self._client.put(
-                key_patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
+                patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
             )
         except ConditionFailedError as failed:
             return _claim_from_item(failed.item or {})
@@ -97,7 +96,7 @@ class DynamoContentStore:
 
     async def claimed(self, tenant: TenantId, inbox: InboxId, origin: KeyOrigin, key: str) -> KeyClaim | None:
         try:
-            item = await self._client.get(key_patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
+            item = await self._client.get(patterns.FIND_KEY, _claim_key(tenant, inbox, origin, key))
         except DynamoError as error:
             raise_read_error(error)
         return None if item is None else _claim_from_item(item)

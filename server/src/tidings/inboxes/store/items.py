@@ -1,4 +1,4 @@
-"""Rows, counts, what expires and broadcast states as items of `inbox`, and back. What is empty is left out."""
+"""Convert rows, counts, expiry entries and broadcast states to items of `inbox` and back. Empty values are omitted."""
 
 from tidings.inboxes.model import (
     BroadcastState,
@@ -25,7 +25,7 @@ _TIMES = {
 _MARKS = {
     "read_before": "read_before_ms",
     "seen_before": "seen_before_ms",
-    "kept_from": "kept_from_ms",
+    "kept_from": "retained_from_ms",
     "latest": "latest_ms",
 }
 
@@ -71,7 +71,7 @@ def row_from_item(item: Item) -> NotificationRow:
 
 
 def counts_item(inbox_key: InboxKey, counts: UnreadCounts) -> dict[str, ItemValue]:
-    """`last_updated` is the inbox's own time: it is what the counts were last changed at."""
+    """Return the item of the counts. `last_updated` is the inbox's own time of the last change."""
     item: dict[str, ItemValue] = counts_key(inbox_key) | {
         "count": counts.total,
         "unseen": counts.unseen,
@@ -127,21 +127,21 @@ def expiry_from_item(item: Item) -> ExpiryEntry:
     )
 
 
-def broadcast_state_item(inbox_key: InboxKey, wide: BroadcastState) -> dict[str, ItemValue]:
-    """A set has members, or it is not there."""
+def broadcast_state_item(inbox_key: InboxKey, state: BroadcastState) -> dict[str, ItemValue]:
+    """Return the item of a broadcast state. DynamoDB has no empty sets, so they are omitted."""
     item: dict[str, ItemValue] = {
         "PK": inbox_partition(inbox_key),
         "SK": STATE_KEY,
-        "joined": wide.joined,
-        "version": wide.version,
-        "last_updated": wide.updated_ms,
+        "joined": state.joined,
+        "version": state.version,
+        "last_updated": state.updated_ms,
     }
-    if wide.read_before:
-        item["read_before"] = wide.read_before
-    if wide.seen_before:
-        item["seen_before"] = wide.seen_before
-    item |= {name: each for name, each in (("read", wide.read), ("archived", wide.archived)) if each}
-    for name, numbers in (("unread", wide.unread), ("category_read_before", wide.category_read_before)):
+    if state.read_before:
+        item["read_before"] = state.read_before
+    if state.seen_before:
+        item["seen_before"] = state.seen_before
+    item |= {name: each for name, each in (("read", state.read), ("archived", state.archived)) if each}
+    for name, numbers in (("unread", state.unread), ("category_read_before", state.category_read_before)):
         if numbers:
             item[name] = {str(key): value for key, value in numbers.items()}
     return item

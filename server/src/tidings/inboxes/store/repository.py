@@ -1,4 +1,4 @@
-"""Rows and counts in DynamoDB. Thin: conditions and shapes are here, decisions are not."""
+"""Rows and counts in DynamoDB: conditions and items. `rules` has the decisions."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -13,7 +13,7 @@ from tidings.inboxes.model import (
     StoredInbox,
     UnreadCounts,
 )
-from tidings.inboxes.ports import GiveResult, InboxOperation, RowPage
+from tidings.inboxes.ports import DeliveryOutcome, InboxOperation, RowPage
 from tidings.inboxes.rules import expiry_entry
 from tidings.inboxes.store import items
 from tidings.kernel.ids import TenantId, UserId, min_ulid
@@ -34,32 +34,33 @@ from tidings.schema.tables.patterns import inboxes as patterns
 _TABLE = "inbox"
 _ABSENT = "attribute_not_exists(PK)"
 _IS_LATER = "(attribute_not_exists(latest) OR latest < :at) AND (attribute_not_exists(kept_from) OR kept_from <= :sent)"
-_OF_DEED = {
+_PATTERNS = {
     InboxOperation.MARK: patterns.MARK_ROW,
     InboxOperation.SETTLE: patterns.SETTLE,
     InboxOperation.REDACT: patterns.REDACT_ROW,
 }
-_COUNTS = 2  # of direct notifications and of broadcasts
+_COUNT_ITEMS = 2
+"""The counts of direct notifications and the broadcast state."""
 
 
 class DynamoInboxRepository:
     def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> GiveResult | UnreadCounts:
+    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
         actions: list[TransactAction] = [
             Put(table=_TABLE, item=items.row_item(inbox_key, row), condition=_ABSENT),
-            _one_more(inbox_key, row),
+            _increment(inbox_key, row),
         ]
         if (expiring := expiry_entry(row)) is not None:
             actions.append(Put(table=_TABLE, item=items.expiry_item(inbox_key, expiring)))
         try:
             await self._client.transact_write(patterns.DELIVER, actions, repeatable=True)
         except TransactionCancelledError as cancelled:
-            return _not_given(cancelled)
+            return _rejection(cancelled)
         except DynamoError as error:
             raise_write_error(error)
-        return GiveResult.GIVEN
+        return DeliveryOutcome.DELIVERED
 
     async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
         query = Query(
@@ -69,7 +70,7 @@ class DynamoInboxRepository:
                 ":c": items.FIRST_COUNTS,
                 ":e": items.AFTER_EXPIRING,
             },
-            limit=expiring + _COUNTS,
+            limit=expiring + _COUNT_ITEMS,
         )
         try:
             page = await self._client.query(patterns.READ_COUNTS, query)
@@ -79,12 +80,12 @@ class DynamoInboxRepository:
             (items.counts_from_item(item) for item in page.items if item["SK"] == items.COUNTS_KEY),
             UnreadCounts(),
         )
-        wide = next(
+        state = next(
             (items.broadcast_state_from_item(item) for item in page.items if item["SK"] == items.STATE_KEY),
             None,
         )
         found = tuple(items.expiry_from_item(item) for item in page.items if item["SK"].startswith("e#"))
-        return StoredInbox(counts, found, is_cut=page.start is not None, broadcast_state=wide)
+        return StoredInbox(counts, found, is_cut=page.start is not None, broadcast_state=state)
 
     async def rows(
         self, inbox_key: InboxKey, ids: Collection[NotificationId]
@@ -127,10 +128,13 @@ class DynamoInboxRepository:
             raise_read_error(error)
         return [row for row in found if row.sent_ms < at_ms]
 
-    async def join(self, inbox_key: InboxKey, wide: BroadcastState) -> bool:
+    async def join(self, inbox_key: InboxKey, state: BroadcastState) -> bool:
         try:
             await self._client.put(
-                patterns.JOIN, items.broadcast_state_item(inbox_key, wide), condition=_ABSENT, repeatable=True
+                patterns.JOIN,
+                items.broadcast_state_item(inbox_key, state),
+                condition=_ABSENT,
+                repeatable=True,
             )
         except ConditionFailedError:
             return False
@@ -139,7 +143,7 @@ class DynamoInboxRepository:
         return True
 
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
-        heads = [*_counts_put(inbox_key, change), *_wide_put(inbox_key, change)]
+        heads = _head_puts(inbox_key, change)
         rest = [
             *(Put(table=_TABLE, item=items.row_item(inbox_key, row)) for row in change.rows),
             *(Put(table=_TABLE, item=items.expiry_item(inbox_key, each)) for each in change.expiring),
@@ -151,7 +155,7 @@ class DynamoInboxRepository:
                     patterns.MARK_ALL if change.broadcast_state is None else patterns.CHANGE_STATE, heads[0]
                 )
             else:
-                pattern = _OF_DEED[operation] if rest else patterns.MARK_BOTH
+                pattern = _PATTERNS[operation] if rest else patterns.MARK_BOTH
                 await self._client.transact_write(pattern, [*heads, *rest], repeatable=True)
         except ConditionFailedError:
             return False
@@ -164,21 +168,21 @@ class DynamoInboxRepository:
         return True
 
     async def _put(self, pattern: AccessPattern, put: Put) -> None:
-        """Safe to repeat: after doubt it finds its own version there, and is told so."""
+        """Put one item. Safe to repeat: after an unanswered attempt the version condition fails."""
         await self._client.put(pattern, put.item, condition=put.condition, values=put.values, repeatable=True)
 
     async def rows_of(
         self, tenant: TenantId, inbox: InboxId, notification: NotificationId, users: Sequence[UserId]
     ) -> Mapping[UserId, NotificationRow]:
-        owners = [InboxKey(tenant, user, inbox) for user in users]
-        keys = {items.inbox_partition(owner): owner.user for owner in owners}
+        inbox_keys = [InboxKey(tenant, user, inbox) for user in users]
+        partitions = {items.inbox_partition(key): key.user for key in inbox_keys}
         try:
             found = await self._client.batch_get(
-                patterns.PROVE_RECALL, [items.row_key(owner, notification) for owner in owners]
+                patterns.PROVE_RECALL, [items.row_key(key, notification) for key in inbox_keys]
             )
         except DynamoError as error:
             raise_read_error(error)
-        return {keys[item["PK"]]: items.row_from_item(item) for item in found}
+        return {partitions[item["PK"]]: items.row_from_item(item) for item in found}
 
     async def delete_expired(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> None:
         keys = [items.row_key(inbox_key, notification) for notification in ids]
@@ -189,7 +193,7 @@ class DynamoInboxRepository:
             raise_write_error(error)
 
 
-def _one_more(inbox_key: InboxKey, row: NotificationRow) -> Update:
+def _increment(inbox_key: InboxKey, row: NotificationRow) -> Update:
     names = {"#count": "count"}
     added = ["#count :one", "unseen :one", "version :one"]
     if row.category != UNCATEGORISED:
@@ -205,33 +209,27 @@ def _one_more(inbox_key: InboxKey, row: NotificationRow) -> Update:
     )
 
 
-def _not_given(cancelled: TransactionCancelledError) -> GiveResult | UnreadCounts:
-    """A row that is there settles it, whatever the counts say."""
+def _rejection(cancelled: TransactionCancelledError) -> DeliveryOutcome | UnreadCounts:
+    """Return why nothing was written. An existing row takes precedence over the counts."""
     row, counts, *_ = cancelled.reasons
     if row.is_condition:
-        return GiveResult.THERE
+        return DeliveryOutcome.EXISTS
     if not counts.is_condition or counts.item is None:
         raise_write_error(cancelled)
     return items.counts_from_item(counts.item)
 
 
-def _counts_put(inbox_key: InboxKey, change: InboxChange) -> list[Put]:
-    if change.counts is None:
-        return []
-    return [_if_as_read(items.counts_item(inbox_key, change.counts), change.version)]
+def _head_puts(inbox_key: InboxKey, change: InboxChange) -> list[Put]:
+    """Return the puts of the counts and the broadcast state, on condition of their versions."""
+    puts = []
+    if change.counts is not None:
+        puts.append(_put_if_version(items.counts_item(inbox_key, change.counts), change.version))
+    if (state := change.broadcast_state) is not None:
+        puts.append(_put_if_version(items.broadcast_state_item(inbox_key, state), state.version - 1))
+    return puts
 
 
-def _wide_put(inbox_key: InboxKey, change: InboxChange) -> list[Put]:
-    if change.broadcast_state is None:
-        return []
-    return [
-        _if_as_read(
-            items.broadcast_state_item(inbox_key, change.broadcast_state), change.broadcast_state.version - 1
-        )
-    ]
-
-
-def _if_as_read(item: dict[str, ItemValue], version: int) -> Put:
+def _put_if_version(item: dict[str, ItemValue], version: int) -> Put:
     if not version:
         return Put(table=_TABLE, item=item, condition=_ABSENT)
     return Put(table=_TABLE, item=item, condition="version = :v", values={":v": version})

@@ -1,13 +1,8 @@
-"""The log in DynamoDB: written, read, changed; and Kafka told of it."""
+"""The message log in DynamoDB, and its events in Kafka."""
 
-from tidings.messages.store.log import DynamoEditWriter, DynamoMessageLog
+from tidings.messages.store.edits import DynamoEditStore
+from tidings.messages.store.log import DynamoMessageLog
 from tidings.messages.store.publisher import KafkaCommitPublisher
-from tidings.messages.store.reader import DynamoLogReader, DynamoReactionWriter
+from tidings.messages.store.reader import DynamoLogReader
 
-__all__ = [
-    "DynamoEditWriter",
-    "DynamoLogReader",
-    "DynamoMessageLog",
-    "DynamoReactionWriter",
-    "KafkaCommitPublisher",
-]
+__all__ = ["DynamoEditStore", "DynamoLogReader", "DynamoMessageLog", "KafkaCommitPublisher"]

@@ -1,6 +1,6 @@
-"""Entries as items of the table `messages`, and back. Names as the data model gives them; what is empty is left out.
+"""Convert entries to items of the table `messages`, and back. Empty attributes are omitted.
 
-A message's id is not stored: it spells the item's own key.
+A message's id is not stored: it consists of the item's key.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ _PLAIN = frozenset(
         "content",
     }
 )
-"""What a message has that nobody has touched: nearly all are."""
+"""The attributes of a message without edits or reactions, as nearly all are."""
 _OPTIONAL = (
     ("content_type", "content_type"),
     ("visible_until", "visible_until_ms"),
@@ -52,7 +52,7 @@ KEYS_ONLY_NAMES = {
 }
 
 METADATA = f"{KEYS_ONLY}, created_at, edited_at, redacted_at, refers_to"
-"""What is known of an entry without what it says. Goes with `KEYS_ONLY_NAMES`."""
+"""Attributes of an entry without its content. Use with `KEYS_ONLY_NAMES`."""
 
 
 def ephemeral_partition(chat: ChatKey) -> str:
@@ -64,7 +64,7 @@ def reaction_partition(chat: ChatKey, sequence: int) -> str:
 
 
 def reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, ItemValue]:
-    """The table's sort key is a number, and an emoji may contain `#`: so both parts are hashed, to 120 bits."""
+    """Return the key of a reaction. The sort key is a number, so user and emoji are hashed to 120 bits."""
     digest = hashlib.sha256(f"{user}\0{emoji}".encode()).digest()
     return {
         "chat_id": reaction_partition(chat, sequence),
@@ -99,7 +99,7 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
 
 
 def entry_from_item(item: Item) -> Entry:
-    """Also of an item that was read with `KEYS_ONLY`: what a view needs is always there."""
+    """Convert an item, also one that was read with the projection `KEYS_ONLY`."""
     created_at = item.get("created_at")
     return Entry(
         sequence=int(item["sequence"]),
@@ -110,12 +110,11 @@ def entry_from_item(item: Item) -> Entry:
         fingerprint=item["fingerprint"],
         created_at_ms=0 if created_at is None else parse_ms(created_at),
         content=item.get("content"),
-        **({} if item.keys() <= _PLAIN else _rest(item)),
+        **({} if item.keys() <= _PLAIN else _optional_fields(item)),
     )
 
 
-def _rest(item: Item) -> dict[str, Any]:
-    """What an untouched message has nothing of."""
+def _optional_fields(item: Item) -> dict[str, Any]:
     return {
         "epoch": int(item.get("epoch", 0)),
         "edited_at_ms": _optional_ms(item, "edited_at"),
@@ -129,7 +128,7 @@ def _rest(item: Item) -> dict[str, Any]:
 
 
 def key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
-    """The idempotency row of a sender that keeps no position."""
+    """Return the idempotency row of a message whose sender has no position."""
     return {
         "chat_id": chat_key(chat),
         "client_message_id": key_sort_key(entry.key),
@@ -145,7 +144,7 @@ def key_sort_key(key: IdempotencyKey) -> str:
 
 
 def refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:
-    """The same row with a refusal in the place of a sequence, so that no other try gets in."""
+    """Return the idempotency row with a refusal instead of a sequence, so that no other attempt is appended."""
     return {
         "chat_id": chat_key(chat),
         "client_message_id": key_sort_key(draft.key),

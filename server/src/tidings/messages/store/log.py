@@ -1,114 +1,34 @@
-"""What goes beside an entry that changes a message. Each holds only if the message is as it was read."""
+"""The log in DynamoDB, for writers: a conditional put at head + 1, or a transaction."""
 
 from collections.abc import Sequence
 
-from tidings.kernel.clock import Clock, format_ms
+from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
-from tidings.messages import model
-from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, ReactionChange, Refusal
-from tidings.messages.ports import COMMITTED, ROW_REFUSED, AppendOutcome, DuplicateKey, LogTail, PositionTaken
-from tidings.messages.store.items import (
-    KEYS_ONLY,
-    KEYS_ONLY_NAMES,
-    appended_from_item,
-    entry_from_item,
-    entry_item,
-    ephemeral_partition,
-    key_item,
-    reaction_key,
-    refusal_item,
+from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal, SideWrites
+from tidings.messages.ports import (
+    COMMITTED,
+    AppendOutcome,
+    AppendStatus,
+    DuplicateKey,
+    LogTail,
+    PositionTaken,
 )
+from tidings.messages.store import items
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import (
     CancellationReason,
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
-from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, TransactionPart, Update
+from tidings.platform.dynamo.requests import Put, Query, TransactAction, TransactionPart
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import chats as patterns
-
-_TABLE = "messages"
-_NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
-
-
-class DynamoEditWriter:
-    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> TransactionPart:
-        """`expires_at` is the table's TTL attribute: it stands here and never in the log itself."""
-        if draft.visible_until_ms is None:
-            raise ValueError("a message that does not expire has its content in the log")
-        item: dict[str, ItemValue] = {
-            "chat_id": ephemeral_partition(chat),
-            "sequence": sequence,
-            "content": content,
-            # rounded up: the store never deletes what may still be seen
-            "expires_at": -(-draft.visible_until_ms // 1000),
-        }
-        put = Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
-        return TransactionPart(patterns.APPEND_EPHEMERAL, (put,))
-
-    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> TransactionPart:
-        update = Update(
-            table=_TABLE,
-            key=_key(chat, seen),
-            update="SET content = :content, edited_at = :now",
-            condition=_NOT_REDACTED,
-            values={":content": content, ":now": format_ms(now_ms)},
-        )
-        return TransactionPart(patterns.APPEND_CHANGE, (update,))
-
-    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> TransactionPart:
-        empty = Update(
-            table=_TABLE,
-            key=_key(chat, seen),
-            update="SET redacted_at = :now REMOVE content, content_type, reaction_counts, reaction_users",
-            condition=_NOT_REDACTED,
-            values={":now": format_ms(now_ms)},
-        )
-        if seen.visible_until_ms is None:
-            return TransactionPart(patterns.APPEND_CHANGE, (empty,))
-        apart = Delete(table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence})
-        return TransactionPart(patterns.APPEND_CHANGE, (empty, apart))
-
-    def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
-        values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
-        condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
-        if seen.reaction_counts is not None:
-            condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
-            values |= {":seen": dict(seen.reaction_counts), ":seen_users": list(seen.reaction_users)}
-        update = Update(
-            table=_TABLE,
-            key=_key(chat, seen),
-            update="SET reaction_counts = :counts, reaction_users = :users",
-            condition=condition,
-            values=values,
-        )
-        return TransactionPart(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
-
-
-def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:
-    """Counts follow this item: no user is counted twice, and nobody withdraws what they never gave."""
-    key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
-    if not reacted.is_added:
-        return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
-    item: dict[str, ItemValue] = {
-        **key,
-        "sender_id": reacted.user,
-        "emoji": reacted.emoji,
-        "created_at": format_ms(now_ms),
-    }
-    return Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
-
-
-def _key(chat: ChatKey, seen: Entry) -> dict[str, ItemValue]:
-    return {"chat_id": chat_key(chat), "sequence": seen.sequence}
-
 
 ABSENT = "attribute_not_exists(chat_id)"
 KEY_TTL_S = 7 * 24 * 3600
@@ -116,7 +36,7 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 
 
 class DynamoMessageLog:
-    """`append_timeout_s` bounds how long an unanswered append is repeated before its outcome is called unknown."""
+    """`append_timeout_s`: an unanswered append is repeated for this time before it raises `outcome_unknown`."""
 
     def __init__(self, client: DynamoClient, clock: Clock, *, append_timeout_s: float = 5.0) -> None:
         self._client = client
@@ -125,24 +45,20 @@ class DynamoMessageLog:
 
     async def newest(self, chat: ChatKey) -> Entry | None:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.READ_HEAD, query)
-        except DynamoError as error:
-            raise_read_error(error)
-        return entry_from_item(page.items[0]) if page.items else None
+        return items.entry_from_item(page.items[0]) if page.items else None
 
     async def follow(self, chat: ChatKey, after: int) -> LogTail:
         query = Query(
             condition="chat_id = :c AND #s > :n",
             values={":c": chat_key(chat), ":n": after},
-            names=KEYS_ONLY_NAMES,
-            projection=KEYS_ONLY,
+            names=items.KEYS_ONLY_NAMES,
+            projection=items.KEYS_ONLY,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.FOLLOW, query)
-        except DynamoError as error:
-            raise_read_error(error)
-        return LogTail([entry_from_item(item) for item in page.items], has_more=page.start is not None)
+        return LogTail([items.entry_from_item(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
         found: list[tuple[IdempotencyKey, KeyRecord]] = []
@@ -154,11 +70,11 @@ class DynamoMessageLog:
         return found
 
     async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> KeyRecord | Refusal | None:
-        row = refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
+        row = items.refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
         try:
             await self._client.put(patterns.REFUSE_KEY, row, condition=ABSENT, repeatable=True)
         except ConditionFailedError as failed:
-            return None if failed.item is None else appended_from_item(failed.item)
+            return None if failed.item is None else items.appended_from_item(failed.item)
         except DynamoError as error:
             raise_write_error(error)
         return None
@@ -167,41 +83,42 @@ class DynamoMessageLog:
         self,
         chat: ChatKey,
         entries: Sequence[Entry],
-        side_writes: model.SideWrites | None = None,
+        side_writes: SideWrites | None = None,
         *,
         is_keyed: bool = False,
     ) -> AppendOutcome:
         if side_writes is not None and not isinstance(side_writes, TransactionPart):
-            raise TypeError(f"{side_writes!r} was not made by a store of this installation")
-        try:
+            raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
+        with translate_write_errors:
             if len(entries) == 1 and side_writes is None and not is_keyed:
                 return await self._put(chat, entries[0])
             return await self._transact(chat, entries, side_writes, is_keyed=is_keyed)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def _put(self, chat: ChatKey, entry: Entry) -> AppendOutcome:
         try:
-            # safe to repeat: a put that finds itself there is told so, with the item
+            # Race: the first attempt is applied but its response is lost, and the client repeats it. The condition
+            # fails and returns the item: our own, or that of the process that was first at this sequence.
             await self._client.put(
                 patterns.APPEND,
-                entry_item(chat, entry),
+                items.entry_item(chat, entry),
                 condition=ABSENT,
                 repeatable=True,
                 timeout_s=self._append_timeout_s,
             )
         except ConditionFailedError as failed:
-            return PositionTaken(None if failed.item is None else entry_from_item(failed.item))
+            return PositionTaken(None if failed.item is None else items.entry_from_item(failed.item))
         return COMMITTED
 
     async def _transact(
         self, chat: ChatKey, entries: Sequence[Entry], side_writes: TransactionPart | None, *, is_keyed: bool
     ) -> AppendOutcome:
         actions: list[TransactAction] = [
-            Put(table=_LOG, item=entry_item(chat, e), condition=ABSENT) for e in entries
+            Put(table=_LOG, item=items.entry_item(chat, e), condition=ABSENT) for e in entries
         ]
         if is_keyed:
-            actions.append(Put(table=_KEYS, item=key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT))
+            actions.append(
+                Put(table=_KEYS, item=items.key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT)
+            )
         if side_writes is not None:
             actions += side_writes.actions
         try:
@@ -216,15 +133,17 @@ class DynamoMessageLog:
         return COMMITTED
 
     def _cancelled(self, error: TransactionCancelledError, count: int, *, is_keyed: bool) -> AppendOutcome:
-        """A key that is taken settles it; a place that is taken means that the view was behind."""
+        """Return why a transaction was cancelled."""
+        # Race: another attempt with the same key commits at our sequence, so both conditions fail. Check the key
+        # first: the proposal has its result. A taken sequence alone only means that another process was first.
         key = error.reasons[count] if is_keyed else CancellationReason()
         if key.is_condition and key.item is not None:
-            return DuplicateKey(appended_from_item(key.item))
+            return DuplicateKey(items.appended_from_item(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
-            there = error.reasons[0].item
-            return PositionTaken(None if there is None else entry_from_item(there))
+            found = error.reasons[0].item
+            return PositionTaken(None if found is None else items.entry_from_item(found))
         if any(reason.is_condition for reason in error.reasons):
-            return ROW_REFUSED
+            return AppendStatus.ROW_CONFLICT
         raise error
 
 

@@ -1,8 +1,4 @@
-"""Tells Kafka of what was committed, right after the commit and off the path of the answer.
-
-Never waits, never raises. What does not get there is counted and let go: the relay finds in DynamoDB's own stream that
-it was not handled, and publishes it again. What waits for a broker is bounded by the publisher.
-"""
+"""Publish committed entries to Kafka, right after the commit and off the ack path."""
 
 import asyncio
 import logging
@@ -18,25 +14,29 @@ _log = logging.getLogger(__name__)
 
 
 class KafkaCommitPublisher:
-    """Given to the lanes as `World.told`: one record for each append, however many entries it has."""
+    """Publishes one record per append. `publish` is the `on_commit` callback of the append queues.
+
+    `publish` never waits and never raises. A failed record is counted and dropped: the relay finds in the table's change
+    stream that the entries were not processed, and publishes them again. `KafkaPublisher` bounds unsent records.
+    """
 
     def __init__(self, publisher: KafkaPublisher) -> None:
         self._publisher = publisher
         self.published = 0
         self.failed = 0
 
-    def __call__(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
+    def publish(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
         try:
             event = CommittedEvent(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
-            answer = self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(event))
-        except Exception:  # noqa: BLE001 - an ack must not fail for what comes after it
+            delivered = self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(event))
+        except Exception:  # noqa: BLE001 - the entry is committed, so its ack must not fail
             self.failed += 1
-            _log.exception("an event could not be published")
+            _log.exception("committed entries could not be published")
             return
-        answer.add_done_callback(self._on_delivered)
+        delivered.add_done_callback(self._on_delivered)
 
-    def _on_delivered(self, answer: "asyncio.Future[RecordMetadata]") -> None:
-        if answer.cancelled() or answer.exception() is not None:
+    def _on_delivered(self, delivered: "asyncio.Future[RecordMetadata]") -> None:
+        if delivered.cancelled() or delivered.exception() is not None:
             self.failed += 1
         else:
             self.published += 1

@@ -1,20 +1,13 @@
-"""The log for those who read it."""
+"""The log in DynamoDB, for readers."""
 
 from collections.abc import Mapping, Sequence
 
 from tidings.kernel.clock import parse_ms
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.messages.store.items import (
-    KEYS_ONLY_NAMES,
-    METADATA,
-    entry_from_item,
-    ephemeral_partition,
-    reaction_key,
-    reaction_partition,
-)
+from tidings.messages.store.items import KEYS_ONLY_NAMES, METADATA, entry_from_item, ephemeral_partition
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error, raise_write_error
+from tidings.platform.dynamo.errors import translate_read_errors
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import chats as patterns
@@ -39,38 +32,29 @@ class DynamoLogReader:
             backward=newest_first,
         )
         pattern = patterns.READ_RECENT if newest_first else patterns.READ_AFTER
-        try:
+        with translate_read_errors:
             page = await self._client.query(pattern, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return [entry_from_item(item) for item in page.items]
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
-        """For delivery: as many as one read gives, in order."""
         values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
         query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=MAX_READ_RANGE)
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.FILL_GAP, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return [entry_from_item(item) for item in page.items]
 
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(
                 patterns.READ_ONE, {"chat_id": chat_key(chat), "sequence": sequence}
             )
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else entry_from_item(item)
 
     async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None:
-        """Return when the entry was committed; None if the replica that answers does not have it."""
+        """Return when the entry was committed; None if the replica does not have it. Eventually consistent."""
         key = {"chat_id": chat_key(chat), "sequence": sequence}
-        try:
+        with translate_read_errors:
             item = await self._client.get(patterns.SHOW_ONE, key, projection="created_at")
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else parse_ms(item["created_at"])
 
     async def metadata(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Sequence[Entry]:
@@ -83,10 +67,8 @@ class DynamoLogReader:
             limit=limit,
             backward=True,
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.SHOW_RANGE, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return [entry_from_item(item) for item in page.items]
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
@@ -96,41 +78,7 @@ class DynamoLogReader:
             values={":c": ephemeral_partition(chat), ":low": after + 1, ":high": up_to},
         )
         found: dict[int, bytes] = {}
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.READ_EPHEMERAL, query):
                 found |= {int(item["sequence"]): item["content"] for item in page.items}
-        except DynamoError as error:
-            raise_read_error(error)
         return found
-
-
-class DynamoReactionWriter:
-    def __init__(self, client: DynamoClient) -> None:
-        self._client = client
-
-    async def has(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
-        try:
-            item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
-        except DynamoError as error:
-            raise_read_error(error)
-        return item is not None
-
-    async def clear(self, chat: ChatKey, sequence: int) -> None:
-        """Delete all reactions to a message. Idempotent.
-
-        Nothing is left if the message was redacted before: a reaction commits only on a row that is not redacted.
-        """
-        query = Query(
-            condition="chat_id = :c",
-            values={":c": reaction_partition(chat, sequence)},
-            names={"#s": "sequence"},
-            projection="chat_id, #s",
-        )
-        try:
-            async for page in self._client.pages(patterns.LIST_REACTIONS, query):
-                if page.items:
-                    await self._client.batch_write(
-                        patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
-                    )
-        except DynamoError as error:
-            raise_write_error(error)

@@ -1,1 +1,1 @@
-"""DynamoDB's data plane: a client of our own. See docs/explanation/dynamodb-client.md."""
+"""A client for DynamoDB and its streams. See docs/explanation/dynamodb-client.md."""

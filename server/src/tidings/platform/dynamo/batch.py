@@ -1,6 +1,6 @@
-"""BatchGetItem and BatchWriteItem for any number of items: cut to DynamoDB's sizes, leftovers sent again.
+"""BatchGetItem and BatchWriteItem for any number of items: split into calls, unprocessed items sent again.
 
-One call after the other; who wants several at once makes several.
+The calls of a batch run one after the other.
 """
 
 from collections.abc import Iterable
@@ -38,7 +38,7 @@ _read_item = msgspec.json.Decoder(EncodedItem).decode
 
 
 class _UnprocessedRetries:
-    """How long a batch goes on, and how it waits before it sends leftovers again."""
+    """The deadline of a batch, and the waits before unprocessed items are sent again."""
 
     def __init__(self, channel: Transport, timeout_s: float | None) -> None:
         self._channel = channel
@@ -49,12 +49,14 @@ class _UnprocessedRetries:
     def left_s(self) -> float:
         return self._deadline - self._channel.now()
 
-    async def wait(self, leftovers: Iterable[Raw]) -> None:
+    async def wait(self, unprocessed: Iterable[Raw]) -> None:
         self._rounds += 1
         wait_s = self._channel.retries.backoff_s(self._rounds)
         if wait_s >= self.left_s:
-            items = tuple(decode_item(_read_item(item)) for item in leftovers)
-            raise UnprocessedError(f"{len(items)} items of the batch were left over", unprocessed=items)
+            items = tuple(decode_item(_read_item(item)) for item in unprocessed)
+            raise UnprocessedError(
+                f"{len(items)} items of the batch were not processed in time", unprocessed=items
+            )
         await self._channel.sleep(wait_s)
 
 
@@ -68,22 +70,22 @@ class BatchGetter:
     timeout_s: float | None
 
     async def run(self, keys: Iterable[Attributes]) -> list[Item]:
-        patience = _UnprocessedRetries(self.channel, self.timeout_s)
+        retries = _UnprocessedRetries(self.channel, self.timeout_s)
         pending = [Raw(encode_item(key)) for key in keys]
         found: list[Item] = []
         while pending:
             chunk, pending = pending[:MAX_GETS], pending[MAX_GETS:]
-            reply = await self._call(chunk, patience)
+            reply = await self._call(chunk, retries)
             found += reply.items
             pending += reply.unprocessed
             if reply.unprocessed:
-                await patience.wait(pending)
+                await retries.wait(pending)
         return found
 
-    async def _call(self, keys: list[Raw], patience: _UnprocessedRetries) -> BatchGetReply:
+    async def _call(self, keys: list[Raw], retries: _UnprocessedRetries) -> BatchGetReply:
         row = self.plan.row
         reply, _ = await self.channel.call(
-            operations.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=patience.left_s
+            operations.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=retries.left_s
         )
         processed = len(keys) - len(reply.unprocessed)
         units = batch_get_units(reply.items, processed, strong=self.plan.is_strong)
@@ -115,26 +117,26 @@ class BatchWriter:
             *(BatchWrite(DeleteRequest=BatchDelete(Raw(encode_item(key)))) for key in deletes),
         ]
         total = len(pending)
-        patience = _UnprocessedRetries(self.channel, self.timeout_s)
+        retries = _UnprocessedRetries(self.channel, self.timeout_s)
         try:
             while pending:
-                leftovers = await self._call(pending[:MAX_WRITES], patience)
-                pending = pending[MAX_WRITES:] + leftovers
-                if leftovers:
-                    await patience.wait(map(_content, pending))
+                unprocessed = await self._call(pending[:MAX_WRITES], retries)
+                pending = pending[MAX_WRITES:] + unprocessed
+                if unprocessed:
+                    await retries.wait(map(_content, pending))
         except DynamoError as error:
             error.maybe_applied = error.maybe_applied or len(pending) < total
             raise
 
-    async def _call(self, writes: list[BatchWrite], patience: _UnprocessedRetries) -> list[BatchWrite]:
+    async def _call(self, writes: list[BatchWrite], retries: _UnprocessedRetries) -> list[BatchWrite]:
         tables = {self.plan.table: writes}
         body = request_bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
         row = self.plan.row
         reply, _ = await self.channel.call(
-            operations.BATCH_WRITE, body, row, is_repeatable=self.is_repeatable, timeout_s=patience.left_s
+            operations.BATCH_WRITE, body, row, is_repeatable=self.is_repeatable, timeout_s=retries.left_s
         )
         units = sum(map(_units, writes)) - sum(map(_units, reply.unprocessed))
-        # what the puts and deletes replaced was not seen
+        # An estimate: the size of the replaced items is unknown.
         row.write(units, reply.consumed, is_exact=False)
         return reply.unprocessed
 
@@ -146,7 +148,7 @@ def _content(write: BatchWrite) -> Raw:
 
 
 def _units(write: BatchWrite) -> int:
-    """Each write is rounded for itself, never the batch as a whole."""
+    """Return the units of one write. Each is rounded separately."""
     content = _content(write)
     return (
         1

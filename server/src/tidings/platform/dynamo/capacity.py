@@ -1,8 +1,8 @@
-"""Read and write units by access pattern, as DynamoDB's published rules make them from item sizes.
+"""Read and write units by access pattern, computed from item sizes by DynamoDB's published rules.
 
-Computed, so that it costs nothing to ask for and holds on every engine; but for pages of a Query, whose many items
-nobody weighs. `measured_…` is what the engine itself says, for clients that ask it to (`measure`); the tests hold one
-against the other.
+Computing them costs no request and works with every engine. Only for a Query are the engine's own figures used, because
+measuring many items is expensive. `measured_…` are the figures of the engine, for clients with `measure`; tests compare
+both.
 """
 
 from collections import Counter
@@ -17,10 +17,10 @@ from tidings.platform.telemetry.metrics import Metrics
 
 @dataclass(slots=True, eq=False)
 class PatternCounters:
-    """Counts since the start; they only go up.
+    """Counters since the start of the process.
 
-    `estimated` is the number of calls whose units had to be guessed, mostly from below: the item that a write
-    changed, or what a projection left out, was not seen. Tries that went unanswered are not in the units.
+    `estimated`: calls whose units are an estimate, usually too low, because the size of the changed item or of
+    attributes outside the projection is unknown. Unanswered attempts are not included in the units.
     """
 
     pattern: str
@@ -36,13 +36,13 @@ class PatternCounters:
 
     def read(self, units: float, consumed: Iterable[Consumed] = (), *, is_exact: bool) -> None:
         self.read_units += units
-        self._note(consumed, is_exact=is_exact)
+        self._add_measured(consumed, is_exact=is_exact)
 
     def write(self, units: float, consumed: Iterable[Consumed] = (), *, is_exact: bool) -> None:
         self.write_units += units
-        self._note(consumed, is_exact=is_exact)
+        self._add_measured(consumed, is_exact=is_exact)
 
-    def _note(self, consumed: Iterable[Consumed], *, is_exact: bool) -> None:
+    def _add_measured(self, consumed: Iterable[Consumed], *, is_exact: bool) -> None:
         if not is_exact:
             self.estimated += 1
         for part in consumed:
@@ -56,7 +56,7 @@ class PatternCounters:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One figure to export. `error` is empty for all but the counts of errors."""
+    """One figure to export. `error` is set for counts of errors only."""
 
     name: str
     pattern: str
@@ -77,13 +77,13 @@ EXPORTED = (
 
 
 class CapacityLedger:
-    """All rows of a client. Iterate it for what metrics export."""
+    """The counters of a client. Iterate it for the figures that metrics export."""
 
     def __init__(self) -> None:
         self._rows: dict[str, PatternCounters] = {}
 
     def __getitem__(self, pattern: str) -> PatternCounters:
-        """The row of a pattern that has been used."""
+        """Return the counters of a pattern that was used."""
         return self._rows[pattern]
 
     def __iter__(self) -> Iterator[Sample]:
@@ -99,26 +99,26 @@ class CapacityLedger:
 
 _MEANINGS = {
     "calls": "Calls to DynamoDB.",
-    "retries": "Tries after the first.",
+    "retries": "Attempts after the first.",
     "read_units": "Read units, computed from item sizes.",
     "write_units": "Write units, computed from item sizes.",
-    "estimated": "Calls whose units had to be guessed.",
+    "estimated": "Calls whose units are estimated.",
 }
 
 
 def export_capacity(metrics: Metrics, ledger: CapacityLedger) -> None:
-    """One series per pattern in use; there are as many as `schema/tables/patterns` has."""
+    """Export one series for each access pattern in use."""
     for name, meaning in _MEANINGS.items():
         metrics.counter_callbacks(
             f"dynamo_{name}_total", meaning, "pattern", partial(_by_pattern, ledger, name)
         )
     metrics.counter_callbacks(
-        "dynamo_errors_total", "Answers that were refusals, or none.", "error", lambda: _errors(ledger)
+        "dynamo_errors_total", "Calls that were refused or not answered.", "error", lambda: _errors(ledger)
     )
 
 
 def _by_pattern(ledger: CapacityLedger, name: str) -> dict[str, float]:
-    # a list first: the loop may add a row meanwhile
+    # Copy first: the event loop may add a pattern while this thread iterates.
     return {count.pattern: count.value for count in list(ledger) if count.name == name}
 
 

@@ -1,7 +1,7 @@
 """The DynamoDB client: one method per call, each named by its access pattern.
 
-Consistency, table and index come from the pattern. A write is repeated after an unanswered try only if the caller
-says that this is safe. Tables are made elsewhere; there is no Scan.
+The pattern determines consistency, table and index. A write is repeated after an unanswered attempt only if the caller
+says that this is safe. There is no Scan, and tables are created elsewhere.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -16,7 +16,6 @@ from tidings.platform.dynamo.capacity import CapacityLedger, PatternCounters
 from tidings.platform.dynamo.codec import Attributes, Item, encode_item
 from tidings.platform.dynamo.errors import ConditionFailedError, TransactionCancelledError
 from tidings.platform.dynamo.item_size import (
-    batch_get_units,
     estimate_write_units,
     get_units,
     larger_units,
@@ -32,7 +31,6 @@ from tidings.platform.dynamo.requests import (
     Query,
     QueryPage,
     TransactAction,
-    TransactGet,
     needs_absence,
     query_body,
 )
@@ -41,9 +39,9 @@ from tidings.platform.dynamo.transport import Transport
 
 
 class DynamoClient:
-    """Belongs to the event loop it was made in. `measure` also asks the engine what each call took.
+    """A client for one event loop. `measure` also requests the consumed capacity of each call from the engine.
 
-    Wherever there is a `condition`, its failure shows the item that is there.
+    If a `condition` fails, the error contains the stored item.
     """
 
     def __init__(self, channel: Transport, table_prefix: str, *, measure: bool = False) -> None:
@@ -55,7 +53,7 @@ class DynamoClient:
         self._capacity: request_bodies.Capacity | None = "INDEXES" if measure else None
 
     def close(self) -> None:
-        """Calls in flight end as unanswered."""
+        """Close all connections. Calls in flight fail with an unknown outcome."""
         self._channel.close()
 
     async def get(
@@ -87,13 +85,13 @@ class DynamoClient:
     async def query(
         self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
     ) -> QueryPage[Item]:
-        """One page, of up to 1 MB before the filter."""
+        """Read one page, of up to 1 MB before the filter."""
         return await self.query_as(PLAIN, pattern, query, timeout_s=timeout_s)
 
     def pages(
         self, pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
     ) -> AsyncIterator[QueryPage[Item]]:
-        """Page after page to the end. A page can be empty and yet not the last. The timeout is for each."""
+        """Read all pages. A page can be empty without being the last. The timeout applies to each page."""
         return self.pages_as(PLAIN, pattern, query, timeout_s=timeout_s)
 
     async def query_as[T](
@@ -207,7 +205,7 @@ class DynamoClient:
         repeatable: bool = False,
         timeout_s: float | None = None,
     ) -> WriteResult:
-        """All or nothing. With a token DynamoDB knows a repeat for ten minutes, so it is safe to repeat."""
+        """Apply all actions or none. With a token, DynamoDB recognizes a repetition for ten minutes, so a retry is safe."""
         plan = self._plans.of(pattern, Operation.TRANSACT_WRITE_ITEMS)
         writes = requests.transact_write_body(plan, actions, token, self._capacity)
         try:
@@ -219,26 +217,11 @@ class DynamoClient:
                 timeout_s=timeout_s,
             )
         except TransactionCancelledError:
-            # prepared but not committed
+            # A transaction that was prepared and not committed is charged too.
             plan.row.write(writes.units, is_exact=False)
             raise
         plan.row.write(writes.units * TRANSACTION_FACTOR, reply.consumed, is_exact=writes.is_exact)
         return WriteResult(maybe_repeated=True) if is_doubtful else PLAINLY_WRITTEN
-
-    async def transact_get(
-        self, pattern: AccessPattern, gets: Sequence[TransactGet], *, timeout_s: float | None = None
-    ) -> list[Item | None]:
-        """As they all were at one moment, in the order asked for; None where there is no item."""
-        plan = self._plans.of(pattern, Operation.TRANSACT_GET_ITEMS)
-        body = requests.transact_get_body(plan, gets, self._capacity)
-        reply, _ = await self._channel.call(
-            operations.TRANSACT_GET, body, plan.row, is_repeatable=True, timeout_s=timeout_s
-        )
-        found = [item for item in reply.items if item is not None]
-        units = batch_get_units(found, len(gets), strong=True) * TRANSACTION_FACTOR
-        is_exact = all(get.projection is None for get in gets)
-        plan.row.read(units, reply.consumed, is_exact=is_exact)
-        return reply.items
 
     async def batch_get(
         self,
@@ -249,7 +232,7 @@ class DynamoClient:
         names: Names | None = None,
         timeout_s: float | None = None,
     ) -> list[Item]:
-        """The items that are there, in no order. Any number of keys, 100 a call; what is left over goes again."""
+        """Read any number of items, 100 per call, in no order. Unprocessed keys are requested again."""
         plan = self._plans.of(pattern, Operation.BATCH_GET_ITEM)
         return await BatchGetter(
             channel=self._channel,
@@ -269,7 +252,7 @@ class DynamoClient:
         repeatable: bool = False,
         timeout_s: float | None = None,
     ) -> None:
-        """Unconditional, and not atomic: an error leaves some done. 25 a call; what is left over goes again."""
+        """Write without conditions, 25 items per call. Not atomic: after an error some items are written."""
         plan = self._plans.of(pattern, Operation.BATCH_WRITE_ITEM)
         await BatchWriter(
             channel=self._channel,
@@ -279,15 +262,15 @@ class DynamoClient:
             timeout_s=timeout_s,
         ).run(puts, deletes)
 
-    async def describe(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
-        """`Table` of DescribeTable. Raises `NotFoundError` if there is none."""
-        return (await self._ask(operations.DESCRIBE_TABLE, table))["Table"]
+    async def describe(self, table: str) -> Any:  # noqa: ANN401 - JSON as DynamoDB returns it
+        """Return `Table` of DescribeTable. Raises `NotFoundError`."""
+        return (await self._describe(operations.DESCRIBE_TABLE, table))["Table"]
 
-    async def describe_ttl(self, table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
-        return (await self._ask(operations.DESCRIBE_TTL, table))["TimeToLiveDescription"]
+    async def describe_ttl(self, table: str) -> Any:  # noqa: ANN401 - as above
+        return (await self._describe(operations.DESCRIBE_TTL, table))["TimeToLiveDescription"]
 
-    async def _ask(self, verb: OperationSpec[Any], table: str) -> Any:  # noqa: ANN401 - as DynamoDB tells it
-        """About a table, not about what is in it: free, and of no access pattern."""
+    async def _describe(self, verb: OperationSpec[Any], table: str) -> Any:  # noqa: ANN401 - as above
+        """Call a control-plane operation. It is free and has no access pattern."""
         body = request_bodies.write(request_bodies.TableBody(TableName=self._prefix + table))
         reply, _ = await self._channel.call(verb, body, self._about_tables, is_repeatable=True)
         return reply
@@ -326,7 +309,7 @@ class DynamoClient:
                 verb, request_bodies.write(body), plan.row, is_repeatable=is_repeatable, timeout_s=timeout_s
             )
         except ConditionFailedError as error:
-            # paid for by the larger of the two items, too
+            # A failed condition is charged too, by the larger of the two items.
             plan.row.write(larger_units(units, error.item), is_exact=True)
             raise
         plan.row.write(larger_units(units, reply.attributes), reply.consumed, is_exact=is_exact)

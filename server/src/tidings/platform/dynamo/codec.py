@@ -1,4 +1,4 @@
-"""What an item holds. Plain Python; `float` is not among it, because DynamoDB's numbers are decimal."""
+"""Convert items between Python and DynamoDB's JSON. There is no `float`, because DynamoDB's numbers are decimal."""
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
@@ -12,14 +12,14 @@ type Number = int | Decimal
 type ValueSet = AbstractSet[str] | AbstractSet[Number] | AbstractSet[bytes]
 type ItemValue = str | Number | bytes | bool | ValueSet | list[ItemValue] | dict[str, ItemValue] | None
 
-# What is sent should be of Value; mypy takes a literal of mixed values for `object`, so the codec checks it
-# instead. What comes back is checked by the model that reads it.
+# Values to send should be `ItemValue`, but mypy infers `object` for mixed literals. The codec checks them at runtime.
+# The model that reads a decoded item checks its values.
 type Attributes = Mapping[str, object]
 type Item = dict[str, Any]
 
 
 class AttributeValue(Struct, forbid_unknown_fields=True, gc=False):
-    """An attribute value as it comes: exactly one of these is set. JSON has no cycles, so there is nothing to collect."""
+    """A received attribute value: exactly one field is set. Without GC, because JSON has no cycles."""
 
     S: str | None = None
     N: str | None = None
@@ -36,7 +36,7 @@ class AttributeValue(Struct, forbid_unknown_fields=True, gc=False):
 type EncodedItem = dict[str, AttributeValue]
 
 
-# What is sent. These hold no containers, so the garbage collector need not look at them.
+# Attribute values to send. Those without containers need no garbage collection.
 class StringValue(Struct, gc=False):
     S: str
 
@@ -78,24 +78,24 @@ class BinarySetValue(Struct):
 
 
 MAX_DIGITS = 38
-# between these, exclusive, every whole number has few enough digits
+# Every whole number between these, exclusive, has at most 38 digits.
 _PLAIN_LOW, _PLAIN_HIGH = -(10**MAX_DIGITS), 10**MAX_DIGITS
 _MIN_EXPONENT = -130
 _MAX_EXPONENT = 125
 
 
 class UnsupportedValueError(ValueError):
-    """A value that DynamoDB cannot hold exactly."""
+    """A value that DynamoDB cannot store exactly."""
 
 
 _write = msgspec.json.Encoder().encode
 
 
 def encode_item(item: Attributes) -> bytes:
-    """The item as JSON. Never shorter than the item's size by DynamoDB's rules; the ledger counts on that."""
+    """Encode an item as JSON. The result is never shorter than the item's size in DynamoDB; the ledger relies on it."""
     values: Mapping[str, Any] = item
     try:
-        # Text, whole numbers and bytes are nearly everything: they are tagged without a call for each.
+        # Text, whole numbers and bytes are the most frequent: they need no function call each.
         return _write(
             {
                 name: StringValue(value)
@@ -113,7 +113,7 @@ def encode_item(item: Attributes) -> bytes:
 
 
 def encode_value(value: object) -> Struct:
-    """One value. Subclasses (an enum of strings, say) go as what they are a kind of."""
+    """Encode one value. Subclasses, such as a string enum, are encoded as their base type."""
     known = _TAGS.get(type(value))
     if known is not None:
         return known(value)
@@ -136,10 +136,12 @@ def _tag_map(values: Mapping[str, object]) -> Struct:
 
 
 def _tag_set(values: AbstractSet[Any]) -> Struct:
-    """Sorted, so that equal items are equal bytes."""
+    """Encode a set. Members are sorted, so that equal items have equal bytes."""
     kinds = {_member_kind(value) for value in values}
     if len(kinds) != 1:
-        raise UnsupportedValueError(f"a set has members, and all of one type: {set(values)!r}")
+        raise UnsupportedValueError(
+            f"A set must not be empty, and all members must have one type: {set(values)!r}"
+        )
     kind = kinds.pop()
     if kind is Decimal:
         return NumberSetValue([format_number(value) for value in sorted(values)])
@@ -155,15 +157,15 @@ def _member_kind(value: object) -> type:
 
 
 def format_number(value: Number) -> str:
-    """The number in digits, if DynamoDB can hold it: 38 of them, between 1E-130 and 9.9…E+125."""
+    """Format a number. Raises if it has more than 38 digits or is not between 1E-130 and 9.9…E+125."""
     decimal = Decimal(value)
     if not decimal.is_finite():
-        raise UnsupportedValueError(f"not a finite number: {value}")
+        raise UnsupportedValueError(f"{value} is not a finite number.")
     if not decimal:
         return "0"
     digits = "".join(map(str, decimal.as_tuple().digits)).strip("0")
     if len(digits) > MAX_DIGITS or not _MIN_EXPONENT <= decimal.adjusted() <= _MAX_EXPONENT:
-        raise UnsupportedValueError(f"a number has up to 38 digits, between 1E-130 and 9.9E+125: {value}")
+        raise UnsupportedValueError(f"{value} has more than 38 digits or is not between 1E-130 and 9.9E+125.")
     return str(decimal)
 
 
@@ -183,7 +185,7 @@ _ANCESTORS = (str, int, Decimal, bytes, dict, list, set, frozenset)
 
 
 def decode_item(item: EncodedItem) -> Item:
-    """The item in plain Python. Text, numbers and bytes first: they are nearly everything."""
+    """Decode an item to plain Python. Text, numbers and bytes first, because they are the most frequent."""
     plain: Item = {}
     for name, value in item.items():
         if value.S is not None:
@@ -202,7 +204,7 @@ def decode_value(value: AttributeValue) -> Any:  # noqa: ANN401 - the model that
         content = getattr(value, field)
         if content is not None:
             return read(content)
-    raise UnsupportedValueError("an attribute value without a type")
+    raise UnsupportedValueError("attribute value without a type")
 
 
 def parse_number(text: str) -> Number:

@@ -1,7 +1,6 @@
-"""One HTTP/1.1 connection: a request goes out whole, its answer comes back whole, then the next one may go.
+"""HTTP/1.1 connections and their pool. A connection carries one request at a time.
 
-What is not a whole answer to our request ends the connection: it is never used again half-read. Knows nothing
-of DynamoDB, of signing or of trying again.
+Anything but a complete answer to the request closes the connection, so that none is reused with unread data.
 """
 
 import asyncio
@@ -21,10 +20,10 @@ NEVER = float("inf")
 
 
 class HttpConnection(asyncio.BufferedProtocol):
-    """`status`, `headers` and `body()` are the last answer's, until the next `send`.
+    """`status`, `headers` and `body()` are those of the last answer, until the next `send`.
 
-    `deadline` is when the owner's clock should call `expire`: the call in flight is late, or idleness too long.
-    `is_reusable` after a whole answer that does not say it is the last one.
+    deadline: when the pool calls `expire`, because the answer is late or the connection was idle for too long.
+    is_reusable: set after a complete answer, unless the server closes the connection.
     """
 
     def __init__(
@@ -41,25 +40,25 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._loop = loop
         self._on_lost = on_lost
         self._max_answer_bytes = max_answer_bytes
-        # Somebody waits for an answer exactly while there is one of these.
+        # Set while a caller waits for an answer.
         self._waiter: asyncio.Future[str | None] | None = None
         self._is_answered = False
         self._received_bytes = 0
         self._chunks: list[bytes] = []
         self._view = memoryview(bytearray(BUFFER_BYTES))
-        # The parser looks these up once: a header or a chunk costs no Python call.
+        # The parser looks these up once, so a header or a chunk costs no Python function call.
         self.on_header = self.headers.__setitem__
         self.on_body = self._chunks.append
         self._parser = httptools.HttpResponseParser(self)
         self._transport: asyncio.Transport | None = None
 
     def send(self, request: bytes, deadline: float) -> asyncio.Future[str | None]:
-        """Done with None when the answer is whole, or with why there will be none.
+        """Send a request. The future returns None when the answer is complete, or the reason of a failure.
 
         A caller that stops waiting must call `abort`.
         """
         if self._transport is None or self.is_closed:
-            raise NotSentError("the connection was closed before anything was sent")
+            raise NotSentError("the connection was closed before the request was sent")
         self.headers.clear()
         self._chunks.clear()
         self._received_bytes = 0
@@ -76,8 +75,8 @@ class HttpConnection(asyncio.BufferedProtocol):
         self._end("no answer in time")
 
     def abort(self) -> None:
-        """At once, without a goodbye: nothing that is still under way can be read or sent afterwards."""
-        self._end("the call was given up")
+        """Close the connection at once. Data in flight is neither sent nor read."""
+        self._end("the call was cancelled")
 
     def _end(self, reason: str) -> None:
         self.is_closed = True
@@ -104,24 +103,24 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     @override
     def eof_received(self) -> None:
-        # Known at once, so that the pool does not hand it out before connection_lost comes.
+        # Set before `connection_lost` is called, so that the pool does not hand out the connection in between.
         if self._waiter is None:
             self.is_closed = True
             self.is_reusable = False
 
     @override
     def get_buffer(self, sizehint: int) -> memoryview:
-        # Not the bytearray: asyncio's TLS slices what it gets and reads into the slice, which must not be a copy.
+        # Not the bytearray: asyncio's TLS reads into a slice of it, which would be a copy.
         return self._view
 
     @override
     def buffer_updated(self, nbytes: int) -> None:
         if self._waiter is None:
-            self._end("something came that was not asked for")
+            self._end("the server sent data without a request")
             return
         self._received_bytes += nbytes
         if self._received_bytes > self._max_answer_bytes:
-            self._end("the answer is larger than any of DynamoDB's")
+            self._end("the answer is larger than DynamoDB's maximum")
             return
         try:
             self._parser.feed_data(self._view[:nbytes])
@@ -133,7 +132,7 @@ class HttpConnection(asyncio.BufferedProtocol):
 
     def on_message_begin(self) -> None:
         if self._is_answered:
-            raise httptools.HttpParserError("a second answer to one request")
+            raise httptools.HttpParserError("second answer to one request")
 
     def on_message_complete(self) -> None:
         self.status = self._parser.get_status_code()
@@ -146,9 +145,9 @@ _TIMER_GRAIN_S = 0.001
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolLimits:
-    """DynamoDB closes a connection that was idle for about a minute: we must be earlier.
+    """`max_idle_s` must be less than a minute, after which DynamoDB closes idle connections.
 
-    Its largest answers are 16 MB.
+    DynamoDB's largest answers have 16 MB.
     """
 
     max_connections: int = 128
@@ -159,7 +158,7 @@ class PoolLimits:
 
 
 class Pool:
-    """Hands out a connection to one caller at a time."""
+    """A pool of connections. Each is used by one caller at a time."""
 
     def __init__(self, endpoint: Endpoint, limits: PoolLimits) -> None:
         self._endpoint = endpoint
@@ -168,7 +167,7 @@ class Pool:
         self._idle: list[HttpConnection] = []
         self._connections: set[HttpConnection] = set()
         self._slots = limits.max_connections
-        # None instead of a connection: a slot is free, make one yourself.
+        # A waiter that gets None opens a connection itself: a slot is free.
         self._waiters: deque[asyncio.Future[HttpConnection | None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_due = NEVER
@@ -183,7 +182,7 @@ class Pool:
         return len(self._idle)
 
     def take(self) -> HttpConnection | None:
-        """An idle connection, if there is one. The last used is the least likely to have been closed."""
+        """Return an idle connection or None. The most recently used one is the least likely to be closed."""
         while self._idle:
             connection = self._idle.pop()
             if not connection.is_closed:
@@ -191,14 +190,14 @@ class Pool:
         return None
 
     async def wait(self, deadline: float) -> HttpConnection:
-        """A connection as soon as there is one, new or given back."""
+        """Wait for a new or released connection. Raises `NotSentError`."""
         if self._is_closed:
             raise NotSentError("the client is closed", transient=False)
         if self._slots:
             self._slots -= 1
             return await self._connect(deadline)
         if len(self._waiters) >= self._limits.max_waiting:
-            raise NotSentError(f"{self._limits.max_waiting} calls wait for a connection already")
+            raise NotSentError(f"{self._limits.max_waiting} calls already wait for a connection")
         return await self._queue(deadline) or await self._connect(deadline)
 
     def send(
@@ -216,7 +215,7 @@ class Pool:
             self._idle.append(connection)
 
     def close(self) -> None:
-        """Ends what is in flight, too: those calls are unanswered."""
+        """Close all connections. Calls in flight fail with an unknown outcome."""
         self._is_closed = True
         for connection in tuple(self._connections):
             connection.abort()
@@ -247,7 +246,10 @@ class Pool:
             raise
 
     def _return_unused(self, waiter: "asyncio.Future[HttpConnection | None]") -> None:
-        """The race: a connection was passed to a caller that was cancelled in the same turn of the loop."""
+        """Return what a cancelled waiter received.
+
+        Race: `release` passes a connection to the waiter, and its caller is cancelled in the same turn of the loop.
+        """
         if waiter in self._waiters:
             self._waiters.remove(waiter)
         elif not waiter.cancelled() and waiter.exception() is None:
@@ -258,21 +260,21 @@ class Pool:
                 self.release(connection)
 
     async def _connect(self, deadline: float) -> HttpConnection:
-        """With a slot in hand, which goes back if this fails."""
+        """Open a connection. The caller holds a slot, which is freed if this fails."""
         try:
-            connection = await self._dial(min(deadline, self._loop.time() + self._limits.connect_timeout_s))
+            connection = await self._open(min(deadline, self._loop.time() + self._limits.connect_timeout_s))
         except BaseException as error:
             self._free_slot()
-            if isinstance(error, OSError):  # of which TimeoutError and ssl.SSLError are kinds
+            if isinstance(error, OSError):  # includes TimeoutError and ssl.SSLError
                 raise _unsent(error) from error
             raise
         if connection.is_closed:
             self._free_slot()
-            raise NotSentError("the connection was closed as soon as it was open")
+            raise NotSentError("the server closed the connection as soon as it was open")
         self._connections.add(connection)
         return connection
 
-    async def _dial(self, deadline: float) -> HttpConnection:
+    async def _open(self, deadline: float) -> HttpConnection:
         end = self._endpoint
         async with asyncio.timeout_at(deadline):
             _, connection = await self._loop.create_connection(
@@ -285,7 +287,7 @@ class Pool:
         return connection
 
     def _lose(self, connection: HttpConnection) -> None:
-        """Every connection that was ever in use ends here, once."""
+        """Free the slot of a closed connection. Called once for each connection."""
         if connection in self._connections:
             self._connections.remove(connection)
             if connection in self._idle:
@@ -314,5 +316,5 @@ class Pool:
 def _unsent(error: OSError) -> NotSentError:
     if isinstance(error, TimeoutError):
         return NotSentError("no connection in time")
-    is_distrust = isinstance(error, ssl.SSLCertVerificationError)
-    return NotSentError(f"no connection: {error}", transient=not is_distrust)
+    is_untrusted = isinstance(error, ssl.SSLCertVerificationError)
+    return NotSentError(f"no connection: {error}", transient=not is_untrusted)

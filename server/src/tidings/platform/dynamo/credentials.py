@@ -1,4 +1,4 @@
-"""Where DynamoDB and its streams answer. For AWS that is botocore's to know: regions, partitions, FIPS, dual stack."""
+"""Endpoints, credentials and request signatures (SigV4). botocore finds the endpoints and credentials of AWS."""
 
 import asyncio
 import hashlib
@@ -25,7 +25,7 @@ STREAMS = "dynamodbstreams"
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """`host` is what the Host header says: with the port, unless it is the scheme's own."""
+    """`host`: value of the Host header, with the port unless it is the scheme's default."""
 
     address: str
     port: int
@@ -36,7 +36,7 @@ class Endpoint:
 def parse_endpoint(url: str, *, ca_file: str | None = None) -> Endpoint:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
-        raise ValueError(f"an endpoint is http(s)://host[:port], not {url!r}")
+        raise ValueError(f"{url!r} is not an endpoint. Write http(s)://host[:port].")
     tls = tls_context(ca_file) if parts.scheme == "https" else None
     usual = 443 if tls else 80
     port = parts.port or usual
@@ -46,8 +46,8 @@ def parse_endpoint(url: str, *, ca_file: str | None = None) -> Endpoint:
 
 
 def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
-    """Verifies certificate and name. Trusts the bundle that botocore would, unless a file is given."""
-    from botocore.httpsession import get_cert_path  # noqa: PLC0415 - half a second to load, and for TLS only
+    """Return a context that verifies certificate and name. Without `ca_file` it trusts botocore's bundle."""
+    from botocore.httpsession import get_cert_path  # noqa: PLC0415 - takes half a second, needed for TLS only
 
     context = ssl.create_default_context(cafile=ca_file or get_cert_path(verify=True))
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -56,8 +56,8 @@ def tls_context(ca_file: str | None = None) -> ssl.SSLContext:
 
 
 def aws_endpoint(session: "Session", service: str, region: str) -> Endpoint:
-    """Blocks: botocore reads its model files. The bundle is AWS_CA_BUNDLE's, if that is set."""
-    # any keys: without them botocore would go looking for some, which takes seconds where there are none
+    """Return the endpoint of an AWS service. Blocks, because botocore reads files. Uses AWS_CA_BUNDLE if set."""
+    # Any keys: without them botocore searches for some, which takes seconds if there are none.
     unused = "unused"
     client = session.create_client(
         service, region_name=region, aws_access_key_id=unused, aws_secret_access_key=unused
@@ -81,30 +81,28 @@ class AwsKeys:
     token: Secret | None = None
 
 
-# Engines that check nothing still want a name; DynamoDB Local takes letters and digits only.
+# Local engines do not check credentials but require some. DynamoDB Local accepts letters and digits only.
 LOCAL_KEYS = AwsKeys("local", Secret("local"))
 
 
 class NoCredentialsError(Exception):
-    """No provider of botocore's chain has any."""
+    """botocore found no credentials."""
 
 
 class CredentialsProvider(Protocol):
-    """`keys` may be used until the loop's clock reaches `ask_at`; then `ask` first."""
+    """`keys` may be used until the event loop's clock reaches `ask_at`. Then call `ask` first."""
 
     keys: AwsKeys
     ask_at: float
 
     async def ask(self, now: float) -> None:
-        """Returns at once while the keys are good enough to go on with."""
+        """Renew the keys. Returns at once while the current ones may still be used."""
 
     async def renew(self) -> None:
-        """Fetch now: the keys were refused as expired."""
+        """Fetch new keys and wait for them, after the current ones were refused as expired."""
 
 
 class StaticCredentials:
-    """Keys that never change."""
-
     def __init__(self, keys: AwsKeys) -> None:
         self.keys = keys
         self.ask_at = float("inf")
@@ -115,7 +113,7 @@ class StaticCredentials:
 
 
 class RenewedCredentials:
-    """Keys that `fetch` gives, which may block and may give others later."""
+    """Temporary keys. `fetch` may block, and returns new ones over time."""
 
     def __init__(
         self,
@@ -146,7 +144,7 @@ class RenewedCredentials:
         await asyncio.shield(self._start())
 
     def _start(self) -> asyncio.Task[None]:
-        """One fetch at a time, whoever waits for it; a caller that is cancelled does not stop it."""
+        """Start a fetch unless one is in flight. Cancelling a caller does not cancel it."""
         if self._running is None:
             self._running = asyncio.create_task(self._run(), name="dynamo-credentials")
             self._running.add_done_callback(self._drop)
@@ -158,20 +156,20 @@ class RenewedCredentials:
     async def _run(self) -> None:
         try:
             self.keys = await asyncio.to_thread(self._fetch)
-        except Exception:  # noqa: BLE001 - any provider, any of its errors
-            # The keys at hand may be good for minutes; if they are not, DynamoDB says so.
-            _log.warning("credentials could not be renewed; going on with those at hand", exc_info=True)
+        except Exception:  # noqa: BLE001 - every provider has its own errors
+            # The current keys may be valid for minutes. If they are not, DynamoDB refuses them.
+            _log.warning("cannot renew credentials, using the current ones", exc_info=True)
         self._fetched_at = asyncio.get_running_loop().time()
         self.ask_at = self._fetched_at + self._ask_again_s
 
 
 def botocore_keys(session: "Session") -> Callable[[], AwsKeys]:
-    """A fetch that asks the session's chain: environment, files, container, instance, SSO, web identity …"""
+    """Return a function that fetches keys from botocore's providers: environment, files, container, instance, SSO …"""
 
     def fetch() -> AwsKeys:
         found = session.get_credentials()
         if found is None:
-            raise NoCredentialsError("no AWS credentials: botocore looked in all its places")
+            raise NoCredentialsError("botocore found no AWS credentials")
         frozen = found.get_frozen_credentials()
         token = Secret(frozen.token) if frozen.token else None
         return AwsKeys(str(frozen.access_key), Secret(str(frozen.secret_key)), token)
@@ -194,7 +192,7 @@ _OUTER_PAD = bytes(0x5C ^ n for n in range(256))
 
 @dataclass(frozen=True, slots=True)
 class _Stamp:
-    """What the requests to one target share in one second: two begun hashes, and the head up to the signature."""
+    """The part that requests to one target share within a second: two started hashes and the head."""
 
     canonical: "_Hash"
     inner: "_Hash"
@@ -202,7 +200,7 @@ class _Stamp:
 
 
 class Signer:
-    """Makes whole, signed HTTP requests for one host with one set of keys."""
+    """Build signed HTTP requests for one host with one set of keys."""
 
     def __init__(
         self,
@@ -229,7 +227,7 @@ class Signer:
     def request(self, target: str, body: bytes) -> bytes:
         second = int(self._now())
         if second != self._second:
-            self._turn(second)
+            self._start_second(second)
         stamp = self._stamps.get(target) or self._stamp(target)
         canonical = stamp.canonical.copy()
         canonical.update(hashlib.sha256(body).hexdigest().encode())
@@ -240,8 +238,8 @@ class Signer:
         signature = outer.hexdigest().encode()
         return b"%b%b\r\nContent-Length: %d\r\n\r\n%b" % (stamp.head, signature, len(body), body)
 
-    def _turn(self, second: int) -> None:
-        """A new second: nothing that carries the old one may be used again. A new day: a new key, too."""
+    def _start_second(self, second: int) -> None:
+        """Drop everything that contains the previous second and, on a new day, derive a new key."""
         timestamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(second))
         if timestamp[:8] != self._timestamp[:8]:
             self._scope = f"{timestamp[:8]}/{self._region}/{self._service}/aws4_request"
@@ -271,7 +269,7 @@ class Signer:
         return stamp
 
     def _signed_headers(self, target: str) -> dict[str, str]:
-        """In the order of their names, as the signature wants them."""
+        """Return the headers sorted by name, as the signature requires."""
         token = self.keys.token
         return {
             "content-type": self._content_type,
@@ -291,6 +289,6 @@ class Signer:
 
 
 def _hmac_states(key: bytes) -> tuple["_Hash", "_Hash"]:
-    """HMAC-SHA256 of a key, begun: what every signature of the day starts from (RFC 2104)."""
+    """Return the inner and outer states of HMAC-SHA256 with this key (RFC 2104). Every signature of a day starts there."""
     block = key.ljust(_BLOCK_BYTES, b"\0")
     return hashlib.sha256(block.translate(_INNER_PAD)), hashlib.sha256(block.translate(_OUTER_PAD))

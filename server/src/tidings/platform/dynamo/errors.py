@@ -1,35 +1,24 @@
-"""What a call to DynamoDB can end with, as types. Callers decide by them; nobody reads messages.
+"""Errors of DynamoDB calls, by whether the call was applied. Callers decide by type, never by message.
 
-    DynamoError
-      RefusedError                  answered with no: this try was not applied
-        ConditionFailedError        carries the item that is there
-        TransactionCancelledError   carries a reason per action
-        ConflictError               another transaction holds the item; trying again can help
-        ThrottledError              too fast; trying again later can help
-          UnprocessedError          part of a batch was still not done at the deadline
-        TooLargeError               an item over 400 KB, or a request over its limit
-        TokenReusedError            the transaction's token came before, with other content
-        NotFoundError               no such table, index or stream
-        AccessDeniedError           the credentials are not accepted, or do not allow this
-          CredentialsExpiredError   fresh ones can help
-        IteratorExpiredError        a stream's iterator is too old
-        RecordsTrimmedError         what was asked for has left the stream
-        ValidationError             anything else that DynamoDB found wrong with the request
-      OutcomeUnknownError           sent, and no usable answer came: it may have been applied
-      NotSentError                  not one byte was sent: it was not applied
+`DynamoError` has three subclasses:
 
-`maybe_applied` on any of them: this call, in an earlier try or in this one, may have been applied.
+- `ServiceError`: DynamoDB refused this attempt, so it was not applied. Its subclasses say why.
+- `OutcomeUnknownError`: sent, and no usable answer arrived. It may have been applied.
+- `NotSentError`: nothing was sent, so it was not applied.
+
+`maybe_applied` of any of them: this or an earlier attempt of the call may have been applied.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.codec import Item
 
 
 class DynamoError(Exception):
-    """`transient` says that the same call may do better later; whether it may be repeated is another question."""
+    """`transient`: a later attempt may succeed. Whether a retry is safe depends on `maybe_applied`."""
 
     transient = False
     is_conflict = False
@@ -53,7 +42,7 @@ class ServiceError(DynamoError):
 
 
 class ConditionFailedError(ServiceError):
-    """After an unanswered try of the same call (`maybe_applied`) the item that is there may be our own."""
+    """The condition failed; `item` is the stored item. With `maybe_applied` this call may have written it itself."""
 
     def __init__(
         self, message: str = "", *, code: str = "", request_id: str = "", item: Item | None = None
@@ -64,7 +53,7 @@ class ConditionFailedError(ServiceError):
 
 @dataclass(frozen=True, slots=True)
 class CancellationReason:
-    """Why one action of a cancelled transaction could not be done; `code` is "None" for one that could."""
+    """The result of one action of a cancelled transaction. `code` is "None" for an action that did not fail."""
 
     code: str = "None"
     message: str = ""
@@ -90,7 +79,7 @@ _TRANSIENT_REASONS = frozenset(
 
 
 class TransactionCancelledError(ServiceError):
-    """`reasons` has one for each action, in the order they were given."""
+    """A transaction failed. `reasons` has one entry for each action, in order."""
 
     def __init__(
         self,
@@ -108,6 +97,8 @@ class TransactionCancelledError(ServiceError):
 
 
 class ConflictError(ServiceError):
+    """Another transaction is changing the item."""
+
     transient = True
     is_conflict = True
 
@@ -117,7 +108,7 @@ class ThrottledError(ServiceError):
 
 
 class UnprocessedError(ThrottledError):
-    """`unprocessed`: the keys, or the puts' items and the deletes' keys, that were still not done."""
+    """Part of a batch was not processed before the deadline: keys of reads and deletes, items of puts."""
 
     def __init__(self, message: str = "", *, unprocessed: tuple[Item, ...] = ()) -> None:
         super().__init__(message)
@@ -125,19 +116,19 @@ class UnprocessedError(ThrottledError):
 
 
 class TooLargeError(ServiceError):
-    pass
+    """An item is larger than 400 KB, or a request is larger than its limit."""
 
 
 class TokenReusedError(ServiceError):
-    pass
+    """The token was already used for a transaction with other content."""
 
 
 class NotFoundError(ServiceError):
-    pass
+    """The table, index or stream does not exist."""
 
 
 class AccessDeniedError(ServiceError):
-    pass
+    """The credentials are invalid or do not allow the call."""
 
 
 class CredentialsExpiredError(AccessDeniedError):
@@ -145,15 +136,15 @@ class CredentialsExpiredError(AccessDeniedError):
 
 
 class IteratorExpiredError(ServiceError):
-    pass
+    """The iterator of a stream is too old."""
 
 
 class RecordsTrimmedError(ServiceError):
-    pass
+    """The requested records are no longer in the stream."""
 
 
 class ValidationError(ServiceError):
-    pass
+    """The request is invalid for another reason."""
 
 
 class OutcomeUnknownError(DynamoError):
@@ -177,7 +168,7 @@ def raise_read_error(error: DynamoError) -> NoReturn:
 
 
 def raise_write_error(error: DynamoError) -> NoReturn:
-    """A throttle or a conflict does not settle an earlier try that was not answered."""
+    """Raise the `TidingsError` of a failed write. An earlier unanswered attempt makes every outcome unknown."""
     if error.maybe_applied:
         raise TidingsError(
             Code.OUTCOME_UNKNOWN,
@@ -189,3 +180,23 @@ def raise_write_error(error: DynamoError) -> NoReturn:
             Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
         ) from error
     raise error
+
+
+class _ErrorTranslation:
+    """A context manager that raises errors of the client as errors of a store. Stateless, so it is shared."""
+
+    __slots__ = ("_raise_error",)
+
+    def __init__(self, raise_error: Callable[[DynamoError], NoReturn]) -> None:
+        self._raise_error = raise_error
+
+    def __enter__(self) -> None:
+        """Enter without effect."""
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if isinstance(error, DynamoError):
+            self._raise_error(error)
+
+
+translate_read_errors: Final = _ErrorTranslation(raise_read_error)
+translate_write_errors: Final = _ErrorTranslation(raise_write_error)

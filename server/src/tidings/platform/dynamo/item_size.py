@@ -1,8 +1,8 @@
-"""How many bytes an item is, and what that costs to write and to read.
+"""Sizes of items in bytes, and the units that writes and reads of them cost.
 
-Follows "DynamoDB item sizes and formats" of AWS. For numbers that page gives an estimate (a byte for two
-significant digits, plus one); this follows what Amazon's DynamoDB Local counts, which is never less: pairs of
-digits aligned at the decimal point, plus one byte, plus one if negative; zero is one byte.
+Follows "DynamoDB item sizes and formats" of AWS. For numbers that page gives an estimate: a byte for two significant
+digits, plus one. This file counts as Amazon's DynamoDB Local does, which is never less: pairs of digits aligned at the
+decimal point, plus one byte, plus one if negative. Zero is one byte.
 """
 
 import base64
@@ -21,7 +21,7 @@ COLLECTION_BYTES = 3
 ELEMENT_BYTES = 1
 
 type Value = Mapping[str, object]
-"""An attribute value as it is on the wire: `{"S": "text"}`, `{"N": "1"}`, `{"L": [...]}`."""
+"""An encoded attribute value: `{"S": "text"}`, `{"N": "1"}`, `{"L": [...]}`."""
 
 
 def item_bytes(item: Mapping[str, Value]) -> int:
@@ -52,7 +52,7 @@ def _scalar_bytes(kind: str, content: object) -> int:
         case (("BOOL" | "NULL"), bool()):
             return 1
         case _:
-            raise ValueError(f"not an attribute value: {kind} with {type(content).__name__}")
+            raise ValueError(f"{kind} with {type(content).__name__} is not an attribute value.")
 
 
 def number_bytes(text: str) -> int:
@@ -61,7 +61,7 @@ def number_bytes(text: str) -> int:
         return 1
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int):
-        raise ValueError(f"not a number that DynamoDB holds: {text}")  # noqa: TRY004 - NaN is a wrong value, not a wrong type
+        raise ValueError(f"DynamoDB cannot store the number {text}.")  # noqa: TRY004 - NaN is a wrong value, not a wrong type
     written = "".join(map(str, digits))
     significant = written.rstrip("0")
     lowest = exponent + len(written) - len(significant)
@@ -71,12 +71,12 @@ def number_bytes(text: str) -> int:
 
 
 def write_units(size_bytes: int) -> int:
-    """Units of one plain write; a write in a transaction takes twice as many."""
+    """Return the units of one write. A write in a transaction takes twice as many."""
     return max(1, -(-size_bytes // WRITE_UNIT_BYTES))
 
 
 def read_units(size_bytes: int, *, strong: bool) -> float:
-    """Units of one read of that many bytes; a Query counts its items' bytes together."""
+    """Return the units of one read. A Query adds the bytes of all its items."""
     units = max(1, -(-size_bytes // READ_UNIT_BYTES))
     return float(units) if strong else units / 2
 
@@ -93,7 +93,7 @@ _TWO_DIGITS = 100
 
 
 def encoded_item_bytes(item: Attributes) -> int:
-    """Text, bytes and whole numbers are nearly everything: they cost no call for each."""
+    """Return the size of an item. Text, bytes and small numbers, the most frequent, need no function call each."""
     total = 0
     values: Mapping[str, Any] = item
     for name, value in values.items():
@@ -112,21 +112,21 @@ def encoded_item_bytes(item: Attributes) -> int:
 def encoded_value_bytes(value: object) -> int:
     match value:
         case str():
-            return _text_weight(value)
+            return _text_size(value)
         case bytes():
             return len(value)
         case None | bool():
             return 1
         case int():
-            return _whole_weight(value)
+            return _whole_number_size(value)
         case Decimal():
             return number_bytes(str(value))
         case _:
-            return _collection_weight(value)
+            return _collection_size(value)
 
 
-def _whole_weight(value: int) -> int:
-    """`number_bytes` for the common case, ten times quicker."""
+def _whole_number_size(value: int) -> int:
+    """Compute `number_bytes` of a whole number, ten times faster."""
     if not value:
         return 1
     digits = str(value).lstrip("-")
@@ -134,7 +134,7 @@ def _whole_weight(value: int) -> int:
     return -(-len(digits) // 2) - zeros // 2 + 1 + (value < 0)
 
 
-def _collection_weight(value: object) -> int:
+def _collection_size(value: object) -> int:
     match value:
         case Mapping():
             return COLLECTION_BYTES + ELEMENT_BYTES * len(value) + encoded_item_bytes(value)
@@ -143,44 +143,44 @@ def _collection_weight(value: object) -> int:
         case set() | frozenset():
             return sum(map(encoded_value_bytes, value))
         case _:
-            raise TypeError(f"{type(value).__name__} is not in items")
+            raise TypeError(f"{type(value).__name__} is not a type of items.")
 
 
-def _text_weight(text: str) -> int:
+def _text_size(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
 def put_units(encoded: Sized, item: Attributes) -> int:
-    """Write units of an item, given its JSON."""
+    """Return the write units of an item, given its JSON."""
     return 1 if len(encoded) <= WRITE_UNIT_BYTES else write_units(encoded_item_bytes(item))
 
 
 def larger_units(units: int, other: Attributes | None) -> int:
-    """A write is paid by the larger of the item before and the item after, as far as they are known."""
+    """Return the larger units: a write costs the larger of the items before and after, as far as they are known."""
     return units if other is None else max(units, write_units(encoded_item_bytes(other)))
 
 
 def estimate_write_units(
     key_encoded: Sized, key: Attributes, values_encoded: Sized, values: Attributes
 ) -> int:
-    """An estimate, for a write that shows neither the item before nor after: its key and the values it brings."""
+    """Estimate the units of a write from its key and values, when the items before and after are unknown."""
     if len(key_encoded) + len(values_encoded) <= WRITE_UNIT_BYTES:
         return 1
     return write_units(encoded_item_bytes(key) + encoded_item_bytes(values))
 
 
 def get_units(answer_bytes: int, items: Iterable[Attributes], *, strong: bool) -> float:
-    """Read units of items that are counted together."""
+    """Return the read units of items that are counted together."""
     if answer_bytes <= READ_UNIT_BYTES:
         return read_units(0, strong=strong)
     return read_units(sum(map(encoded_item_bytes, items)), strong=strong)
 
 
 def query_units[T](page: QueryReply[T], *, strong: bool) -> float:
-    """As the engine says, which every Query asks: weighing hundreds of items would cost more than reading them.
+    """Return the read units of a page as the engine reports them: measuring all items would cost more than reading them.
 
-    One that counts nothing for a page without items is not believed. Of one that says nothing the answer's bytes are
-    taken, which are never fewer than those that were read and shown.
+    An empty page costs at least the minimum, whatever the engine reports. If it reports nothing, the size of the answer
+    is used, which is at least the size of the returned items.
     """
     if not page.consumed:
         return read_units(page.size_bytes, strong=strong)
@@ -188,6 +188,6 @@ def query_units[T](page: QueryReply[T], *, strong: bool) -> float:
 
 
 def batch_get_units(items: Iterable[Attributes], asked: int, *, strong: bool) -> float:
-    """Read units of items that are rounded one by one, as in a batch; one that is missing costs the least."""
+    """Return the read units of items that are rounded separately, as in a batch. A missing item costs the minimum."""
     units = [read_units(encoded_item_bytes(item), strong=strong) for item in items]
     return sum(units) + (asked - len(units)) * read_units(0, strong=strong)

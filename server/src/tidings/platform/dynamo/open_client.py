@@ -1,4 +1,4 @@
-"""Opens clients for an installation's endpoint: AWS, or an engine that speaks its protocol."""
+"""Open clients for an endpoint: AWS, or a local engine."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,7 +23,7 @@ async def open_client(
     limits: CallLimits = _LIMITS,
     measure: bool = False,
 ) -> AsyncIterator[DynamoClient]:
-    """`endpoint` is "aws" or a URL. Without `keys`, AWS gets those that botocore finds and others get dummies."""
+    """Open a client. `endpoint` is "aws" or a URL. Without `keys`, botocore finds those of AWS; others get dummies."""
     client = DynamoClient(
         await make_transport(endpoint, credentials.DYNAMODB, region, keys, limits),
         table_prefix,
@@ -62,7 +62,7 @@ async def make_transport(
     *,
     dialect: ServiceProfile = DYNAMODB,
 ) -> Transport:
-    """To any service of AWS that takes a target and JSON; `service` is botocore's name for it."""
+    """Return the transport to an AWS service with a JSON protocol. `service` is botocore's name for it."""
     if endpoint != credentials.AWS:
         return Transport(
             credentials.parse_endpoint(endpoint),
@@ -71,9 +71,9 @@ async def make_transport(
             limits,
             dialect=dialect,
         )
-    import botocore.session  # noqa: PLC0415 - half a second to load, and for AWS only
+    import botocore.session  # noqa: PLC0415 - takes half a second, needed for AWS only
 
     session = botocore.session.get_session()
-    place = await asyncio.to_thread(credentials.aws_endpoint, session, service, region)
+    aws = await asyncio.to_thread(credentials.aws_endpoint, session, service, region)
     source = StaticCredentials(keys) if keys else await find_keys(session)
-    return Transport(place, region, source, limits, dialect=dialect)
+    return Transport(aws, region, source, limits, dialect=dialect)

@@ -1,6 +1,6 @@
-"""How a call to DynamoDB is named: the access pattern that a caller must bring.
+"""Access patterns, which name every call to DynamoDB, and the specifications of the calls.
 
-The name is what the ledger counts by and what the docs list; `tables/patterns.py` holds them all.
+The ledger counts by access pattern, and the docs list them. `schema/tables/patterns` declares them.
 """
 
 from collections.abc import Callable
@@ -17,12 +17,11 @@ from tidings.platform.dynamo.responses import QueryReply
 
 
 class Operation(StrEnum):
-    """The data-plane calls that exist here. Scan is not one of them."""
+    """The data-plane calls of the client. There is no Scan."""
 
     GET_ITEM = "GetItem"
     QUERY = "Query"
     BATCH_GET_ITEM = "BatchGetItem"
-    TRANSACT_GET_ITEMS = "TransactGetItems"
     PUT_ITEM = "PutItem"
     UPDATE_ITEM = "UpdateItem"
     DELETE_ITEM = "DeleteItem"
@@ -31,7 +30,7 @@ class Operation(StrEnum):
 
 
 class Consistency(StrEnum):
-    """What a read may miss. A write is always consistent with itself, so it has none to choose."""
+    """The consistency of a read, or `WRITE` for a write."""
 
     STRONG = "strong"
     EVENTUAL = "eventual"
@@ -40,7 +39,7 @@ class Consistency(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One way in which one use case touches one table, or (in a transaction) several."""
+    """One way in which a use case reads or writes a table, or several in a transaction."""
 
     name: str
     tables: tuple[str, ...]
@@ -63,7 +62,6 @@ class OperationSpec[T]:
 GET = OperationSpec(TARGET + Operation.GET_ITEM, responses.read_get)
 QUERY = OperationSpec(TARGET + Operation.QUERY, responses.read_query)
 BATCH_GET = OperationSpec(TARGET + Operation.BATCH_GET_ITEM, responses.read_batch_get)
-TRANSACT_GET = OperationSpec(TARGET + Operation.TRANSACT_GET_ITEMS, responses.read_transact_get)
 PUT = OperationSpec(TARGET + Operation.PUT_ITEM, responses.read_write, is_write=True)
 UPDATE = OperationSpec(TARGET + Operation.UPDATE_ITEM, responses.read_write, is_write=True)
 DELETE = OperationSpec(TARGET + Operation.DELETE_ITEM, responses.read_write, is_write=True)
@@ -77,14 +75,14 @@ __all__ = ["PLAIN", "BinaryValue", "BoolValue", "IntegerAttribute", "ItemType", 
 
 
 class IntegerAttribute(Struct, gc=False):
-    """A whole number. It stands in JSON as a text, and comes as what it is."""
+    """A whole number, which is a string in DynamoDB's JSON."""
 
     N: int
 
 
 @dataclass(frozen=True, slots=True)
 class ItemType[T]:
-    """`of`: an item that is at hand, for those who have it without its bytes."""
+    """The type of decoded items. `of` converts an item that was already decoded to plain Python."""
 
     verb: OperationSpec[QueryReply[T]]
     of: Callable[[Item], T]
@@ -94,7 +92,7 @@ PLAIN: Final[ItemType[Item]] = ItemType(QUERY, lambda item: item)
 
 
 def item_type[T: Struct](kind: type[T]) -> ItemType[T]:
-    # not strict: of all that this allows there is one thing in DynamoDB's JSON, a text that is a number
+    # Not strict, so that a number in a string can be decoded. DynamoDB's JSON has no other loose values.
     read_one = msgspec.json.Decoder(kind, strict=False).decode
     return ItemType(
         OperationSpec(QUERY.target, responses.query_reader(kind)),

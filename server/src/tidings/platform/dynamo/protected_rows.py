@@ -1,10 +1,10 @@
-"""Rows that say who is let in carry a MAC under their tenant's key, so that writing the table opens nothing.
+"""Rows of credentials carry a MAC under their tenant's key, so that write access to the table grants no access.
 
 The MAC covers every attribute of the row, its key included. A row that was changed, or copied to another key or
 tenant, does not verify. An older version of the same row does: a MAC does not protect against a rollback.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from hmac import compare_digest
 from typing import Any, Final, Protocol
@@ -20,31 +20,29 @@ MAC: Final = "mac"
 _PURPOSE = b"_row#"
 
 
-class RowFingerprints(Protocol):
-    def fingerprint(self, said: bytes, /) -> bytes: ...
-
-
 class RowKeys(Protocol):
-    async def of(self, tenant: TenantId, /) -> RowFingerprints: ...
+    async def mac(self, tenant: TenantId, /) -> Callable[[bytes], bytes]:
+        """Return the tenant's keyed hash function. Create the tenant's keys if it has none."""
+        ...
 
 
 class AuthenticatedRows:
-    """Signs and verifies rows. `without` names attributes that change without a new MAC."""
+    """Add and verify the MACs of rows. `unprotected`: attributes that change without a new MAC."""
 
-    def __init__(self, keys: RowKeys, *, beside: frozenset[str] = frozenset()) -> None:
+    def __init__(self, keys: RowKeys, *, unprotected: frozenset[str] = frozenset()) -> None:
         self._keys = keys
-        self._unprotected = beside | {MAC}
+        self._unprotected = unprotected | {MAC}
 
     def without(self, *attributes: str) -> "AuthenticatedRows":
-        """Return one under the same keys that leaves these attributes out of the MAC too."""
-        return AuthenticatedRows(self._keys, beside=self._unprotected | set(attributes))
+        """Return a copy whose MAC does not cover these attributes."""
+        return AuthenticatedRows(self._keys, unprotected=self._unprotected | set(attributes))
 
     async def sign(self, tenant: TenantId, item: Mapping[str, Any]) -> dict[str, ItemValue]:
-        """Return the item with its MAC. Makes the tenant's keys if there are none."""
+        """Return the item with its MAC. Creates the tenant's keys if it has none."""
         return {**item, MAC: await self._mac(tenant, item)}
 
     async def verified[I: Mapping[str, Any]](self, tenant: TenantId, item: I | None) -> I | None:
-        """Return the item, or None for one that does not verify: it is logged, and treated as absent."""
+        """Return the item, or None if its MAC is invalid. Such a row is logged and treated as absent."""
         if item is None:
             return None
         found = item.get(MAC)
@@ -55,19 +53,19 @@ class AuthenticatedRows:
             SecurityEventKind.ROW_REJECTED,
             tenant=tenant,
             subject=str(name),
-            reason="its MAC does not verify" if found else "it has no MAC",
+            reason="invalid MAC" if found else "no MAC",
         )
         return None
 
     async def _mac(self, tenant: TenantId, item: Mapping[str, Any]) -> bytes:
-        keys = await self._keys.of(tenant)
-        return keys.fingerprint(canonical_bytes(tenant, item, self._unprotected))
+        mac = await self._keys.mac(tenant)
+        return mac(canonical_bytes(tenant, item, self._unprotected))
 
 
-def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], beside: frozenset[str]) -> bytes:
-    """Spell a row as bytes. Two different rows never spell the same: every value carries its type and length."""
+def canonical_bytes(tenant: TenantId, item: Mapping[str, Any], unprotected: frozenset[str]) -> bytes:
+    """Encode a row. Every value is preceded by its type and length, so different rows have different encodings."""
     parts = [_PURPOSE, *_encode_value(str(tenant))]
-    for name in sorted(item.keys() - beside):
+    for name in sorted(item.keys() - unprotected):
         parts += _encode_value(name)
         parts += _encode_value(item[name])
     return b"".join(parts)
@@ -89,13 +87,16 @@ def _encode_value(value: object) -> Iterator[bytes]:
             for each in value:
                 yield from _encode_value(each)
         case _:
-            raise TypeError(f"a row to sign has no {type(value).__name__}")
+            raise TypeError(f"A row with a MAC cannot contain {type(value).__name__}.")
 
 
 async def put_if_version(
     client: DynamoClient, pattern: AccessPattern, item: Attributes, version: int
 ) -> bool:
-    """`version` is the item's own; 1 is for one that is not there yet. False: somebody was quicker."""
+    """Put an item of this version if the stored one is the version before, or is absent for version 1.
+
+    Returns False if another writer was faster.
+    """
     before = version - 1
     try:
         await client.put(

@@ -1,6 +1,6 @@
-"""The request bodies, field by field as DynamoDB spells them. What is None is not sent.
+"""Request bodies with DynamoDB's field names. Fields that are None are not sent.
 
-Items, keys and values are JSON already when they come here (`codec.encode`).
+Items, keys and values are already JSON (`codec.encode_item`).
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ type Capacity = Literal["INDEXES", "TOTAL"]
 
 
 class WriteBody(Struct, kw_only=True, omit_defaults=True):
-    """A put has an item, an update its expression; every write and check but the put has a key."""
+    """A put has `Item`, an update `UpdateExpression`; all writes except a put have `Key`."""
 
     TableName: str
     Item: Raw | None = None
@@ -75,7 +75,7 @@ class BatchDelete(Struct):
 
 
 class BatchWrite(Struct, omit_defaults=True):
-    """One of the two."""
+    """Exactly one field is set."""
 
     PutRequest: BatchPut | None = None
     DeleteRequest: BatchDelete | None = None
@@ -87,7 +87,7 @@ class BatchBody(Struct, kw_only=True, omit_defaults=True):
 
 
 class TransactItem(Struct, kw_only=True, omit_defaults=True):
-    """One of the four."""
+    """Exactly one field is set."""
 
     Put: WriteBody | None = None
     Update: WriteBody | None = None
@@ -98,13 +98,4 @@ class TransactItem(Struct, kw_only=True, omit_defaults=True):
 class TransactWriteBody(Struct, kw_only=True, omit_defaults=True):
     TransactItems: list[TransactItem]
     ClientRequestToken: str | None = None
-    ReturnConsumedCapacity: Capacity | None = None
-
-
-class TransactGetItem(Struct):
-    Get: GetBody
-
-
-class TransactGetBody(Struct, kw_only=True, omit_defaults=True):
-    TransactItems: list[TransactGetItem]
     ReturnConsumedCapacity: Capacity | None = None

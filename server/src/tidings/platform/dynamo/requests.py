@@ -1,6 +1,7 @@
-"""Holds a call against the access pattern it was given, once for each pattern, and keeps what follows from it.
+"""Check calls against their access pattern, and build the bodies of queries and transactions.
 
-So a caller cannot forget ConsistentRead, write with a pattern that reads, or touch a table it did not declare.
+A pattern is checked once. It prevents a missing ConsistentRead, a write with a pattern for reads, and the use of a table
+that is not declared.
 """
 
 from collections.abc import Sequence
@@ -15,17 +16,16 @@ from tidings.platform.dynamo.item_size import estimate_write_units, put_units
 from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
 from tidings.platform.dynamo.request_bodies import Capacity, Names
 
-_READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM, Operation.TRANSACT_GET_ITEMS}
-_TRANSACTIONS = {Operation.TRANSACT_GET_ITEMS, Operation.TRANSACT_WRITE_ITEMS}
+_READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
 
 
 class PatternError(TypeError):
-    """A call that its access pattern does not allow: a mistake in the program."""
+    """A call that its access pattern does not allow. A bug in the caller."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedPattern:
-    """`table` is the physical name of the pattern's table; `tables` leads from logical to physical names."""
+    """An access pattern after its check. `table`: its physical table; `tables`: logical to physical names."""
 
     pattern: AccessPattern
     table: str
@@ -59,7 +59,7 @@ class PatternChecker:
     def _learn(self, pattern: AccessPattern) -> CheckedPattern:
         known = self._known.get(pattern.name)
         if known is not None and known.pattern != pattern:
-            raise PatternError(f"there are two access patterns named {pattern.name}")
+            raise PatternError(f"Two access patterns have the name {pattern.name}.")
         fault = _fault(pattern)
         if fault:
             raise PatternError(f"{pattern.name}: {fault}")
@@ -77,12 +77,10 @@ class PatternChecker:
 
 def _fault(pattern: AccessPattern) -> str | None:
     operation = pattern.operation
-    if not pattern.tables or (len(pattern.tables) > 1 and operation not in _TRANSACTIONS):
+    if not pattern.tables or (len(pattern.tables) > 1 and operation is not Operation.TRANSACT_WRITE_ITEMS):
         return f"{operation} is for one table"
     if (operation in _READS) == (pattern.consistency is Consistency.WRITE):
         return f"{operation} is not {pattern.consistency}"
-    if operation is Operation.TRANSACT_GET_ITEMS and pattern.consistency is not Consistency.STRONG:
-        return f"{operation} is always strong"
     if pattern.index and operation is not Operation.QUERY:
         return "only a Query reads an index"
     if pattern.index and pattern.consistency is Consistency.STRONG:
@@ -92,7 +90,7 @@ def _fault(pattern: AccessPattern) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """`limit` bounds what a page reads, before the filter. `start` is where an earlier page ended."""
+    """`limit`: maximum number of items that a page reads, before the filter. `start`: where an earlier page ended."""
 
     condition: str
     values: Attributes
@@ -106,7 +104,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class QueryPage[T]:
-    """`start` goes into the next Query; None: this was the last page. `scanned` counts what a filter left out, too."""
+    """`start`: where the next page starts; None for the last page. `scanned` includes items that the filter removed."""
 
     items: list[T]
     start: Item | None
@@ -132,12 +130,12 @@ def query_body(plan: CheckedPattern, query: Query, capacity: Capacity | None) ->
     )
 
 
-# A transaction prepares and then commits: each action is paid twice.
+# A transaction prepares and commits, so each action is charged twice.
 TRANSACTION_FACTOR = 2
 
 
 class TransactAction(Struct, frozen=True, kw_only=True):
-    """One of the four below. If the condition fails, the reason carries the item that is there."""
+    """An action of a transaction. If its condition fails, the cancellation reason contains the stored item."""
 
     table: str
     condition: str | None = None
@@ -159,21 +157,14 @@ class Delete(TransactAction, frozen=True, kw_only=True):
 
 
 class Check(TransactAction, frozen=True, kw_only=True):
-    """Changes nothing; the transaction fails if the condition does. Costs as much as a write."""
+    """Change nothing, but fail the transaction if the condition fails. Costs as much as a write."""
 
     key: Attributes
-
-
-class TransactGet(Struct, frozen=True, kw_only=True):
-    table: str
-    key: Attributes
-    projection: str | None = None
-    names: Names | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """A transaction ready to go, and the write units of its items, each rounded for itself."""
+    """The body of a transaction and the sum of its items' write units, each rounded separately."""
 
     body: bytes
     units: int
@@ -201,7 +192,7 @@ def transact_write_body(
 
 
 def needs_absence(condition: str | None) -> bool:
-    """True if the condition only holds where there is no item, so that nothing larger can have been replaced."""
+    """Return whether the condition requires that no item exists, so that no larger item was replaced."""
     return condition is not None and condition.startswith("attribute_not_exists(") and " " not in condition
 
 
@@ -219,7 +210,7 @@ def _part(table: str, action: TransactAction) -> tuple[request_bodies.TransactIt
         body.Item = Raw(encoded)
         return request_bodies.TransactItem(Put=body), put_units(encoded, action.item)
     if not isinstance(action, Update | Delete | Check):
-        raise TypeError(f"not an action of a transaction: {action!r}")
+        raise TypeError(f"{action!r} is not an action of a transaction.")
     encoded = encode_item(action.key)
     body.Key = Raw(encoded)
     return _with_key(body, action), estimate_write_units(
@@ -235,25 +226,6 @@ def _with_key(body: request_bodies.WriteBody, action: Update | Delete | Check) -
         request_bodies.TransactItem(Delete=body)
         if isinstance(action, Delete)
         else request_bodies.TransactItem(ConditionCheck=body)
-    )
-
-
-def transact_get_body(
-    plan: CheckedPattern, gets: Sequence[TransactGet], capacity: request_bodies.Capacity | None
-) -> bytes:
-    items = [
-        request_bodies.TransactGetItem(
-            request_bodies.GetBody(
-                TableName=plan.table_of(get.table),
-                Key=Raw(encode_item(get.key)),
-                ProjectionExpression=get.projection,
-                ExpressionAttributeNames=get.names,
-            )
-        )
-        for get in gets
-    ]
-    return request_bodies.write(
-        request_bodies.TransactGetBody(TransactItems=items, ReturnConsumedCapacity=capacity)
     )
 
 

@@ -1,4 +1,4 @@
-"""What a caller gets back from a write."""
+"""Decode DynamoDB's answers to replies and errors."""
 
 import zlib
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from tidings.platform.dynamo.request_bodies import BatchWrite
 
 @dataclass(frozen=True, slots=True)
 class WriteResult:
-    """`maybe_repeated`: an earlier try of this call went unanswered and may have been applied before this one.
+    """`maybe_repeated`: an earlier attempt of this call was not answered and may have been applied before this one.
 
-    The `attributes` that the write returned may then be those that it had itself written.
+    Returned `attributes` may then be those that this call wrote itself.
     """
 
     attributes: Item | None = None
@@ -30,7 +30,7 @@ PLAINLY_WRITTEN = WriteResult()
 
 OK = 200
 SERVER_FAULT = 500
-# What reading an answer's body can raise if it is not what DynamoDB would say.
+# Errors of decoding an invalid answer.
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, UnsupportedValueError, InvalidOperation)
 
 _CHECKSUM = b"x-amz-crc32"
@@ -40,7 +40,7 @@ _CODES: dict[str, type[errors.ServiceError]] = {
     "ConditionalCheckFailedException": errors.ConditionFailedError,
     "TransactionCanceledException": errors.TransactionCancelledError,
     "TransactionConflictException": errors.ConflictError,
-    # an earlier try with the same token is still at work
+    # An earlier attempt with the same token is still in progress.
     "TransactionInProgressException": errors.ConflictError,
     "ReplicatedWriteConflictException": errors.ConflictError,
     "ProvisionedThroughputExceededException": errors.ThrottledError,
@@ -48,7 +48,7 @@ _CODES: dict[str, type[errors.ServiceError]] = {
     "RequestLimitExceeded": errors.ThrottledError,
     "ThrottlingException": errors.ThrottledError,
     "Throttling": errors.ThrottledError,
-    # of the streams' calls: more than ten describes a second, or two readers of a shard
+    # Of Streams: more than ten DescribeStream calls a second, or several readers of a shard.
     "LimitExceededException": errors.ThrottledError,
     "ItemCollectionSizeLimitExceededException": errors.TooLargeError,
     "RequestEntityTooLarge": errors.TooLargeError,
@@ -66,7 +66,7 @@ _CODES: dict[str, type[errors.ServiceError]] = {
     "ExpiredIteratorException": errors.IteratorExpiredError,
     "TrimmedDataAccessException": errors.RecordsTrimmedError,
 }
-# An item over 400 KB has no code of its own, only these words in a ValidationException.
+# An item over 400 KB has no code of its own, only these texts in a ValidationException.
 _TOO_LARGE = ("Item size has exceeded", "Item size to update has exceeded")
 
 
@@ -77,7 +77,7 @@ class _Reason(Struct):
 
 
 class _Refusal(Struct):
-    """DynamoDB spells the message both ways."""
+    """An error answer. DynamoDB uses both names for the message."""
 
     type: str = field(name="__type", default="")
     message: str | None = None
@@ -90,53 +90,53 @@ _read_refusal = msgspec.json.Decoder(_Refusal).decode
 
 
 def check_integrity(headers: dict[bytes, bytes], body: bytes) -> None:
-    """The checksum costs 0.3 µs for a kilobyte; an altered answer must not pass for an item."""
+    """Verify the checksum, so that a corrupt answer is not taken for an item. It costs 0.3 µs per kilobyte."""
     expected = headers.get(_CHECKSUM) or find_header(headers, _CHECKSUM)
     if expected and expected != b"%d" % zlib.crc32(body):
-        raise errors.OutcomeUnknownError("the answer's checksum does not match")
+        raise errors.OutcomeUnknownError("checksum of the answer does not match")
 
 
 def check_unicode(body: bytes) -> None:
-    """Msgspec does not look into fields that it skips; noise there must not pass for "no such item"."""
+    """Raise for invalid UTF-8. msgspec skips unknown fields, so a corrupt answer could look like a missing item."""
     if not body.isascii():
         body.decode()
 
 
 def find_header(headers: dict[bytes, bytes], name: bytes) -> bytes | None:
-    """Whatever the case of its letters."""
-    return next((value for spelled, value in headers.items() if spelled.lower() == name), None)
+    """Return a header, ignoring upper and lower case. `name` is lower case."""
+    return next((value for key, value in headers.items() if key.lower() == name), None)
 
 
 def error_from_response(status: int, headers: dict[bytes, bytes], body: bytes) -> errors.DynamoError:
-    """The error that an answer other than 200 stands for."""
+    """Return the error of an answer whose status is not 200."""
     request_id = (find_header(headers, _REQUEST_ID) or b"").decode("latin-1")
     try:
-        told = _read_refusal(body)
-        code = told.type.rpartition("#")[2].partition(":")[0]
-        message = told.message or told.Message or f"HTTP {status}"
+        answer = _read_refusal(body)
+        code = answer.type.rpartition("#")[2].partition(":")[0]
+        message = answer.message or answer.Message or f"HTTP {status}"
         if code in _CODES or (code and status < SERVER_FAULT):
-            return _refused(code, message, request_id, told)
+            return _refused(code, message, request_id, answer)
     except UNREADABLE:
         code, message = "", f"HTTP {status} without a readable reason"
     return errors.OutcomeUnknownError(message, code=code, request_id=request_id)
 
 
-def _refused(code: str, message: str, request_id: str, told: _Refusal) -> errors.ServiceError:
+def _refused(code: str, message: str, request_id: str, answer: _Refusal) -> errors.ServiceError:
     kind = _CODES.get(code, errors.ValidationError)
     if kind is errors.ConditionFailedError:
-        item = None if told.item is None else decode_item(told.item)
+        item = None if answer.item is None else decode_item(answer.item)
         return errors.ConditionFailedError(message, code=code, request_id=request_id, item=item)
     if kind is errors.TransactionCancelledError:
-        reasons = tuple(_reason(reason) for reason in told.reasons or ())
+        reasons = tuple(_reason(reason) for reason in answer.reasons or ())
         return errors.TransactionCancelledError(message, code=code, request_id=request_id, reasons=reasons)
     if kind is errors.ValidationError and message.startswith(_TOO_LARGE):
         kind = errors.TooLargeError
     return kind(message, code=code, request_id=request_id)
 
 
-def _reason(told: _Reason) -> errors.CancellationReason:
-    item = None if told.item is None else decode_item(told.item)
-    return errors.CancellationReason(told.code, told.message or "", item)
+def _reason(answer: _Reason) -> errors.CancellationReason:
+    item = None if answer.item is None else decode_item(answer.item)
+    return errors.CancellationReason(answer.code, answer.message or "", item)
 
 
 _EMPTY = b"{}"
@@ -147,7 +147,7 @@ class Units(Struct):
 
 
 class Consumed(Struct):
-    """What DynamoDB says a call took, if it was asked. A transaction's units are split by kind on AWS."""
+    """Consumed capacity as DynamoDB reports it on request. AWS splits the units of a transaction by kind."""
 
     CapacityUnits: float = 0.0
     ReadCapacityUnits: float | None = None
@@ -189,15 +189,9 @@ class BatchWriteReply:
     consumed: tuple[Consumed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TransactGetReply:
-    items: list[Item | None]
-    consumed: tuple[Consumed, ...]
-
-
 class _Write(Struct):
     attributes: EncodedItem | None = field(name="Attributes", default=None)
-    # one for a single write, a list for a transaction
+    # A list for a transaction.
     consumed: Consumed | list[Consumed] | None = field(name="ConsumedCapacity", default=None)
 
 
@@ -228,75 +222,64 @@ class _BatchWrite(Struct):
     consumed: list[Consumed] = field(name="ConsumedCapacity", default_factory=list)
 
 
-class _TransactGet(Struct):
-    responses: list[_Get] = field(name="Responses", default_factory=list)
-    consumed: list[Consumed] = field(name="ConsumedCapacity", default_factory=list)
-
-
 _NOTHING = WriteReply()
 _decode_write = msgspec.json.Decoder(_Write).decode
 _decode_get = msgspec.json.Decoder(_Get).decode
 _decode_query = msgspec.json.Decoder(_Query[EncodedItem]).decode
 _decode_batch_get = msgspec.json.Decoder(_BatchGet).decode
 _decode_batch_write = msgspec.json.Decoder(_BatchWrite).decode
-_decode_transact_get = msgspec.json.Decoder(_TransactGet).decode
 
 
 def read_write(body: bytes) -> WriteReply:
     if body == _EMPTY:
         return _NOTHING
-    told = _decode_write(body)
-    return WriteReply(_item(told.attributes), _together(told.consumed))
+    answer = _decode_write(body)
+    return WriteReply(_item(answer.attributes), _as_tuple(answer.consumed))
 
 
 def read_get(body: bytes) -> GetReply:
-    told = _decode_get(body)
-    return GetReply(_item(told.item), len(body), _together(told.consumed))
+    answer = _decode_get(body)
+    return GetReply(_item(answer.item), len(body), _as_tuple(answer.consumed))
 
 
 def read_query(body: bytes) -> QueryReply[Item]:
-    told = _decode_query(body)
-    return _page(told, [decode_item(item) for item in told.items], len(body))
+    answer = _decode_query(body)
+    return _page(answer, [decode_item(item) for item in answer.items], len(body))
 
 
 def query_reader[T](kind: type[T]) -> Callable[[bytes], QueryReply[T]]:
-    """The same, with items of this kind. Whole numbers, which stand in JSON as texts, may be read as `int`."""
-    decode_query = msgspec.json.Decoder(_Query[kind], strict=False).decode  # type: ignore[valid-type]  # known when it runs
+    """Return a function that decodes items as `kind`. Numbers, which are strings in JSON, may be `int` fields."""
+    decode_query = msgspec.json.Decoder(_Query[kind], strict=False).decode  # type: ignore[valid-type]  # a type at runtime
 
     def read(body: bytes) -> QueryReply[T]:
-        told: _Query[T] = decode_query(body)
-        return _page(told, told.items, len(body))
+        answer: _Query[T] = decode_query(body)
+        return _page(answer, answer.items, len(body))
 
     return read
 
 
-def _page[T](told: _Query[Any], items: list[T], size_bytes: int) -> QueryReply[T]:
-    return QueryReply(items, _item(told.last_key), told.scanned, size_bytes, _together(told.consumed))
+def _page[T](answer: _Query[Any], items: list[T], size_bytes: int) -> QueryReply[T]:
+    return QueryReply(items, _item(answer.last_key), answer.scanned, size_bytes, _as_tuple(answer.consumed))
 
 
 def read_batch_get(body: bytes) -> BatchGetReply:
-    told = _decode_batch_get(body)
-    items = [decode_item(item) for found in told.responses.values() for item in found]
-    unprocessed = [key for keys in told.unprocessed.values() for key in keys.keys]
-    return BatchGetReply(items, unprocessed, tuple(told.consumed))
+    answer = _decode_batch_get(body)
+    items = [decode_item(item) for found in answer.responses.values() for item in found]
+    unprocessed = [key for keys in answer.unprocessed.values() for key in keys.keys]
+    return BatchGetReply(items, unprocessed, tuple(answer.consumed))
 
 
 def read_batch_write(body: bytes) -> BatchWriteReply:
-    told = _decode_batch_write(body)
-    unprocessed = [write for writes in told.unprocessed.values() for write in writes]
-    return BatchWriteReply(unprocessed, tuple(told.consumed))
-
-
-def read_transact_get(body: bytes) -> TransactGetReply:
-    told = _decode_transact_get(body)
-    return TransactGetReply([_item(one.item) for one in told.responses], tuple(told.consumed))
+    answer = _decode_batch_write(body)
+    unprocessed = [write for writes in answer.unprocessed.values() for write in writes]
+    return BatchWriteReply(unprocessed, tuple(answer.consumed))
 
 
 def _item(tagged: EncodedItem | None) -> Item | None:
     return None if tagged is None else decode_item(tagged)
 
 
-def _together(consumed: Consumed | list[Consumed] | None) -> tuple[Consumed, ...]:
+def _as_tuple(consumed: Consumed | list[Consumed] | None) -> tuple[Consumed, ...]:
     if consumed is None:
         return ()
     return (consumed,) if isinstance(consumed, Consumed) else tuple(consumed)

@@ -1,4 +1,4 @@
-"""What DynamoDB Streams tells: streams, shards and the records of changes, read into plain Python."""
+"""A client for DynamoDB Streams: streams, shards and change records."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ class TableStream(Struct, frozen=True, rename="pascal"):
 
 
 class StreamList(Struct, frozen=True, rename="pascal"):
-    """`last_evaluated_stream_arn` goes into the next call, if there are more."""
+    """`last_evaluated_stream_arn`: where the next call starts, or None."""
 
     streams: list[TableStream] = []
     last_evaluated_stream_arn: str | None = None
@@ -55,12 +55,12 @@ class TableStreamShard(Struct, frozen=True, rename="pascal"):
 
     @property
     def is_closed(self) -> bool:
-        """Nothing is added any more; what comes later is in its children."""
+        """Return whether the shard is complete. Later records are in its child shards."""
         return self.sequence_number_range.ending_sequence_number is not None
 
 
 class StreamDescription(Struct, frozen=True, rename="pascal"):
-    """`last_evaluated_shard_id` goes into the next call, if there are more shards."""
+    """`last_evaluated_shard_id`: where the next call starts, or None."""
 
     stream_arn: str
     stream_status: str
@@ -72,7 +72,7 @@ class StreamDescription(Struct, frozen=True, rename="pascal"):
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """`is_expiry`: DynamoDB's own TTL removed the item. `created_at` is to the second on AWS, and approximate."""
+    """A change. `is_expiry`: DynamoDB's TTL removed the item. `created_at` is approximate, in seconds on AWS."""
 
     id: str
     change: ChangeType
@@ -87,14 +87,14 @@ class StreamRecord:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """`iterator` reads on; None: the shard is closed and read to its end."""
+    """`iterator`: where the next read starts; None if a closed shard was read to its end."""
 
     records: list[StreamRecord]
     iterator: str | None
 
 
 class _Description(Struct):
-    told: StreamDescription = field(name="StreamDescription")
+    answer: StreamDescription = field(name="StreamDescription")
 
 
 class _Iterator(Struct):
@@ -111,7 +111,7 @@ class _Changed(Struct, rename="pascal"):
 
 
 class _Identity(Struct):
-    """AWS writes the name as every other; dynoxide as AWS shows it to its functions."""
+    """AWS uses `PrincipalId`. dynoxide uses `principalId`, as events of AWS Lambda do."""
 
     principal_id: str = field(name="PrincipalId", default="")
     principal_id_in_functions: str = field(name="principalId", default="")
@@ -140,7 +140,7 @@ read_streams = msgspec.json.Decoder(StreamList).decode
 
 
 def read_description(body: bytes) -> StreamDescription:
-    return _decode_description(body).told
+    return _decode_description(body).answer
 
 
 def read_iterator(body: bytes) -> str:
@@ -148,13 +148,14 @@ def read_iterator(body: bytes) -> str:
 
 
 def read_records(body: bytes) -> Records:
-    told = _decode_records(body)
-    return Records([_record(record) for record in told.records], told.iterator)
+    answer = _decode_records(body)
+    return Records([_record(record) for record in answer.records], answer.iterator)
 
 
 def _image(item: EncodedItem | None) -> Item | None:
-    """DynamoDB Local tells of some values without their type. They are left out: a record that can't be read would hold
-    up all behind it, for ever.
+    """Decode an image without values of unknown type, which DynamoDB Local sometimes returns.
+
+    An error would stop the reader of the shard: the same page would fail on every attempt.
     """
     if item is None:
         return None
@@ -171,26 +172,26 @@ def _readable(value: AttributeValue) -> list[ItemValue]:
         return []
 
 
-def _change(told: _Record) -> ChangeType:
+def _change(answer: _Record) -> ChangeType:
     """Return the kind of the change, from the images if the name is unknown.
 
-    DynamoDB Local sometimes names a record "UNKNOWN_TO_SDK_VERSION". Refusing it would stop the reader of the shard
-    for good: the same page would be refused on every try.
+    DynamoDB Local sometimes returns the name "UNKNOWN_TO_SDK_VERSION". An error would stop the reader of the shard: the
+    same page would fail on every attempt.
     """
-    if told.event_name in ChangeType:
-        return ChangeType(told.event_name)
-    if told.dynamodb.new_image is None:
+    if answer.event_name in ChangeType:
+        return ChangeType(answer.event_name)
+    if answer.dynamodb.new_image is None:
         return ChangeType.REMOVE
-    return ChangeType.INSERT if told.dynamodb.old_image is None else ChangeType.MODIFY
+    return ChangeType.INSERT if answer.dynamodb.old_image is None else ChangeType.MODIFY
 
 
-def _record(told: _Record) -> StreamRecord:
-    changed = told.dynamodb
+def _record(answer: _Record) -> StreamRecord:
+    changed = answer.dynamodb
     created = changed.approximate_creation_date_time
-    identity = told.user_identity
+    identity = answer.user_identity
     return StreamRecord(
-        id=told.event_id,
-        change=_change(told),
+        id=answer.event_id,
+        change=_change(answer),
         sequence_number=changed.sequence_number,
         created_at=None if created is None else datetime.fromtimestamp(created, UTC),
         keys=decode_item(changed.keys),
@@ -209,7 +210,7 @@ GET_RECORDS = OperationSpec(TARGET + "GetRecords", read_records)
 
 
 class StartAt(StrEnum):
-    """Where in a shard to begin. AT and AFTER need a sequence number."""
+    """Where in a shard to start. AT and AFTER need a sequence number."""
 
     OLDEST = "TRIM_HORIZON"
     LATEST = "LATEST"
@@ -230,7 +231,7 @@ class _Body(Struct, kw_only=True, omit_defaults=True, rename="pascal"):
 
 
 class StreamsClient:
-    """Counts its calls in a ledger of its own, a row for each of the four."""
+    """A client for DynamoDB Streams, with a ledger of its own."""
 
     def __init__(self, channel: Transport, table_prefix: str) -> None:
         self._channel = channel
@@ -243,7 +244,7 @@ class StreamsClient:
     async def list_streams(
         self, table: str | None = None, *, start: str | None = None, limit: int | None = None
     ) -> StreamList:
-        """All streams, or those of one table (its logical name)."""
+        """List all streams, or those of one table by its logical name."""
         physical = None if table is None else self._prefix + table
         body = _Body(table_name=physical, exclusive_start_stream_arn=start, limit=limit)
         return await self._call(LIST, body)

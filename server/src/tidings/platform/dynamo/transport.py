@@ -1,7 +1,7 @@
-"""When to try again and how long to wait: full jitter, bounded by the call's deadline and by a budget.
+"""Send calls to DynamoDB and retry them: full jitter, limited by the call's deadline and by a retry budget.
 
-The budget is one bucket for all calls of a client. When most calls fail it runs dry, and then calls fail after
-their first try instead of adding tries to an engine that cannot keep up.
+All calls of a client share the budget. When most calls fail it is used up, and calls then fail after their first attempt
+instead of adding load to an engine that is overloaded.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from tidings.platform.dynamo.responses import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryLimits:
-    """Bound the tries of a call and the retries of a client. The budget works as in the AWS SDKs."""
+    """Limits of the attempts of a call and of the retries of a client. The budget works as in the AWS SDKs."""
 
     max_tries: int = 8
     first_wait_s: float = 0.025
@@ -51,14 +51,14 @@ class Retries:
         return self._tokens
 
     def succeed(self, after: DynamoError | None = None) -> None:
-        """Give back what the retry after this error cost; a call without a retry earns one token."""
+        """Return the cost of the retry after this error to the budget. A call without a retry earns one token."""
         earned = 1 if after is None else self._cost(after)
         self._tokens = min(self._limits.budget, self._tokens + earned)
 
     def wait_s(self, error: DynamoError, tries: int, left_s: float, *, is_repeatable: bool) -> float | None:
-        """How long to wait before the next try, after `tries` of them; None: there should be none.
+        """Return the wait before the next attempt, after `tries` attempts, or None to give up.
 
-        An unanswered try may have been applied, so only a call that is safe to repeat goes again.
+        An unanswered attempt may have been applied, so it is repeated only if that is safe.
         """
         is_unanswered = isinstance(error, OutcomeUnknownError)
         cost = self._cost(error)
@@ -71,7 +71,7 @@ class Retries:
         return wait_s
 
     def _cost(self, error: DynamoError) -> int:
-        """A conflict costs nothing: it shows two writers of one item, not an engine that cannot keep up."""
+        """Return the cost of a retry. A conflict costs nothing: it shows two writers of one item, not an overload."""
         if error.is_conflict:
             return 0
         return self._limits.cost_unanswered if isinstance(error, OutcomeUnknownError) else self._limits.cost
@@ -83,7 +83,7 @@ class Retries:
 
 @dataclass(frozen=True, slots=True)
 class ServiceProfile:
-    """How a service of AWS wants its requests: they differ in this, and in their targets and bodies."""
+    """The signing name and content type of an AWS service."""
 
     signed_as: str
     content_type: str
@@ -94,9 +94,9 @@ DYNAMODB = ServiceProfile("dynamodb", CONTENT_TYPE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallLimits:
-    """`call_timeout_s` bounds a call with all its tries, `try_timeout_s` one try of a call that can be repeated.
+    """`call_timeout_s`: limit of a call with all attempts. `try_timeout_s`: of one attempt of a repeatable call.
 
-    One that cannot be repeated has a single try, so that one may take all the time.
+    A call that is not repeatable has one attempt, which may take `call_timeout_s`.
     """
 
     call_timeout_s: float = 10.0
@@ -142,7 +142,7 @@ class Transport:
         is_repeatable: bool,
         timeout_s: float | None = None,
     ) -> tuple[T, bool]:
-        """The reply, and whether an earlier try went unanswered and may have been applied, too."""
+        """Return the reply, and whether an earlier unanswered attempt may have been applied too."""
         deadline = self.deadline(timeout_s)
         row.calls += 1
         try:
@@ -162,7 +162,7 @@ class Transport:
         *,
         is_repeatable: bool,
     ) -> tuple[T, bool]:
-        """The same bytes again. A later answer does not settle an earlier try that had none."""
+        """Send the same bytes again. A later answer does not tell whether an earlier unanswered attempt was applied."""
         is_doubtful = False
         tries = 1
         while True:
@@ -181,7 +181,7 @@ class Transport:
                 return reply, is_doubtful and verb.is_write
 
     async def _pause(self, error: DynamoError, tries: int, deadline: float, *, is_repeatable: bool) -> None:
-        """Waits for the next try; raises the error if there shall be none."""
+        """Wait for the next attempt, or raise the error if there is none."""
         left_s = deadline - self.now()
         wait_s = self.retries.wait_s(error, tries, left_s, is_repeatable=is_repeatable)
         if wait_s is None:
@@ -195,7 +195,7 @@ class Transport:
     ) -> T:
         now = self.now()
         if now >= deadline:
-            raise NotSentError("no time was left to send it")
+            raise NotSentError("deadline exceeded before it was sent")
         if now >= self._keys.ask_at and not await _in_time(self._keys.ask(now), deadline):
             raise NotSentError("no credentials in time")
         status, headers, answer = await self._exchange(
@@ -208,22 +208,23 @@ class Transport:
             check_unicode(answer)
             return verb.read(answer)
         except UNREADABLE as error:
-            raise OutcomeUnknownError(f"the answer cannot be read ({error})") from error
+            raise OutcomeUnknownError(f"invalid answer ({error})") from error
 
     async def _exchange(
         self, target: str, body: bytes, deadline: float, *, is_repeatable: bool
     ) -> tuple[int, dict[bytes, bytes], bytes]:
-        """The headers are the connection's own: to be read before anybody awaits."""
+        """Send a request and return the answer. Read the headers before the next await: the connection reuses them."""
         connection = self.pool.take() or await self.pool.wait(deadline)
         if is_repeatable:
-            # only now: the wait for a connection is no try, and giving up one's place would make it longer
+            # Set after the wait for a connection, which is not part of the attempt. A shorter deadline there would only
+            # give up the position in the queue.
             deadline = min(deadline, self.now() + self._limits.try_timeout_s)
         if self._signer.keys is not self._keys.keys:
             self._signer = self._new_signer()
         try:
             failure = await self.pool.send(connection, self._signer.request(target, body), deadline)
         except BaseException:
-            # Cancelled: what comes on this connection from now on answers nobody.
+            # Cancelled: the answer that arrives on this connection has no caller.
             connection.abort()
             raise
         if failure is not None:

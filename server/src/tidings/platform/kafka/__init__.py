@@ -1,4 +1,4 @@
-"""Kafka: publish with an answer per message, consume partition by partition. Knows no subject.
+"""Kafka client: publish with an acknowledgement per message, consume partition by partition.
 
-`docs/explanation/kafka-client.md` says what is promised and which of Kafka's traps shaped it.
+docs/explanation/kafka-client.md describes its guarantees and the pitfalls of Kafka that it avoids.
 """

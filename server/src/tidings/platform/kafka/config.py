@@ -1,4 +1,4 @@
-"""How to reach the brokers, and what every client of ours asks of librdkafka."""
+"""The connection to the brokers, the settings of librdkafka that all clients share, and their health."""
 
 import logging
 import time
@@ -16,7 +16,7 @@ type LibrdkafkaConfig = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaConfig:
-    """Where the brokers are and who we are to them. The prefix stands before every topic and group."""
+    """Brokers and credentials. `topic_prefix` is put before the name of every topic and group."""
 
     bootstrap_servers: str
     topic_prefix: str = ""
@@ -35,22 +35,22 @@ class KafkaConfig:
         return self.topic_prefix + name
 
     def config(self) -> LibrdkafkaConfig:
-        """What producer, consumer and admin client have in common."""
+        """Return the settings that producers, consumers and admin clients share."""
         return {
             "bootstrap.servers": self.bootstrap_servers,
             "client.id": self.client_id,
-            # a broker that went deaf is given up after this, not after a minute
+            # Give up an unresponsive broker after 10 s instead of a minute.
             "socket.timeout.ms": 10_000,
             "reconnect.backoff.ms": 100,
             "reconnect.backoff.max.ms": 1_000,
-            # failed connections come to `error_cb` too; as log lines they are twenty a second in an outage
+            # Failed connections are also reported to `error_cb`. As log lines they are 20 a second during an outage.
             "log_level": 2,
             "logger": log,
             **self._security(),
         }
 
     def admin_config(self) -> LibrdkafkaConfig:
-        """Nobody polls an admin client, so its log lines would pile up: it has none but the gravest, on stderr."""
+        """Return settings for a client that is never polled, so its log lines would accumulate: log only to stderr."""
         config = {**self.config(), "log_level": 0}
         del config["logger"]
         return config
@@ -75,39 +75,41 @@ QUIET_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class KafkaHealth:
-    """`reason` is for people, and empty while all is well."""
+    """`reason` is a text for operators, empty while `is_ok`."""
 
     is_ok: bool
     reason: str = ""
 
 
 class KafkaHealthTracker:
-    """Remembers the last answer and the last error of one client."""
+    """Track the last answer and the last error of one client, and log when brokers stop and start answering."""
 
-    def __init__(self, who: str, *, quiet_s: float = QUIET_S, clock: MonotonicClock = time.monotonic) -> None:
-        self._who = who
+    def __init__(
+        self, client: str, *, quiet_s: float = QUIET_S, clock: MonotonicClock = time.monotonic
+    ) -> None:
+        self._client = client
         self._quiet_s = quiet_s
         self._clock = clock
         self._answered_at = clock()
         self._has_answered = False
         self._last_error = ""
-        self._is_told = False
+        self._is_logged = False
 
     def answered(self) -> None:
         self._answered_at = self._clock()
         self._has_answered = True
-        if self._is_told:
-            self._is_told = False
-            log.info("%s: brokers answer again", self._who)
+        if self._is_logged:
+            self._is_logged = False
+            log.info("%s: brokers answer again", self._client)
 
     def failed(self, error: str) -> None:
         self._last_error = error
-        if not self.status().is_ok and not self._is_told:
-            self._is_told = True
-            log.warning("%s: %s", self._who, self.status().reason)
+        if not self.status().is_ok and not self._is_logged:
+            self._is_logged = True
+            log.warning("%s: %s", self._client, self.status().reason)
 
     def status(self) -> KafkaHealth:
-        """Well until brokers have been silent for `quiet_s`; the time since the start counts as silence too."""
+        """Return ok until brokers have been silent for `quiet_s`, counted from the start at first."""
         silent_s = self._clock() - self._answered_at
         if silent_s < self._quiet_s and (self._has_answered or not self._last_error):
             return KafkaHealth(is_ok=True)

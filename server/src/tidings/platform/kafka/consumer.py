@@ -1,9 +1,9 @@
-"""How far a group is behind, asked of the brokers in a thread of its own.
+"""The consumer of a group, and the lag of a group as the brokers report it.
 
-A client's own idea of the end of a log comes with what it fetches, so it stands still for a partition
-that is paused: just when somebody wants to know. The admin client would be the obvious one to ask, but its
-`list_consumer_group_offsets` aborts the whole process when the coordinator dies (an assertion in librdkafka
-2.16); a consumer that never joins gives the same answers and lives.
+A consumer learns the end of a log only when it fetches, so its own figure does not change while a partition is paused.
+`LagProbe` therefore queries the brokers, in a thread of its own. It uses a consumer that never joins the group: the
+admin client's `list_consumer_group_offsets` aborts the process when the coordinator fails (an assertion in librdkafka
+2.16).
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.cimpl import murmur2
 from msgspec import Struct
 
-from tidings.kernel.fences import ConsumersUnavailableError, PartitionProgress
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.fences import PartitionProgress
 from tidings.platform.kafka.config import KafkaConfig, KafkaHealth, KafkaHealthTracker, LibrdkafkaConfig, log
 from tidings.platform.kafka.consumer_thread import (
     ConsumerFatalError,
@@ -33,7 +34,7 @@ _ANSWER_S = 3.0
 
 
 class Lag(Struct, frozen=True):
-    """`committed` is where the group would go on; the start of the log if it never got that far."""
+    """`committed`: where the group would continue, at least the start of the log."""
 
     topic: str
     partition: int
@@ -47,12 +48,12 @@ class Lag(Struct, frozen=True):
 
 class LagProbe:
     def __init__(self, connection: KafkaConfig, group: str, topics: list[str]) -> None:
-        self._looker = Consumer({**connection.admin_config(), "group.id": group})
+        self._consumer = Consumer({**connection.admin_config(), "group.id": group})
         self._topics = topics
-        self._thread = ThreadPoolExecutor(1, "kafka-survey")
+        self._thread = ThreadPoolExecutor(1, "kafka-lag")
 
     async def ask(self, keys: list[PartitionKey]) -> dict[PartitionKey, Lag]:
-        """Raises KafkaException at the first question that nobody answers."""
+        """Return the lag of partitions. Raises KafkaException if a broker does not answer."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._ask, keys)
 
     async def partitions(self, topic: str) -> int:
@@ -60,56 +61,57 @@ class LagProbe:
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._partitions, topic)
 
     def close(self) -> None:
-        """Not waited for: a question under way ends first."""
-        self._thread.submit(self._looker.close)
+        """Close in the background, after the query in progress."""
+        self._thread.submit(self._consumer.close)
         self._thread.shutdown(wait=False)
 
     def _ask(self, keys: list[PartitionKey]) -> dict[PartitionKey, Lag]:
         if not keys:
-            self._looker.list_topics(self._topics[0], timeout=_ANSWER_S)
+            self._consumer.list_topics(self._topics[0], timeout=_ANSWER_S)
             return {}
-        parts = self._looker.committed([TopicPartition(*key) for key in keys], timeout=_ANSWER_S)
+        parts = self._consumer.committed([TopicPartition(*key) for key in keys], timeout=_ANSWER_S)
         return {(part.topic, part.partition): self._lag(part) for part in parts if part.error is None}
 
     def _partitions(self, name: str) -> int:
-        topic = self._looker.list_topics(name, timeout=_ANSWER_S).topics[name]
+        topic = self._consumer.list_topics(name, timeout=_ANSWER_S).topics[name]
         if topic.error is not None:
             raise KafkaException(topic.error)
         return len(topic.partitions)
 
     def _lag(self, committed: TopicPartition) -> Lag:
-        place = TopicPartition(committed.topic, committed.partition)
-        low, high = self._looker.get_watermark_offsets(place, timeout=_ANSWER_S)
-        return Lag(place.topic, place.partition, high, max(committed.offset, low))
+        partition = TopicPartition(committed.topic, committed.partition)
+        low, high = self._consumer.get_watermark_offsets(partition, timeout=_ANSWER_S)
+        return Lag(partition.topic, partition.partition, high, max(committed.offset, low))
 
 
 class KafkaConsumerLag[K: Hashable]:
-    """`key_of` gives the key under which the events of a K are published."""
+    """Progress of a group, by the keys of events. `key_of` returns the Kafka key of a K."""
 
     def __init__(
         self, connection: KafkaConfig, *, topic: str, group: str, key_of: Callable[[K], bytes]
     ) -> None:
         self._topic = connection.topic(topic)
-        self._survey = LagProbe(connection, connection.group(group), [self._topic])
+        self._probe = LagProbe(connection, connection.group(group), [self._topic])
         self._key_of = key_of
 
     def close(self) -> None:
-        self._survey.close()
+        self._probe.close()
 
     async def progress(self, wanted: Collection[K]) -> Mapping[K, PartitionProgress]:
-        """Ask for the partitions of these alone. Raises `ConsumersUnavailableError`."""
+        """Return the progress in the partition of each key. Raises `UnavailableError`."""
         try:
-            count = await self._survey.partitions(self._topic)
-            # As `murmur2_random`, the publisher's partitioner, chooses.
-            places = {each: murmur2(self._key_of(each), count) for each in wanted}
-            lags = await self._survey.ask([(self._topic, place) for place in sorted(set(places.values()))])
+            count = await self._probe.partitions(self._topic)
+            # The publisher's partitioner `murmur2_random` chooses the same partition.
+            partitions = {each: murmur2(self._key_of(each), count) for each in wanted}
+            lags = await self._probe.ask(
+                [(self._topic, number) for number in sorted(set(partitions.values()))]
+            )
         except KafkaException as error:
-            raise ConsumersUnavailableError(f"Kafka: {error_text(error.args[0])}") from error
-        found = {
-            each: lags[self._topic, place] for each, place in places.items() if (self._topic, place) in lags
-        }
+            raise UnavailableError(f"Kafka: {error_text(error.args[0])}") from error
         return {
-            each: PartitionProgress(lag.partition, lag.high, lag.committed) for each, lag in found.items()
+            each: PartitionProgress(lag.partition, lag.high, lag.committed)
+            for each, number in partitions.items()
+            if (lag := lags.get((self._topic, number))) is not None
         }
 
 
@@ -122,11 +124,11 @@ class ConsumerTuning:
     reader: ReaderTuning = field(default_factory=ReaderTuning)
     survey_every_s: float = 5.0
     close_s: float = 5.0
-    """How long to wait for the group to know that we left; librdkafka would wait for ever while no broker answers."""
+    """How long to wait until the consumer has left the group. librdkafka waits without limit while no broker answers."""
 
 
 class PausedPartition(Struct, frozen=True):
-    """A partition whose batch is tried again and again, because something it needs fails."""
+    """A partition whose batch is retried because of a retryable error."""
 
     topic: str
     partition: int
@@ -136,7 +138,7 @@ class PausedPartition(Struct, frozen=True):
 
 
 class KafkaConsumer[T]:
-    """Made inside the running loop."""
+    """A member of a consumer group, with a worker per partition. Create it in the running event loop."""
 
     def __init__(
         self,
@@ -157,13 +159,13 @@ class KafkaConsumer[T]:
         self._crash: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._workers: dict[PartitionKey, PartitionWorker[T]] = {}
         self._reader: ConsumerThread[T] | None = None
-        self._broke_with = ""
+        self._fatal_error = ""
         self._lag: dict[PartitionKey, Lag] = {}
         self._stalled: dict[PartitionKey, int | None] = {}
 
     async def run(self) -> None:
-        """Until `stop`, or until a handler raises what is neither retryable nor `UndecodableError`: that is raised here."""
-        survey = asyncio.create_task(self._survey_again_and_again())
+        """Consume until `stop`. Raises an error of a handler that is neither retryable nor `UndecodableError`."""
+        survey = asyncio.create_task(self._measure_lag_forever())
         survey.add_done_callback(self._crash_with)
         try:
             while not self._stop.is_set():
@@ -173,15 +175,15 @@ class KafkaConsumer[T]:
             await asyncio.wait([survey])
 
     def stop(self) -> None:
-        """Ask `run` to end: batches at hand are finished, what is done is committed, the group is left."""
+        """Make `run` finish the current batches, commit, leave the group and return."""
         self._stop.set()
 
     def lag(self) -> tuple[Lag, ...]:
-        """As of the last survey, for the partitions that are ours."""
+        """Return the last measured lag of the assigned partitions."""
         return tuple(self._lag[key] for key in sorted(self._lag) if key in self._workers)
 
     def paused(self) -> tuple[PausedPartition, ...]:
-        troubles = ((lane.key, lane.trouble) for lane in self._workers.values())
+        troubles = ((worker.key, worker.trouble) for worker in self._workers.values())
         return tuple(
             PausedPartition(*key, trouble.since, trouble.tries, trouble.why)
             for key, trouble in sorted(troubles, key=lambda pair: pair[0])
@@ -192,14 +194,14 @@ class KafkaConsumer[T]:
         return tuple(sorted(self._workers))
 
     def health(self) -> KafkaHealth:
-        """Whether brokers answer and the group has us. Partitions that are paused are no trouble of Kafka's."""
-        how = self._health.status()
-        if how.is_ok and self._broke_with and not (self._reader and self._reader.is_member):
-            return KafkaHealth(is_ok=False, reason=f"not in the group since: {self._broke_with}")
-        return how
+        """Return whether brokers answer and the consumer is in its group. Paused partitions do not count."""
+        status = self._health.status()
+        if status.is_ok and self._fatal_error and not (self._reader and self._reader.is_member):
+            return KafkaHealth(is_ok=False, reason=f"not in the group since: {self._fatal_error}")
+        return status
 
     async def _serve(self) -> None:
-        """One life of librdkafka's consumer. After a fatal error of its own comes another."""
+        """Run one consumer of librdkafka until it stops or has a fatal error."""
         reader = self._reader = self._make_reader()
         reader.start()
         stop = asyncio.create_task(self._stop.wait())
@@ -218,46 +220,48 @@ class KafkaConsumer[T]:
     async def _leave(self, reader: ConsumerThread[T]) -> None:
         await asyncio.wait([reader.closed], timeout=self._tuning.close_s)
         if not reader.closed.done():
-            log.warning("left group %s without a word: %s", self._group, self.health().reason or "no answer")
+            reason = self.health().reason or "no answer"
+            log.warning("left consumer group %s without acknowledgement: %s", self._group, reason)
 
     async def _renew_after(self, error: BaseException | None) -> None:
         if error is None:
             return
         if not isinstance(error, ConsumerFatalError):
             raise error
-        self._broke_with = str(error)
-        self._health.failed(self._broke_with)
-        log.warning("consumer %s is made anew: %s", self._group, error)
+        self._fatal_error = str(error)
+        self._health.failed(self._fatal_error)
+        log.warning("consumer %s: fatal error, replacing it: %s", self._group, error)
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stop.wait(), _RENEW_AFTER_S)
 
     def _make_reader(self) -> ConsumerThread[T]:
         config = consumer_config(self._connection, self._group)
-        maker = PartitionWorkerFactory(
-            lambda key: PartitionWorker(key, self._work, self._tuning.worker), self._start_worker
-        )
-        return ConsumerThread(config, self._topics, maker, self._health, self._tuning.reader)
+        factory = PartitionWorkerFactory(self._make_worker, self._start_worker)
+        return ConsumerThread(config, self._topics, factory, self._health, self._tuning.reader)
 
-    def _start_worker(self, worker: PartitionWorker[T], on_progress: Callable[[], None]) -> None:
+    def _make_worker(self, key: PartitionKey, on_progress: Callable[[], None]) -> PartitionWorker[T]:
+        return PartitionWorker(key, self._work, self._tuning.worker, on_progress)
+
+    def _start_worker(self, worker: PartitionWorker[T]) -> None:
         def on_end(task: asyncio.Task[None]) -> None:
             if self._workers.get(worker.key) is worker:
                 del self._workers[worker.key]
             self._crash_with(task)
 
         self._workers[worker.key] = worker
-        worker.start(on_end, on_progress)
+        worker.start(on_end)
 
     def _crash_with(self, task: asyncio.Task[None]) -> None:
         error = None if task.cancelled() else task.exception()
         if error is not None and not self._crash.done():
             self._crash.set_exception(error)
 
-    async def _survey_again_and_again(self) -> None:
-        with contextlib.closing(LagProbe(self._connection, self._group, self._topics)) as survey:
+    async def _measure_lag_forever(self) -> None:
+        with contextlib.closing(LagProbe(self._connection, self._group, self._topics)) as probe:
             while True:
                 await asyncio.sleep(self._tuning.survey_every_s)
                 try:
-                    self._lag = await survey.ask(list(self._workers))
+                    self._lag = await probe.ask(list(self._workers))
                 except KafkaException as error:
                     self._health.failed(error_text(error.args[0]))
                 else:
@@ -265,16 +269,20 @@ class KafkaConsumer[T]:
                     self._kick_stalled()
 
     def _kick_stalled(self) -> None:
-        """A lane that is well, empty, has records waiting and got none since the last survey is stuck in librdkafka."""
+        """Resume partitions that are stuck in librdkafka.
+
+        A partition is stuck if its worker has no failure and no records, the log has some, and none arrived since the
+        last measurement.
+        """
         suspects = {
-            key: lane.position
-            for key, lane in self._workers.items()
-            if key in self._lag and _is_starved(lane, self._lag[key])
+            key: worker.position
+            for key, worker in self._workers.items()
+            if key in self._lag and _is_starved(worker, self._lag[key])
         }
         stalled = [key for key, at in suspects.items() if self._stalled.get(key, -1) == at]
         self._stalled = suspects
         if stalled and self._reader is not None:
-            log.warning("no records from %s though there are some; paused and resumed", stalled)
+            log.warning("no records from %s although the log has some; pausing and resuming it", stalled)
             self._reader.kick(stalled)
 
 
@@ -283,13 +291,13 @@ def _is_starved[T](worker: PartitionWorker[T], lag: Lag) -> bool:
     return worker.trouble is None and worker.is_empty and position < lag.high
 
 
-# With both, partitions move one by one, and no member stops for a rebalance.
+# With both protocols partitions move one by one, and no member stops for a rebalance.
 _GROUP_PROTOCOLS: Mapping[str, LibrdkafkaConfig] = {
     "consumer": {"group.protocol": "consumer"},  # KIP-848: the broker assigns
     "classic": {
         "group.protocol": "classic",
         "partition.assignment.strategy": "cooperative-sticky",
-        # set by the members here: the least that brokers accept by default
+        # With this protocol the members set it. 6 s is the minimum that brokers accept by default.
         "session.timeout.ms": 6_000,
         "heartbeat.interval.ms": 2_000,
     },
@@ -306,6 +314,6 @@ def consumer_config(connection: KafkaConfig, group: str) -> LibrdkafkaConfig:
         "enable.auto.offset.store": False,
         "queued.max.messages.kbytes": 4_096,
         "fetch.queue.backoff.ms": 5,
-        # a partition that is resumed waits for the fetch under way to end
+        # A resumed partition waits until the current fetch ends.
         "fetch.wait.max.ms": 200,
     }

@@ -1,7 +1,8 @@
-"""Which partitions are fetched: those whose lanes keep up. Used by the reader's thread alone.
+"""The thread that polls librdkafka's consumer, hands records to partition workers and commits their offsets.
 
-A pause is dear: librdkafka throws away what it fetched ahead, and a resumed partition waits for the
-fetch under way. So a lane that just became full gets a moment first, and only slow ones are paused.
+`FlowControl` decides which partitions are fetched. Pausing one is expensive: librdkafka drops the records that it
+fetched ahead, and a resumed partition waits until the current fetch ends. So a worker whose queue just became full first
+gets a short time to catch up, and only slow ones are paused.
 """
 
 import asyncio
@@ -18,34 +19,39 @@ from tidings.platform.kafka.errors import error_text, is_fatal
 from tidings.platform.kafka.partition_worker import OffsetCommits, PartitionWorker
 from tidings.platform.kafka.records import PartitionKey, Record, record_from_message
 
-# librdkafka drops a resume that comes before its own thread has seen the pause: the partition would stay paused
+# librdkafka ignores a resume that arrives before its own thread has seen the pause. The partition would stay paused.
 _MIN_PAUSE_S = 0.1
 
 
 class FlowControl[T]:
     def __init__(self, patience_s: float) -> None:
         self._patience_s = patience_s
-        # A pause outlives the assignment in librdkafka, so it is remembered beyond the lane too.
+        # In librdkafka a pause survives a revocation and a new assignment, so it is remembered longer than the worker.
         self._paused_at: dict[PartitionKey, float] = {}
         self._slow: set[PartitionKey] = set()
         self._kicks: set[PartitionKey] = set()
         self.has_room = threading.Event()
         self.is_holding_back = False
-        """Some lane is paused only because it is full, so it will want to be resumed soon."""
+        """A partition is paused only because its queue is full, so it must be resumed soon."""
 
     def kick(self, keys: Iterable[PartitionKey]) -> None:
-        """Pause and resume partitions that should give records and don't. From any thread."""
+        """Pause and resume partitions that are stuck in librdkafka. May be called from any thread."""
         self._kicks |= set(keys)
 
-    def steer(self, consumer: Consumer, lanes: Mapping[PartitionKey, PartitionWorker[T]]) -> None:
-        """Pause what is full or in trouble, resume what wants more. Each once: a repeated call confuses librdkafka."""
+    def steer(self, consumer: Consumer, workers: Mapping[PartitionKey, PartitionWorker[T]]) -> None:
+        """Pause partitions with a full queue or a failure, resume those that want more.
+
+        Each is paused or resumed once, because librdkafka does not handle repeated calls.
+        """
         now, kicks = time.monotonic(), self._kicks
         self._kicks = set()
-        pause = [key for key, lane in lanes.items() if key not in self._paused_at and _must_wait(lane, kicks)]
+        pause = [
+            key for key, worker in workers.items() if key not in self._paused_at and _must_wait(worker, kicks)
+        ]
         resume = [
             key
             for key, since in self._paused_at.items()
-            if key in lanes and lanes[key].wants_more and now - since >= _MIN_PAUSE_S
+            if key in workers and workers[key].wants_more and now - since >= _MIN_PAUSE_S
         ]
         if pause:
             consumer.pause([TopicPartition(*key) for key in pause])
@@ -54,21 +60,23 @@ class FlowControl[T]:
         self._paused_at |= dict.fromkeys(pause, now)
         for key in resume:
             del self._paused_at[key]
-        self.is_holding_back = any(key in lanes and not lanes[key].trouble for key in self._paused_at)
+        self.is_holding_back = any(key in workers and not workers[key].trouble for key in self._paused_at)
 
-    def await_room(self, lanes: Mapping[PartitionKey, PartitionWorker[T]]) -> None:
-        """A lane that keeps up has room in a moment. One that does not is slow, and gets no patience again
-        until it has caught up: it costs the others that moment once.
+    def await_room(self, workers: Mapping[PartitionKey, PartitionWorker[T]]) -> None:
+        """Wait up to `patience_s` for workers with a full queue.
+
+        A worker that does not catch up in this time is slow: it is not waited for again until its queue is empty, so
+        that it delays the others only once.
         """
-        self._slow -= {key for key in self._slow if key not in lanes or lanes[key].is_empty}
+        self._slow -= {key for key in self._slow if key not in workers or workers[key].is_empty}
         deadline = time.monotonic() + self._patience_s
-        while full := [key for key, lane in lanes.items() if self._is_worth_waiting_for(key, lane)]:
+        while full := [key for key, worker in workers.items() if self._is_worth_waiting_for(key, worker)]:
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 self._slow |= set(full)
                 return
             self.has_room.clear()
-            if all(lanes[key].is_full for key in full):  # else one made room before the flag was cleared
+            if all(workers[key].is_full for key in full):  # Otherwise a worker made room before `clear`.
                 self.has_room.wait(left_s)
 
     def _is_worth_waiting_for(self, key: PartitionKey, worker: PartitionWorker[T]) -> bool:
@@ -83,7 +91,7 @@ def _must_wait[T](worker: PartitionWorker[T], kicks: set[PartitionKey]) -> bool:
 
 _POLL_S = 0.1
 _SHORT_POLL_S = 0.01
-_LOOP_ANSWERS_S = 2.0
+_LOOP_TIMEOUT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,20 +100,20 @@ class ReaderTuning:
     commit_every_s: float = 0.2
     poll_timeout_s: float = 0.1
     drain_s: float = 10.0
-    """How long a batch at hand may take when its partition is taken away or we stop; then it is abandoned."""
+    """How long a batch may take when its partition is revoked or the consumer stops. Then it is cancelled."""
     last_commit_s: float = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class PartitionWorkerFactory[T]:
-    """`make` is called in the reader's thread, `start` on the loop, with whom to call when room is made."""
+    """`make` is called in the consumer's thread, with the worker's `on_progress`; `start` in the event loop."""
 
-    make: Callable[[PartitionKey], PartitionWorker[T]]
-    start: Callable[[PartitionWorker[T], Callable[[], None]], None]
+    make: Callable[[PartitionKey, Callable[[], None]], PartitionWorker[T]]
+    start: Callable[[PartitionWorker[T]], None]
 
 
 class ConsumerFatalError(Exception):
-    """librdkafka's consumer can't go on; another one can."""
+    """librdkafka's consumer failed and must be replaced."""
 
 
 class ConsumerThread[T]:
@@ -113,27 +121,28 @@ class ConsumerThread[T]:
         self,
         config: LibrdkafkaConfig,
         topics: list[str],
-        lanes: PartitionWorkerFactory[T],
+        workers: PartitionWorkerFactory[T],
         health: KafkaHealthTracker,
         tuning: ReaderTuning,
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._topics = topics
-        self._maker = lanes
+        self._factory = workers
         self._health = health
         self._tuning = tuning
         self._commits: OffsetCommits[T] = OffsetCommits(health, tuning.commit_every_s)
         self._flow: FlowControl[T] = FlowControl(tuning.poll_timeout_s)
         self._workers: dict[PartitionKey, PartitionWorker[T]] = {}
         self._assignments = 0
-        self._born: dict[PartitionKey, int] = {}
+        self._assigned_in: dict[PartitionKey, int] = {}
+        """The number of the assignment in which a partition was received."""
         self._is_stopping = threading.Event()
         self.is_member = False
-        """The group has taken us in, be it without a partition."""
+        """The consumer has joined the group, perhaps without a partition."""
         self.left: asyncio.Future[None] = self._loop.create_future()
-        """Ends when nothing is handed over or committed any more; with what went wrong, if something did."""
+        """Ends when no record is handed over or committed any more, with the error if there was one."""
         self.closed: asyncio.Future[None] = self._loop.create_future()
-        """Ends when the group knows that we left. Not while no broker answers: librdkafka waits for one."""
+        """Ends when the consumer has left the group. librdkafka waits for a broker to answer."""
         callbacks = {"on_commit": self._commits.on_commit, "error_cb": self._on_error}
         self._consumer = Consumer({**config, **callbacks})
 
@@ -148,11 +157,11 @@ class ConsumerThread[T]:
 
     def _run(self) -> None:
         error = self._read()
-        self._tell(_settle, self.left, error)
+        self._call_in_loop(_settle, self.left, error)
         try:
             self._consumer.close()
         finally:
-            self._tell(_settle, self.closed, None)
+            self._call_in_loop(_settle, self.closed, None)
 
     def _read(self) -> Exception | None:
         try:
@@ -162,7 +171,7 @@ class ConsumerThread[T]:
             while not self._is_stopping.is_set():
                 self._turn()
             self._wind_down()
-        except Exception as error:  # noqa: BLE001 - whoever waits for `left` decides about it
+        except Exception as error:  # noqa: BLE001 - returned with `left`
             self._end(self._take_away(list(self._workers)), 0)
             return error
         return None
@@ -170,7 +179,7 @@ class ConsumerThread[T]:
     def _turn(self) -> None:
         self._flow.steer(self._consumer, self._workers)
         self._commits.send(self._consumer, self._workers.values())
-        # `consume(n, t)` alone would wait the whole t unless n arrive
+        # `consume(n, t)` alone would wait the whole `t` unless `n` records arrive.
         message = self._consumer.poll(_SHORT_POLL_S if self._flow.is_holding_back else _POLL_S)
         if message is not None:
             self._hand_over(self._with_rest(message))
@@ -179,12 +188,14 @@ class ConsumerThread[T]:
     def _with_rest(self, message: Message) -> list[Message]:
         assignments = self._assignments
         rest = self._consumer.consume(self._tuning.lot_records - 1, 0)
-        if self._born.get(_key(message), 0) > assignments:
-            return rest  # its partition was taken away and given back within `consume`: it will come in its place
+        if self._assigned_in.get(_key(message), 0) > assignments:
+            # Race: the group revoked the partition and assigned it again during `consume`. The new assignment starts
+            # at the committed offset and delivers `message` again; handing it over now would skip records before it.
+            return rest
         return [message, *rest]
 
     def _hand_over(self, messages: list[Message]) -> None:
-        """One wake-up of the loop per lot. Records of partitions that are no longer ours are dropped."""
+        """Pass records to their workers with one wake-up of the event loop. Those of revoked partitions are dropped."""
         parts: dict[PartitionKey, list[Record]] = {}
         for message in messages:
             error = message.error()
@@ -194,10 +205,10 @@ class ConsumerThread[T]:
                 parts.setdefault(key, []).append(record_from_message(message))
         if parts:
             lot = [(self._workers[key], records) for key, records in parts.items()]
-            for lane, records in lot:
-                lane.hand(records)
+            for worker, records in lot:
+                worker.hand(records)
             self._health.answered()
-            self._tell(_deliver, lot)
+            self._call_in_loop(_deliver, lot)
 
     def _take_error(self, error: KafkaError) -> None:
         if is_fatal(error):
@@ -215,54 +226,56 @@ class ConsumerThread[T]:
         self.is_member = True
         self._assignments += 1
         for part in partitions:
-            lane = self._maker.make((part.topic, part.partition))
-            self._workers[lane.key] = lane
-            self._born[lane.key] = self._assignments
-            self._tell(self._maker.start, lane, self._flow.has_room.set)
+            worker = self._factory.make((part.topic, part.partition), self._flow.has_room.set)
+            self._workers[worker.key] = worker
+            self._assigned_in[worker.key] = self._assignments
+            self._call_in_loop(self._factory.start, worker)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Still ours until this returns: end the work in bounded time and commit what is done."""
-        lanes = self._take_away([(part.topic, part.partition) for part in partitions])
-        offsets = self._commits.due(lanes) if self._end(lanes, self._tuning.drain_s) else []
+        """End the workers of revoked partitions and commit. The group waits until this returns."""
+        workers = self._take_away([(part.topic, part.partition) for part in partitions])
+        offsets = self._commits.due(workers) if self._end(workers, self._tuning.drain_s) else []
         try:
             if offsets:
                 consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             self._health.failed(f"last commit: {error_text(error.args[0])}")
-        self._commits.drop(lanes)
+        self._commits.drop(workers)
 
     def _on_lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
-        """Somebody else's already: nothing may be committed for them."""
-        lanes = self._take_away([(part.topic, part.partition) for part in partitions])
-        self._end(lanes, 0)
-        self._commits.drop(lanes)
+        """End the workers of lost partitions without a commit: they may already be assigned to another consumer."""
+        workers = self._take_away([(part.topic, part.partition) for part in partitions])
+        self._end(workers, 0)
+        self._commits.drop(workers)
 
     def _take_away(self, keys: list[PartitionKey]) -> list[PartitionWorker[T]]:
         return [self._workers.pop(key) for key in keys if key in self._workers]
 
-    def _end(self, lanes: list[PartitionWorker[T]], grace_s: float) -> bool:
-        """False if the loop did not answer; what the lanes did is then not known, and not committed."""
-        if not lanes or self._loop.is_closed():
+    def _end(self, workers: list[PartitionWorker[T]], grace_s: float) -> bool:
+        """End workers. Returns False if the event loop did not answer: their progress is unknown and not committed."""
+        if not workers or self._loop.is_closed():
             return False
-        ending = asyncio.run_coroutine_threadsafe(_end_all(lanes, grace_s), self._loop)
+        ending = asyncio.run_coroutine_threadsafe(_end_all(workers, grace_s), self._loop)
         try:
-            ending.result(grace_s + _LOOP_ANSWERS_S)
+            ending.result(grace_s + _LOOP_TIMEOUT_S)
         except TimeoutError:
-            log.warning("the event loop did not end %d partitions in time; their work repeats", len(lanes))
+            log.warning("event loop did not end %d partitions in time; their records repeat", len(workers))
             return False
         return True
 
     def _wind_down(self) -> None:
-        """Lanes end, then what they did is committed, each in bounded time."""
+        """End all workers, then commit their offsets, each within a time limit."""
         self._end(list(self._workers.values()), self._tuning.drain_s)
         deadline = time.monotonic() + self._tuning.last_commit_s
         while self._commits.due(self._workers.values()) and time.monotonic() < deadline:
             self._commits.send(self._consumer, self._workers.values(), is_urgent=True)
-            self._consumer.poll(_SHORT_POLL_S)  # what it gives is not ours to handle any more
+            self._consumer.poll(
+                _SHORT_POLL_S
+            )  # Serves the commit's callback; records are not processed any more.
         self._workers.clear()
 
-    def _tell[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+    def _call_in_loop[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:
+        with contextlib.suppress(RuntimeError):  # The event loop is closed.
             self._loop.call_soon_threadsafe(what, *args)
 
 
@@ -271,12 +284,12 @@ def _key(message: Message) -> PartitionKey:
 
 
 def _deliver[T](lot: list[tuple[PartitionWorker[T], list[Record]]]) -> None:
-    for lane, records in lot:
-        lane.receive(records)
+    for worker, records in lot:
+        worker.receive(records)
 
 
-async def _end_all[T](lanes: list[PartitionWorker[T]], grace_s: float) -> None:
-    await asyncio.gather(*(lane.end(grace_s) for lane in lanes))
+async def _end_all[T](workers: list[PartitionWorker[T]], grace_s: float) -> None:
+    await asyncio.gather(*(worker.end(grace_s) for worker in workers))
 
 
 def _settle(waiter: asyncio.Future[None], error: Exception | None) -> None:

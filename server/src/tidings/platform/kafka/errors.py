@@ -1,11 +1,9 @@
-"""What can become of a message, told apart because callers act differently.
+"""Errors of publishing, by whether the message is in the log, and of records that cannot be decoded.
 
-PublishError
-├── RefusedError          never given to Kafka: no room in time, or we are closing
-├── RejectedError         the message itself was judged; it is not in the log and never will be
-└── UnknownOutcomeError   in the log once or not at all; only reading the log tells
-
-UndecodableError          (raised by a decoder or a handler) a record can't be understood: dead-letter it
+- `NotAcceptedError`: not sent to Kafka, because the queue was full or the publisher is closing.
+- `RejectedError`: the broker or client rejected the message itself. It is not in the log.
+- `UnknownOutcomeError`: in the log once, or not at all. Only reading the log can show which.
+- `UndecodableError`: raised by a decoder or handler for a record that belongs into the dead-letter topic.
 """
 
 from typing import TYPE_CHECKING
@@ -17,27 +15,27 @@ if TYPE_CHECKING:
 
 
 class PublishError(Exception):
-    """A message has no acknowledgement. `retryable`: sending it again can help (and may repeat an `UnknownOutcomeError`)."""
+    """A message was not acknowledged. `retryable`: a retry can help; after `UnknownOutcomeError` it may be a duplicate."""
 
     retryable = True
 
 
 class NotAcceptedError(PublishError):
-    """Not given to Kafka."""
+    """The message was not sent."""
 
 
 class RejectedError(PublishError):
-    """Not in the log, for certain; the same bytes would fail again."""
+    """The message is not in the log, and the same bytes would be rejected again."""
 
     retryable = False
 
 
 class UnknownOutcomeError(PublishError):
-    """Perhaps in the log, once, perhaps not."""
+    """The message is in the log once, or not at all."""
 
 
 class UndecodableError(Exception):
-    """A record can't be understood, now or later. A handler that raises it names the record."""
+    """A record can never be processed. A handler that raises it passes the record."""
 
     def __init__(self, reason: str, record: "Record | None" = None) -> None:
         super().__init__(reason)
@@ -45,7 +43,7 @@ class UndecodableError(Exception):
         self.record = record
 
 
-_ABOUT_THE_MESSAGE = frozenset(
+_MESSAGE_ERRORS = frozenset(
     {
         KafkaError.MSG_SIZE_TOO_LARGE,
         KafkaError.RECORD_LIST_TOO_LARGE,
@@ -58,22 +56,22 @@ _ABOUT_THE_MESSAGE = frozenset(
 
 
 def from_delivery(error: KafkaError) -> PublishError:
-    """Certain only if the message itself was judged.
+    """Return `RejectedError` if the message itself was rejected, else `UnknownOutcomeError`.
 
-    Everything else is unknown, even where it looks certain: a first try may have been written and its
-    answer lost before the second one was refused for another reason. `_MSG_TIMED_OUT` and `_PURGE_QUEUE`
-    were seen for messages that were in the log.
+    Other errors are not certain, even where they seem to be: the first attempt may have been written and its answer
+    lost, and the second refused for another reason. `_MSG_TIMED_OUT` and `_PURGE_QUEUE` were observed for messages
+    that were in the log.
     """
-    kind = RejectedError if error.code() in _ABOUT_THE_MESSAGE else UnknownOutcomeError
+    kind = RejectedError if error.code() in _MESSAGE_ERRORS else UnknownOutcomeError
     return kind(error_text(error))
 
 
 def is_fatal(error: KafkaError) -> bool:
-    """The client that said so can't go on and must be made anew.
+    """Return whether the client is unusable and must be replaced.
 
-    `fatal()` alone is not enough: a consumer's fatal error comes as a message with the code alone.
+    `fatal()` is not enough: a consumer reports its fatal error as a message with only the code.
     """
-    return bool(error.fatal()) or error.code() == KafkaError._FATAL  # noqa: SLF001 - that is its public name
+    return bool(error.fatal()) or error.code() == KafkaError._FATAL  # noqa: SLF001 - its public name
 
 
 def error_text(error: KafkaError) -> str:
@@ -81,5 +79,5 @@ def error_text(error: KafkaError) -> str:
 
 
 def is_retryable(error: BaseException) -> bool:
-    """Whether trying again can help: errors of the house say so by `retryable`."""
+    """Return the attribute `retryable` of Tidings' own errors, and False for all others."""
     return getattr(error, "retryable", False) is True

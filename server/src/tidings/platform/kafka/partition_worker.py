@@ -1,7 +1,7 @@
-"""One partition at work: batches in order, one at a time, each repeated until its effect is there.
+"""Process one partition: batches in order, one at a time, each repeated until its effect is applied.
 
-Lanes stand side by side; none waits for another. The loop runs them, the reader's thread fills them.
-Fields that both sides touch are written by one side only, and say which.
+Workers of different partitions do not wait for each other. They run in the event loop, and the consumer's thread fills
+them. A field that both use is written by one side only, as the comments say.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from tidings.platform.kafka.records import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionWorkerOptions:
-    """How much one partition holds in memory, and how long it waits between tries."""
+    """Limits of one partition's queue, and the pauses between attempts."""
 
     max_batch_records: int = 500
     max_queued_records: int = 1_000
@@ -39,7 +39,7 @@ class PartitionWorkerOptions:
 
 @dataclass(frozen=True, slots=True)
 class PartitionFailure:
-    """Why a lane does not go on. `since` is wall-clock time in seconds."""
+    """Why a partition does not advance. `since` is wall-clock time in seconds."""
 
     since: float
     tries: int
@@ -48,15 +48,20 @@ class PartitionFailure:
 
 @dataclass(frozen=True, slots=True)
 class RecordHandlers[T]:
-    """What is done with a partition's records."""
-
     decode: RecordDecoder[T]
     handle: BatchHandler[T]
     dead_letter: DeadLetterPublisher
 
 
 class PartitionWorker[T]:
-    def __init__(self, key: PartitionKey, work: RecordHandlers[T], tuning: PartitionWorkerOptions) -> None:
+    def __init__(
+        self,
+        key: PartitionKey,
+        work: RecordHandlers[T],
+        tuning: PartitionWorkerOptions,
+        on_progress: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`on_progress` is called when the queue has room again and when an attempt failed."""
         self.key = key
         self._work = work
         self._tuning = tuning
@@ -64,18 +69,18 @@ class PartitionWorker[T]:
         self._has_some = asyncio.Event()
         self._is_ending = False
         self._task: asyncio.Task[None] | None = None
-        self._on_progress: Callable[[], None] = lambda: None
-        # written by the reader's thread
+        self._on_progress = on_progress
+        # written by the consumer's thread
         self.position: int | None = None
-        """The offset that comes after the last record handed over. None before the first."""
+        """The offset after the last record that was handed over. None before the first."""
         self.handed_records = 0
         self.handed_bytes = 0
-        # written by the loop
+        # written by the event loop
         self.taken_records = 0
         self.taken_bytes = 0
         self.trouble: PartitionFailure | None = None
         self.done: int | None = None
-        """The offset to commit: everything below it has had its effect. None before the first batch."""
+        """The offset to commit: all records below it are processed. None before the first batch."""
 
     @property
     def is_full(self) -> bool:
@@ -86,16 +91,15 @@ class PartitionWorker[T]:
 
     @property
     def wants_more(self) -> bool:
-        """Half empty and well: time to fetch again."""
+        """Return whether the queue is at most half full and no attempt has failed, so fetching can resume."""
         return (
             self.trouble is None
             and (self.handed_records - self.taken_records) * 2 <= self._tuning.max_queued_records
             and (self.handed_bytes - self.taken_bytes) * 2 <= self._tuning.max_queued_bytes
         )
 
-    def start(self, on_end: Callable[["asyncio.Task[None]"], None], on_progress: Callable[[], None]) -> None:
-        self._on_progress = on_progress
-        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"kafka-lane-{self.key}")
+    def start(self, on_end: Callable[["asyncio.Task[None]"], None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._run(), name=f"kafka-partition-{self.key}")
         self._task.add_done_callback(on_end)
 
     @property
@@ -103,7 +107,7 @@ class PartitionWorker[T]:
         return self.handed_records == self.taken_records
 
     def hand(self, records: list[Record]) -> None:
-        """By the reader's thread: counts what the loop will `receive`."""
+        """Count records that the event loop will `receive`. Called by the consumer's thread."""
         self.position = records[-1].offset + 1
         self.handed_records += len(records)
         self.handed_bytes += sum(record.size_bytes for record in records)
@@ -113,7 +117,7 @@ class PartitionWorker[T]:
         self._has_some.set()
 
     async def end(self, grace_s: float) -> None:
-        """Finish the batch at hand if that takes no longer than `grace_s`, else abandon it. Starts no other."""
+        """Finish the current batch within `grace_s`, else cancel it. Does not start another one."""
         self._is_ending = True
         self._has_some.set()
         if self._task is None or self._task.done():
@@ -129,7 +133,7 @@ class PartitionWorker[T]:
             self.done = records[-1].offset + 1
 
     async def _next(self) -> list[Record]:
-        """The next batch, or nothing if the lane is to end."""
+        """Return the next batch, or an empty list if the worker must end."""
         while not self._queue and not self._is_ending:
             self._has_some.clear()
             await self._has_some.wait()
@@ -143,7 +147,7 @@ class PartitionWorker[T]:
         return records
 
     async def _finish(self, records: list[Record]) -> None:
-        """Returns when every record has had its effect or lies acknowledged in the dead-letter topic."""
+        """Return when every record is processed or acknowledged in the dead-letter topic."""
         events = [event for record in records if (event := await self._decode(record)) is not None]
         while events:
             try:
@@ -169,74 +173,76 @@ class PartitionWorker[T]:
             return None
 
     async def _dead_letter(self, record: Record, reason: str) -> None:
-        is_buried = False
-        while not is_buried:
+        is_published = False
+        while not is_published:
             try:
                 await self._work.dead_letter(record, reason)
-                is_buried = True
+                is_published = True
             except Exception as error:
                 if not is_retryable(error):
                     raise
                 await self._wait_out(error)
 
     async def _wait_out(self, error: Exception) -> None:
-        """A dependency that fails is waited for, however long."""
+        """Pause after a retryable error. The number of attempts is not limited."""
         tries = self.trouble.tries + 1 if self.trouble else 1
         since = self.trouble.since if self.trouble else time.time()
         self.trouble = PartitionFailure(since, tries, f"{type(error).__name__}: {error}")
         self._on_progress()
         ceiling_s = min(self._tuning.max_retry_s, self._tuning.first_retry_s * 2 ** min(tries - 1, 16))
-        await asyncio.sleep(ceiling_s * random.uniform(0.5, 1))  # noqa: S311 - spread, not secrecy
+        await asyncio.sleep(ceiling_s * random.uniform(0.5, 1))  # noqa: S311 - no secret
 
 
 class OffsetCommits[T]:
+    """Commit offsets of processed records, at most one commit at a time. Used by the consumer's thread."""
+
     def __init__(self, health: KafkaHealthTracker, every_s: float) -> None:
         self._health = health
         self._every_s = every_s
         self._next_at = 0.0
-        self._is_under_way = False
+        self._is_in_flight = False
         self._sent: dict[PartitionKey, int] = {}
         self._known: dict[PartitionKey, int] = {}
 
     def send(
-        self, consumer: Consumer, lanes: Iterable[PartitionWorker[T]], *, is_urgent: bool = False
+        self, consumer: Consumer, workers: Iterable[PartitionWorker[T]], *, is_urgent: bool = False
     ) -> None:
-        """What is done since the last time: after the effect, never before it. One commit at a time."""
-        if self._is_under_way or (time.monotonic() < self._next_at and not is_urgent):
+        """Commit what was processed since the last commit, if none is in flight and `every_s` has passed."""
+        if self._is_in_flight or (time.monotonic() < self._next_at and not is_urgent):
             return
-        offsets = _done(lanes, self._sent)
+        offsets = _done(workers, self._sent)
         if offsets:
             self._next_at = time.monotonic() + self._every_s
-            self._is_under_way = True
+            self._is_in_flight = True
             self._sent |= {(part.topic, part.partition): part.offset for part in offsets}
             consumer.commit(offsets=offsets, asynchronous=True)
 
-    def due(self, lanes: Iterable[PartitionWorker[T]]) -> list[TopicPartition]:
-        """What is done and not known to be committed, on its way or not."""
-        return _done(lanes, self._known)
+    def due(self, workers: Iterable[PartitionWorker[T]]) -> list[TopicPartition]:
+        """Return offsets without a confirmed commit, including those in flight."""
+        return _done(workers, self._known)
 
     def on_commit(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
-        """Librdkafka's answer, given inside `poll`."""
-        self._is_under_way = False
+        """Handle the result of a commit. librdkafka calls it inside `poll`."""
+        self._is_in_flight = False
         for part in partitions:
             key = part.topic, part.partition
             if failure := error or part.error:
-                self._sent.pop(key, None)  # goes again, if the partition is still ours
+                self._sent.pop(key, None)  # Committed again, if the partition is still assigned.
                 self._health.failed(f"commit: {error_text(failure)}")
             else:
                 self._known[key] = part.offset
                 self._health.answered()
 
-    def drop(self, lanes: Iterable[PartitionWorker[T]]) -> None:
-        """Of partitions that were taken away: what we know of them is no longer true."""
-        for lane in lanes:
-            self._sent.pop(lane.key, None)
-            self._known.pop(lane.key, None)
+    def drop(self, workers: Iterable[PartitionWorker[T]]) -> None:
+        """Forget revoked partitions: another consumer may commit them."""
+        for worker in workers:
+            self._sent.pop(worker.key, None)
+            self._known.pop(worker.key, None)
 
 
-def _done[T](lanes: Iterable[PartitionWorker[T]], but: dict[PartitionKey, int]) -> list[TopicPartition]:
+def _done[T](workers: Iterable[PartitionWorker[T]], but: dict[PartitionKey, int]) -> list[TopicPartition]:
     return [
-        TopicPartition(*lane.key, done)
-        for lane in lanes
-        if (done := lane.done) is not None and done != but.get(lane.key)
+        TopicPartition(*worker.key, done)
+        for worker in workers
+        if (done := worker.done) is not None and done != but.get(worker.key)
     ]

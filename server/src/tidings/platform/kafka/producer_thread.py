@@ -1,6 +1,6 @@
-"""librdkafka's producer with the one thread that takes its answers. The publisher stands on it.
+"""librdkafka's producer with the thread that polls its delivery reports. Part of the publisher.
 
-A pump that had a fatal error is ended and another one made; it is never mended.
+After a fatal error the publisher ends it and creates another one.
 """
 
 import asyncio
@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import Protocol
 
 import msgspec
 from confluent_kafka import KafkaError, Message, Producer
@@ -25,14 +24,14 @@ type DeliveryReport = tuple[Waiter, KafkaError | None, Message]
 
 
 class RecordMetadata(msgspec.Struct, frozen=True, gc=False):
-    """Where an acknowledged message stands in the log."""
+    """The position of an acknowledged message in the log."""
 
     partition: int
     offset: int
 
 
 class QueuedRecord(msgspec.Struct, frozen=True):
-    """A message and who waits for its answer."""
+    """A message and the future of its acknowledgement."""
 
     topic: str
     key: bytes | None
@@ -41,25 +40,21 @@ class QueuedRecord(msgspec.Struct, frozen=True):
     waiter: Waiter
 
 
-class ProducerEvents(Protocol):
-    """Whom a pump tells, always on the loop."""
-
-    def on_delivered(self, lot: list[DeliveryReport]) -> None: ...
-
-    def renew(self, pump: "ProducerThread", why: str) -> None: ...
-
-
 class ProducerThread:
+    """A producer and its thread. The callbacks run in the event loop; after `on_fatal` it must be replaced."""
+
     def __init__(
         self,
         config: LibrdkafkaConfig,
-        inbox_key: ProducerEvents,
         health: KafkaHealthTracker,
+        on_delivered: Callable[[list[DeliveryReport]], None],
+        on_fatal: Callable[["ProducerThread", str], None],
         make: Callable[[LibrdkafkaConfig], Producer] = Producer,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._owner = inbox_key
         self._health = health
+        self._on_delivered = on_delivered
+        self._on_fatal = on_fatal
         self._done: list[DeliveryReport] = []
         self._received = 0
         self._is_ending = threading.Event()
@@ -69,7 +64,7 @@ class ProducerThread:
         self._thread.start()
 
     def produce(self, message: QueuedRecord) -> None:
-        """Raises BufferError if librdkafka has no room, KafkaException if it won't have the message."""
+        """Queue a message. Raises BufferError if librdkafka's queue is full, KafkaException if it rejects the message."""
         self._producer.produce(
             message.topic,
             message.value,
@@ -79,7 +74,7 @@ class ProducerThread:
         )
 
     async def end(self) -> int:
-        """Stop waiting for answers: every message without one is told so. Returns how many those were."""
+        """Stop, and fail every message without an answer. Returns how many those were."""
         self._is_ending.set()
         return await asyncio.shield(self._ended)
 
@@ -89,12 +84,14 @@ class ProducerThread:
     def _run(self) -> None:
         try:
             self._take_answers()
-        except Exception as error:  # noqa: BLE001 - a pump whose thread ended would leave every waiter waiting
-            self._tell(self._owner.renew, self, repr(error))
+        except Exception as error:  # noqa: BLE001 - without the thread, no message would ever be answered
+            self._call_in_loop(self._on_fatal, self, repr(error))
             self._is_ending.wait()
         unanswered = self._give_up()
-        self._tell(self._end_with, unanswered)
-        del self._producer  # destroyed here: it joins threads, which the loop must not wait for
+        self._call_in_loop(self._end_with, unanswered)
+        del (
+            self._producer
+        )  # Destroyed in this thread: it joins threads, and the event loop must not wait for that.
 
     def _take_answers(self) -> None:
         while not self._is_ending.is_set():
@@ -112,10 +109,10 @@ class ProducerThread:
         return unanswered
 
     def _report(self) -> None:
-        """One wake-up of the loop per drained lot. The callbacks ran in this thread, inside `poll`."""
+        """Pass all reports of one `poll` to the event loop with one wake-up. Their callbacks ran in this thread."""
         if self._done:
             lot, self._done = self._done, []
-            self._tell(self._owner.on_delivered, lot)
+            self._call_in_loop(self._on_delivered, lot)
 
     def _end_with(self, unanswered: int) -> None:
         if not self._ended.done():
@@ -124,10 +121,10 @@ class ProducerThread:
     def _on_error(self, error: KafkaError) -> None:
         self._health.failed(error_text(error))
         if is_fatal(error):
-            self._tell(self._owner.renew, self, error_text(error))
+            self._call_in_loop(self._on_fatal, self, error_text(error))
 
     def _on_stats(self, stats: str) -> None:
-        """Something received is an answer; with nothing asked, a connection that stands is as good."""
+        """Count received bytes as an answer and, while no message is in flight, an open connection too."""
         brokers = msgspec.json.decode(stats, type=_Stats).brokers.values()
         received = sum(broker.rx for broker in brokers)
         is_idle = not len(self._producer) and any(broker.state == "UP" for broker in brokers)
@@ -135,8 +132,8 @@ class ProducerThread:
             self._health.answered()
         self._received = received
 
-    def _tell[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+    def _call_in_loop[*Ts](self, what: Callable[[*Ts], object], *args: *Ts) -> None:
+        with contextlib.suppress(RuntimeError):  # The event loop is closed.
             self._loop.call_soon_threadsafe(what, *args)
 
 

@@ -1,7 +1,7 @@
-"""Publishes with an answer per message: acknowledged by all in-sync replicas, or one of three errors.
+"""Publish messages: each is acknowledged by all in-sync replicas, or fails with one of three errors.
 
-Made inside the running loop; one per process is enough. Messages of one key keep their order. What the
-broker acknowledged is in the log exactly once (idempotent producer); see `errors` for the rest.
+Messages of one key keep their order. An acknowledged message is in the log exactly once (idempotent producer); `errors`
+describes the other outcomes. One publisher per process is enough.
 """
 
 import asyncio
@@ -28,20 +28,22 @@ _RENEW_AFTER_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublisherTuning:
-    """`max_in_flight` messages wait for brokers, `max_waiting` more wait for a place, each at most `wait_s`."""
+    """Up to `max_in_flight` messages wait for brokers, and `max_waiting` more wait in a queue, each at most `wait_s`."""
 
     max_in_flight: int = 50_000
     max_waiting: int = 10_000
     wait_s: float = 5.0
     delivery_timeout_s: float = 30.0
     request_timeout_s: float = 10.0
-    """After that a broker is deaf: the same bytes go again, over a new connection."""
+    """After that a broker counts as unresponsive, and the same bytes are sent over a new connection."""
     linger_ms: float = 2.0
     max_message_bytes: int = 1_500_000
-    """Above what topics accept, so that a dead letter has room for its reason; the broker judges the rest."""
+    """More than topics accept, so that a dead letter has room for its reason. The broker enforces the topic's limit."""
 
 
 class KafkaPublisher:
+    """A producer that is replaced after a fatal error. Create it in the running event loop."""
+
     def __init__(
         self,
         connection: KafkaConfig,
@@ -59,77 +61,81 @@ class KafkaPublisher:
         self._queue: deque[tuple[float, QueuedRecord]] = deque()
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closing = False
-        self._broke_with = ""
+        self._fatal_error = ""
         self._drained = asyncio.Event()
         self._renewal: asyncio.TimerHandle | None = None
         self._ends: set[asyncio.Task[int]] = set()
-        self._pump: ProducerThread | None = ProducerThread(self._config, self, self._health, make)
+        self._producer: ProducerThread | None = None
+        self._open_producer()
 
     def send(
         self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()
     ) -> asyncio.Future[RecordMetadata]:
-        """Await it for the answer; the message is on its way in any case, in the order of the calls.
+        """Send a message and return a future of its position in the log. Messages are sent in the order of the calls.
 
-        Raises (when awaited) `NotAcceptedError`, `RejectedError` or `UnknownOutcomeError`. Cancelling stops the waiting, not the message.
+        The future raises `NotAcceptedError`, `RejectedError` or `UnknownOutcomeError`. Cancelling it does not cancel the
+        message.
         """
         waiter: Waiter = self._loop.create_future()
         message = QueuedRecord(self._prefix + topic, key, value, list(headers), waiter)
-        if self._queue or self._is_closing or not self._give(message):
-            self._wait_in_queue(message)
+        if self._queue or self._is_closing or not self._produce(message):
+            self._enqueue(message)
         return waiter
 
     def health(self) -> KafkaHealth:
-        how = self._health.status()
-        if how.is_ok and self._broke_with:
-            return KafkaHealth(is_ok=False, reason=f"nothing acknowledged since: {self._broke_with}")
-        return how
+        status = self._health.status()
+        if status.is_ok and self._fatal_error:
+            return KafkaHealth(is_ok=False, reason=f"nothing acknowledged since: {self._fatal_error}")
+        return status
 
     @property
     def in_flight(self) -> int:
-        """Messages without an answer so far, those that wait for a place included."""
+        """Return the number of messages without an answer, including queued ones."""
         return self._in_flight + len(self._queue)
 
     async def close(self, timeout_s: float = 10.0) -> int:
-        """Send what is under way. Returns how many were never answered; those waiters get `UnknownOutcomeError`."""
+        """Wait for answers, then close. Returns how many messages had none; those fail with `UnknownOutcomeError`."""
         self._is_closing = True
         await self._drain(timeout_s)
         self._refuse_queue(lambda _: True, "the publisher is closing")
         if self._renewal is not None:
             self._renewal.cancel()
-        pump, self._pump = self._pump, None
-        unanswered = await pump.end() if pump else 0
+        producer, self._producer = self._producer, None
+        unanswered = await producer.end() if producer else 0
         await asyncio.gather(*self._ends)
         return unanswered
 
-    def on_delivered(self, lot: list[DeliveryReport]) -> None:
-        """Answers from the pump."""
+    def _on_delivered(self, lot: list[DeliveryReport]) -> None:
+        """Handle delivery reports."""
         self._in_flight -= len(lot)
         for waiter, error, message in lot:
             if error is not None:
                 self._settle_error(waiter, error)
-            elif not waiter.done():  # the waiter may have been cancelled
+            elif not waiter.done():  # It may have been cancelled.
                 waiter.set_result(RecordMetadata(message.partition() or 0, message.offset() or 0))
         if lot[-1][1] is None:
             self._health.answered()
-            self._broke_with = ""
+            self._fatal_error = ""
         self._advance_queue()
         if not self.in_flight:
             self._drained.set()
 
-    def renew(self, pump: ProducerThread, why: str) -> None:
-        """The producer is beyond repair: those in flight are told `UnknownOutcomeError`, the line waits for a new one."""
-        if pump is not self._pump:
+    def _replace(self, producer: ProducerThread, why: str) -> None:
+        """Replace the producer after a fatal error. Messages in flight fail with `UnknownOutcomeError`, queued ones wait."""
+        if producer is not self._producer:
             return
-        log.error("publisher: fatal, made anew: %s", why)
-        self._broke_with = why
-        self._pump = None
-        end = self._loop.create_task(pump.end())
+        log.error("publisher: fatal error, replacing the producer: %s", why)
+        self._fatal_error = why
+        self._producer = None
+        end = self._loop.create_task(producer.end())
         self._ends.add(end)
         end.add_done_callback(self._ends.discard)
-        self._renewal = self._loop.call_later(_RENEW_AFTER_S, self._open)
+        self._renewal = self._loop.call_later(_RENEW_AFTER_S, self._open_producer)
 
-    def _open(self) -> None:
-        self._pump = ProducerThread(self._config, self, self._health, self._make)
+    def _open_producer(self) -> None:
+        self._producer = ProducerThread(
+            self._config, self._health, self._on_delivered, self._replace, self._make
+        )
         self._advance_queue()
 
     async def _drain(self, timeout_s: float) -> None:
@@ -138,30 +144,30 @@ class KafkaPublisher:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._drained.wait(), timeout_s)
 
-    def _give(self, message: QueuedRecord) -> bool:
-        """False if there is no room now."""
-        if self._pump is None or self._in_flight >= self._tuning.max_in_flight:
+    def _produce(self, message: QueuedRecord) -> bool:
+        """Hand a message to librdkafka. Returns False if its queue is full; the message must wait then."""
+        if self._producer is None or self._in_flight >= self._tuning.max_in_flight:
             return False
         try:
-            self._pump.produce(message)
+            self._producer.produce(message)
         except BufferError:
             return False
         except KafkaException as error:
-            return self._judge(message, error.args[0])
+            return self._on_produce_error(message, error.args[0])
         self._in_flight += 1
         return True
 
-    def _judge(self, message: QueuedRecord, error: KafkaError) -> bool:
-        if is_fatal(error) and self._pump is not None:
-            self.renew(self._pump, error_text(error))
+    def _on_produce_error(self, message: QueuedRecord, error: KafkaError) -> bool:
+        if is_fatal(error) and self._producer is not None:
+            self._replace(self._producer, error_text(error))
             return False
         if not message.waiter.done():
             message.waiter.set_exception(RejectedError(error_text(error)))
         return True
 
     def _settle_error(self, waiter: Waiter, error: KafkaError) -> None:
-        if is_fatal(error) and self._pump is not None:
-            self.renew(self._pump, error_text(error))
+        if is_fatal(error) and self._producer is not None:
+            self._replace(self._producer, error_text(error))
         outcome = from_delivery(error)
         if isinstance(outcome, RejectedError):
             self._health.answered()
@@ -170,10 +176,10 @@ class KafkaPublisher:
         if not waiter.done():
             waiter.set_exception(outcome)
 
-    def _wait_in_queue(self, message: QueuedRecord) -> None:
+    def _enqueue(self, message: QueuedRecord) -> None:
         if self._is_closing or len(self._queue) >= self._tuning.max_waiting:
             why = "the publisher is closing" if self._is_closing else f"{self.in_flight} messages are waiting"
-            message.waiter.set_exception(NotAcceptedError(f"refused at once: {why}"))
+            message.waiter.set_exception(NotAcceptedError(f"not accepted: {why}"))
             return
         self._queue.append((self._loop.time() + self._tuning.wait_s, message))
         self._set_alarm()
@@ -181,7 +187,7 @@ class KafkaPublisher:
     def _advance_queue(self) -> None:
         while self._queue:
             message = self._queue[0][1]
-            if not message.waiter.done() and not self._give(message):
+            if not message.waiter.done() and not self._produce(message):
                 return
             self._queue.popleft()
 
@@ -206,18 +212,18 @@ def producer_config(connection: KafkaConfig, tuning: PublisherTuning) -> Librdka
     return {
         **connection.config(),
         "acks": "all",
-        # off by default in librdkafka; without it a retry after a lost answer writes the message twice
+        # Off by default in librdkafka. Without it, a retry after a lost answer writes the message twice.
         "enable.idempotence": True,
         "linger.ms": tuning.linger_ms,
         "compression.type": "lz4",
-        # the same partition for a key as Java's clients and most others choose
+        # Choose the same partition for a key as the Java client and most others.
         "partitioner": "murmur2_random",
         "delivery.timeout.ms": int(tuning.delivery_timeout_s * 1000),
         "socket.timeout.ms": int(tuning.request_timeout_s * 1000),
         "queue.buffering.max.messages": tuning.max_in_flight + 1,
         "queue.buffering.max.kbytes": 131_072,
         "message.max.bytes": tuning.max_message_bytes,
-        # a topic's limit holds for a whole batch: batches stay far below it, whatever single messages may be
+        # A topic's size limit applies to a whole batch, so batches are much smaller than it.
         "batch.size": 500_000,
         "statistics.interval.ms": 2_000,
     }
@@ -230,16 +236,16 @@ type DeadLetterPublisher = Callable[[Record, str], Awaitable[object]]
 
 
 def dead_letter_to(publisher: KafkaPublisher, topic: str) -> DeadLetterPublisher:
-    """A function that publishes a record to the dead-letter topic and returns when that is acknowledged."""
+    """Return a function that publishes a record to the dead-letter topic and returns when it is acknowledged."""
 
-    async def bury(record: Record, reason: str) -> None:
-        headers = (*record.headers, *reason_header(record, reason))
+    async def publish(record: Record, reason: str) -> None:
+        headers = (*record.headers, *_reason_headers(record, reason))
         await publisher.send(topic, record.key, record.value, headers)
 
-    return bury
+    return publish
 
 
-def reason_header(record: Record, reason: str) -> Headers:
+def _reason_headers(record: Record, reason: str) -> Headers:
     return (
         (REASON, reason[:MAX_REASON_CHARS].encode()),
         (TOPIC, record.topic.encode()),

@@ -1,4 +1,4 @@
-"""What is read: records, and batches of them as a handler gets them."""
+"""Records that were read, and the batches that a handler receives."""
 
 from collections.abc import Awaitable, Callable
 
@@ -10,8 +10,6 @@ type PartitionKey = tuple[str, int]
 
 
 class Record(Struct, frozen=True, gc=False):
-    """One message of a partition's log, as bytes."""
-
     topic: str
     partition: int
     offset: int
@@ -26,8 +24,6 @@ class Record(Struct, frozen=True, gc=False):
 
 
 class DecodedRecord[T](Struct, frozen=True):
-    """A record and what the decoder made of it."""
-
     record: Record
     body: T
 
@@ -41,14 +37,14 @@ class Batch[T](Struct, frozen=True):
 
 
 type RecordDecoder[T] = Callable[[Record], T]
-"""Raises `UndecodableError` for a record that can't be understood; anything else it raises is a defect of ours."""
+"""Raises `UndecodableError` for an invalid record. Any other error ends the consumer."""
 
 type BatchHandler[T] = Callable[[Batch[T]], Awaitable[None]]
-"""Returns when the effect is there. May see the same events again, so it must be idempotent."""
+"""Returns when the effect is applied. Must be idempotent: it may receive the same events again."""
 
 
 def record_from_message(message: Message) -> Record:
-    """Of a message without an error: those have a topic, a partition and an offset."""
+    """Convert a message without an error, which always has a topic, a partition and an offset."""
     return Record(
         message.topic() or "",
         message.partition() or 0,
@@ -56,5 +52,5 @@ def record_from_message(message: Message) -> Record:
         message.timestamp()[1],
         message.key(),
         message.value(),
-        tuple(message.headers() or ()),  # type: ignore[arg-type]  # its stub allows text, which is never read
+        tuple(message.headers() or ()),  # type: ignore[arg-type]  # the stub allows text, which a consumer never returns
     )

@@ -1,7 +1,7 @@
-"""A very small HTTP/1.1 server for `/livez`, `/readyz` and `/metrics`, in a thread of its own.
+"""A minimal HTTP/1.1 server for `/livez`, `/readyz` and `/metrics`, in a thread of its own.
 
-So it answers while the process's loop is blocked, and rendering metrics does not hold that loop up.
-GET only, one request a connection, everything bounded. Not for clients: bind it where only operators are.
+So it answers while the process's event loop is blocked, and rendering metrics does not delay that loop. It serves GET
+only, one request per connection, with limits on sizes and times. Bind it to an address that only operators can reach.
 """
 
 import asyncio
@@ -24,8 +24,6 @@ log = logs.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AdminResponse:
-    """A page as it goes out."""
-
     status: int
     content_type: str
     body: bytes
@@ -36,9 +34,9 @@ type AdminPage = Callable[[], AdminResponse]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminOptions:
-    """`port` 0: any free one, named in the log. `may_move`: if `port` is taken, any free one does, with a warning.
+    """`port` 0 chooses a free port, which is logged. `may_move`: if `port` is in use, choose a free one and warn.
 
-    `request_s`: from connecting to the last byte of the answer.
+    `request_s`: time limit from the connection to the last byte of the answer.
     """
 
     host: str = "127.0.0.1"
@@ -50,7 +48,7 @@ class AdminOptions:
 
 
 class AdminServer:
-    """Listens from the moment it is made (`OSError` if it can't); answers from `start` to `stop`."""
+    """Listens when it is created, and answers from `start` to `stop`. The constructor raises `OSError`."""
 
     def __init__(self, options: AdminOptions, pages: Mapping[str, AdminPage]) -> None:
         self._options = options
@@ -79,7 +77,7 @@ class AdminServer:
             self._serve, sock=self._socket, limit=self._options.max_head_bytes
         )
         await self._stopping.wait()
-        # not waited for: that would be as long as the slowest client; leaving the loop cuts them all
+        # `wait_closed` would wait for the slowest client. Ending the loop closes all connections.
         server.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -92,7 +90,7 @@ class AdminServer:
                     writer.close()
                     await writer.wait_closed()
         except (OSError, TimeoutError, asyncio.IncompleteReadError):
-            pass  # the other side went away or was too slow; it is not told anything
+            pass  # The client disconnected or was too slow.
         finally:
             self._open -= 1
             writer.transport.abort()
@@ -117,7 +115,7 @@ class AdminServer:
         try:
             return page()
         except Exception:
-            log.exception("an admin page failed", page=path)
+            log.exception("admin page failed", page=path)
             return _plain(HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
@@ -128,7 +126,7 @@ def _listen(options: AdminOptions) -> socket.socket:
     except OSError as error:
         if not options.may_move or error.errno != errno.EADDRINUSE:
             raise
-    log.warning("the admin port is taken: another one is used; set process.admin_port", taken=options.port)
+    log.warning("admin port is in use, using another one; set process.admin_port", taken=options.port)
     return socket.create_server((options.host, 0), family=family)
 
 
@@ -165,7 +163,7 @@ def health_endpoints(
 
 
 def livez(beat_age_s: float, max_lag_s: float) -> AdminResponse:
-    """Of the loop alone: an engine that is away is no reason to restart this process."""
+    """Report whether the event loop runs. An unavailable engine is no reason to restart the process."""
     reason = _blocked(beat_age_s, max_lag_s)
     return _json(not reason, {"alive": not reason, "reason": reason})
 
@@ -173,7 +171,7 @@ def livez(beat_age_s: float, max_lag_s: float) -> AdminResponse:
 def readyz(
     identity: ProcessIdentity, report: ProcessReport, beat_age_s: float, max_lag_s: float
 ) -> AdminResponse:
-    """A report older than the bound says nothing any more, so a blocked loop is not ready either."""
+    """Report whether the process is ready. A blocked event loop is not ready."""
     blocked = _blocked(beat_age_s, max_lag_s)
     is_ready = report.is_ready and not blocked
     body = {
@@ -202,8 +200,8 @@ def _component(part: ComponentReport) -> dict[str, object]:
 
 
 def _blocked(beat_age_s: float, max_lag_s: float) -> str:
-    return f"the loop has not turned for {beat_age_s:.1f} s" if beat_age_s > max_lag_s else ""
+    return f"the event loop is blocked for {beat_age_s:.1f} s" if beat_age_s > max_lag_s else ""
 
 
-def _json(is_ok: bool, body: Mapping[str, object]) -> AdminResponse:  # noqa: FBT001 - one caller per answer, in this file
+def _json(is_ok: bool, body: Mapping[str, object]) -> AdminResponse:  # noqa: FBT001 - private to this file
     return AdminResponse(_OK if is_ok else _UNAVAILABLE, "application/json", msgspec.json.encode(body))

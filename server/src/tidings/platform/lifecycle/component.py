@@ -1,4 +1,7 @@
-"""How a process of Tidings ends. `docs/reference/exit_codes.md` says what an operator does about each."""
+"""Components of a process: their health, background tasks, probes and managed resources; and exit codes.
+
+`docs/reference/exit_codes.md` says what an operator does about each exit code.
+"""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -28,7 +31,7 @@ _ERROR_BOUNDS = SizeLimits(value_chars=300)
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`reason` is for people; it stands in `/readyz` and in the log."""
+    """`reason` is a text for operators, shown in `/readyz` and in the log."""
 
     ok: bool
     reason: str
@@ -36,7 +39,10 @@ class Health:
 
 
 class HealthTracker:
-    """Follows something that answers or does not. `complaint` is what to say when it does not."""
+    """Track whether something answers. `complaint` starts the reason when it does not.
+
+    It is ok after an answer, until `patience` failures in a row. Before the first answer it is not ok.
+    """
 
     def __init__(self, clock: Clock, complaint: str, *, patience: int = 1) -> None:
         self._clock = clock
@@ -58,7 +64,6 @@ class HealthTracker:
         self._quiet_from = self._clock.monotonic()
 
     def failed(self, error: str) -> None:
-        """One miss in a row too many, and it is not well. Before the first answer it never was."""
         was_ok = self.ok
         self._misses += 1
         self._last_error = error
@@ -75,16 +80,16 @@ class HealthTracker:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error in one bounded line without secrets."""
+    """Return an error as one line of limited length, with secrets masked."""
     text = " ".join(str(error).split())
     return mask_text(f"{type(error).__name__}: {text}" if text else type(error).__name__, _ERROR_BOUNDS)
 
 
 class Component(ABC):
-    """Declared after what it needs; stopped before it.
+    """A part of a process. List it after the components that it needs; it is stopped before them.
 
-    `start` cleans up after itself when it fails or is cancelled: `stop` is only called after a `start` that
-    returned. An engine that is away is no reason to fail in `start`: be unwell until it is back.
+    `start` must clean up when it fails or is cancelled, because `stop` is only called after a `start` that returned. It
+    must not fail because an engine is unavailable: report that with `health` instead.
     """
 
     name: str
@@ -99,7 +104,7 @@ class Component(ABC):
     async def stop(self) -> None: ...
 
     def health(self) -> Health | None:
-        """None: well as long as it is started. Called a few times a second on the loop: must only look."""
+        """Return the health; None means ok while started. Called several times a second, so it must not block."""
         return None
 
 
@@ -107,11 +112,11 @@ type OnCrash = Callable[[str, BaseException], None]
 
 
 class TaskEndedError(Exception):
-    """A task that was to run as long as the process has returned, or was cancelled by somebody else."""
+    """A task that must run as long as the process has ended, or was cancelled by other code."""
 
 
 class TaskSupervisor:
-    """Keeps a reference to each task, so that none is collected while it runs."""
+    """Run background tasks, and report a crash if one ends. Keeps a reference to each, so that none is collected."""
 
     def __init__(self, on_crash: OnCrash) -> None:
         self._on_crash = on_crash
@@ -127,7 +132,7 @@ class TaskSupervisor:
         return task
 
     async def stop(self, *tasks: asyncio.Task[None]) -> None:
-        """Cancel and wait. A failure on the way out still counts as a crash."""
+        """Cancel tasks and wait for them. An error while they end is reported as a crash."""
         for task in tasks:
             self._stopping.add(task)
             task.cancel()
@@ -147,10 +152,10 @@ class TaskSupervisor:
     def _fault(self, task: asyncio.Task[None], *, may_end: bool) -> BaseException | None:
         was_stopped = task in self._stopping
         if task.cancelled():
-            return None if was_stopped else TaskEndedError("was cancelled by somebody else")
+            return None if was_stopped else TaskEndedError("cancelled by other code")
         if (error := task.exception()) is not None:
             return error
-        return None if may_end or was_stopped else TaskEndedError("ended by itself")
+        return None if may_end or was_stopped else TaskEndedError("ended unexpectedly")
 
 
 type Ping = Callable[[], Awaitable[object]]
@@ -158,7 +163,7 @@ type Ping = Callable[[], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProbeOptions:
-    """An engine that stops answering shows within `patience * (every_s + timeout_s)`."""
+    """An engine that stops answering is reported within `failure_threshold * (every_s + timeout_s)`."""
 
     every_s: float = 2.0
     timeout_s: float = 2.0
@@ -166,7 +171,7 @@ class ProbeOptions:
 
 
 class Probe(Component):
-    """`ping` returns if all is well and raises if not. `complaint` begins the reason: "no broker answered"."""
+    """Call `ping` regularly; it raises if the engine does not answer. `complaint` starts the reason: "no broker answered"."""
 
     def __init__(
         self,
@@ -189,7 +194,7 @@ class Probe(Component):
 
     @override
     async def start(self) -> None:
-        """Asks once, so that what follows knows; no answer is no reason not to start."""
+        """Ping once, so that the health is known, then regularly. Starts also without an answer."""
         await self.ask()
         self._watching = self._tasks.spawn(f"probe {self.name}", self._watch())
 
@@ -213,9 +218,9 @@ class Probe(Component):
             async with limit:
                 await self._ping()
         except TimeoutError as error:
-            late = f"nothing came back within {self._options.timeout_s:g} s"
+            late = f"no answer within {self._options.timeout_s:g} s"
             self._health.failed(late if limit.expired() else describe_error(error))
-        except Exception as error:  # noqa: BLE001 - whatever a ping raises is what the probe is there to tell
+        except Exception as error:  # noqa: BLE001 - every error of a ping is a failure to report
             self._health.failed(describe_error(error))
         else:
             self._health.answered()
@@ -226,7 +231,7 @@ type HealthCheck[T] = Callable[[T], Health | None]
 
 
 class ManagedResource[T](Component):
-    """`value` is there between start and stop. `look` asks it how it is."""
+    """A resource that is opened at start and closed at stop. `look` returns its health."""
 
     def __init__(
         self,
@@ -246,7 +251,7 @@ class ManagedResource[T](Component):
     @property
     def value(self) -> T:
         if self._value is None:
-            raise RuntimeError(f"{self.name} is used before it was started")
+            raise RuntimeError(f"{self.name} was used before it was started")
         return self._value
 
     @override

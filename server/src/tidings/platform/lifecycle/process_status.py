@@ -1,6 +1,6 @@
-"""What the process knows of itself: its phase and each component's state, as a snapshot for other threads.
+"""The phase of the process and the state of each component, as a snapshot that other threads can read.
 
-Components are asked on the loop only; the admin server's thread reads the last snapshot.
+The event loop takes the snapshot; the admin server's thread reads the last one.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ log = logs.get_logger(__name__)
 
 
 class Phase(StrEnum):
-    """Of the process. Only `RUNNING` can be ready."""
+    """The phase of a process. Only `RUNNING` can be ready."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -30,8 +30,6 @@ class Phase(StrEnum):
 
 
 class ComponentState(StrEnum):
-    """Of a component."""
-
     WAITING = "waiting"
     STARTING = "starting"
     STARTED = "started"
@@ -42,7 +40,7 @@ class ComponentState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ComponentReport:
-    """A component at one moment. `ok` only if it is started and says so."""
+    """A snapshot of a component. `ok` if it is started and reports no problem."""
 
     name: str
     state: ComponentState
@@ -54,7 +52,7 @@ class ComponentReport:
 
 @dataclass(frozen=True, slots=True)
 class ProcessReport:
-    """The whole process at one moment."""
+    """A snapshot of the process."""
 
     phase: Phase
     components: tuple[ComponentReport, ...]
@@ -79,12 +77,12 @@ class _Entry:
 
 
 class ProcessStatus:
-    """Written on the loop; `report` may be read by any thread."""
+    """Written in the event loop. `report` may be read by any thread."""
 
     def __init__(self, clock: Clock, metrics: Metrics) -> None:
         self._clock = clock
         self._metrics = metrics
-        self._is_ready = metrics.gauge("process_ready", "1 when /readyz is green.")
+        self._is_ready = metrics.gauge("process_ready", "1 while /readyz answers 200.")
         self._is_ok = MetricFamily[Gauge]()
         self._phase = Phase.STARTING
         self._entries: dict[str, _Entry] = {}
@@ -94,9 +92,9 @@ class ProcessStatus:
         now = self._clock.now()
         self._entries = {component.name: _Entry(component, now) for component in components}
         if len(self._entries) != len(components):
-            raise ValueError(f"two components have one name: {[part.name for part in components]}")
+            raise ValueError(f"Two components have the same name: {[part.name for part in components]}")
         names = {"component": list(self._entries)}
-        self._is_ok = self._metrics.gauges("component_ok", "1 when the component is well.", names)
+        self._is_ok = self._metrics.gauges("component_ok", "1 while the component reports no problem.", names)
         self.publish()
 
     def enter(self, phase: Phase) -> None:
@@ -109,25 +107,25 @@ class ProcessStatus:
         self.publish()
 
     def publish(self) -> None:
-        """Ask everybody; tell the log who fell ill and who is well again."""
-        reports = tuple(self._look(entry) for entry in self._entries.values())
+        """Take a new snapshot, and log components whose health changed."""
+        reports = tuple(self._report(entry) for entry in self._entries.values())
         self.report = ProcessReport(self._phase, reports)
         self._is_ready.set(self.report.is_ready)
 
-    def _look(self, entry: _Entry) -> ComponentReport:
+    def _report(self, entry: _Entry) -> ComponentReport:
         health = self._health(entry)
         if (
             entry.state is ComponentState.STARTED
             and health.ok is not entry.was_ok
             and not self._is_new(entry, health)
         ):
-            self._tell(entry, health)
+            self._log_change(entry, health)
         part = entry.component
         reason = mask_secrets(health.reason)
         return ComponentReport(part.name, entry.state, health.ok, part.gates_readiness, reason, health.since)
 
     def _is_new(self, entry: _Entry, health: Health) -> bool:
-        """Started just now, and not answered yet: nothing that anybody need be told of."""
+        """Return whether the component has just started and may still get its first answer."""
         age_s = (self._clock.now() - entry.since).total_seconds()
         return entry.was_ok is None and not health.ok and 0 <= age_s < FIRST_ANSWER_S
 
@@ -136,10 +134,10 @@ class ProcessStatus:
             return Health(ok=False, reason=entry.words or entry.state, since=entry.since)
         try:
             return entry.component.health() or Health(ok=True, reason="", since=entry.since)
-        except Exception as error:  # noqa: BLE001 - a report with a hole in it is better than none
-            return Health(ok=False, reason=f"can't say how it is: {describe_error(error)}", since=entry.since)
+        except Exception as error:  # noqa: BLE001 - a failing check must not prevent the report
+            return Health(ok=False, reason=f"health check failed: {describe_error(error)}", since=entry.since)
 
-    def _tell(self, entry: _Entry, health: Health) -> None:
+    def _log_change(self, entry: _Entry, health: Health) -> None:
         name, was_ok = entry.component.name, entry.was_ok
         entry.was_ok = health.ok
         self._is_ok[name].set(health.ok)

@@ -1,4 +1,4 @@
-"""The span exporter as a component: first to start and last to stop, so that spans of the stopping get out."""
+"""Run a process: logs, metrics, tracing, admin server, watchdog and the components of its kind."""
 
 import asyncio
 import os
@@ -23,16 +23,19 @@ from tidings.platform.lifecycle.component import (
 from tidings.platform.lifecycle.process import Process, StopOptions, loop_factory
 from tidings.platform.lifecycle.process_status import ProcessStatus
 from tidings.platform.lifecycle.watchdog import CpuTimeKillSwitch, Heartbeat, Watchdog, WatchdogOptions
-from tidings.platform.telemetry import logs, tracing
+from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.logs import LogOptions, LogSink, ProcessIdentity
 from tidings.platform.telemetry.metrics import Metrics
-from tidings.platform.telemetry.tracing import Tracing, TracingOptions
+from tidings.platform.telemetry.tracing import ExportCounts, Tracing, TracingOptions
 
 log = logs.get_logger(__name__)
 
 
 class SpanExport(Component):
-    """Never gates readiness, never makes a stop unclean: lost spans are no harm to anybody's messages."""
+    """The span exporter. It starts first and stops last, so that spans of the shutdown are sent.
+
+    Lost spans do no harm, so it affects neither readiness nor the exit code.
+    """
 
     name = "span_export"
     gates_readiness = False
@@ -44,10 +47,10 @@ class SpanExport(Component):
         self.stop_s = tracing.flush_s + 1.0
         counts = tracing.counts
         metrics.counter_callback(
-            "spans_exported_total", "Spans that the collector took.", lambda: counts.taken
+            "spans_exported_total", "Spans that the collector accepted.", lambda: counts.taken
         )
         metrics.counter_callback(
-            "spans_dropped_total", "Spans that the collector did not take.", lambda: counts.failed
+            "spans_dropped_total", "Spans that the collector did not accept.", lambda: counts.failed
         )
 
     @override
@@ -57,7 +60,7 @@ class SpanExport(Component):
     @override
     async def stop(self) -> None:
         if not await asyncio.to_thread(self._tracing.close):
-            log.warning("spans were left unsent", waited_s=self._tracing.flush_s)
+            log.warning("spans were not sent in time", waited_s=self._tracing.flush_s)
 
     @override
     def health(self) -> Health:
@@ -73,7 +76,7 @@ class SpanExport(Component):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessOptions:
-    """Everything an operator can set about how a process lives and speaks."""
+    """Settings of a process that do not depend on its kind."""
 
     logs: LogOptions = field(default_factory=LogOptions)
     tracing: TracingOptions = field(default_factory=TracingOptions)
@@ -87,7 +90,7 @@ class ProcessOptions:
 
 @dataclass(frozen=True, slots=True)
 class ProcessContext:
-    """What a process offers to the components that live in it."""
+    """Services of the process that its components share."""
 
     identity: ProcessIdentity
     clock: Clock
@@ -101,9 +104,9 @@ type ComposeProcess = Callable[[ProcessContext], Sequence[Component]]
 
 
 def run_process(kind: str, options: ProcessOptions, compose: ComposeProcess) -> NoReturn:
-    """Live, then leave with an `ExitCode`.
+    """Run the process, then exit with an `ExitCode`.
 
-    Leaves without waiting for threads: one that hangs in a library must not hold a process that has stopped.
+    Exits without waiting for threads: one that hangs in a library must not keep a stopped process alive.
     """
     identity = ProcessIdentity.new(kind)
     sink = logs.configure_logs(identity, options.logs)
@@ -120,11 +123,20 @@ def _run(
 ) -> ExitCode:
     metrics = Metrics()
     metrics.counter_callback(
-        "log_lines_dropped_total", "Log lines that stdout did not take.", lambda: sink.lost
+        "log_lines_dropped_total", "Log lines that could not be written to stdout.", lambda: sink.lost
     )
-    spans = tracing.configure_tracing(identity, options.tracing)
-    # Never closed: that would wait for a thread or a task that did not stop in time.
+    spans = configure_tracing(identity, options.tracing)
+    # The runner is never closed: that would wait for a thread or a task that did not stop in time.
     return asyncio.Runner(loop_factory=loop_factory()).run(_live(identity, options, metrics, spans, compose))
+
+
+def configure_tracing(identity: ProcessIdentity, options: TracingOptions) -> Tracing:
+    if options.endpoint is None:
+        return Tracing(None, None, ExportCounts(), options.flush_s)
+    # The SDK, its exporter and protobuf take half a second to import, so only processes that export spans do it.
+    from tidings.platform.telemetry.span_export import otlp_tracing  # noqa: PLC0415 - see above
+
+    return otlp_tracing(identity, options, options.endpoint)
 
 
 async def _live(
@@ -137,20 +149,21 @@ async def _live(
     clock = options.clock
     board = ProcessStatus(clock, metrics)
     process = Process(options.stop, board)
-    lag = metrics.latency("loop_lag_seconds", "How late the event loop turned.")
+    lag = metrics.latency("loop_lag_seconds", "Delay of the event loop's heartbeat.")
     heartbeat = Heartbeat(clock, options.beat_s, lag, board.publish)
     shown = health_endpoints(identity, board, heartbeat, options.watchdog.warn_s, metrics.render)
     host = ProcessContext(identity, clock, metrics, spans, process.tasks, options.failpoints)
     try:
         admin = AdminServer(options.admin, shown)
     except OSError as error:
-        return _refused("the admin port can't be had", error)
+        return _refused("cannot listen on the admin port", error)
     _announce(options.admin, admin.port)
-    with _attended(process, heartbeat, Watchdog(heartbeat, options.watchdog, CpuTimeKillSwitch()), admin):
+    watchdog = Watchdog(lambda: heartbeat.count, options.watchdog, CpuTimeKillSwitch())
+    with _supervised(process, heartbeat, watchdog, admin):
         try:
             components = [SpanExport(spans, metrics, clock), *compose(host)]
-        except Exception as error:  # noqa: BLE001 - whatever it is, there is no process
-            return _refused("the process can't be put together", error)
+        except Exception as error:  # noqa: BLE001 - every error ends the process
+            return _refused("cannot create the components", error)
         return await process.run(components)
 
 
@@ -166,7 +179,7 @@ def _refused(event: str, error: Exception) -> ExitCode:
 
 
 @contextmanager
-def _attended(
+def _supervised(
     process: Process, heartbeat: Heartbeat, watchdog: Watchdog, admin: AdminServer
 ) -> Iterator[None]:
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The loop's heartbeat: how late it turns, and when it last did. Other threads look at `age_s`."""
+"""The event loop's heartbeat, and the watchdog that ends a process whose loop is blocked."""
 
 import asyncio
 import faulthandler
@@ -10,7 +10,6 @@ import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from prometheus_client import Histogram
 
@@ -20,7 +19,7 @@ from tidings.platform.telemetry import logs
 
 
 class Heartbeat:
-    """Beats on the loop it is started on; `on_beat` runs there with each beat."""
+    """Measure the delay of the event loop, and call `on_beat` there regularly. Other threads may read `age_s`."""
 
     def __init__(self, clock: Clock, every_s: float, lag: Histogram, on_beat: Callable[[], None]) -> None:
         self._clock = clock
@@ -57,25 +56,18 @@ _LOG_EVERY_S = 0.5
 _FRAMES = 12
 
 
-class HasBeatCount(Protocol):
-    """What is watched: goes up as long as the loop turns."""
-
-    @property
-    def count(self) -> int: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WatchdogOptions:
-    """`warn_s` without a beat: a log line with the stack. `exit_s`: the end of the process."""
+    """After `warn_s` without a heartbeat the stack is logged, after `exit_s` the process ends."""
 
     warn_s: float = 5.0
     exit_s: float = 30.0
 
 
 class CpuTimeKillSwitch:
-    """Ends the process if nobody winds it up for a while of CPU time: time in which it is suspended is free.
+    """Kill the process if it is not rearmed within `cpu_s` of CPU time. Time spent suspended does not count.
 
-    The stacks go to stderr, written by a signal handler that needs no interpreter.
+    A signal handler that needs no interpreter writes all stacks to stderr.
     """
 
     def start(self) -> None:
@@ -90,16 +82,19 @@ class CpuTimeKillSwitch:
 
 
 class Watchdog:
-    """Watches the thread that makes it. `leave` ends the process at once; a test puts something milder there."""
+    """Watch the event loop of the thread that creates it. `beat_count` increases while the loop runs.
+
+    `leave` ends the process at once; tests replace it.
+    """
 
     def __init__(
         self,
-        beating: HasBeatCount,
+        beat_count: Callable[[], int],
         options: WatchdogOptions,
         last_resort: CpuTimeKillSwitch,
         leave: Callable[[int], object] = os._exit,
     ) -> None:
-        self._beating = beating
+        self._beat_count = beat_count
         self._options = options
         self._last_resort = last_resort
         self._leave = leave
@@ -119,28 +114,28 @@ class Watchdog:
         self._last_resort.stop()
 
     def _watch(self) -> None:
-        seen, quiet_s, has_warned = self._beating.count, 0.0, False
+        seen, quiet_s, has_warned = self._beat_count(), 0.0, False
         last = time.monotonic()
         while not self._stop.wait(self._tick_s):
             self._last_resort.rearm(self._options.exit_s)
             now = time.monotonic()
-            # A process that was suspended finds a lot of time gone by: no more than two ticks of it count.
+            # If the process was suspended, much time has passed. Count at most two intervals of it.
             quiet_s += min(now - last, self._tick_s * 2)
             last = now
-            if self._beating.count != seen:
-                seen, quiet_s, has_warned = self._beating.count, 0.0, False
+            if (count := self._beat_count()) != seen:
+                seen, quiet_s, has_warned = count, 0.0, False
             elif quiet_s >= self._options.exit_s:
                 self._end(quiet_s)
             elif quiet_s >= self._options.warn_s and not has_warned:
                 has_warned = True
-                self._say("the loop is blocked", quiet_s)
+                self._log_stack("event loop is blocked", quiet_s)
 
     def _end(self, quiet_s: float) -> None:
-        self._say("the loop is blocked: ending the process", quiet_s)
+        self._log_stack("event loop is blocked: ending the process", quiet_s)
         self._leave(ExitCode.CRASHED)
 
-    def _say(self, event: str, quiet_s: float) -> None:
-        """In a thread of its own: what blocks the loop can be stdout, and then this would block too."""
+    def _log_stack(self, event: str, quiet_s: float) -> None:
+        """Log in another thread: a blocked stdout can be the cause, and it would block this thread too."""
         stack = format_stack(self._watched)
 
         def write() -> None:
@@ -152,8 +147,8 @@ class Watchdog:
 
 
 def format_stack(thread_id: int) -> list[str]:
-    """Where a thread is right now, innermost call last; without values, so without secrets."""
-    frame = sys._current_frames().get(thread_id)  # noqa: SLF001 - documented, in spite of its name
+    """Return the calls of a thread, innermost last; without values, so without secrets."""
+    frame = sys._current_frames().get(thread_id)  # noqa: SLF001 - documented in spite of its name
     if frame is None:
         return []
     calls = traceback.extract_stack(frame)[-_FRAMES:]

@@ -1,4 +1,4 @@
-"""Redis or Valkey, one node or a cluster: commands, Lua by file, sharded pub/sub. `client.Redis` is the door.
+"""A client for Redis and Valkey, single node or cluster: commands, Lua scripts, sharded pub/sub.
 
-Why it is ours and how it behaves in trouble: docs/explanation/redis-client.md.
+Start at `client.RedisClient`. docs/explanation/redis-client.md says why it exists and how it handles failures.
 """

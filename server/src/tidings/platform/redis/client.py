@@ -1,6 +1,6 @@
-"""The client: what adapters use. Everything else in this folder is behind it.
+"""The Redis client that adapters use. The other files of this folder are its parts.
 
-redis = await Redis.connect(Options.from_url(url))
+redis = await RedisClient.connect(RedisOptions.from_url(url))
 await redis.write("SET", redis.keys.key("acme", "ann", "route"), "gateway-7", "EX", 60)
 """
 
@@ -10,33 +10,17 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from tidings.platform.redis.command_router import CommandRouter, Script
-from tidings.platform.redis.keys import Key, KeyBuilder, common_slot, slot
+from tidings.platform.redis.keys import Key, KeyBuilder, slot
 from tidings.platform.redis.options import RedisOptions
 from tidings.platform.redis.pipeline import Arg, Reply, pack_command
 from tidings.platform.redis.pubsub import ChannelHandler, ChannelSubscription, SubscriptionRegistry
 from tidings.platform.redis.topology import ClusterTopology, SingleNode, Topology
 
-# Commands that would block the connection, or change what it means to everybody else on it.
-_NOT_SHARED = frozenset(
-    {
-        *("BLMOVE", "BLMPOP", "BLPOP", "BRPOP", "BRPOPLPUSH", "BZMPOP", "BZPOPMAX", "BZPOPMIN"),
-        *("WAIT", "WAITAOF", "XREAD", "XREADGROUP"),
-        *(
-            "AUTH",
-            "DISCARD",
-            "EXEC",
-            "HELLO",
-            "MONITOR",
-            "MULTI",
-            "QUIT",
-            "READONLY",
-            "RESET",
-            "SELECT",
-            "WATCH",
-        ),
-        *("PSUBSCRIBE", "PSYNC", "SSUBSCRIBE", "SUBSCRIBE", "SYNC"),
-    }
-)
+# All callers share one connection. These commands would block it or change its state.
+_BLOCKING = "BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN WAIT WAITAOF XREAD XREADGROUP"
+_STATEFUL = "AUTH DISCARD EXEC HELLO MONITOR MULTI QUIT READONLY RESET SELECT WATCH"
+_SUBSCRIBING = "PSUBSCRIBE PSYNC SSUBSCRIBE SUBSCRIBE SYNC"
+_NOT_SHARED = frozenset(f"{_BLOCKING} {_STATEFUL} {_SUBSCRIBING}".split())
 
 
 class RedisHealth(Struct, frozen=True):
@@ -45,21 +29,24 @@ class RedisHealth(Struct, frozen=True):
 
 
 class RedisClient:
-    """Made in a running loop, used in that loop, closed in it."""
+    """A client for one event loop: create, use and close it there."""
 
     def __init__(self, options: RedisOptions) -> None:
         self.keys = KeyBuilder(options.key_prefix)
         self._options = options
         self._loop = asyncio.get_running_loop()
         self._is_cluster = options.is_cluster
-        self._subscriptions = SubscriptionRegistry(options)
-        self._nodes = _nodes(options, self._subscriptions)
-        self._subscriptions.nodes = self._nodes
+        self._nodes: Topology
+        if options.is_cluster:
+            self._nodes = ClusterTopology(options, self._on_nodes_changed)
+        else:
+            self._nodes = SingleNode(options, self._on_nodes_changed)
+        self._subscriptions = SubscriptionRegistry(options, self._nodes)
         self._calls = CommandRouter(self._nodes)
 
     @classmethod
     async def connect(cls, options: RedisOptions, *, wait: bool = True) -> "RedisClient":
-        """With `wait` the first connection stands, or its failure is raised; without, it may come later."""
+        """Create a client. With `wait`, return when it is connected, or raise the error of the first attempt."""
         redis = cls(options)
         if wait:
             try:
@@ -70,52 +57,34 @@ class RedisClient:
         return redis
 
     async def read(self, command: str, key: Key, *args: Arg, timeout_s: float | None = None) -> Reply:
-        """A command that changes nothing; it is sent once more if the connection is lost under it."""
-        place = self._slot(key)
-        return await self._calls.call(
-            _frame(command, key, *args), place, self._deadline(timeout_s), is_read=True
-        )
+        """Run a command that changes nothing. It is sent again if the connection is lost before the answer."""
+        frame = _frame(command, key, *args)
+        return await self._calls.call(frame, self._slot(key), self._deadline(timeout_s), is_read=True)
 
     async def write(self, command: str, key: Key, *args: Arg, timeout_s: float | None = None) -> Reply:
-        """A command that changes something: sent once, and `OutcomeUnknownError` if nobody knows what became of it."""
-        place = self._slot(key)
-        return await self._calls.call(
-            _frame(command, key, *args), place, self._deadline(timeout_s), is_read=False
-        )
-
-    async def read_many(
-        self, command: str, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
-    ) -> Reply:
-        """As `read`, with several keys of one slot, as in MGET."""
-        frame, place = _frame(command, *keys, *args), common_slot(keys)
-        return await self._calls.call(frame, place, self._deadline(timeout_s), is_read=True)
-
-    async def write_many(
-        self, command: str, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
-    ) -> Reply:
-        """As `write`, with several keys of one slot, as in DEL."""
-        frame, place = _frame(command, *keys, *args), common_slot(keys)
-        return await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
+        """Run a command that changes data. It is sent once. Raises `OutcomeUnknownError` if no answer arrives."""
+        frame = _frame(command, key, *args)
+        return await self._calls.call(frame, self._slot(key), self._deadline(timeout_s), is_read=False)
 
     async def run(
         self, script: Script, keys: Sequence[Key], *args: Arg, timeout_s: float | None = None
     ) -> Reply:
-        """A Lua script, atomic on its node. Never repeated when unanswered, unless it only reads."""
+        """Run a Lua script, atomically on its node. An unanswered run is repeated only if the script just reads."""
         if len(keys) != script.key_count:
             raise ValueError(f"{script.name} takes {script.key_count} keys, not {len(keys)}")
         return await self._calls.run(script, keys, args, self._deadline(timeout_s))
 
     async def publish(self, channel: Key, payload: bytes, *, timeout_s: float | None = None) -> int:
-        """How many subscribers it was sent to; 0 means that nobody listens."""
-        frame, place = pack_command("SPUBLISH", channel, payload), self._slot(channel)
-        count = await self._calls.call(frame, place, self._deadline(timeout_s), is_read=False)
+        """Publish a message and return the number of subscribers that it was sent to."""
+        frame = pack_command("SPUBLISH", channel, payload)
+        count = await self._calls.call(frame, self._slot(channel), self._deadline(timeout_s), is_read=False)
         return count if isinstance(count, int) else 0
 
     async def subscribe(self, channel: Key, sink: ChannelHandler) -> ChannelSubscription:
         """Subscribe, and return after the server has confirmed it.
 
-        Raise `UnreachableError` at once where the channel's node is known not to answer, else after `confirm_s`. A
-        subscription that was confirmed comes back by itself after a loss, and says so.
+        Raises `UnreachableError`: at once if the channel's node is known to be unreachable, else after `confirm_s`.
+        After a loss, the client subscribes again and sends `sink` the events `ChannelLost` and `ChannelSubscribed`.
         """
         self._subscriptions.check(channel)
         subscription = self._subscriptions.add(channel, sink)
@@ -123,21 +92,26 @@ class RedisClient:
         return subscription
 
     def subscribe_soon(self, channel: Key, sink: ChannelHandler) -> ChannelSubscription:
-        """As `subscribe`, without waiting: the sink is told `Subscribed` whenever the server can be reached."""
+        """Subscribe without waiting. `sink` receives `ChannelSubscribed` when the server has confirmed it."""
         return self._subscriptions.add(channel, sink)
 
     def health(self) -> RedisHealth:
-        """In words, for a health page and for whoever is woken by it."""
+        """Return whether all nodes answer and all channels are subscribed, with the problems as text."""
         links = [*self._nodes.links(), *(listener.link for listener in self._subscriptions.listeners())]
         troubles = {f"{link.address}: {trouble}": None for link in links if (trouble := link.health())}
         missing = [each for each in self._subscriptions.lost() if troubles or each.is_overdue]
-        fallen = [f"{each.channel} is not subscribed: {each.trouble}" for each in missing]
-        words = [*troubles, *fallen]
-        return RedisHealth(is_well=not words, text="; ".join(words) or "answers")
+        problems = [
+            *troubles,
+            *(f"{each.channel} is not subscribed: {each.trouble}" for each in missing),
+        ]
+        return RedisHealth(is_well=not problems, text="; ".join(problems) or "answers")
 
     async def close(self) -> None:
         await self._subscriptions.close()
         await self._nodes.close()
+
+    def _on_nodes_changed(self) -> None:
+        self._subscriptions.relocate() if self._is_cluster else self._subscriptions.reopen()
 
     def _slot(self, key: Key) -> int:
         return slot(key) if self._is_cluster else 0
@@ -148,11 +122,7 @@ class RedisClient:
 
 def _frame(command: str, *args: Arg) -> bytes:
     if command in _NOT_SHARED:
-        raise ValueError(f"{command} would hold up or change the connection that all commands share")
+        raise ValueError(
+            f"{command} is not allowed: it would block or change the connection that all callers share"
+        )
     return pack_command(command, *args)
-
-
-def _nodes(options: RedisOptions, subscriptions: SubscriptionRegistry) -> Topology:
-    if options.is_cluster:
-        return ClusterTopology(options, subscriptions.relocate)
-    return SingleNode(options, subscriptions.reopen)

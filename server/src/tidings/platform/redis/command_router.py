@@ -1,6 +1,7 @@
-"""A Lua script: a `.lua` file beside the code that uses it. Atomic on its node; not rolled back if it fails.
+"""Send commands and Lua scripts to the node of their slot, follow redirections and repeat reads.
 
-An error that a script returns starts with a word of its own, not with one of the server's (`errors.REJECTION_CODES`).
+A script is a `.lua` file next to the code that uses it. It is atomic on its node and is not rolled back if it fails. The
+errors that it returns start with a code of their own, never with one of `errors.REJECTION_CODES`.
 """
 
 import asyncio
@@ -35,9 +36,9 @@ class Script:
     name: str
     source: str
     key_count: int
-    """How many keys it takes, all of one slot. Everything else comes as ARGV."""
+    """Number of keys, all of one slot. Other arguments are passed in ARGV."""
     is_read: bool = False
-    """It only reads; the server holds it to that, so an unanswered run may be repeated."""
+    """The script only reads, which the server enforces. So an unanswered run may be repeated."""
 
     @classmethod
     def load(cls, package: str, file: str, *, keys: int, is_read: bool = False) -> "Script":
@@ -57,7 +58,7 @@ class Script:
 
 
 _ASKING = pack_command("ASKING")
-_DOUBTFUL = ("READONLY", "CLUSTERDOWN")
+_STALE_TOPOLOGY_CODES = ("READONLY", "CLUSTERDOWN")
 _TRIES = 8
 _RETRY_S = 0.01
 
@@ -76,7 +77,7 @@ class CommandRouter:
             return await self._recover(error, frame, slot, deadline, is_read=is_read)
 
     async def run(self, script: Script, keys: Sequence[Key], args: Sequence[Arg], deadline: float) -> Reply:
-        """By its hash; a server that does not hold it gets the source, which it then keeps."""
+        """Run a script by its hash, or by its source if the server does not have it yet."""
         slot = common_slot(keys)
         by_hash = pack_command(script.by_hash, script.sha, len(keys), *keys, *args)
         try:
@@ -109,7 +110,7 @@ class CommandRouter:
             return is_read and not error.is_late
         if isinstance(error, UnreachableError):
             self._nodes.report_unreachable()
-        elif isinstance(error, ServerError) and error.code in _DOUBTFUL:
+        elif isinstance(error, ServerError) and error.code in _STALE_TOPOLOGY_CODES:
             self._nodes.mark_stale()
         return isinstance(error, MovedRedirectError | TryAgainError)
 
@@ -129,23 +130,24 @@ class CommandRouter:
             async with asyncio.timeout_at(deadline):
                 await self._nodes.ready()
         except TimeoutError:
-            raise UnreachableError("no node of the cluster has answered yet") from None
+            raise UnreachableError("No node of the cluster has answered yet.") from None
 
 
 async def _ask(link: RedisConnection, frame: bytes, deadline: float) -> Reply:
-    # both are taken in one breath, so nothing gets between them on the wire; if ASKING fails, so does the other
-    link.submit(_ASKING, deadline).add_done_callback(_look_at)
+    # Both are submitted without an await between them, so no other command is sent in between. If ASKING fails, so does
+    # the command.
+    link.submit(_ASKING, deadline).add_done_callback(_read_exception)
     return await link.submit(frame, deadline)
 
 
-def _look_at(future: asyncio.Future[Reply]) -> None:
-    """An error that nobody looked at would be reported."""
+def _read_exception(future: asyncio.Future[Reply]) -> None:
+    """Read the exception, because asyncio logs those that are never read."""
     if not future.cancelled():
         future.exception()
 
 
 def script_error_from(script: Script, error: ServerError) -> RedisError:
-    """Turned away at the gate, or failed inside?"""
+    """Return the error as it is if the script was refused before it ran, else a `ScriptFailedError`."""
     if error.code in REJECTION_CODES and "user_script" not in str(error):
         return error
     return ScriptFailedError(script.name, str(error))

@@ -1,6 +1,6 @@
-"""One connection to one node that comes back by itself: dial, HELLO, pings, loss, pause, dial again.
+"""One connection to one node, reconnected automatically: connect, HELLO, pings, loss, pause, connect again.
 
-A loss is told to `events` in the same breath in which it is noticed, before anything else happens.
+When a loss is detected, the listener is notified before anything else happens.
 """
 
 import asyncio
@@ -29,24 +29,24 @@ _STEADY_S = 1.0
 
 
 class ConnectionListener(Protocol):
-    """Whom a link tells. Called from the loop; must not block."""
+    """Callbacks of a connection. They run in the event loop and must not block."""
 
-    def stood(self) -> None:
-        """The connection stands: commands are answered."""
+    def on_connected(self) -> None:
+        """Handle a new connection, before waiting commands are sent."""
 
-    def lost(self, reason: str) -> None:
-        """The connection that stood is gone."""
+    def on_disconnected(self, reason: str) -> None:
+        """Handle the loss of the connection, before any command of it fails."""
 
-    def pushed(self, push: Push) -> None:
-        """The server said something that nobody asked for, or answers by a push."""
+    def on_push(self, push: Push) -> None:
+        """Handle a push of the server: a message of a channel, or the answer to a subscribe command."""
 
 
 class RedisProtocol(asyncio.Protocol):
-    """One TCP connection of a link: asyncio's side of it."""
+    """One TCP connection: the asyncio protocol of a `RedisConnection`."""
 
     def __init__(self, link: "RedisConnection", pipeline: Pipeline) -> None:
         self.pipeline = pipeline
-        self.over = asyncio.Event()
+        self.ended = asyncio.Event()
         self._link = link
         self._transport: asyncio.Transport | None = None
 
@@ -57,32 +57,33 @@ class RedisProtocol(asyncio.Protocol):
         try:
             self.pipeline.feed(data)
         except ProtocolError as error:
-            self._link.disconnect(self, f"does not speak Redis's protocol: {error}")
+            self._link.disconnect(self, f"invalid answer: {error}")
             self.drop()
 
     def connection_lost(self, exc: Exception | None) -> None:
         reason = "closed the connection" if exc is None else error_text(exc)
         self._link.disconnect(self, reason)
         self.pipeline.fail(reason)
-        self.over.set()
+        self.ended.set()
 
-    def write(self, data: bytes) -> None:
-        if self._transport is not None:
-            self._transport.write(data)
+    @property
+    def transport(self) -> asyncio.Transport:
+        """Return the transport. Valid after `create_connection` has returned."""
+        return cast("asyncio.Transport", self._transport)
 
     def drop(self) -> None:
-        """End it at once. What the kernel still holds is not read."""
+        """Abort the connection. Data that was received and not read yet is lost."""
         if self._transport is not None:
             self._transport.abort()
 
 
 class RedisConnection:
-    def __init__(self, address: Address, options: RedisOptions, events: ConnectionListener) -> None:
+    def __init__(self, address: Address, options: RedisOptions, listener: ConnectionListener) -> None:
         self.address = address
         self.last_pong_at = -inf
-        """When a ping was sent that has been answered: everything the server had pushed by then was read."""
+        """When the last answered ping was sent. Everything that the server pushed before then has arrived."""
         self._options = options
-        self._events = events
+        self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._session: RedisProtocol | None = None
         self._pipeline: Pipeline | None = self._new_pipeline()
@@ -98,7 +99,7 @@ class RedisConnection:
         return self._session is not None
 
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Reply]:
-        """Before the first try to connect has failed commands wait; after it they are refused at once."""
+        """Send a command. It waits during the first attempt to connect; after a failed attempt it is refused at once."""
         return self._open_pipeline().submit(frame, deadline)
 
     def submit_fenced(self, frame: bytes) -> asyncio.Future[Reply]:
@@ -111,14 +112,14 @@ class RedisConnection:
         """Raise `UnreachableError` if the last attempt to connect failed, as a command would."""
         self._open_pipeline()
 
-    async def closed(self) -> None:
-        """Wait for the first connection; raises what the first try met."""
+    async def wait_connected(self) -> None:
+        """Wait for the first connection. Raises the error of the first attempt."""
         await self._settled.wait()
         if self._failure is not None:
             raise self._failure
 
     def reopen(self, reason: str) -> None:
-        """Give the connection up and make a new one, which asks the name service again."""
+        """Close the connection and open a new one, which resolves the host name again."""
         if self._session is not None:
             self.disconnect(self._session, reason)
 
@@ -126,35 +127,35 @@ class RedisConnection:
         self._task.cancel()
         await asyncio.wait([self._task])
         session, self._session = self._session, None
-        self._stop_beating()
+        self._stop_checks()
         if self._pipeline is not None:
-            self._pipeline.fail("closed by us")
+            self._pipeline.fail("client closed")
             self._pipeline = None
-        self._failure = UnreachableError(f"{self.address}: closed by us")
+        self._failure = UnreachableError(f"{self.address}: client closed")
         if session is not None:
             session.drop()
-            await session.over.wait()
+            await session.ended.wait()
 
     def disconnect(self, session: RedisProtocol, reason: str) -> None:
-        """The signal first: whoever listens must know before anybody can think that all is well."""
+        """Handle the loss of `session`. Subscribers learn it first, before a command fails or a new session starts."""
         if session is not self._session:
             return
         self._session = None
-        self._events.lost(reason)
-        self._stop_beating()
+        self._listener.on_disconnected(reason)
+        self._stop_checks()
         self._last_reply_at = session.pipeline.last_reply_at
         self._pipeline = self._new_pipeline()
         session.pipeline.fail(reason)
         session.drop()
 
     def health(self) -> str:
-        """Empty if it answers; else what is wrong, in words."""
+        """Return the problem as text, or an empty text if the node answers."""
         now = self._loop.time()
         if self._session is not None:
             silent_s = self._session.pipeline.silent_s(now)
             return f"no answer for {silent_s:.1f} s" if silent_s > self._options.ping_s else ""
         if self._failure is None and self._last_reply_at == -inf:
-            return ""  # the first try is under way, and has `connect_s` to fail
+            return ""  # The first attempt is in progress; it fails after `connect_s`.
         why = str(self._failure) if self._failure else "connecting"
         if self._last_reply_at == -inf:
             return f"never answered: {why}"
@@ -167,7 +168,7 @@ class RedisConnection:
 
     def _new_pipeline(self) -> Pipeline:
         return Pipeline(
-            self.address, self._options.max_commands, self._options.max_bytes, self._events.pushed
+            self.address, self._options.max_commands, self._options.max_bytes, self._listener.on_push
         )
 
     async def _run(self) -> None:
@@ -175,52 +176,54 @@ class RedisConnection:
         while True:
             pipeline = self._pipeline or self._new_pipeline()
             try:
-                session = await self._dial(pipeline)
-            except Exception as error:  # noqa: BLE001 - whatever a try meets, there is a next one
-                self._miss(pipeline, error)
+                session = await self._connect(pipeline)
+            except Exception as error:  # noqa: BLE001 - every error is followed by another attempt
+                self._connect_failed(pipeline, error)
                 failures += 1
             else:
                 began = self._loop.time()
-                self._stand(session)
-                await session.over.wait()
+                self._connected(session)
+                await session.ended.wait()
                 failures = 0 if self._loop.time() - began > _STEADY_S else failures + 1
             await asyncio.sleep(self._options.pause_s(failures))
 
-    async def _dial(self, pipeline: Pipeline) -> RedisProtocol:
+    async def _connect(self, pipeline: Pipeline) -> RedisProtocol:
         session = RedisProtocol(self, pipeline)
         try:
             async with asyncio.timeout(self._options.connect_s):
                 await self._loop.create_connection(lambda: session, *self.address, ssl=self._options.tls)
-                self._check(session, await pipeline.greet(session.write, pack_command(*self._options.hello)))
+                hello = pack_command(*self._options.hello)
+                self._check(session, await pipeline.greet(session.transport, hello))
         except BaseException:
             session.drop()
             raise
         return session
 
     def _check(self, session: RedisProtocol, hello: Reply) -> None:
-        if session.over.is_set():  # it was closed right behind the greeting
+        if session.ended.is_set():  # The server closed the connection right after the answer to HELLO.
             raise ConnectionResetError(errno.ECONNRESET, "closed")
         mode = hello.get(b"mode") if isinstance(hello, dict) else None
         if self._options.is_cluster and mode != b"cluster":
-            raise ServerError("it is a single node, but is_cluster is set")
+            raise ServerError("The server is a single node, but is_cluster is set.")
         if not self._options.is_cluster and mode == b"cluster":
-            raise ServerError("it is a node of a cluster, but is_cluster is not set")
+            raise ServerError("The server is a node of a cluster, but is_cluster is not set.")
 
-    def _miss(self, pipeline: Pipeline, error: Exception) -> None:
+    def _connect_failed(self, pipeline: Pipeline, error: Exception) -> None:
         self._failure = UnreachableError(f"{self.address}: {error_text(error)}")
         self._pipeline = None
         pipeline.fail(error_text(error))
         self._settled.set()
 
-    def _stand(self, session: RedisProtocol) -> None:
+    def _connected(self, session: RedisProtocol) -> None:
         self._session, self._pipeline, self._failure = session, session.pipeline, None
         self._settled.set()
         self._ping_due = 0.0
-        self._beat()
-        self._events.stood()
-        session.pipeline.open(session.write)
+        self._check_silence()
+        self._listener.on_connected()
+        session.pipeline.open(session.transport)
 
-    def _beat(self) -> None:
+    def _check_silence(self) -> None:
+        """Send pings, and end the session if the server is silent for `silence_s` while an answer is due."""
         session, now = self._session, self._loop.time()
         if session is None:
             return
@@ -231,17 +234,18 @@ class RedisConnection:
         if now >= self._ping_due:
             self._ping_due = now + self._options.ping_s
             self._ping(session, now)
-        self._timer = self._loop.call_later(self._options.check_every_s, self._beat)
+        self._timer = self._loop.call_later(self._options.check_every_s, self._check_silence)
 
     def _ping(self, session: RedisProtocol, now: float) -> None:
-        def ponged(future: asyncio.Future[Reply]) -> None:
+        def on_pong(future: asyncio.Future[Reply]) -> None:
             if future.exception() is None:
                 self.last_pong_at = now
 
-        with contextlib.suppress(OverloadedError):  # then enough is in flight to see a silence by
-            session.pipeline.submit(PING, inf).add_done_callback(ponged)
+        # If too much is in flight for a ping, the answers to those commands show whether the server is silent.
+        with contextlib.suppress(OverloadedError):
+            session.pipeline.submit(PING, inf).add_done_callback(on_pong)
 
-    def _stop_beating(self) -> None:
+    def _stop_checks(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -268,11 +272,10 @@ def open_blocking_socket(options: RedisOptions, seed: Address) -> socket.socket:
 def call_blocking(sock: socket.socket, answers: Reader, *words: str) -> object:
     sock.sendall(pack_command(*words))
     while (answer := answers.gets()) is NOTHING:
-        answers.feed(sock.recv(2**16) or _read_reply())
+        data = sock.recv(2**16)
+        if not data:
+            raise ConnectionResetError("The server closed the connection.")
+        answers.feed(data)
     if isinstance(answer, Exception):
         raise answer
     return answer
-
-
-def _read_reply() -> bytes:
-    raise ConnectionResetError("it closed the connection")

@@ -1,14 +1,11 @@
-"""What a command to Redis can end with, as types, and the one table from a server's words to them.
+"""Errors of Redis commands, by whether the command was applied. All derive from `RedisError`.
 
-RedisError
-  NotSentError            it did not leave this process: it was not applied
-    UnreachableError      there is no connection
-    OverloadedError       too much is in flight already
-  OutcomeUnknownError     sent, and no answer came: it may have been applied
-  RefusedError            the server said no, `word` is its reason: it was not applied
-    ClusterDownError      no node serves the slot now
-    MovedRedirectError, AskRedirectError, TryAgainError, NoScriptError: mended inside, callers don't meet them
-  ScriptFailedError       a script stopped half-way: what it did before stands
+- `NotSentError`: not sent, so not applied. `UnreachableError` without a connection, `OverloadedError` with too many
+  commands in flight.
+- `OutcomeUnknownError`: sent and not answered. It may have been applied.
+- `ServerError`: the server refused it, so it was not applied; `code` is its reason. `ClusterDownError` if no node serves
+  the slot. The client handles the other subclasses itself.
+- `ScriptFailedError`: a script failed. Its writes before the failure remain.
 """
 
 from typing import ClassVar, NamedTuple
@@ -25,7 +22,7 @@ class Address(NamedTuple):
 
 
 class RedisError(Exception):
-    """`transient` says that the same command may do better later; whether it may be repeated is another question."""
+    """`transient`: a later attempt may succeed. Whether a retry is safe depends on `maybe_applied`."""
 
     maybe_applied: ClassVar[bool] = False
 
@@ -47,7 +44,7 @@ class OverloadedError(NotSentError):
 
 
 class OutcomeUnknownError(RedisError):
-    """The command left, no answer came: the connection was lost or the deadline passed."""
+    """The command was sent, and the connection was lost or the deadline passed before the answer."""
 
     maybe_applied = True
 
@@ -57,7 +54,7 @@ class OutcomeUnknownError(RedisError):
 
 
 class ServerError(RedisError):
-    """The server's own answer. Nothing was done."""
+    """The server refused the command and did nothing. `code` is its error code."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -69,7 +66,7 @@ class ServerError(RedisError):
 
 
 class ClusterDownError(ServerError):
-    """The cluster does not serve this slot now."""
+    """No node of the cluster serves the slot."""
 
 
 class ScriptFailedError(RedisError):
@@ -87,7 +84,7 @@ class ScriptFailedError(RedisError):
 
 
 class MovedRedirectError(ServerError):
-    """The slot lives elsewhere: `MOVED <slot> <host>:<port>`."""
+    """Another node has the slot: `MOVED <slot> <host>:<port>`."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -97,24 +94,24 @@ class MovedRedirectError(ServerError):
         self.address = Address(host, int(port))
 
     def reported_by(self, address: Address) -> None:
-        """A node that names only a port means its own host."""
+        """Complete an address without a host: it is on the host of the node that reported it."""
         if self.address.host in _NAMELESS:
             self.address = Address(address.host, self.address.port)
 
 
 class AskRedirectError(MovedRedirectError):
-    """The slot is on its way; this one key is there already: `ASK <slot> <host>:<port>`."""
+    """The slot is being migrated, and this key is already on the other node: `ASK <slot> <host>:<port>`."""
 
 
 class TryAgainError(ServerError):
-    """The keys of one call are on both sides of a slot that is on its way."""
+    """The slot is being migrated, and the keys of one call are on both nodes."""
 
 
 class NoScriptError(ServerError):
-    """The server does not hold the script: new, restarted or emptied."""
+    """The server does not have the script: it is new, was restarted or its scripts were flushed."""
 
 
-# A server's word → the type. Every other word is a plain RefusedError.
+# Error code → type. Every other code is a plain `ServerError`.
 TYPES: dict[str, type[ServerError]] = {
     "MOVED": MovedRedirectError,
     "ASK": AskRedirectError,
@@ -123,15 +120,14 @@ TYPES: dict[str, type[ServerError]] = {
     "CLUSTERDOWN": ClusterDownError,
 }
 
-# Words of a server that may well say yes a little later.
+# Codes after which a later attempt may succeed.
 TRANSIENT_CODES = frozenset(
     {"BUSY", "CLUSTERDOWN", "LOADING", "MASTERDOWN", "MISCONF", "NOREPLICAS", "OOM", "READONLY", "TRYAGAIN"}
 )
 
-# Words by which a server turns a whole script away before it ran.
+# Codes with which a server refuses a script before it runs.
 REJECTION_CODES = TRANSIENT_CODES | {"CROSSSLOT", "MOVED", "NOAUTH", "NOPERM"}
 
 
 def error_from_reply(message: str) -> ServerError:
-    """The typed error for an error reply."""
     return TYPES.get(message.partition(" ")[0], ServerError)(message)

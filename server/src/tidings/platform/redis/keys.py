@@ -1,5 +1,6 @@
-"""Keys and channels: `prefix:{tenant#user}:kind…`. The part in braces decides the slot, so that all keys
-of a user stand together and one Lua script may use them.
+"""Keys and channels: `prefix:{tenant#user}:kind…`.
+
+The part in braces determines the slot. So all keys of a user are in one slot, and a Lua script can use them together.
 """
 
 from binascii import crc_hqx
@@ -15,7 +16,7 @@ _NOT_IN_A_KIND = frozenset(":")
 
 
 def slot(key: str) -> int:
-    """The slot that Redis Cluster gives a key: CRC16 (XMODEM) of what stands in the first braces."""
+    """Return the slot of a key in Redis Cluster: the CRC16 (XMODEM) of the part in the first braces."""
     raw = key.encode()
     opened = raw.find(b"{")
     if opened >= 0:
@@ -26,25 +27,25 @@ def slot(key: str) -> int:
 
 
 def common_slot(keys: Iterable[Key]) -> int:
-    """The slot of all of them; keys of different slots can't be in one call, on a single node neither."""
+    """Return the slot that all keys share. Raises `ValueError` if they differ, with a single node too."""
     slots = {slot(key) for key in keys}
     if len(slots) != 1:
-        raise ValueError(f"keys of one call must share one slot (and be there at all): {list(keys)}")
+        raise ValueError(f"A call needs keys, all of one slot: {list(keys)}")
     return slots.pop()
 
 
 @dataclass(frozen=True)
 class KeyBuilder:
-    """Builds keys. The tenant stands first and cannot be left out."""
+    """Build keys. The tenant is the first part of each."""
 
     prefix: str
 
     def __post_init__(self) -> None:
         if set("{}") & set(self.prefix):
-            raise ValueError(f"a key prefix has no braces: {self.prefix!r}")
+            raise ValueError(f"The key prefix {self.prefix!r} must not contain braces.")
 
     def key(self, tenant: str, user: str, kind: str, *more: str) -> Key:
-        """The key of something that belongs to a user; or to a chat, or (tenant `_system`) to a gateway."""
+        """Return the key of data of a user, of a chat or, with the tenant `_system`, of a gateway."""
         _check(tenant, "tenant", _NOT_IN_A_TENANT)
         _check(user, "user", _NOT_IN_A_USER)
         for part in (kind, *more):
@@ -53,8 +54,7 @@ class KeyBuilder:
 
 
 def _check(part: str, what: str, forbidden: frozenset[str]) -> None:
-    """Two different keys must never be written alike."""
+    """Check that two different keys cannot have the same text."""
     if not part or not forbidden.isdisjoint(part):
-        raise ValueError(
-            f"a {what} in a key is not empty and has none of {''.join(sorted(forbidden))}: {part!r}"
-        )
+        chars = "".join(sorted(forbidden))
+        raise ValueError(f"The {what} {part!r} of a key must not be empty and must not contain {chars}.")

@@ -1,4 +1,4 @@
-"""How to reach Redis and how long to wait for it."""
+"""Addresses, credentials and time limits of the Redis client."""
 
 import random
 import ssl
@@ -17,7 +17,7 @@ _NO_DATABASE = ("", "/", "/0")
 @dataclass(frozen=True, kw_only=True)
 class RedisOptions:
     seeds: tuple[Address, ...]
-    """A single node; of a cluster, any nodes to ask for the others."""
+    """The single node, or some nodes of the cluster that know the others."""
     is_cluster: bool = False
     is_tls: bool = False
     ca_file: Path | None = None
@@ -26,30 +26,30 @@ class RedisOptions:
     key_prefix: str = "tidings"
     client_name: str = "tidings"
     timeout_s: float = 1.0
-    """A command's deadline, unless the call brings its own."""
+    """Deadline of a command whose call does not pass one."""
     connect_s: float = 2.0
     detect_s: float = 3.0
-    """A server that stops answering is noticed within this time, and its subscriptions are lost then."""
+    """A server that stops answering is detected within this time. Its subscriptions count as lost then."""
     confirm_s: float = 5.0
-    """Whoever awaits a subscription waits so long for the server's word."""
+    """How long `subscribe` waits for the server's confirmation."""
     max_commands: int = 20_000
-    """In flight, per connection."""
+    """Commands in flight per connection."""
     max_bytes: int = 64 * 2**20
     refresh_s: float = 10.0
-    """A cluster's map is read at least this often."""
+    """Maximum age of the cluster's slot map."""
     longest_pause_s: float = 2.0
-    """Between two tries to connect."""
+    """Maximum pause between two attempts to connect."""
 
     @classmethod
     def from_url(cls, url: str | Secret) -> "RedisOptions":
-        """`redis://…` or, with TLS, `rediss://user:password@host:port`; of a cluster several hosts with commas."""
+        """Parse `redis://…`, or `rediss://user:password@host:port` for TLS. Separate the nodes of a cluster by commas."""
         text = url.reveal() if isinstance(url, Secret) else url
         parts = urlsplit(text)
         if parts.scheme not in ("redis", "rediss"):
-            raise ValueError("a Redis URL starts with redis:// or rediss://")
+            raise ValueError("A Redis URL starts with redis:// or rediss://.")
         if parts.path not in _NO_DATABASE or parts.query:
             raise ValueError(
-                "a Redis URL names no database and no options; key_prefix keeps installations apart"
+                "A Redis URL has no database and no options. Use key_prefix to separate installations."
             )
         login, _, hosts = parts.netloc.rpartition("@")
         user, _, password = login.partition(":")
@@ -62,12 +62,12 @@ class RedisOptions:
 
     @property
     def ping_s(self) -> float:
-        """Pings are this far apart. With `silence_s` and two ticks it makes `detect_s`."""
+        """Return the interval of pings. With `silence_s` and two checks it adds up to `detect_s`."""
         return self.detect_s / 3
 
     @property
     def silence_s(self) -> float:
-        """So long may a server be silent while an answer is due."""
+        """Return how long a server may be silent while an answer is due."""
         return self.detect_s / 2
 
     @property
@@ -86,12 +86,12 @@ class RedisOptions:
         return ssl.create_default_context(cafile=self.ca_file) if self.is_tls else None
 
     def pause_s(self, failures: int) -> float:
-        """Before the next try: longer with each failure, and never the same for everybody."""
+        """Return a random pause before the next attempt to connect. Its maximum doubles with each failure."""
         return random.random() * min(self.longest_pause_s, 0.05 * 2.0 ** min(failures, 10))  # noqa: S311 - no secret
 
 
 def _address(text: str) -> Address:
     host, _, port = text.rpartition(":") if ":" in text.rpartition("]")[2] else (text, "", "")
     if not host or not (port or str(DEFAULT_PORT)).isdigit():
-        raise ValueError(f"a host in a Redis URL is written host:port, not {text!r}")
+        raise ValueError(f"{text!r} in the Redis URL is not host:port.")
     return Address(host.strip("[]"), int(port or DEFAULT_PORT))

@@ -1,4 +1,4 @@
-"""Bytes to and from a server: RESP3, by hiredis. Commands are packed, answers come as Python values or errors."""
+"""The command pipeline of a connection: order, bounds and deadlines, without I/O. hiredis packs and parses RESP3."""
 
 import asyncio
 from collections import deque
@@ -23,14 +23,14 @@ type Reply = bool | int | float | bytes | list[Reply] | dict[Reply, Reply] | Non
 type Push = list[bytes]
 
 NOTHING: Final = object()
-"""What a reader gives while an answer is not complete yet; None and False are answers."""
+"""The reader's result while an answer is incomplete. None and False are answers."""
 
 PushNotification = hiredis.PushNotification
 ProtocolError = hiredis.ProtocolError
 
 
 def pack_command(command: str, *args: Arg) -> bytes:
-    # hiredis declares a tuple of one
+    # The stub of hiredis declares a tuple of one element.
     return cast("bytes", hiredis.pack_command((command, *args)))  # type: ignore[arg-type]
 
 
@@ -39,10 +39,12 @@ def reply_reader() -> hiredis.Reader:
 
 
 type Waiter = tuple[asyncio.Future[Reply], bytes, float]
-"""Who waits, for the answer to which bytes, until when. A plain tuple: one is made for every command."""
+"""A command in flight: its future, its bytes and its deadline. A plain tuple, because each command creates one."""
 
 
 class Pipeline:
+    """Match answers to commands by order. Commands of one turn of the event loop are written together."""
+
     def __init__(
         self, address: Address, max_commands: int, max_bytes: int, on_push: Callable[[Push], None]
     ) -> None:
@@ -52,13 +54,13 @@ class Pipeline:
         self._max_bytes = max_bytes
         self._on_push = on_push
         self._reader = reply_reader()
-        self._write: Callable[[bytes], object] | None = None
+        self._transport: asyncio.WriteTransport | None = None
         self._unsent: list[Waiter] = []
         self._sent: deque[Waiter] = deque()
         self._fences: set[asyncio.Future[Reply]] = set()
         self._bytes = 0
         self._is_flush_due = False
-        self._is_over = False
+        self._is_failed = False
         self._due = inf
         self._alarm: asyncio.TimerHandle | None = None
         self._asked_at = self.last_reply_at = self._loop.time()
@@ -68,14 +70,14 @@ class Pipeline:
         return len(self._sent) + len(self._unsent)
 
     def silent_s(self, now: float) -> float:
-        """How long an answer has been due and nothing was heard."""
+        """Return how long an answer has been due without any data from the server."""
         return now - max(self._asked_at, self.last_reply_at) if self._sent else 0.0
 
     def submit(self, frame: bytes, deadline: float) -> asyncio.Future[Reply]:
-        """Take a command for the next write; the future gets its answer, or an error."""
+        """Queue a command for the next write. The future receives its answer or an error."""
         if self._bytes >= self._max_bytes or self.in_flight >= self._max_commands:
             raise OverloadedError(
-                f"{self._address}: {self.in_flight} commands, {self._bytes} bytes are in flight"
+                f"{self._address}: {self.in_flight} commands with {self._bytes} bytes are in flight"
             )
         future = self._loop.create_future()
         self._unsent.append((future, frame, deadline))
@@ -88,29 +90,29 @@ class Pipeline:
         return future
 
     def submit_fenced(self, frame: bytes, ping: bytes) -> asyncio.Future[Reply]:
-        """A command that may or may not be answered by an error, and then a PING: the PONG ends both."""
+        """Send a command that is answered by an error or not at all, followed by a PING. The PONG ends both."""
         future = self.submit(frame + ping, inf)
         self._fences.add(future)
         future.add_done_callback(self._fences.discard)
         return future
 
-    def greet(self, write: Callable[[bytes], object], frame: bytes) -> asyncio.Future[Reply]:
-        """The first command of a connection, ahead of all that wait."""
+    def greet(self, transport: asyncio.WriteTransport, frame: bytes) -> asyncio.Future[Reply]:
+        """Send the first command of a connection, before those that wait."""
         future = self._loop.create_future()
         self._sent.appendleft((future, frame, inf))
         self._bytes += len(frame)
         self._asked_at = self._loop.time()
-        write(frame)
+        transport.write(frame)
         return future
 
-    def open(self, write: Callable[[bytes], object]) -> None:
-        """From now on what is submitted is written."""
-        self._write = write
+    def open(self, transport: asyncio.WriteTransport) -> None:
+        """Write waiting and new commands to `transport` from now on."""
+        self._transport = transport
         self._flush()
 
     def feed(self, data: bytes) -> None:
-        """Bytes from the server, cut anywhere."""
-        if self._is_over:
+        """Process bytes from the server, which may be split anywhere."""
+        if self._is_failed:
             return
         self.last_reply_at = self._loop.time()
         self._reader.feed(data)
@@ -121,18 +123,18 @@ class Pipeline:
         while (reply := gets()) is not NOTHING:
             if type(reply) is PushNotification:
                 self._on_push(reply)
-                if self._is_over:
-                    return  # given up by whoever took the push: what comes behind it belongs to nobody
+                if self._is_failed:
+                    return  # `on_push` ended the connection: the answers behind the push have no waiter.
                 continue
             is_error = isinstance(reply, RedisError)
             if not sent:
-                raise ProtocolError("an answer that nobody asked for")
+                raise ProtocolError("answer without a command")
             if is_error and sent[0][0] in fences:
-                continue  # the PONG behind it ends the pair
+                continue  # The PONG that follows ends the pair.
             future, frame, _ = sent.popleft()
             self._bytes -= len(frame)
             if future.done():
-                continue  # cancelled or late: the answer took its place in the order, that is all
+                continue  # Cancelled or timed out: its answer only keeps the order.
             if is_error:
                 if isinstance(reply, MovedRedirectError):
                     reply.reported_by(self._address)
@@ -141,9 +143,9 @@ class Pipeline:
                 future.set_result(reply)
 
     def answer_by_push(self, push: Push) -> asyncio.Future[Reply]:
-        """Some commands are answered by a push; it belongs to the command whose turn it is."""
+        """End the first command in flight, which the server answered by a push."""
         if not self._sent:
-            raise ProtocolError(f"a push that nobody asked for: {push[0]!r}")
+            raise ProtocolError(f"push without a command: {push[0]!r}")
         future, frame, _ = self._sent.popleft()
         self._bytes -= len(frame)
         if not future.done():
@@ -151,8 +153,8 @@ class Pipeline:
         return future
 
     def fail(self, reason: str) -> None:
-        """The connection is gone: nobody gets an answer any more."""
-        self._is_over = True
+        """Fail all commands after the loss of the connection. Sent ones may have been applied, unsent ones were not."""
+        self._is_failed = True
         sent, self._sent = self._sent, deque()
         unsent, self._unsent = self._unsent, []
         for future, _, _ in sent:
@@ -166,11 +168,11 @@ class Pipeline:
 
     def _flush(self) -> None:
         self._is_flush_due = False
-        if self._write is None or not self._unsent:
+        if self._transport is None or not self._unsent:
             return
         batch = [waiter for waiter in self._unsent if not waiter[0].done()]
         if len(batch) != len(self._unsent):
-            # what was given up before it was written is never written: its error said so
+            # Cancelled or timed out before the write. Their error says that they were not applied.
             self._bytes -= sum(len(frame) for future, frame, _ in self._unsent if future.done())
         self._unsent = []
         if not batch:
@@ -178,10 +180,10 @@ class Pipeline:
         if not self._sent:
             self._asked_at = self._loop.time()
         self._sent.extend(batch)
-        self._write(b"".join([frame for _, frame, _ in batch]))
+        self._transport.write(b"".join([frame for _, frame, _ in batch]))
 
     def _watch(self, deadline: float) -> None:
-        """One alarm for all: it stands at the earliest deadline known when it was set."""
+        """Set the one timer for all commands to this deadline, the earliest."""
         if self._alarm is not None:
             self._alarm.cancel()
         self._due = deadline

@@ -1,4 +1,7 @@
-"""What a subscriber is told, in the order in which it happened. Times are the loop's (monotonic) seconds."""
+"""Sharded pub/sub: subscriptions that survive lost connections and moved slots, and report every possible gap.
+
+Times are the event loop's monotonic seconds.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -15,33 +18,34 @@ from tidings.platform.redis.topology import Topology
 
 
 class ChannelMessage(Struct, frozen=True):
-    """Somebody published this."""
-
     payload: bytes
 
 
 class ChannelLost(Struct, frozen=True):
-    """What was published after `since` may be missing, until `ChannelSubscribed` comes."""
+    """Messages that were published after `since` may be missing, until the next `ChannelSubscribed`."""
 
     since: float
     reason: str
 
 
 class ChannelSubscribed(Struct, frozen=True):
-    """The server has confirmed: everything published from now on comes, until `ChannelLost`."""
+    """The server has confirmed the subscription. All messages from now on arrive, until `ChannelLost`."""
 
     at: float
     lost_since: float | None = None
-    """Since when messages may be missing; None at the first time."""
+    """Since when messages may be missing; None for the first subscription."""
 
 
 type ChannelEvent = ChannelMessage | ChannelLost | ChannelSubscribed
 type ChannelHandler = Callable[[ChannelEvent], None]
-"""Takes events one by one, at once and without blocking."""
+"""Handles one event at a time, without blocking."""
 
 
 class ChannelSubscription:
-    """Its sink gets `ChannelSubscribed`, messages, `ChannelLost`, `ChannelSubscribed`, messages …; each loss is told once."""
+    """One channel. Its sink receives `ChannelSubscribed`, messages, `ChannelLost`, `ChannelSubscribed`, messages …
+
+    Each loss is reported once.
+    """
 
     def __init__(
         self,
@@ -59,18 +63,18 @@ class ChannelSubscription:
         self._on_close = on_close
         self._loop = asyncio.get_running_loop()
         self._confirmed = asyncio.Event()
-        self._asked_at, self._stood_at = self._loop.time(), 0.0
+        self._requested_at, self._subscribed_at = self._loop.time(), 0.0
         self._lost_since: float | None = None
         self.trouble = "not confirmed yet"
 
     @property
     def is_overdue(self) -> bool:
-        """It does not stand, and that is not because it was asked for a moment ago."""
-        is_new = not self._stood_at and self._loop.time() - self._asked_at < self._confirm_s
+        """Return whether it is not subscribed, although it was requested more than `confirm_s` ago."""
+        is_new = not self._subscribed_at and self._loop.time() - self._requested_at < self._confirm_s
         return not self.is_subscribed and not is_new
 
     async def confirmed(self) -> None:
-        """Wait for the server's word; without it in time, or if the caller leaves, nothing is subscribed."""
+        """Wait for the server's confirmation. If it is late or the caller is cancelled, the subscription is closed."""
         try:
             async with asyncio.timeout(self._confirm_s):
                 await self._confirmed.wait()
@@ -84,7 +88,7 @@ class ChannelSubscription:
             raise
 
     def close(self) -> None:
-        """No event comes after this."""
+        """Unsubscribe. The sink receives no event after this."""
         if not self.is_closed:
             self.is_closed = True
             self._on_close(self)
@@ -93,16 +97,16 @@ class ChannelSubscription:
     def deliver(self, payload: bytes) -> None:
         self._notify(ChannelMessage(payload))
 
-    def stand(self) -> None:
-        self.is_subscribed, self.trouble, self._stood_at = True, "", self._loop.time()
+    def mark_subscribed(self) -> None:
+        self.is_subscribed, self.trouble, self._subscribed_at = True, "", self._loop.time()
         self._confirmed.set()
-        self._notify(ChannelSubscribed(self._stood_at, self._lost_since))
+        self._notify(ChannelSubscribed(self._subscribed_at, self._lost_since))
 
-    def lose(self, proven_at: float, reason: str) -> None:
-        """It stood, and the last proof of that is as old as this."""
+    def mark_lost(self, proven_at: float, reason: str) -> None:
+        """Report a loss. `proven_at`: when the connection last proved that no message was missing."""
         if self.is_subscribed:
             self.is_subscribed, self.trouble = False, reason
-            self._lost_since = max(proven_at, self._stood_at)
+            self._lost_since = max(proven_at, self._subscribed_at)
             self._notify(ChannelLost(self._lost_since, reason))
 
     def _notify(self, event: ChannelEvent) -> None:
@@ -110,16 +114,18 @@ class ChannelSubscription:
             return
         try:
             self._sink(event)
-        except Exception as error:  # noqa: BLE001 - the connection and its other subscribers must not suffer
-            context = {"message": f"the subscriber of {self.channel} failed", "exception": error}
+        except Exception as error:  # noqa: BLE001 - it must not affect the connection and its other subscribers
+            context = {"message": f"subscriber of {self.channel} failed", "exception": error}
             self._loop.call_exception_handler(context)
 
 
 type OnSlotMoved = Callable[[ChannelSubscription, BaseException | None], None]
-"""The node no longer has this subscription, or never took it; the error is its answer, if it gave one."""
+"""Called when a node dropped or refused a subscription; with the error, if the node answered with one."""
 
 
 class PubSubConnection:
+    """The connection to one node that carries its subscriptions."""
+
     def __init__(self, address: Address, options: RedisOptions, on_misplaced: OnSlotMoved) -> None:
         self.address = address
         self._on_misplaced = on_misplaced
@@ -137,7 +143,7 @@ class PubSubConnection:
             self._ask(subscription)
 
     def remove(self, subscription: ChannelSubscription) -> asyncio.Future[Reply] | None:
-        """Done when the server has let go, so that it can't count us as a listener any more; None: it has."""
+        """Unsubscribe. The future ends when the server no longer counts us as a subscriber; None if it already does not."""
         if self._wanted.get(subscription.channel.encode()) is not subscription:
             return None
         del self._wanted[subscription.channel.encode()]
@@ -146,19 +152,19 @@ class PubSubConnection:
         try:
             return self.link.submit_fenced(pack_command("SUNSUBSCRIBE", subscription.channel))
         except OverloadedError:
-            self.link.reopen("too much in flight to unsubscribe")
+            self.link.reopen("too many commands in flight to unsubscribe")
             return None
 
-    def stood(self) -> None:
+    def on_connected(self) -> None:
         for subscription in list(self._wanted.values()):
             self._ask(subscription)
 
-    def lost(self, reason: str) -> None:
+    def on_disconnected(self, reason: str) -> None:
         self._asked.clear()
         for subscription in list(self._wanted.values()):
-            subscription.lose(self.link.last_pong_at, f"{self.address}: {reason}")
+            subscription.mark_lost(self.link.last_pong_at, f"{self.address}: {reason}")
 
-    def pushed(self, push: Push) -> None:
+    def on_push(self, push: Push) -> None:
         kind, channel = push[0], push[1]
         if kind == b"smessage":
             subscription = self._wanted.get(channel)
@@ -167,7 +173,7 @@ class PubSubConnection:
         elif kind == b"ssubscribe":
             self._confirm(channel, self._asked.pop(self.link.answer_by_push(push), None))
         elif kind == b"sunsubscribe":
-            self._let_go(channel)
+            self._on_unsubscribed(channel)
 
     def _ask(self, subscription: ChannelSubscription) -> None:
         try:
@@ -179,19 +185,19 @@ class PubSubConnection:
         future.add_done_callback(self._answered)
 
     def _confirm(self, channel: bytes, subscription: ChannelSubscription | None) -> None:
-        """In the order of the wire: a message right behind the confirmation finds the subscription standing."""
+        """Mark the subscription in the order of the connection, so that a message right behind the confirmation is delivered."""
         if subscription is not None and self._wanted.get(channel) is subscription:
-            subscription.stand()
+            subscription.mark_subscribed()
 
-    def _let_go(self, channel: bytes) -> None:
-        """Our own SUNSUBSCRIBE has been heeded; or, if we still want it, its slot has left the node."""
+    def _on_unsubscribed(self, channel: bytes) -> None:
+        """Handle the answer to our SUNSUBSCRIBE or, if the channel is still wanted, a slot that left this node."""
         subscription = self._wanted.get(channel)
         if subscription is not None and subscription.is_subscribed:
-            subscription.lose(self.link.last_pong_at, f"{self.address}: the slot has moved")
+            subscription.mark_lost(self.link.last_pong_at, f"{self.address}: the slot has moved")
             self._misplace(subscription, None)
 
     def _answered(self, future: asyncio.Future[Reply]) -> None:
-        """An error in place of the confirmation. (After a loss of the connection all are asked for anew.)"""
+        """Handle an error in place of the confirmation. After a lost connection, `on_connected` subscribes again."""
         error, subscription = future.exception(), self._asked.pop(future, None)
         if error is not None and subscription is not None:
             self._misplace(subscription, error)
@@ -206,10 +212,11 @@ _TRIES_WITHOUT_PAUSE = 2
 
 
 class SubscriptionRegistry:
-    nodes: Topology
+    """All subscriptions of a client, each on the node that has its slot."""
 
-    def __init__(self, options: RedisOptions) -> None:
+    def __init__(self, options: RedisOptions, nodes: Topology) -> None:
         self._options = options
+        self._nodes = nodes
         self._loop = asyncio.get_running_loop()
         self._all: dict[Key, ChannelSubscription] = {}
         self._listeners: dict[Address, PubSubConnection] = {}
@@ -220,25 +227,25 @@ class SubscriptionRegistry:
 
     def add(self, channel: Key, sink: ChannelHandler) -> ChannelSubscription:
         if channel in self._all:
-            raise ValueError(f"{channel} has a subscriber in this process already")
+            raise ValueError(f"{channel} already has a subscriber in this process.")
         subscription = ChannelSubscription(channel, sink, self._options.confirm_s, self._closed)
         self._all[channel] = subscription
         self._assign(subscription)
         return subscription
 
     def check(self, channel: Key) -> None:
-        """Raise `UnreachableError` if the channel's node is known not to answer."""
-        owner = self.nodes.owner(slot(channel))
+        """Raise `UnreachableError` if the channel's node is known to be unreachable."""
+        owner = self._nodes.owner(slot(channel))
         if owner is not None:
-            self.nodes.at(owner).check()
+            self._nodes.at(owner).check()
             if listener := self._listeners.get(owner):
                 listener.link.check()
 
     def relocate(self) -> None:
-        """The map was read: bring everybody to where he belongs by it."""
+        """Move every subscription to the node that has its slot in the new map."""
         for subscription in list(self._all.values()):
             listener = self._connections.get(subscription)
-            owner = self.nodes.owner(subscription.slot)
+            owner = self._nodes.owner(subscription.slot)
             if listener is None:
                 self._assign(subscription)
             elif owner is not None and owner != listener.address:
@@ -246,15 +253,15 @@ class SubscriptionRegistry:
         self._close_idle()
 
     def reopen(self) -> None:
-        """The single node may be another one by now: ask the name service again."""
+        """Reconnect, so that the host name of the single node is resolved again."""
         for listener in self._listeners.values():
-            listener.link.reopen("it refuses writes")
+            listener.link.reopen("the node refuses writes")
 
     def listeners(self) -> list[PubSubConnection]:
         return list(self._listeners.values())
 
     def lost(self) -> list[ChannelSubscription]:
-        """Those that do not stand."""
+        """Return the subscriptions without a confirmation."""
         return [subscription for subscription in self._all.values() if not subscription.is_subscribed]
 
     async def close(self) -> None:
@@ -265,9 +272,9 @@ class SubscriptionRegistry:
     def _assign(self, subscription: ChannelSubscription) -> None:
         if subscription.is_closed or subscription in self._connections or subscription in self._moving:
             return
-        owner = self.nodes.owner(subscription.slot)
+        owner = self._nodes.owner(subscription.slot)
         if owner is None:
-            self.nodes.mark_stale()
+            self._nodes.mark_stale()
             self._assign_later(subscription)
             return
         listener = self._listeners.get(owner)
@@ -282,32 +289,36 @@ class SubscriptionRegistry:
         self._loop.call_later(pause_s, self._assign, subscription)
 
     def _misplaced(self, subscription: ChannelSubscription, error: BaseException | None) -> None:
-        """Its node has let go of it, or has answered with an error."""
+        """Assign a subscription again after its node dropped it or answered with an error."""
         self._connections.pop(subscription, None)
         if error is None:
             self._failures.pop(subscription, None)
-            self.nodes.mark_stale()
+            self._nodes.mark_stale()
         else:
             subscription.trouble = str(error)
         if isinstance(error, MovedRedirectError):
-            self.nodes.moved(error.slot, error.address)
+            self._nodes.moved(error.slot, error.address)
         self._assign_later(subscription)
 
     def _move(self, subscription: ChannelSubscription, listener: PubSubConnection, owner: Address) -> None:
-        subscription.lose(listener.link.last_pong_at, f"{listener.address}: the slot has moved to {owner}")
+        subscription.mark_lost(
+            listener.link.last_pong_at, f"{listener.address}: the slot has moved to {owner}"
+        )
         del self._connections[subscription]
+        # Subscribe at the new node only after the old one has released the channel. Otherwise a publisher could count
+        # this process twice, or an old subscription could deliver messages out of order.
         released = listener.remove(subscription)
         if released is None:
             self._assign(subscription)
             return
 
-        def go_on(future: asyncio.Future[Reply]) -> None:
-            future.exception()  # lost with its connection, or let go: both will do
+        def on_released(future: asyncio.Future[Reply]) -> None:
+            future.exception()  # An error means that the connection is lost, which releases the channel too.
             self._moving.discard(subscription)
             self._assign(subscription)
 
         self._moving.add(subscription)
-        released.add_done_callback(go_on)
+        released.add_done_callback(on_released)
 
     def _closed(self, subscription: ChannelSubscription) -> None:
         self._all.pop(subscription.channel, None)
@@ -318,7 +329,7 @@ class SubscriptionRegistry:
             released.add_done_callback(asyncio.Future.exception)
 
     def _close_idle(self) -> None:
-        known = {link.address for link in self.nodes.links()}
+        known = {link.address for link in self._nodes.links()}
         for address, listener in list(self._listeners.items()):
             if listener.is_idle and address not in known:
                 task = self._loop.create_task(self._listeners.pop(address).link.close())

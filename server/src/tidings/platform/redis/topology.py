@@ -1,6 +1,6 @@
-"""A cluster: who has which slot, read from any node, again after every sign of change, and from time to time.
+"""The nodes: a cluster, whose slot map is read from any node, or a single node.
 
-A refresh is one question, however many commands were sent elsewhere meanwhile.
+The map is read regularly, and again after any sign of a change. Many redirected commands cause one read.
 """
 
 import asyncio
@@ -32,17 +32,17 @@ class ClusterTopology:
         self._owners: list[Address | None] = [None] * SLOTS
         self._links: dict[Address, RedisConnection] = {}
         self._trouble = "not connected yet"
-        self._doubted = asyncio.Event()
+        self._stale = asyncio.Event()
         self._settled = asyncio.Event()
         self._retired: dict[RedisConnection, asyncio.TimerHandle] = {}
         self._closing: set[asyncio.Task[None]] = set()
-        self._task = self._loop.create_task(self._follow())
+        self._task = self._loop.create_task(self._refresh_forever())
 
     def link(self, slot: int) -> RedisConnection:
         address = self._owners[slot]
         if address is None:
             self.mark_stale()
-            raise ClusterDownError(f"CLUSTERDOWN no node has slot {slot}")
+            raise ClusterDownError(f"CLUSTERDOWN No node has slot {slot}.")
         return self.at(address)
 
     def owner(self, slot: int) -> Address | None:
@@ -59,7 +59,7 @@ class ClusterTopology:
         self.mark_stale()
 
     def mark_stale(self) -> None:
-        self._doubted.set()
+        self._stale.set()
 
     def report_unreachable(self) -> None:
         self.mark_stale()
@@ -67,7 +67,7 @@ class ClusterTopology:
     async def ready(self) -> None:
         await self._settled.wait()
         if not self.is_known:
-            raise UnreachableError(f"no node of the cluster tells its map: {self._trouble}")
+            raise UnreachableError(f"No node of the cluster returned its slot map: {self._trouble}")
 
     def links(self) -> list[RedisConnection]:
         return list(self._links.values())
@@ -79,37 +79,35 @@ class ClusterTopology:
             timer.cancel()
         await asyncio.gather(*self._closing, *(link.close() for link in [*self.links(), *self._retired]))
 
-    def stood(self) -> None:
-        """Commands need no word of it."""
+    def on_connected(self) -> None: ...
 
-    def lost(self, reason: str) -> None:
-        """Perhaps its slots are elsewhere now."""
+    def on_disconnected(self, reason: str) -> None:
+        """Refresh the map: another node may have the slots now."""
         del reason
         self.mark_stale()
 
-    def pushed(self, push: Push) -> None:
-        """Nothing is pushed where nothing was subscribed to."""
+    def on_push(self, push: Push) -> None: ...
 
-    async def _follow(self) -> None:
+    async def _refresh_forever(self) -> None:
         failures, spacing_s = 0, _SHORTEST_SPACING_S
         while True:
-            self._doubted.clear()
+            self._stale.clear()
             before = self._owners
             failures = 0 if await self._refresh() else failures + 1
             self._settled.set()
             if failures:
                 await asyncio.sleep(self._options.pause_s(failures))
                 continue
-            # a map that stays as it was, while somebody doubts it, is asked for ever more seldom
+            # While commands keep marking an unchanged map as stale, read it less and less often.
             is_same = self._owners == before
             spacing_s = min(spacing_s * 2, _LONGEST_SPACING_S) if is_same else _SHORTEST_SPACING_S
             await asyncio.sleep(spacing_s * (0.5 + random.random()))  # noqa: S311 - no secret
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._options.refresh_s * (0.5 + random.random() / 2)):  # noqa: S311
-                    await self._doubted.wait()
+                    await self._stale.wait()
 
     async def _refresh(self) -> bool:
-        """Ask one node after the other until one tells a map."""
+        """Read the map from one node after the other until one succeeds."""
         for link in self._candidates():
             try:
                 reply = await link.submit(_SLOTS_COMMAND, self._loop.time() + self._options.timeout_s)
@@ -117,20 +115,20 @@ class ClusterTopology:
                 self._trouble = str(error)
                 continue
             if shards := list(parse_slots(reply, link.address)):
-                self._take(shards)
+                self._apply(shards)
                 return True
-            self._trouble = f"{link.address}: it knows of no slots"
+            self._trouble = f"{link.address}: its slot map is empty"
         return False
 
     def _candidates(self) -> Iterator[RedisConnection]:
-        """Nodes that answer, in any order, so that one with an old map is not asked for ever; then the rest."""
+        """Return connected nodes in random order, then the others. Random, so that a node with an old map is not always first."""
         links = self.links()
         random.shuffle(links)
         links.sort(key=lambda link: not link.is_connected)
         yield from links
         yield from (self.at(seed) for seed in self._options.seeds if seed not in self._links)
 
-    def _take(self, shards: list[Shard]) -> None:
+    def _apply(self, shards: list[Shard]) -> None:
         owners: list[Address | None] = [None] * SLOTS
         for first, last, address in shards:
             owners[first : last + 1] = [address] * (last + 1 - first)
@@ -143,7 +141,7 @@ class ClusterTopology:
         self._on_change()
 
     def _retire(self, link: RedisConnection) -> None:
-        """Close it when everything in flight has been answered or is too late."""
+        """Close a connection after `timeout_s`, when its commands have been answered or have timed out."""
 
         def close() -> None:
             del self._retired[link]
@@ -155,7 +153,7 @@ class ClusterTopology:
 
 
 def parse_slots(reply: Reply, asked: Address) -> Iterator[Shard]:
-    """CLUSTER SLOTS: first, last, primary, replicas. A node that does not know its own name leaves it out."""
+    """Parse CLUSTER SLOTS: first slot, last slot, primary, replicas. A node may omit its own host name."""
     if not isinstance(reply, list):
         return
     for entry in reply:
@@ -168,28 +166,28 @@ def parse_slots(reply: Reply, asked: Address) -> Iterator[Shard]:
 
 class Topology(Protocol):
     is_known: bool
-    """Whether it is known which node has which slot. On a single node always."""
+    """Whether the slot map is known. Always true for a single node."""
 
     def link(self, slot: int) -> RedisConnection:
-        """To the node that has the slot. Raises `ClusterDownError` if none has."""
+        """Return the connection to the node of a slot. Raises `ClusterDownError` if no node has it."""
 
     def owner(self, slot: int) -> Address | None:
-        """Where the slot's subscriptions belong."""
+        """Return the node of a slot, or None if unknown."""
 
     def at(self, address: Address) -> RedisConnection:
-        """To a node that another node has named."""
+        """Return the connection to a node that a redirection named."""
 
     def moved(self, slot: int, address: Address) -> None:
-        """A node said so. The rest of the map is doubtful too."""
+        """Record a MOVED redirection. The rest of the map may be stale too."""
 
     def mark_stale(self) -> None:
-        """An answer suggests that the nodes have changed their places."""
+        """Record an answer that suggests a failover or a moved slot."""
 
     def report_unreachable(self) -> None:
-        """A command could not be sent, or not in time."""
+        """Record that a command could not be sent in time."""
 
     async def ready(self) -> None:
-        """Wait for the first try to reach them; raises what it met if they are still not known."""
+        """Wait for the first attempt to reach the nodes. Raises its error."""
 
     def links(self) -> list[RedisConnection]: ...
 
@@ -199,9 +197,9 @@ class Topology(Protocol):
 class SingleNode:
     is_known = True
 
-    def __init__(self, options: RedisOptions, on_doubt: Callable[[], None]) -> None:
+    def __init__(self, options: RedisOptions, on_change: Callable[[], None]) -> None:
         self._link = RedisConnection(options.seeds[0], options, self)
-        self._on_doubt = on_doubt
+        self._on_change = on_change
 
     def link(self, slot: int) -> RedisConnection:
         del slot
@@ -216,19 +214,19 @@ class SingleNode:
         return self._link
 
     def moved(self, slot: int, address: Address) -> None:
-        """A single node sends nobody elsewhere."""
+        """Do nothing: a single node does not redirect."""
 
     def mark_stale(self) -> None:
-        """It refuses writes: perhaps another machine has taken its place and its name."""
+        """Reconnect after a refused write: the host name may point to another machine after a failover."""
         if self._link.is_connected:
-            self._link.reopen("it refuses writes")
-            self._on_doubt()
+            self._link.reopen("the node refuses writes")
+            self._on_change()
 
     def report_unreachable(self) -> None:
-        """It is dialled again anyway. It may stand by now: to give it up would keep those from it who wait for it."""
+        """Do nothing. The connection is retried anyway; reopening one that was just established would fail waiting commands."""
 
     async def ready(self) -> None:
-        await self._link.closed()
+        await self._link.wait_connected()
 
     def links(self) -> list[RedisConnection]:
         return [self._link]
@@ -236,11 +234,8 @@ class SingleNode:
     async def close(self) -> None:
         await self._link.close()
 
-    def stood(self) -> None:
-        """Commands need no word of it."""
+    def on_connected(self) -> None: ...
 
-    def lost(self, reason: str) -> None:
-        """Each command that was in flight has its own error."""
+    def on_disconnected(self, reason: str) -> None: ...
 
-    def pushed(self, push: Push) -> None:
-        """Nothing is pushed where nothing was subscribed to."""
+    def on_push(self, push: Push) -> None: ...

@@ -1,1 +1,1 @@
-"""What a process tells about itself: logs, metrics and spans. How it lives is `lifecycle`'s matter."""
+"""Logs, metrics and spans of a process."""

@@ -1,4 +1,4 @@
-"""Who is speaking: the kind of process and this one run of it. In every log line, metric page and span."""
+"""Structured logs: JSON or console lines with secrets masked, for structlog and the standard library's logging."""
 
 import logging
 import os
@@ -30,7 +30,7 @@ from tidings.platform.telemetry.masking import SizeLimits, mask_fields
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """`instance` is new at each start: a restarted process is another one, also on the same host and pid."""
+    """The kind of a process, and an id that is new at each start. Part of every log line and span."""
 
     kind: str
     instance: str
@@ -40,13 +40,13 @@ class ProcessIdentity:
         return cls(kind, f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(3)}")
 
 
-# Every line has these where they are known; they come first, so that a bound never costs one of them.
+# Every line has these fields if they are known. They are first, so that a size limit never drops them.
 _FIRST = ("time", "level", "event", "process", "instance", "request_id", "tenant", "trace_id", "span_id")
 _MAX_FRAMES = 20
 
 
 def json_processors(identity: ProcessIdentity, bounds: SizeLimits) -> list[Processor]:
-    # locals are never shown: they hold what the code was working on, secrets included
+    # Never show locals: they may contain secrets.
     stacks = ExceptionDictTransformer(show_locals=False, max_frames=_MAX_FRAMES, use_rich=False)
     return [*_shared(identity), ExceptionRenderer(stacks), _Clean(bounds), _render_json]
 
@@ -77,7 +77,7 @@ class _Stamp:
 
 
 class _Clean:
-    """After everything that adds a field, before everything that writes one."""
+    """Mask and limit all fields. Runs after the processors that add fields and before the renderer."""
 
     def __init__(self, bounds: SizeLimits) -> None:
         self._bounds = bounds
@@ -103,7 +103,7 @@ def _render_json(_: WrappedLogger, __: str, event: EventDict) -> bytes:
 
 
 class _RenderConsole:
-    """For people: the time of day, no ids of the process, colours on a terminal."""
+    """Render for people: local time, no process ids, colours on a terminal."""
 
     def __init__(self, *, has_colors: bool) -> None:
         self._render = structlog.dev.ConsoleRenderer(colors=has_colors, pad_event_to=40)
@@ -114,7 +114,7 @@ class _RenderConsole:
         for name in ("process", "instance"):
             event.pop(name)
         for name in ("exception", "stack"):
-            # the renderer takes these two for texts, and breaks if a caller's field has the name and is none
+            # The renderer expects texts in these two fields. A caller's field of the same name may be another type.
             if name in event and not isinstance(event[name], str):
                 event[name] = str(event[name])
         return self._render(logger, method, event).encode()
@@ -127,16 +127,16 @@ def _traceback_text(exc_info: ExcInfo) -> str:
 OWN = "tidings"
 """The parent of all loggers of Tidings."""
 _LIBRARIES = ("tidings.kafka",)
-"""Loggers under our name that carry the lines of a library."""
+"""Loggers under `OWN` that carry the lines of a library."""
 
 type Level = Literal["debug", "info", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogOptions:
-    """`library_level` is for what others wrote: their debug lines can hold requests with credentials.
+    """`library_level`: for libraries, whose debug lines can contain requests with credentials.
 
-    `format` `auto`: for people if stdout is a terminal, JSON otherwise.
+    `format` `auto` means `console` if stdout is a terminal, else `json`.
     """
 
     format: Literal["auto", "json", "console"] = "json"
@@ -152,10 +152,10 @@ class LogStream(Protocol):
 
 
 class LogSink:
-    """Writes whole lines to a stream, at once, so that kill -9 loses none.
+    """Write whole lines to a stream, unbuffered, so that kill -9 loses none.
 
-    A reader that went away costs the line and is counted; it does not fail the caller. A reader that is
-    there and does not read blocks the caller: the watchdog ends such a process.
+    If the reader has closed the stream, the line is lost and counted, and the caller does not fail. If the reader does
+    not read, the caller blocks, and the watchdog ends the process.
     """
 
     def __init__(self, stream: LogStream) -> None:
@@ -174,7 +174,7 @@ class LogSink:
         while rest:
             written = self._stream.write(rest)
             if not written:
-                raise BlockingIOError("the stream takes nothing")
+                raise BlockingIOError("the stream accepts no data")
             rest = rest[written:]
 
     debug = info = warning = error = critical = msg
@@ -183,7 +183,7 @@ class LogSink:
 def configure_logs(
     identity: ProcessIdentity, options: LogOptions, *, stream: LogStream | None = None
 ) -> LogSink:
-    """Take over structlog, the standard library's logging, warnings and uncaught exceptions."""
+    """Configure structlog, the standard library's logging, warnings and uncaught exceptions."""
     is_terminal = stream is None and sys.stdout.isatty()
     sink = LogSink(stream or FileIO(sys.stdout.fileno(), "w", closefd=False))
     processors = _chain(identity, options, is_terminal=is_terminal)
@@ -193,13 +193,13 @@ def configure_logs(
         logger_factory=lambda *_: sink,
         cache_logger_on_first_use=True,
     )
-    _take_over_standard_library(_Foreign(sink, processors), options)
+    _take_over_standard_library(_StandardLibraryHandler(sink, processors), options)
     _take_over_uncaught()
     return sink
 
 
 def _chain(identity: ProcessIdentity, options: LogOptions, *, is_terminal: bool) -> list[Processor]:
-    """Colours are for a terminal whose user has not set NO_COLOR (https://no-color.org)."""
+    """Return the processors. Colours are used on a terminal unless NO_COLOR is set (https://no-color.org)."""
     if options.format == "json" or (options.format == "auto" and not is_terminal):
         return json_processors(identity, options.bounds)
     return console_processors(
@@ -208,17 +208,17 @@ def _chain(identity: ProcessIdentity, options: LogOptions, *, is_terminal: bool)
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    """The logger of a module: `log = logs.get_logger(__name__)`. May be called before `configure_logs`."""
+    """Return the logger of a module. May be called before `configure_logs`."""
     return cast("FilteringBoundLogger", structlog.get_logger(source=name))
 
 
 def bind_context(**ids: str) -> AbstractContextManager[None]:
-    """Put `request_id`, `tenant` or other ids on every line of what runs inside, tasks included."""
+    """Add ids such as `request_id` or `tenant` to every line of the `with` block, including tasks started in it."""
     return bound_contextvars(**ids)
 
 
-class _Foreign(logging.Handler):
-    """Lines of the standard library's logging, through the same processors into the same sink."""
+class _StandardLibraryHandler(logging.Handler):
+    """Pass lines of the standard library's logging through the same processors to the same sink."""
 
     def __init__(self, sink: LogSink, processors: list[Processor]) -> None:
         super().__init__()
@@ -245,15 +245,15 @@ def _process(processors: list[Processor], level: str, event: EventDict) -> bytes
 def _message(record: logging.LogRecord) -> str:
     try:
         return record.getMessage()
-    except Exception:  # noqa: BLE001 - arguments that don't fit are a fault of the library that logs
-        return f"{record.msg} <arguments that don't fit>"
+    except Exception:  # noqa: BLE001 - a library may log arguments that do not match its format
+        return f"{record.msg} <arguments do not match>"
 
 
 def _take_over_standard_library(handler: logging.Handler, options: LogOptions) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(options.library_level.upper())
-    # Modules outside `platform` log through the standard library: they are ours, not a library's.
+    # Modules of Tidings outside `platform` use the standard library's logging. Their level is not a library's.
     logging.getLogger(OWN).setLevel(options.level.upper())
     security = logging.getLogger(SECURITY)
     security.handlers = []

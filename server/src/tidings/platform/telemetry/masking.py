@@ -1,7 +1,7 @@
-"""What leaves the process in logs and spans goes through here: secrets masked, sizes bounded.
+"""Mask secrets and limit sizes of everything that leaves the process in logs and spans.
 
-Turns any value into plain JSON types. Never raises: a value that can't be shown is named by its type.
-It can't know a secret by sight: keep secrets in `Secret`, or under a name that says so.
+Converts any value to plain JSON types. Never raises: a value that cannot be shown is replaced by its type. It cannot
+recognize every secret: keep secrets in `Secret`, or in a field whose name says so.
 """
 
 import dataclasses
@@ -43,7 +43,7 @@ _PAIR = re.compile(
     r"(?:(?:bearer|basic)\s+)?(?:\"[^\"]*\"?|'[^']*'?|[^\s,;&)}\]]+)"
 )
 _OWN = re.compile(r"\b(tidings_sk|tdr)\.([\w.-]{1,32}?)\.([0-9A-Z]{26})\.[\w-]+")
-"""Our API keys and refresh tokens: tenant and id are told, the secret is not."""
+"""API keys and refresh tokens of Tidings: tenant and id are shown, the secret is masked."""
 _PHONE = re.compile(r"\+[1-9]\d{6,14}(?!\d)")
 _AWS_KEY = re.compile(r"\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{16}\b")
 _HINTS = re.compile(r"[:=+]|(?i:bearer )|eyJ|tidings_sk\.|tdr\.|AKIA|ASIA|AROA|AIDA")
@@ -58,7 +58,7 @@ _COST_CHARS = 16
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SizeLimits:
-    """`value_chars` for one text, `total_chars` for a line's fields together, whatever they are."""
+    """`value_chars`: maximum size of one text. `total_chars`: of all fields of a line together."""
 
     value_chars: int = 2_000
     total_chars: int = 16_000
@@ -66,7 +66,7 @@ class SizeLimits:
 
 @lru_cache(maxsize=4_096)
 def names_a_secret(key: str) -> bool:
-    """`code` masks a one-time code; an error's or an exit's code is called `error_code`, `exit_code`."""
+    """Return whether a field of this name is masked. `code` is a one-time code; use `error_code`, `exit_code`."""
     folded = key.lower().replace("_", "").replace("-", "").replace(".", "").replace(" ", "")
     return folded in _WHOLE or any(part in folded for part in _PARTS)
 
@@ -77,10 +77,10 @@ def _is_short(key: str) -> bool:
 
 
 def mask_secrets(text: str) -> str:
-    """Mask what looks like a credential or a phone number inside a text.
+    """Mask credentials and phone numbers inside a text.
 
-    That is a login in a URL, a bearer token, a JWT, `password=…`, an API key or a refresh token of Tidings, the id of
-    an AWS access key, a number in E.164.
+    It recognizes a login in a URL, a bearer token, a JWT, `password=…`, API keys and refresh tokens of Tidings, ids of
+    AWS access keys, and phone numbers in E.164.
     """
     if not _HINTS.search(text):
         return text
@@ -102,7 +102,7 @@ def mask_text(text: str, bounds: SizeLimits) -> str:
 
 
 class _Walk:
-    """One line's walk; `left` is what remains of its characters."""
+    """Convert the fields of one line. `left` is the number of characters that remain."""
 
     __slots__ = ("left", "limit")
 
@@ -121,7 +121,7 @@ class _Walk:
             return self.number(value)  # type: ignore[arg-type]  # as above
         try:
             return self.rare(value, depth)
-        except Exception:  # noqa: BLE001 - a broken __repr__ or __iter__ must not break the caller who logs
+        except Exception:  # noqa: BLE001 - a broken __repr__ or __iter__ must not fail the caller
             return f"<{kind.__name__} that can't be shown>"
 
     def rare(self, value: object, depth: int) -> Plain:  # noqa: PLR0911 - a table: a line per kind of value
@@ -171,7 +171,7 @@ class _Walk:
         return plain
 
     def masked(self, value: object) -> Plain:
-        """That there is none, or a flag, may be told; everything else is stars."""
+        """Mask everything except None and flags."""
         return value if value is None or value is True or value is False else STARS
 
     def items(self, items: Iterable[object], depth: int) -> list[Plain]:
@@ -192,11 +192,11 @@ class _Walk:
         length = len(text)
         text = mask_secrets(text) if length <= self.limit and length <= self.left else self.cut(text)
         self.left -= len(text)
-        # a lone surrogate is a str that no encoder takes
+        # Encoders reject lone surrogates.
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     def cut(self, text: str) -> str:
-        """Scrubs a little beyond the cut: a secret that the cut splits must be seen whole."""
+        """Cut a text. Secrets are masked before the cut, so that none is split and missed."""
         limit = min(self.limit, max(self.left, 0))
         return mask_secrets(text[: limit + _SCRUB_AHEAD_CHARS])[:limit] + f"… ({len(text)} chars)"
 

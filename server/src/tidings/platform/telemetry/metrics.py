@@ -1,7 +1,7 @@
-"""Metrics: one registry per process, names by one rule, labels whose values are declared beforehand.
+"""Metrics: one registry per process, checked names, and labels whose values are declared in advance.
 
-A label that grows with customers (tenant, user, chat …) is refused: such questions go to logs and spans.
-Rendered for `/metrics` by the admin server's thread.
+Labels that grow with customers (tenant, user, chat …) are refused: use logs and spans for such questions. The admin
+server's thread renders them for `/metrics`.
 """
 
 import re
@@ -19,7 +19,7 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 PREFIX = "tidings_"
 MAX_SERIES = 400
 
-# From an answer out of memory to a delivery that waited for a consumer to come back.
+# From an answer from memory to a delivery that waited for a consumer to restart.
 LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 SIZE_BUCKETS_BYTES = tuple(float(64 * 4**power) for power in range(9))
 
@@ -37,24 +37,24 @@ type Labels = Mapping[str, Sequence[str]]
 
 
 class BadMetricError(ValueError):
-    """A metric that breaks the rules of this file. Raised where it is declared, so at the start."""
+    """A metric with an invalid name or labels. Raised when it is declared, so at the start of the process."""
 
 
 class MetricFamily[M](dict[str | tuple[str, ...], M]):
-    """A metric per combination of label values, all made at the start: `sends["ok"].inc()`.
+    """One metric for each combination of label values, created at the start: `sends["ok"].inc()`.
 
-    A plain dict look-up, so that a hot path pays no more than that. Two labels make a tuple of the key.
+    A use costs one dict look-up. With two labels the key is a tuple.
     """
 
     def __missing__(self, values: str | tuple[str, ...]) -> M:
-        raise BadMetricError(f"{values!r} was not declared; there are {list(self)}")
+        raise BadMetricError(f"The label value {values!r} is not declared. Declared values: {list(self)}.")
 
 
 class Metrics:
-    """The metrics of one process. Two of them share nothing, so tests and processes don't meet."""
+    """The metrics of one process, with a registry of their own."""
 
     def __init__(self) -> None:
-        # the time of creation as a series of its own would double the page
+        # Series with creation times would double the size of the page.
         prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # it has no annotations
         self.registry = CollectorRegistry(auto_describe=False)
         prometheus_client.ProcessCollector(registry=self.registry)
@@ -91,18 +91,18 @@ class Metrics:
         )
 
     def counter_callback(self, name: str, meaning: str, read: Callable[[], float]) -> None:
-        """A counter that its owner keeps as a plain number, read when somebody scrapes: costs nothing else.
+        """Export a counter that is a plain number, so that counting costs nothing. `read` is called at each scrape.
 
-        `read` is called from another thread: it must only look.
+        `read` runs in another thread and must not change anything.
         """
         self.registry.register(_Tally(_counter_name(name), meaning, read))
 
     def counter_callbacks(
         self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]
     ) -> None:
-        """The same, with a label whose values the owner knows: one series for each that `read` gives.
+        """Export counters with one label: `read` returns a value for each label value.
 
-        The owner sees to it that they are few; past the bound the rest is left out, and the page says how many.
+        At most `MAX_SERIES` are exported, and the number of the others as the label value `left out`.
         """
         _label_names({label: ("checked",)})
         self.registry.register(_Tallies(_counter_name(name), meaning, label, read))
@@ -156,31 +156,31 @@ def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> Metric
 
 def _name(name: str) -> str:
     if not _NAME.fullmatch(name) or name.startswith(PREFIX):
-        raise BadMetricError(f"{name}: lower case and underscores, without {PREFIX}")
+        raise BadMetricError(f"{name}: Use lower case and underscores, without the prefix {PREFIX}.")
     if odd := _ODD_UNITS.search(name):
-        raise BadMetricError(f"{name}: seconds, bytes and ratios, not {odd[1]}")
+        raise BadMetricError(f"{name}: Use seconds, bytes or ratios instead of {odd[1]}.")
     return PREFIX + name
 
 
 def _counter_name(name: str) -> str:
     if not name.endswith("_total"):
-        raise BadMetricError(f"{name}: a counter ends in _total")
+        raise BadMetricError(f"{name}: The name of a counter must end in _total.")
     return _name(name)
 
 
 def _measured(name: str, unit: str) -> str:
     if not name.endswith(unit):
-        raise BadMetricError(f"{name}: ends in {unit}")
+        raise BadMetricError(f"{name}: The name must end in {unit}.")
     return _name(name)
 
 
 def _label_names(labels: Labels) -> list[str]:
     for label in labels:
         if not _LABEL.fullmatch(label) or _GROWING.search(label):
-            raise BadMetricError(f"{label}: a label's values are few and known; this one grows with use")
+            raise BadMetricError(f"{label}: The number of a label's values must not grow with customers.")
     series = 1
     for values in labels.values():
         series *= len(values)
     if not labels or not 0 < series <= MAX_SERIES:
-        raise BadMetricError(f"{series} series of {len(labels)} labels; 1 to {MAX_SERIES} can be declared")
+        raise BadMetricError(f"{len(labels)} labels make {series} series. Declare 1 to {MAX_SERIES}.")
     return list(labels)

@@ -1,4 +1,4 @@
-"""The relay's engines: the stream, the leases, and the books of repair."""
+"""Adapters of the relay: stream, leases, publisher and the reader of the repair job."""
 
 from tidings.relay.store.leases import DynamoLeaseStore
 from tidings.relay.store.repair_reader import DynamoRepairReader

@@ -1,27 +1,27 @@
-"""Leases in the table `leases`. Each write is conditional on the counter that its writer has seen, and raises it."""
+"""Leases in the table `leases`. Each write is conditional on the counter that the writer has read, and increments it."""
 
 from collections.abc import Collection, Mapping
 from typing import NoReturn
 
 from tidings.kernel.clock import Clock, format_ms
+from tidings.kernel.errors import UnavailableError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.relay.model import Lease, ShardId
-from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.schema.tables.items.accounts import SHARD_LEASE
 from tidings.schema.tables.patterns import accounts as patterns
 
 LEASE_TTL_S = 3 * 24 * 3600
-"""Longer than the stream lists a shard that has closed."""
+"""Longer than the stream lists a closed shard."""
 _NAMES = {"#token": "token", "#ttl": "ttl"}
-_CHECKED = "#token = :seen"
+_IF_UNCHANGED = "#token = :seen"
 _RENEW = "SET #token = :next, checkpoint = :checkpoint, updated_at = :now, #ttl = :ttl"
-_RENEW_UNMOVED = "SET #token = :next, updated_at = :now, #ttl = :ttl"
+_RENEW_WITHOUT_CHECKPOINT = "SET #token = :next, updated_at = :now, #ttl = :ttl"
 
 
 class DynamoLeaseStore:
-    """Clocks of different machines are never compared here: `updated_at` is for people, `ttl` has days to spare."""
+    """Never compares the clocks of different machines: `updated_at` is informative, `ttl` is days later than needed."""
 
     def __init__(self, client: DynamoClient, clock: Clock, *, timeout_s: float = 3.0) -> None:
         self._client = client
@@ -39,14 +39,14 @@ class DynamoLeaseStore:
         return {shard: _lease(shard, item) for item in items for shard in (names[item["lease"]],)}
 
     async def take(self, shard: ShardId, seen: Lease | None, holder: str) -> Lease | None:
-        """An unanswered try may have been applied: then the lease that is there is already ours."""
+        """Take the lease. An earlier attempt without an answer may have taken it already."""
         counter = 0 if seen is None else seen.counter
         values = self._values(counter) | {":holder": holder}
         condition = "attribute_not_exists(lease)"
         if seen is None:
             del values[":seen"]
         else:
-            condition = _CHECKED
+            condition = _IF_UNCHANGED
         try:
             done = await self._client.update(
                 patterns.TAKE_LEASE,
@@ -74,7 +74,7 @@ class DynamoLeaseStore:
             item = error.item
             if item is None or item.get("holder") != lease.holder:
                 return None
-            # nobody else writes our name: it is a renewal of our own whose answer was lost
+            # Only we write our name as the holder: our earlier renewal was applied, and its answer was lost.
             return await self._renew_again(_lease(lease.shard, item), checkpoint)
 
     async def _renew_again(self, lease: Lease, checkpoint: str | None) -> Lease | None:
@@ -84,7 +84,7 @@ class DynamoLeaseStore:
             return None
 
     async def _renew(self, lease: Lease, checkpoint: str | None) -> Lease:
-        update, values = _RENEW_UNMOVED, self._values(lease.counter) | {":me": lease.holder}
+        update, values = _RENEW_WITHOUT_CHECKPOINT, self._values(lease.counter) | {":me": lease.holder}
         if checkpoint is not None:
             update, values = _RENEW, values | {":checkpoint": checkpoint}
         try:
@@ -92,7 +92,7 @@ class DynamoLeaseStore:
                 patterns.RENEW_LEASE,
                 {"lease": _name(lease.shard)},
                 update,
-                condition=f"{_CHECKED} AND holder = :me",
+                condition=f"{_IF_UNCHANGED} AND holder = :me",
                 names=_NAMES,
                 values=values,
                 returns="ALL_NEW",
@@ -113,7 +113,7 @@ class DynamoLeaseStore:
                 patterns.RELEASE_LEASE,
                 {"lease": _name(lease.shard)},
                 "SET #token = :next, updated_at = :now, #ttl = :ttl REMOVE holder",
-                condition=_CHECKED,
+                condition=_IF_UNCHANGED,
                 names=_NAMES,
                 values=self._values(renewed.counter),
                 timeout_s=self._timeout_s,
@@ -148,5 +148,5 @@ def _lease(shard: ShardId, item: Item) -> Lease:
 
 def _fail(error: DynamoError) -> NoReturn:
     if error.transient or error.maybe_applied:
-        raise RelaySourceUnavailableError(f"the leases: {error}") from error
+        raise UnavailableError(f"DynamoDB, leases: {error}") from error
     raise error

@@ -1,4 +1,4 @@
-"""Joins the relay's use cases with the engines: what it publishes, which marks it believes, which log it reads."""
+"""Publish committed and expired entries to Kafka."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -6,28 +6,24 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from msgspec import Struct
 
-from tidings.connections.model import LookupResult, RegistryUnavailableError
-from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
-from tidings.kernel.errors import TidingsError
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import ChatId, ChatKey, MessageId, TenantId, message_id
 from tidings.messages.model import CommittedEvent, Entry, encode_event, partition_key
-from tidings.messages.store import DynamoLogReader
 from tidings.platform.kafka.errors import PublishError
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.relay import rules
 from tidings.relay.model import ContentExpired
-from tidings.relay.ports import RelaySourceUnavailableError
 from tidings.schema.topics.model import EXPIRED, MESSAGES
 
 _MAX_ENTRIES, _MAX_BYTES = 50, 262_144
-"""Of one record: far below what the topic takes, and no more than a worker handles at a time."""
+"""Limits of one record: far below the topic's, and no more than a worker processes at a time."""
 _to_json = msgspec.json.Encoder().encode
 _to_msgpack = msgspec.msgpack.Encoder().encode
 
 
 class MessageExpired(Struct, frozen=True, kw_only=True, tag_field="event", tag="message.expired"):
-    """As the topic `expired` has it."""
+    """Event of the topic `expired`."""
 
     tenant: TenantId
     chat_id: ChatId
@@ -40,69 +36,42 @@ class KafkaEventPublisher:
         self._publisher = publisher
 
     async def publish(self, chat: ChatKey, entries: Sequence[Entry]) -> OffsetFence:
-        parts = rules.chunk_by_size(_sized(entries), _MAX_ENTRIES, _MAX_BYTES)
-        answers = [
-            self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(_event(chat, part)))
-            for part in parts
+        sends = [
+            self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(_committed(chat, chunk)))
+            for chunk in rules.chunk_by_size(_with_sizes(entries), _MAX_ENTRIES, _MAX_BYTES)
         ]
         try:
-            placed = await asyncio.gather(*answers)
+            placed = await asyncio.gather(*sends)
         except PublishError as error:
-            raise RelaySourceUnavailableError(f"Kafka: {error}") from error
+            raise UnavailableError(f"Kafka: {error}") from error
         last = max(placed, key=lambda each: each.offset)
         return OffsetFence(last.partition, last.offset + 1)
 
-    async def expired(self, gone: Sequence[ContentExpired]) -> None:
-        answers = [
-            self._publisher.send(EXPIRED.name, partition_key(each.chat), _expired(each)) for each in gone
+    async def publish_expired(self, expired: Sequence[ContentExpired]) -> None:
+        sends = [
+            self._publisher.send(EXPIRED.name, partition_key(each.chat), _expired(each)) for each in expired
         ]
         try:
-            await asyncio.gather(*answers)
+            await asyncio.gather(*sends)
         except PublishError as error:
-            raise RelaySourceUnavailableError(f"Kafka: {error}") from error
+            raise UnavailableError(f"Kafka: {error}") from error
 
 
-class RelayCheckpoints:
-    def __init__(self, checkpoints: RedisDeliveryCheckpoints) -> None:
-        self._checkpoints = checkpoints
-
-    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
-        answers = await self._checkpoints.read(chats)
-        if len(answers.unknown) == len(chats):
-            raise RelaySourceUnavailableError(f"Redis: {answers.failure}")
-        return answers
-
-    async def begin(self, chat: ChatKey, at: int) -> None:
-        try:
-            await self._checkpoints.advance(chat, at, at)
-        except RegistryUnavailableError as error:
-            raise RelaySourceUnavailableError(f"Redis: {error}") from error
-
-
-class RelayLogReader:
-    def __init__(self, reader: DynamoLogReader) -> None:
-        self._reader = reader
-
-    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
-        try:
-            return await self._reader.between(chat, after, up_to)
-        except TidingsError as error:
-            if not error.retryable:
-                raise
-            raise RelaySourceUnavailableError(f"the log: {error.message}") from error
-
-
-def _sized(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
+def _with_sizes(entries: Sequence[Entry]) -> Iterator[tuple[Entry, int]]:
     return ((entry, len(_to_msgpack(entry))) for entry in entries)
 
 
-def _event(chat: ChatKey, entries: Sequence[Entry]) -> CommittedEvent:
+def _committed(chat: ChatKey, entries: Sequence[Entry]) -> CommittedEvent:
     return CommittedEvent(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
 
 
-def _expired(gone: ContentExpired) -> bytes:
-    tenant, chat = gone.chat
-    told = MessageExpired(
-        tenant=tenant, chat_id=chat, sequence=gone.sequence, message_id=message_id(chat, gone.sequence)
+def _expired(expired: ContentExpired) -> bytes:
+    tenant, chat = expired.chat
+    return _to_json(
+        MessageExpired(
+            tenant=tenant,
+            chat_id=chat,
+            sequence=expired.sequence,
+            message_id=message_id(chat, expired.sequence),
+        )
     )
-    return _to_json(told)

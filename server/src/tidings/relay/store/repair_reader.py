@@ -1,4 +1,4 @@
-"""What the repair job reads: logs, and which chats a user is in."""
+"""Reads of the repair job: the log of a chat, and the chats of a user."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,9 @@ from tidings.platform.dynamo.codec import Item
 from tidings.platform.dynamo.errors import DynamoError, raise_read_error
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.items.chats import chat_key, user_key
-from tidings.schema.tables.patterns import chats as chat_patterns
 from tidings.schema.tables.patterns import chats as patterns
 
-MAX_CONCURRENT = 200
+MAX_ITEMS = 200
 
 
 class DynamoRepairReader:
@@ -24,21 +23,21 @@ class DynamoRepairReader:
         return int(items[0]["sequence"]) if items else 0
 
     async def items(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Item]:
-        """Entries as they stand in the table."""
+        """Read entries as items of the table."""
         query = Query(
             condition="chat_id = :c AND #s BETWEEN :low AND :high",
             names={"#s": "sequence"},
             values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
-            limit=MAX_CONCURRENT,
+            limit=MAX_ITEMS,
         )
         return await self._query(query)
 
     async def chats_of(self, tenant: TenantId, user: UserId) -> Sequence[ChatKey]:
-        """All that the user ever was in; of the last seconds some may be missing."""
+        """List the chats that the user is or was in, eventually consistent."""
         query = Query(condition="user_id = :u", values={":u": user_key(tenant, user)})
         found: list[ChatKey] = []
         try:
-            async for page in self._client.pages(chat_patterns.LIST_CHATS_OF_USER, query):
+            async for page in self._client.pages(patterns.LIST_CHATS_OF_USER, query):
                 found += [_chat(item) for item in page.items]
         except DynamoError as error:
             raise_read_error(error)

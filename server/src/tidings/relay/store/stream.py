@@ -1,8 +1,9 @@
-"""The stream of the table `messages`, by the four calls."""
+"""The stream of the table `messages`."""
 
 from collections.abc import Sequence
 from typing import NoReturn, Protocol
 
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.errors import (
     DynamoError,
@@ -11,9 +12,9 @@ from tidings.platform.dynamo.errors import (
     RecordsTrimmedError,
 )
 from tidings.platform.dynamo.streams import ChangeType, Records, StartAt, StreamDescription, StreamList
-from tidings.platform.dynamo.streams import StreamRecord as Told
+from tidings.platform.dynamo.streams import StreamRecord as DynamoRecord
 from tidings.relay.model import ContentExpired, EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
-from tidings.relay.ports import RelaySourceUnavailableError, StreamIteratorExpiredError, TrimmedError
+from tidings.relay.ports import StreamIteratorExpiredError, TrimmedError
 
 _TABLE = "messages"
 _CHAT_PARTS, _EPHEMERAL_PARTS = 2, 3
@@ -32,7 +33,7 @@ class StreamsCalls(Protocol):
 
 
 class DynamoChangeStream:
-    """Also reads a stream that was switched off: for 24 hours it still has what nobody may have audited."""
+    """Reads all streams of the table. A disabled stream is readable for 24 hours, and may have commits to audit."""
 
     def __init__(self, calls: StreamsCalls, *, page_records: int = 1000) -> None:
         self._calls = calls
@@ -54,18 +55,18 @@ class DynamoChangeStream:
 
     async def page(self, iterator: str) -> RecordPage:
         try:
-            told = await self._calls.records(iterator, limit=self._page_records)
+            found = await self._calls.records(iterator, limit=self._page_records)
         except DynamoError as error:
             _fail(error)
-        return RecordPage([_record(each) for each in told.records], told.iterator)
+        return RecordPage([_record(each) for each in found.records], found.iterator)
 
     async def _streams(self) -> Sequence[str]:
         found: list[str] = []
         start: str | None = None
         while True:
-            told = await self._calls.list_streams(_TABLE, start=start)
-            found += [stream.stream_arn for stream in told.streams]
-            start = told.last_evaluated_stream_arn
+            page = await self._calls.list_streams(_TABLE, start=start)
+            found += [stream.stream_arn for stream in page.streams]
+            start = page.last_evaluated_stream_arn
             if start is None:
                 return found
 
@@ -73,16 +74,12 @@ class DynamoChangeStream:
         found: list[StreamShard] = []
         start: str | None = None
         while True:
-            told = await self._calls.describe(stream, start=start)
-            for each in told.shards:
-                shard = ShardId(each.shard_id)
+            page = await self._calls.describe(stream, start=start)
+            for each in page.shards:
+                shard, parent = ShardId(each.shard_id), each.parent_shard_id
                 self._stream_of[shard] = stream
-                found.append(
-                    StreamShard(
-                        shard, None if each.parent_shard_id is None else ShardId(each.parent_shard_id)
-                    )
-                )
-            start = told.last_evaluated_shard_id
+                found.append(StreamShard(shard, None if parent is None else ShardId(parent)))
+            start = page.last_evaluated_shard_id
             if start is None:
                 return found
 
@@ -92,25 +89,23 @@ def _fail(error: DynamoError) -> NoReturn:
         raise StreamIteratorExpiredError from error
     if isinstance(error, RecordsTrimmedError):
         raise TrimmedError from error
-    if error.transient or isinstance(error, NotFoundError):  # the table may be on its way
-        raise RelaySourceUnavailableError(f"the stream: {error}") from error
+    if error.transient or isinstance(error, NotFoundError):  # The table may not exist yet.
+        raise UnavailableError(f"DynamoDB, stream: {error}") from error
     raise error
 
 
-def _record(on_commit: Told) -> ShardRecord:
-    at_ms = None if on_commit.created_at is None else round(on_commit.created_at.timestamp() * 1000)
-    return ShardRecord(on_commit.sequence_number, at_ms, _news(on_commit), on_commit.size_bytes)
+def _record(record: DynamoRecord) -> ShardRecord:
+    at_ms = None if record.created_at is None else round(record.created_at.timestamp() * 1000)
+    return ShardRecord(record.sequence_number, at_ms, _change(record), record.size_bytes)
 
 
-def _news(on_commit: Told) -> EntryCommitted | ContentExpired | None:
-    """New entries, and ephemeral content that its time has removed. Edits, redactions and the rest tell nothing here:
-    each has an entry of its own.
-    """
-    parts = str(on_commit.keys["chat_id"]).split("#")
+def _change(record: DynamoRecord) -> EntryCommitted | ContentExpired | None:
+    """Return a new entry, or ephemeral content that its TTL deleted. Edits and redactions are entries of their own."""
+    parts = str(record.keys["chat_id"]).split("#")
     chat = ChatKey(TenantId(parts[0]), ChatId(parts[1]))
-    sequence = int(on_commit.keys["sequence"])
-    if on_commit.change is ChangeType.INSERT and len(parts) == _CHAT_PARTS:
+    sequence = int(record.keys["sequence"])
+    if record.change is ChangeType.INSERT and len(parts) == _CHAT_PARTS:
         return EntryCommitted(chat, sequence)
-    if on_commit.change is ChangeType.REMOVE and on_commit.is_expiry and len(parts) == _EPHEMERAL_PARTS:
+    if record.change is ChangeType.REMOVE and record.is_expiry and len(parts) == _EPHEMERAL_PARTS:
         return ContentExpired(chat, sequence)
     return None

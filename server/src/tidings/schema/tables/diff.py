@@ -1,14 +1,15 @@
-"""What differs between the tables as declared and as seen, and what making them the same would do. Pure.
+"""Compare tables with their declaration. Pure.
 
-Three things are never made less than they are: capacity (auto scaling and people raise it), deletion
-protection, and a stream that is not declared (a standby region needs one).
+Three properties are never reduced: capacity (auto scaling and operators raise it), deletion protection, and a stream
+that is not declared (a standby region needs one).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
-from tidings.schema.reconcile import ChangeKind
+from tidings.kernel.errors import Code
+from tidings.schema.plan import Change, ResourceKind, ResourcePlan, SchemaPlan, plan_all, plan_resource
 from tidings.schema.tables.descriptions import ObservedIndex, ObservedTable
 from tidings.schema.tables.model import CapacityUnits, Index, KeyAttribute, Table
 
@@ -17,7 +18,7 @@ TAG_PREFIX = "tidings:prefix"
 
 
 class TableAspect(StrEnum):
-    """What of a table can differ; in the order in which `apply` changes it."""
+    """Properties of a table that are compared, in the order in which `apply` changes them."""
 
     TABLE = "table"
     KEYS = "keys"
@@ -32,52 +33,24 @@ class TableAspect(StrEnum):
     INDEX_CAPACITY = "index capacity"
 
 
-@dataclass(frozen=True, slots=True)
-class TableChange:
-    """`destroys` says what would be lost; such a change is never made."""
+TableChange = Change[TableAspect]
+type TablePlan = ResourcePlan[Table, ObservedTable, TableAspect]
+type TablesPlan = SchemaPlan[Table, ObservedTable, TableAspect]
 
-    aspect: TableAspect
-    before: str
-    after: str
-    index: str = ""
-    note: str = ""
-    destroys: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TablePlan:
-    """One table. `table` is None for one that is there and is not declared."""
-
-    name: str
-    verdict: ChangeKind
-    changes: tuple[TableChange, ...] = ()
-    table: Table | None = None
-    seen: ObservedTable | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class TablesPlan:
-    """All tables; `not_known` is what the engine has no notion of, so nothing is said about it."""
-
-    tables: tuple[TablePlan, ...]
-    not_known: frozenset[TableAspect] = frozenset()
-
-    @property
-    def drift(self) -> tuple[str, ...]:
-        return tuple(_drift(self.tables))
-
-    @property
-    def destroyed(self) -> tuple[str, ...]:
-        return tuple(
-            f"{plan.name}: {change.destroys}"
-            for plan in self.tables
-            for change in plan.changes
-            if change.destroys
-        )
+KIND = ResourceKind(
+    plural="tables",
+    failed=Code.TABLES_FAILED,
+    drift=Code.TABLES_DRIFT,
+    destructive=Code.TABLES_DESTRUCTIVE,
+    refused_detail="destroyed",
+    refused_hint="Change the tables back to the declaration, or move the data to new tables under another "
+    "dynamo.table_prefix.",
+    failed_hint="Requested changes continue in the background. Run apply again; it continues from here.",
+)
 
 
 def apply_capacity_mode(tables: Iterable[Table], *, on_demand: bool) -> tuple[Table, ...]:
-    """The declaration as this installation wants it: `dynamo.capacity = "on_demand"` takes all units away."""
+    """Return the tables in the capacity mode of this installation. On demand, they have no provisioned units."""
     return tuple(replace(table, units=None) if on_demand else table for table in tables)
 
 
@@ -92,36 +65,25 @@ def plan_tables(
     prefix: str,
     not_known: frozenset[TableAspect] = frozenset(),
 ) -> TablesPlan:
-    """`seen` holds, by name, the declared tables that are there and any others under the prefix."""
-    declared = tuple(plan_table(table, seen.get(prefix + table.name), prefix, not_known) for table in tables)
-    names = {entry.name for entry in declared}
-    extras = tuple(_plan_extra(other, prefix) for name, other in sorted(seen.items()) if name not in names)
-    return TablesPlan(declared + extras, not_known)
+    """Compare the declared tables with `seen`, which also has all other tables under the prefix, by name."""
+    declared = [plan_table(table, seen.get(prefix + table.name), prefix, not_known) for table in tables]
+    return plan_all(KIND, declared, seen, lambda other: _removed(other, prefix), not_known)
 
 
 def plan_table(
     table: Table, seen: ObservedTable | None, prefix: str, not_known: frozenset[TableAspect]
 ) -> TablePlan:
-    name = prefix + table.name
-    if seen is None:
-        return TablePlan(name, ChangeKind.CREATE, table=table)
-    changes = tuple(change for change in _changes(table, seen, prefix) if change.aspect not in not_known)
-    return TablePlan(name, _verdict(changes), changes, table, seen)
+    found = () if seen is None else _changes(table, seen, prefix)
+    changes = [change for change in found if change.aspect not in not_known]
+    return plan_resource(prefix + table.name, table, seen, changes)
 
 
-def _verdict(changes: tuple[TableChange, ...]) -> ChangeKind:
-    if any(change.destroys for change in changes):
-        return ChangeKind.REFUSED
-    return ChangeKind.CHANGE if changes else ChangeKind.UNCHANGED
-
-
-def _plan_extra(seen: ObservedTable, prefix: str) -> TablePlan:
-    """A table with our tag was ours once. Any other under the prefix is somebody else's, and left alone."""
+def _removed(seen: ObservedTable, prefix: str) -> TableChange | None:
+    """Return the refused change of a table with the tags of Tidings that is no longer declared."""
     if seen.tags.get(TAG_PREFIX) != prefix or TAG_TABLE not in seen.tags:
-        return TablePlan(seen.name, ChangeKind.UNKNOWN, seen=seen)
-    lost = f"the table and {_items(seen)}: delete it yourself if nobody needs it"
-    removed = TableChange(TableAspect.TABLE, "a table of Tidings", "not declared any more", destroys=lost)
-    return TablePlan(seen.name, ChangeKind.REFUSED, (removed,), seen=seen)
+        return None
+    lost = f"the table and {_items(seen)}. Delete it yourself if it is not needed."
+    return TableChange(TableAspect.TABLE, "a table of Tidings", "no longer declared", refused=lost)
 
 
 def _changes(table: Table, seen: ObservedTable, prefix: str) -> Iterator[TableChange]:
@@ -143,24 +105,26 @@ def _changes(table: Table, seen: ObservedTable, prefix: str) -> Iterator[TableCh
 
 def _keys(table: Table, seen: ObservedTable) -> Iterator[TableChange]:
     if table.keys != seen.keys:
-        lost = f"{_items(seen)}: keys can't be changed, only a new table has others"
-        yield TableChange(TableAspect.KEYS, show_keys(seen.keys), show_keys(table.keys), destroys=lost)
+        lost = f"{_items(seen)}. The keys of a table cannot change; other keys need a new table."
+        yield TableChange(TableAspect.KEYS, show_keys(seen.keys), show_keys(table.keys), refused=lost)
 
 
 def _ttl(table: Table, seen: ObservedTable) -> Iterator[TableChange]:
     attribute = table.ttl.attribute if table.ttl else None
     if attribute == seen.ttl:
         return
-    note = "items with a time in the past are deleted" if attribute else ""
+    note = "items with a time in the past will be deleted" if attribute else ""
     if attribute and seen.ttl:
-        note = "off first, then on again, which AWS allows after an hour"
+        note = "turned off, then on again; AWS allows that after an hour"
     yield TableChange(TableAspect.TTL, seen.ttl or "off", attribute or "off", note=note)
 
 
 def _stream(table: Table, seen: ObservedTable) -> Iterator[TableChange]:
     if table.stream is None or table.stream is seen.stream:
         return
-    note = "off first, then on again: a new stream, which its readers start anew" if seen.stream else ""
+    note = (
+        "turned off, then on again; readers start at the beginning of the new stream" if seen.stream else ""
+    )
     yield TableChange(TableAspect.STREAM, seen.stream or "off", table.stream, note=note)
 
 
@@ -178,46 +142,37 @@ def capacity_target(table: Table, seen: ObservedTable) -> CapacityUnits | None:
 
 def _indexes(table: Table, seen: ObservedTable) -> Iterator[TableChange]:
     for index in table.indexes:
-        there = seen.indexes.get(index.name)
-        if there is None:
-            note = "filled in the background; on a large table for hours"
+        found = seen.indexes.get(index.name)
+        if found is None:
+            note = "filled in the background; for hours on a large table"
             yield TableChange(
                 TableAspect.INDEX, "none", show_index(index.keys, index.projection), index.name, note
             )
         else:
-            yield from _index(index, there)
-            yield from _index_capacity(table, seen, index, there)
+            yield from _index(index, found)
+            yield from _index_capacity(table, seen, index, found)
     for name in sorted(seen.indexes.keys() - {index.name for index in table.indexes}):
-        lost = f"the index {name}: whatever reads it stops"
+        lost = f"the index {name}. Queries of it would fail."
         yield TableChange(
-            TableAspect.INDEX, show_observed_index(seen.indexes[name]), "not declared", name, destroys=lost
+            TableAspect.INDEX, show_observed_index(seen.indexes[name]), "not declared", name, refused=lost
         )
 
 
-def _index(index: Index, there: ObservedIndex) -> Iterator[TableChange]:
-    if (index.keys, index.projection) == (there.keys, there.projection):
+def _index(index: Index, found: ObservedIndex) -> Iterator[TableChange]:
+    if (index.keys, index.projection) == (found.keys, found.projection):
         return
-    lost = f"the index {index.name}: it would be deleted and built anew, and whatever reads it waits"
+    lost = f"the index {index.name}. It would be deleted and built again, and queries of it would fail meanwhile."
     after = show_index(index.keys, index.projection)
-    yield TableChange(TableAspect.INDEX, show_observed_index(there), after, index.name, destroys=lost)
+    yield TableChange(TableAspect.INDEX, show_observed_index(found), after, index.name, refused=lost)
 
 
 def _index_capacity(
-    table: Table, seen: ObservedTable, index: Index, there: ObservedIndex
+    table: Table, seen: ObservedTable, index: Index, found: ObservedIndex
 ) -> Iterator[TableChange]:
-    """While the table itself changes its mode, the indexes change with it."""
-    if table.units and seen.units and not there.units.at_least(index.units):
-        target = there.units.raised_to(index.units)
-        yield TableChange(TableAspect.INDEX_CAPACITY, show_units(there.units), show_units(target), index.name)
-
-
-def _drift(plans: Iterable[TablePlan]) -> Iterator[str]:
-    for entry in plans:
-        if entry.verdict is ChangeKind.CREATE:
-            yield f"{entry.name}: is not there"
-        for change in entry.changes:
-            index = f" {change.index}" if change.index else ""
-            yield f"{entry.name}: {change.aspect}{index}: {change.before}, declared {change.after}"
+    """Compare the capacity of an index. While the table changes its mode, the indexes change with it."""
+    if table.units and seen.units and not found.units.at_least(index.units):
+        target = found.units.raised_to(index.units)
+        yield TableChange(TableAspect.INDEX_CAPACITY, show_units(found.units), show_units(target), index.name)
 
 
 def show_keys(keys: tuple[KeyAttribute, ...]) -> str:
@@ -236,9 +191,9 @@ def show_units(units: CapacityUnits | None) -> str:
     return f"{units.read} read, {units.write} write" if units else "on demand"
 
 
-def show_tags(given: Mapping[str, str]) -> str:
-    ours = {name: value for name, value in given.items() if name in (TAG_TABLE, TAG_PREFIX)}
-    return ", ".join(f"{name}={value}" for name, value in sorted(ours.items())) or "none"
+def show_tags(tags: Mapping[str, str]) -> str:
+    own = {name: value for name, value in tags.items() if name in (TAG_TABLE, TAG_PREFIX)}
+    return ", ".join(f"{name}={value}" for name, value in sorted(own.items())) or "none"
 
 
 def _items(seen: ObservedTable) -> str:

@@ -53,12 +53,12 @@ class Scene:
         )
 
     async def publish(self, by: BroadcastServices) -> BroadcastEntry:
-        entry = await by.append(self.log, rules.decide_step(draft(), PARTS))
+        entry = await by.appender.append(self.log, rules.decide_step(draft(), PARTS))
         assert entry is not None
         return entry
 
     async def head(self, of: BroadcastServices, at_least: int = 0) -> int:
-        return (await of.followers.index(self.log, at_least)).head
+        return (await of.logs.index(self.log, at_least)).head
 
 
 def draft() -> BroadcastDraft:
@@ -102,7 +102,7 @@ def test_processes_that_append_at_once_make_one_dense_log(play: Play) -> None:
         )
         assert [each.at_ms for each in stands] == sorted(each.at_ms for each in stands)
         at.time.at_s += BOUND_S
-        boards = [await each.followers.index(at.log) for each in (one, two, at.process())]
+        boards = [await each.logs.index(at.log) for each in (one, two, at.process())]
         assert boards[0].view == boards[1].view == boards[2].view
 
     play(scene)
@@ -117,9 +117,9 @@ def test_a_copy_is_at_most_a_second_old_and_at_least_makes_it_move_at_once(play:
         at.time.at_s += BOUND_S - 0.001
         assert await at.head(reader) == 0
         assert await at.head(reader, entry.sequence) == 1
-        await sender.announce.redact(at.log, entry.notification)
+        await sender.rollout.redact(at.log, entry.notification)
         at.time.at_s += BOUND_S
-        board = await reader.followers.index(at.log)
+        board = await reader.logs.index(at.log)
         assert (board.head, board.live(at.time.now_ms())) == (2, 0)
         with pytest.raises(TidingsError) as refused:
             await at.head(reader, 3)
@@ -178,12 +178,12 @@ def test_who_starts_goes_on_from_the_snapshot_and_without_it_reads_the_log(
                 await asyncio.sleep(0.01)
             await at.publish(sender)
             whole = at.calls("inbox.open_broadcasts")
-            started = await at.process(snapshots).followers.index(at.log)
+            started = await at.process(snapshots).logs.index(at.log)
             assert (started.head, at.calls("inbox.open_broadcasts")) == (31, whole)
             await redis.write("DEL", snapshots._key(at.log))
-            wiped = await at.process(snapshots).followers.index(at.log)
+            wiped = await at.process(snapshots).logs.index(at.log)
             assert at.calls("inbox.open_broadcasts") == whole + 1
-        assert started.view == wiped.view == (await at.process().followers.index(at.log)).view
+        assert started.view == wiped.view == (await at.process().logs.index(at.log)).view
 
     play(scene)
 
@@ -205,11 +205,11 @@ def test_a_redis_that_is_away_or_says_nonsense_is_no_harm(play: Play, valkey: st
 def test_copies_of_logs_that_nobody_reads_go_first(play: Play) -> None:
     async def scene(at: Scene) -> None:
         process = at.process()
-        process.followers._count = 2
+        process.logs._capacity = 2
         logs = [at.log._replace(inbox=f"inbox{number}") for number in range(4)]
         for log in logs:
-            await process.followers.index(log)
-        assert list(process.followers._copies) == logs[2:]
-        await until(lambda: not process.followers._reads._running, 30)
+            await process.logs.index(log)
+        assert list(process.logs._copies) == logs[2:]
+        await until(lambda: not process.logs._reads._running, 30)
 
     play(scene)

@@ -30,7 +30,7 @@ def round_trip(item: Item) -> Item:
 
 
 def comparable(tagged: Any) -> Any:
-    """A tagged value with sets unordered, numbers as numbers, and bytes as bytes, whoever wrote it."""
+    """Normalize an encoded value: sets unordered, numbers as numbers, bytes as bytes."""
     ((letter, content),) = tagged.items()
     if letter == "M":
         return letter, {name: comparable(value) for name, value in content.items()}

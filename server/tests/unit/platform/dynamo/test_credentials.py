@@ -1,4 +1,4 @@
-"""Keys are asked for beside the calls, awaited only when they are old, and outlive a failing provider."""
+"""Keys are renewed in the background, awaited only when they are old, and kept while the provider fails."""
 
 import asyncio
 import threading
@@ -107,7 +107,7 @@ def test_a_provider_that_fails_leaves_the_keys_that_are_there(caplog: pytest.Log
         assert source.keys is NEW
 
     run(check)
-    assert "could not be renewed" in caplog.text
+    assert "cannot renew credentials" in caplog.text
 
 
 def test_fixed_keys_are_never_asked_for() -> None:

@@ -31,7 +31,7 @@ def test_an_endpoint_is_read_from_its_url(url: str, address: str, port: int, hos
 
 @pytest.mark.parametrize("url", ["dynamodb", "ftp://host", "http://", "http://host/path"])
 def test_what_is_no_endpoint_is_refused(url: str) -> None:
-    with pytest.raises(ValueError, match="an endpoint is"):
+    with pytest.raises(ValueError, match="is not an endpoint"):
         parse_endpoint(url)
 
 

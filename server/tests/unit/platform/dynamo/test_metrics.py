@@ -1,4 +1,4 @@
-"""What the ledger counts is what a scrape shows."""
+"""A scrape shows the counters of the ledger."""
 
 from tidings.platform.dynamo.capacity import CapacityLedger, export_capacity
 from tidings.platform.dynamo.errors import ThrottledError

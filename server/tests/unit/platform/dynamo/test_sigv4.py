@@ -23,7 +23,7 @@ OPERATIONS = ("PutItem", "GetItem", "Query", "TransactWriteItems", "BatchGetItem
 
 @dataclass
 class Clock:
-    """Ours by call, botocore's by patch: both read this."""
+    """The clock of both signers: passed to Tidings' signer, patched into botocore."""
 
     now_s: float
 
@@ -60,7 +60,7 @@ def by_botocore(url: str, region: str, keys: AwsKeys, target: str, body: bytes) 
 
 @dataclass
 class Compared:
-    """One signer of ours, and botocore doing the same."""
+    """A signer of Tidings and one of botocore with the same keys."""
 
     clock: Clock
     host: str = "host"
@@ -81,7 +81,7 @@ class Compared:
 
 
 class Drawn:
-    """Requests, keys and places by chance, the same in every run."""
+    """Random requests, keys and regions, the same in every run."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)

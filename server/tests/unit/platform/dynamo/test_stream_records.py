@@ -1,4 +1,4 @@
-"""What the stream tells of a change: who removed an item, and as much of it as can be read."""
+"""Change records: expiry or deletion, and images with unreadable values."""
 
 import json
 

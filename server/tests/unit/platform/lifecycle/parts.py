@@ -1,4 +1,4 @@
-"""A clock that stands still and components that do as they are told."""
+"""A clock that tests control, and scripted components."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -85,7 +85,7 @@ class ProcessRun:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(DEADLINE_S):
-            while not holds():  # noqa: ASYNC110 - what is waited for is anything a test can see
+            while not holds():  # noqa: ASYNC110 - any condition of a test
                 await asyncio.sleep(0.001)
 
     async def ended(self) -> ExitCode:

@@ -71,7 +71,7 @@ def test_a_probe_tells_silence_from_a_refusal_from_an_answer() -> None:
     async def own_timeout() -> None:
         raise TimeoutError("the client's own")
 
-    assert asked(hang) == "Redis did not answer for 0 s; last error: nothing came back within 0.02 s"
+    assert asked(hang) == "Redis did not answer for 0 s; last error: no answer within 0.02 s"
     assert asked(fail) == "Redis did not answer for 0 s; last error: RuntimeError: token=*** is wrong"
     assert asked(own_timeout) == "Redis did not answer for 0 s; last error: TimeoutError: the client's own"
     assert asked(nothing) == ""

@@ -212,7 +212,7 @@ def test_tasks_that_nobody_stopped_are_stopped_at_the_end() -> None:
 
 def test_two_components_of_one_name_are_refused() -> None:
     async def scenario() -> None:
-        with pytest.raises(ValueError, match="one name"):
+        with pytest.raises(ValueError, match="the same name"):
             await ProcessRun(FakeComponent("api", []), FakeComponent("api", [])).running
 
     asyncio.run(scenario())

@@ -60,7 +60,7 @@ def test_a_task_that_somebody_else_cancelled_is_a_crash() -> None:
         await asyncio.wait({task})
 
     ((_, error),) = crashes(scenario)
-    assert str(error) == "was cancelled by somebody else"
+    assert str(error) == "cancelled by other code"
 
 
 def test_a_task_that_fails_while_it_is_stopped_is_a_crash() -> None:

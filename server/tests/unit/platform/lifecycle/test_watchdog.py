@@ -35,7 +35,7 @@ def watch(beats: Beats, *, exit_s: float) -> tuple[Watchdog, list[int], threadin
         has_left.set()
         watchdog._stop.set()
 
-    watchdog = Watchdog(beats, WatchdogOptions(warn_s=0.02, exit_s=exit_s), Harmless(), leave)
+    watchdog = Watchdog(lambda: beats.count, WatchdogOptions(warn_s=0.02, exit_s=exit_s), Harmless(), leave)
     watchdog.start()
     return watchdog, codes, has_left
 
@@ -47,8 +47,8 @@ def test_a_loop_that_does_not_turn_ends_the_process_with_its_stack_in_the_log() 
         watchdog.stop()
     assert codes == [70]
     assert [line["event"] for line in lines] == [
-        "the loop is blocked",
-        "the loop is blocked: ending the process",
+        "event loop is blocked",
+        "event loop is blocked: ending the process",
     ]
     assert lines[0]["stuck_at"][-1].endswith(" wait")
 

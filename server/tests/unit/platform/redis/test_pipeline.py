@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 from math import inf
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from fixtures.loops import run, until
@@ -32,8 +32,11 @@ class Wire:
         self.pipeline = Pipeline(HERE, max_commands, max_bytes, self.pushes.append)
 
     def open(self) -> "Wire":
-        self.pipeline.open(self.writes.append)
+        self.pipeline.open(cast("Any", self))
         return self
+
+    def write(self, data: bytes) -> None:
+        self.writes.append(data)
 
     def submit(self, *words: str, deadline: float = inf) -> asyncio.Future[Reply]:
         return self.pipeline.submit(pack_command(*words), deadline)
@@ -141,7 +144,7 @@ async def test_before_the_connection_stands_commands_wait_and_the_greeting_goes_
     wire = Wire()
     waiting = wire.submit("GET", "a")
     await a_turn()
-    hello = wire.pipeline.greet(wire.writes.append, b"HELLO")
+    hello = wire.pipeline.greet(cast("Any", wire), b"HELLO")
     assert wire.writes == [b"HELLO"]
     wire.pipeline.feed(b":3\r\n")
     assert hello.result() == 3
@@ -160,7 +163,7 @@ async def test_a_loss_tells_the_sent_from_the_unsent() -> None:
     assert isinstance(unsent.exception(), UnreachableError)
     await a_turn()
     assert len(wire.writes) == 1
-    wire.pipeline.feed(b":1\r\n")  # too late: nobody is there
+    wire.pipeline.feed(b":1\r\n")  # too late: the waiter has its error
 
 
 async def test_deadlines_hold_also_when_a_later_one_stands_before() -> None:
@@ -208,7 +211,7 @@ async def test_bounds_count_what_is_not_answered_yet() -> None:
 async def test_silence_counts_from_the_question_not_from_the_last_answer() -> None:
     wire = Wire().open()
     now = asyncio.get_running_loop().time()
-    assert wire.pipeline.silent_s(now + 100) == 0.0  # nothing was asked
+    assert wire.pipeline.silent_s(now + 100) == 0.0  # no command is in flight
     _ = wire.submit("PING")
     await a_turn()
     assert 0.9 < wire.pipeline.silent_s(asyncio.get_running_loop().time() + 1) < 1.5

@@ -93,9 +93,11 @@ def test_lines_of_libraries_come_out_the_same_way(stream: Stream) -> None:
 
 def test_a_library_that_logs_wrongly_is_still_heard(stream: Stream) -> None:
     record = logging.makeLogRecord({"name": "odd", "levelname": "WARNING", "msg": "%d", "args": ("x",)})
-    (handler,) = (each for each in logging.getLogger().handlers if isinstance(each, logs._Foreign))
+    (handler,) = (
+        each for each in logging.getLogger().handlers if isinstance(each, logs._StandardLibraryHandler)
+    )
     handler.handle(record)
-    assert stream.lines[0]["event"] == "%d <arguments that don't fit>"
+    assert stream.lines[0]["event"] == "%d <arguments do not match>"
 
 
 def test_an_exception_is_structured_without_its_locals(stream: Stream) -> None:
@@ -157,7 +159,7 @@ def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
 
 
 def in_a_terminal(form: str, **environment: str) -> str:
-    """What a process writes to a terminal."""
+    """Return the output of a process on a terminal."""
     leader, follower = pty.openpty()
     code = (
         "from tidings.platform.telemetry import logs; from tidings.platform.telemetry.logs import ProcessIdentity; "

@@ -32,7 +32,7 @@ def test_every_declared_series_is_there_from_the_start_and_no_other_can_be_made(
     page = metrics.render().decode()
     assert page.count("tidings_sends_total{") == 4
     assert 'tidings_sends_total{outcome="ok",shape="a"} 1.0\n' in page
-    with pytest.raises(BadMetricError, match="was not declared"):
+    with pytest.raises(BadMetricError, match="is not declared"):
         sends["ok", "c"].inc()
 
 

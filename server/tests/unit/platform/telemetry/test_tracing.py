@@ -1,4 +1,6 @@
 import asyncio
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Sequence
@@ -8,10 +10,11 @@ import pytest
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import StatusCode, get_current_span
+from opentelemetry.trace import Span, StatusCode, get_current_span
 
-from tidings.platform.telemetry import tracing
+from tidings.platform.lifecycle.run import configure_tracing
 from tidings.platform.telemetry.logs import ProcessIdentity
+from tidings.platform.telemetry.span_export import exporter_tracing
 from tidings.platform.telemetry.tracing import Tracing, TracingOptions
 
 ME = ProcessIdentity("sample", "one")
@@ -19,7 +22,7 @@ ME = ProcessIdentity("sample", "one")
 
 def recording(ratio: float = 1.0) -> tuple[Tracing, InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
-    return tracing.exporter_tracing(ME, TracingOptions(ratio=ratio), exporter), exporter
+    return exporter_tracing(ME, TracingOptions(ratio=ratio), exporter), exporter
 
 
 def finished(traced: Tracing, exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
@@ -27,83 +30,62 @@ def finished(traced: Tracing, exporter: InMemorySpanExporter) -> dict[str, Reada
     return {span.name: span for span in exporter.get_finished_spans()}
 
 
-def test_a_span_in_another_process_is_a_child_of_the_one_whose_headers_it_got() -> None:
+def traceparent(span: Span) -> str:
+    context = span.get_span_context()
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+
+
+def test_a_span_in_another_process_is_a_child_of_the_one_whose_header_it_got() -> None:
     here, sent = recording()
     there, received = recording()
-    headers: list[tuple[str, bytes]] = [("epoch", b"3")]
-    with here.span("publish"):
-        here.inject(headers)
-    with there.span("deliver", parent=there.extract(headers)):
+    with here.span("send") as span:
+        header = traceparent(span)
+    with there.span("handle", parent=there.extract(header)):
         pass
-    publish, deliver = finished(here, sent)["publish"], finished(there, received)["deliver"]
-    assert headers[0] == ("epoch", b"3")
-    assert deliver.parent is not None
-    assert deliver.parent.span_id == publish.context.span_id
-    assert deliver.context.trace_id == publish.context.trace_id
-
-
-def test_a_push_carries_it_too() -> None:
-    traced, exporter = recording()
-    push: dict[str, str] = {}
-    with traced.span("deliver"):
-        traced.inject_push(push)
-    with traced.span("send", parent=traced.extract_push(push)):
-        pass
-    spans = finished(traced, exporter)
-    assert spans["send"].context.trace_id == spans["deliver"].context.trace_id
-
-
-def test_a_second_try_replaces_the_header_of_the_first() -> None:
-    traced, _ = recording()
-    headers: list[tuple[str, bytes]] = []
-    with traced.span("first"):
-        traced.inject(headers)
-    with traced.span("second") as span:
-        traced.inject(headers)
-    assert len(headers) == 1
-    assert f"{span.get_span_context().span_id:016x}".encode() in headers[0][1]
-    traced.close()
+    send, handle = finished(here, sent)["send"], finished(there, received)["handle"]
+    assert handle.parent is not None
+    assert handle.parent.span_id == send.context.span_id
+    assert handle.context.trace_id == send.context.trace_id
 
 
 @pytest.mark.parametrize(
-    "value", [b"", b"garbage", b"\xff\xfe", b"00-" + b"0" * 32 + b"-" + b"0" * 16 + b"-01", b"x" * 5_000]
+    "value", [None, "", "garbage", "\xff\xfe", f"00-{'0' * 32}-{'0' * 16}-01", "x" * 5_000]
 )
-def test_a_header_that_can_not_be_read_is_no_parent(value: bytes) -> None:
+def test_a_header_that_can_not_be_read_is_no_parent(value: str | None) -> None:
     traced, _ = recording()
-    assert traced.extract([("traceparent", value)]) is None
-    assert traced.extract([]) is None
-    assert traced.extract(None) is None
-    assert traced.extract_push({"traceparent": value.decode("latin-1")}) is None
+    assert traced.extract(value) is None
     traced.close()
 
 
 def test_the_ratio_decides_for_new_traces_and_the_parent_for_the_rest() -> None:
     none, exporter = recording(ratio=0.0)
     every, _ = recording(ratio=1.0)
-    headers: list[tuple[str, bytes]] = []
-    with every.span("kept elsewhere"):
-        every.inject(headers)
+    with every.span("kept elsewhere") as span:
+        header = traceparent(span)
     with none.span("dropped"):
         pass
-    with none.span("kept", parent=none.extract(headers)):
+    with none.span("kept", parent=none.extract(header)):
         pass
     assert list(finished(none, exporter)) == ["kept"]
     every.close()
 
 
 def test_without_an_endpoint_nothing_happens() -> None:
-    off = tracing.configure_tracing(ME, TracingOptions())
-    headers: list[tuple[str, bytes]] = [("traceparent", b"00-" + b"a" * 32 + b"-" + b"b" * 16 + b"-01")]
-    with off.span("nothing", parent=off.extract(headers)) as span:
+    off = configure_tracing(ME, TracingOptions())
+    header = f"00-{'a' * 32}-{'b' * 16}-01"
+    with off.span("nothing", parent=off.extract(header)) as span:
         assert not span.is_recording()
         span.set_attribute("fine", 1)
         assert not get_current_span().get_span_context().is_valid
-    empty: list[tuple[str, bytes]] = []
-    off.inject(empty)
-    assert empty == []
     assert not off.is_on
     assert off.close()
     assert not any(thread.name.startswith("Otel") for thread in threading.enumerate())
+
+
+def test_the_sdk_is_not_imported_by_a_process_that_exports_nothing() -> None:
+    """Importing it takes half a second."""
+    code = "import sys, tidings.platform.lifecycle.run; sys.exit('opentelemetry.sdk.trace' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_span_survives_tasks_and_awaits() -> None:
@@ -160,7 +142,7 @@ class Stuck(SpanExporter):
 def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() -> None:
     exporter = Stuck()
     options = TracingOptions(ratio=1.0, queue_spans=64, batch_spans=16, flush_s=0.05)
-    traced = tracing.exporter_tracing(ME, options, exporter)
+    traced = exporter_tracing(ME, options, exporter)
     before = time.process_time()
     for _ in range(2_000):
         with traced.span("work"):

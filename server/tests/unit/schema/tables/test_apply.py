@@ -8,7 +8,7 @@ from unit.schema.tables.observed_tables import PREFIX, as_declared
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.reconcile import ProgressEvent
-from tidings.schema.tables.apply import PACE, apply_tables
+from tidings.schema.tables.apply import POLL_POLICY, apply_tables
 from tidings.schema.tables.declaration import MESSAGES, TABLES, USERS
 from tidings.schema.tables.descriptions import ObservedTable
 from tidings.schema.tables.diff import TableAspect, TableChange, plan_tables
@@ -82,8 +82,8 @@ def run(
     engine: FakeEngine, tables: tuple[Table, ...] = TABLES, timeout_s: float = 1800
 ) -> list[ProgressEvent]:
     steps: list[ProgressEvent] = []
-    pace = replace(PACE, timeout_s=timeout_s, now=engine.clock.now, pause=engine.clock.pause)
-    apply_tables(engine, plan_tables(tables, engine.there, prefix=PREFIX), steps.append, pace)
+    policy = replace(POLL_POLICY, timeout_s=timeout_s, now=engine.clock.now, pause=engine.clock.pause)
+    apply_tables(engine, plan_tables(tables, engine.there, prefix=PREFIX), steps.append, policy)
     return steps
 
 
@@ -179,6 +179,6 @@ def test_each_wait_and_each_change_is_told(engine: FakeEngine) -> None:
     engine.late_s = 30
     doing = [step.action for step in run(engine, (MESSAGES,))]
     assert doing[0] == "creating"
-    assert "waiting until it is active" in doing
+    assert "waiting: the table is not active" in doing
     assert "TTL: off → expires_at" in doing
     assert doing[-1] == "done"

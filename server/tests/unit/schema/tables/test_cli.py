@@ -5,7 +5,6 @@ from click.testing import CliRunner
 
 from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
-from tidings.schema.tables.docs_page import PAGES
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +21,3 @@ def test_without_an_endpoint_it_says_what_to_do(command: str) -> None:
     assert error.code is Code.SETTINGS_INVALID
     assert "tidings engines start" in error.hint
     assert '"aws"' in error.hint
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_doc_prints_the_page(name: str) -> None:
-    assert CliRunner().invoke(tidings, ["tables", "doc", name]).output == PAGES[name]()

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from unit.schema.tables.observed_tables import PREFIX, as_declared
 
-from tidings.schema.reconcile import ChangeKind
+from tidings.schema.plan import ChangeKind
 from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, INBOX, MESSAGES, TABLES, USERS
 from tidings.schema.tables.descriptions import ObservedTable
 from tidings.schema.tables.diff import (
@@ -22,7 +22,7 @@ def planned(
     table: Table, seen: ObservedTable | None, *, not_known: frozenset[TableAspect] = frozenset()
 ) -> TablePlan:
     there = {} if seen is None else {seen.name: seen}
-    return plan_tables([table], there, prefix=PREFIX, not_known=not_known).tables[0]
+    return plan_tables([table], there, prefix=PREFIX, not_known=not_known).entries[0]
 
 
 def the_change(table: Table, seen: ObservedTable) -> TableChange:
@@ -38,9 +38,9 @@ def test_a_table_that_is_as_declared_is_unchanged(table: Table) -> None:
 
 def test_a_table_that_is_not_there_is_created_and_that_is_drift() -> None:
     result = plan_tables([MESSAGES], {}, prefix=PREFIX)
-    assert result.tables[0].verdict is ChangeKind.CREATE
-    assert result.drift == ("tidings-messages: is not there",)
-    assert result.destroyed == ()
+    assert result.entries[0].verdict is ChangeKind.CREATE
+    assert result.drift == ("tidings-messages: missing",)
+    assert result.refused == ()
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_each_aspect_that_differs_is_one_change_that_can_be_made(
     change = the_change(MESSAGES, seen)
     assert change.aspect is aspect
     assert change.before != change.after
-    assert not change.destroys
+    assert not change.refused
 
 
 def test_what_the_engine_does_not_know_is_left_out() -> None:
@@ -85,7 +85,7 @@ def test_what_the_engine_does_not_know_is_left_out() -> None:
 def test_another_key_would_destroy_the_table(keys: tuple[KeyAttribute, ...]) -> None:
     entry = planned(MESSAGES, replace(as_declared(MESSAGES), keys=keys))
     assert entry.verdict is ChangeKind.REFUSED
-    assert "1,234 items" in entry.changes[0].destroys
+    assert "1,234 items" in entry.changes[0].refused
 
 
 def test_an_index_that_is_not_declared_would_be_destroyed() -> None:
@@ -93,7 +93,7 @@ def test_an_index_that_is_not_declared_would_be_destroyed() -> None:
     bare = replace(USERS, indexes=())
     entry = planned(bare, seen)
     assert entry.verdict is ChangeKind.REFUSED
-    assert "phone_number-index" in entry.changes[0].destroys
+    assert "phone_number-index" in entry.changes[0].refused
 
 
 def test_an_index_with_another_projection_would_be_destroyed() -> None:
@@ -105,7 +105,7 @@ def test_an_index_with_another_projection_would_be_destroyed() -> None:
 
 def test_a_missing_index_is_created() -> None:
     change = the_change(CHAT_MEMBERSHIPS, replace(as_declared(CHAT_MEMBERSHIPS), indexes={}))
-    assert (change.aspect, change.index, change.destroys) == (TableAspect.INDEX, "user_chats-index", "")
+    assert (change.aspect, change.index, change.refused) == (TableAspect.INDEX, "user_chats-index", "")
 
 
 def test_capacity_is_raised_to_what_is_declared_each_unit_for_itself() -> None:
@@ -166,8 +166,8 @@ def test_tags_of_others_stay() -> None:
 def test_a_table_that_was_ours_and_is_declared_no_more_is_refused() -> None:
     gone = replace(as_declared(INBOX), name="tidings-old", tags={TAG_TABLE: "old", TAG_PREFIX: PREFIX})
     result = plan_tables([], {gone.name: gone}, prefix=PREFIX)
-    assert result.tables[0].verdict is ChangeKind.REFUSED
-    assert "tidings-old" in result.destroyed[0]
+    assert result.entries[0].verdict is ChangeKind.REFUSED
+    assert "tidings-old" in result.refused[0]
 
 
 @pytest.mark.parametrize(
@@ -176,5 +176,5 @@ def test_a_table_that_was_ours_and_is_declared_no_more_is_refused() -> None:
 def test_other_tables_under_the_prefix_are_left_alone(tags: dict[str, str]) -> None:
     other = replace(as_declared(INBOX), name="tidings-staging-inbox", tags=tags)
     result = plan_tables([], {other.name: other}, prefix=PREFIX)
-    assert result.tables[0].verdict is ChangeKind.UNKNOWN
-    assert (result.drift, result.destroyed) == ((), ())
+    assert result.entries[0].verdict is ChangeKind.UNKNOWN
+    assert (result.drift, result.refused) == ((), ())

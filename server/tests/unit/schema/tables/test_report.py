@@ -3,7 +3,7 @@ from decimal import Decimal
 
 from unit.schema.tables.observed_tables import PREFIX, as_declared
 
-from tidings.schema.reconcile import Severity
+from tidings.schema.plan import Severity
 from tidings.schema.tables.apply import format_price, plan_lines
 from tidings.schema.tables.declaration import MESSAGES, TABLES, USERS
 from tidings.schema.tables.descriptions import ObservedTable
@@ -23,9 +23,9 @@ def test_a_fresh_installation_shows_what_is_made_and_what_it_costs() -> None:
     shown = text(planned())
     assert "12 create" in shown
     assert "keys chat_id (S), sequence (N); TTL expires_at; stream NEW_AND_OLD_IMAGES" in shown
-    assert "standing: $38.91 a month" in shown
+    assert "provisioned: $38.91 a month" in shown
     assert "$0.625 per million writes, $0.125 per million reads" in shown
-    assert "list prices of us-east-1, in force since 2024-11-01" in shown
+    assert "list prices of us-east-1, valid since 2024-11-01" in shown
 
 
 def test_a_change_shows_before_and_after_and_what_to_expect() -> None:
@@ -51,8 +51,8 @@ def test_what_would_be_destroyed_stands_out() -> None:
 
 def test_what_the_engine_does_not_know_is_said() -> None:
     shown = text(planned(not_known=frozenset({TableAspect.TAGS, TableAspect.PITR})))
-    assert "Not known by this engine: tags, point-in-time recovery." in shown
-    assert "Not known" not in text(planned())
+    assert "Not supported by this engine and not compared: tags, point-in-time recovery." in shown
+    assert "Not supported" not in text(planned())
 
 
 def test_prices_are_shown_to_their_last_digit() -> None:

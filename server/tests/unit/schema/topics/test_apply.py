@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, override
 
 import pytest
 from unit.schema.topics.observed_topics import MESSAGES, NOTIFICATIONS, as_declared, partitions, want
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.reconcile import PollPolicy, ProgressEvent
-from tidings.schema.topics.control_plane import PACE, apply_topics
+from tidings.schema.topics.control_plane import POLL_POLICY, TopicControlPlane, apply_topics
 from tidings.schema.topics.diff import ObservedTopic, TopicChange, TopicsPlan, plan_topics
 from tidings.schema.topics.model import DesiredTopic, InstallationSize
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class FakeCluster:
+class FakeCluster(TopicControlPlane):
     """Shows what was asked for only at the third look, as brokers do."""
 
     topics: dict[str, ObservedTopic] = field(default_factory=dict)
@@ -27,6 +27,7 @@ class FakeCluster:
     asks_until_everywhere: int = 3
     _soon: list[tuple[int, ObservedTopic]] = field(default_factory=list)
 
+    @override
     def describe(self, name: str) -> ObservedTopic | None:
         self._soon = [(looks - 1, seen) for looks, seen in self._soon]
         for looks, seen in self._soon:
@@ -34,16 +35,19 @@ class FakeCluster:
                 self.topics[seen.name] = seen
         return self.topics.get(name)
 
+    @override
     def is_known_everywhere(self, wants: Iterable[DesiredTopic]) -> bool:
         assert {one.name for one in wants} <= self.topics.keys()
         self.asks_until_everywhere -= 1
         return self.asks_until_everywhere <= 0
 
+    @override
     def create(self, one: DesiredTopic) -> None:
         self.asked.append(f"create {one.name}")
         self._soon.append((2, replace(as_declared(one.topic), partitions=partitions(one.partitions))))
 
-    def change(self, one: DesiredTopic, change: TopicChange) -> None:
+    @override
+    def change(self, one: DesiredTopic, _: ObservedTopic, change: TopicChange) -> bool:
         self.asked.append(f"{change.aspect} of {one.name}")
         seen = self.topics[one.name]
         if change.setting:
@@ -51,11 +55,12 @@ class FakeCluster:
             self._soon.append((2, replace(seen, settings=settings)))
         else:
             self._soon.append((2, replace(seen, partitions=partitions(one.partitions))))
+        return True
 
 
 def pace(beats: int = 20) -> PollPolicy:
     ticks: Iterator[int] = iter(range(1000))
-    return replace(PACE, timeout_s=beats, now=lambda: next(ticks), pause=lambda _: None)
+    return replace(POLL_POLICY, timeout_s=beats, now=lambda: next(ticks), pause=lambda _: None)
 
 
 def tell(_: ProgressEvent) -> None: ...

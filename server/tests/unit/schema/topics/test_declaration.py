@@ -6,7 +6,6 @@ import pytest
 
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import PublisherTuning, producer_config
-from tidings.schema.topics.docs_page import topics_page
 from tidings.schema.topics.model import (
     MESSAGES,
     MESSAGES_DEAD,
@@ -67,9 +66,3 @@ def test_on_one_broker_there_is_one_copy_and_on_more_what_is_declared() -> None:
     for brokers in (2, 3, 12):
         many = desired_topic(MESSAGES, "p-", InstallationSize.LARGE, brokers)
         assert (many.partitions, many.replicas, many.min_in_sync) == (720, 3, 2)
-
-
-def test_the_reference_page_is_current() -> None:
-    assert (DOCS / "topics.md").read_text() == topics_page(), (
-        "run: uv run tidings topics doc > docs/reference/topics.md"
-    )

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from unit.schema.topics.observed_topics import MESSAGES, NOTIFICATIONS, as_declared, partitions, want
 
-from tidings.schema.reconcile import ChangeKind
+from tidings.schema.plan import ChangeKind
 from tidings.schema.topics.diff import TopicAspect, plan_topic, plan_topics, topic_plan_lines
 from tidings.schema.topics.model import InstallationSize
 
@@ -56,23 +56,25 @@ def test_a_limit_above_the_declared_one_stays() -> None:
 def test_more_partitions_are_refused_where_order_matters_unless_allowed() -> None:
     more = want(size=InstallationSize.MEDIUM)
     refused = plan_topics([more], {more.name: as_declared()})
-    assert refused.topics[0].verdict is ChangeKind.REFUSED
+    assert refused.entries[0].verdict is ChangeKind.REFUSED
     assert "the order of the entries of a chat" in refused.refused[0]
     allowed = plan_topics([more], {more.name: as_declared()}, allow_reorder=True)
-    assert allowed.topics[0].verdict is ChangeKind.CHANGE
+    assert allowed.entries[0].verdict is ChangeKind.CHANGE
     assert allowed.refused == ()
 
 
 def test_more_partitions_are_given_at_once_where_order_does_not_matter() -> None:
     more = want(NOTIFICATIONS, InstallationSize.MEDIUM)
-    assert plan_topics([more], {more.name: as_declared(NOTIFICATIONS)}).topics[0].verdict is ChangeKind.CHANGE
+    assert (
+        plan_topics([more], {more.name: as_declared(NOTIFICATIONS)}).entries[0].verdict is ChangeKind.CHANGE
+    )
 
 
 def test_fewer_partitions_are_refused_whatever_is_allowed() -> None:
     seen = replace(as_declared(), partitions=partitions(720))
     entry = plan_topic(want(), seen, allow_reorder=True)
     assert entry.verdict is ChangeKind.REFUSED
-    assert "Kafka can't take partitions away" in entry.changes[0].destroys
+    assert "Kafka can't remove partitions" in entry.changes[0].refused
 
 
 def test_fewer_copies_than_declared_are_pointed_out_and_more_are_fine() -> None:
@@ -87,8 +89,8 @@ def test_a_copy_that_lags_behind_is_no_drift() -> None:
 def test_a_topic_that_is_declared_no_more_is_refused_and_a_stranger_is_left_alone() -> None:
     old, stranger = (replace(as_declared(), name=f"p-{name}") for name in ("old", "strange"))
     found = plan_topics([], {old.name: old, stranger.name: stranger}, retired=["p-old"])
-    assert [entry.verdict for entry in found.topics] == [ChangeKind.REFUSED, ChangeKind.UNKNOWN]
-    assert found.drift == ("p-old: topic: a topic of Tidings, declared not declared any more",)
+    assert [entry.verdict for entry in found.entries] == [ChangeKind.REFUSED, ChangeKind.UNKNOWN]
+    assert found.drift == ("p-old: topic: a topic of Tidings, declared no longer declared",)
 
 
 def test_drift_names_every_difference() -> None:
@@ -97,7 +99,7 @@ def test_drift_names_every_difference() -> None:
     assert found.drift == (
         "p-messages: cleanup: compact, declared delete",
         "p-messages: retention: 0.000277778 h, declared 48 h",
-        "p-notifications: is not there",
+        "p-notifications: missing",
     )
 
 
@@ -113,7 +115,7 @@ def test_a_plan_reads_well() -> None:
         "    keyed by tenant#job#chunk; kept 72 h, delete; messages up to 1,048,576 bytes\n"
         "\n"
         "1 refused, 1 create\n"
-        "Refused, because it would destroy or reorder:\n"
+        "Refused, because data would be lost or reordered:\n"
         f"  {found.refused[0]}"
     )
 
@@ -121,4 +123,4 @@ def test_a_plan_reads_well() -> None:
 def test_a_plan_for_one_broker_says_that_there_is_one_copy() -> None:
     text = [line.text for line in topic_plan_lines(plan_topics([want(MESSAGES, brokers=1)], {}))]
     assert "1 copy (declared 3)" in text[0]
-    assert text[-1].startswith("One copy of everything")
+    assert text[-1].startswith("The cluster has one broker")

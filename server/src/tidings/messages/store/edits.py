@@ -1,0 +1,117 @@
+"""Side writes of edits, redactions, reactions and ephemeral content in DynamoDB.
+
+Each write is conditional on the message as it was read, so a concurrent change of the message fails the transaction.
+"""
+
+from tidings.kernel.clock import format_ms
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.model import Draft, Entry, ReactionChange
+from tidings.messages.store.items import ephemeral_partition, reaction_key, reaction_partition
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import ItemValue
+from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
+from tidings.platform.dynamo.requests import Delete, Put, Query, TransactionPart, Update
+from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.patterns import chats as patterns
+
+_TABLE = "messages"
+_NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
+
+
+class DynamoEditStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> TransactionPart:
+        # `expires_at` is the table's TTL attribute. Log entries never have it, because they are permanent.
+        if draft.visible_until_ms is None:
+            raise ValueError("the content of a permanent message is stored in its entry")
+        item: dict[str, ItemValue] = {
+            "chat_id": ephemeral_partition(chat),
+            "sequence": sequence,
+            "content": content,
+            # Rounded up, so that the store never deletes content that is still visible.
+            "expires_at": -(-draft.visible_until_ms // 1000),
+        }
+        put = Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
+        return TransactionPart(patterns.APPEND_EPHEMERAL, (put,))
+
+    def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> TransactionPart:
+        update = Update(
+            table=_TABLE,
+            key=_key(chat, seen),
+            update="SET content = :content, edited_at = :now",
+            condition=_NOT_REDACTED,
+            values={":content": content, ":now": format_ms(now_ms)},
+        )
+        return TransactionPart(patterns.APPEND_CHANGE, (update,))
+
+    def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> TransactionPart:
+        empty = Update(
+            table=_TABLE,
+            key=_key(chat, seen),
+            update="SET redacted_at = :now REMOVE content, content_type, reaction_counts, reaction_users",
+            condition=_NOT_REDACTED,
+            values={":now": format_ms(now_ms)},
+        )
+        if seen.visible_until_ms is None:
+            return TransactionPart(patterns.APPEND_CHANGE, (empty,))
+        ephemeral = Delete(
+            table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence}
+        )
+        return TransactionPart(patterns.APPEND_CHANGE, (empty, ephemeral))
+
+    def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
+        values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
+        condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
+        if seen.reaction_counts is not None:
+            condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
+            values |= {":seen": dict(seen.reaction_counts), ":seen_users": list(seen.reaction_users)}
+        update = Update(
+            table=_TABLE,
+            key=_key(chat, seen),
+            update="SET reaction_counts = :counts, reaction_users = :users",
+            condition=condition,
+            values=values,
+        )
+        return TransactionPart(patterns.APPEND_CHANGE, (update, _own_item(chat, seen, reacted, now_ms)))
+
+    async def has_reaction(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
+        with translate_read_errors:
+            item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
+        return item is not None
+
+    async def clear_reactions(self, chat: ChatKey, sequence: int) -> None:
+        """Delete all reactions to a redacted message. Idempotent."""
+        # Race: a user reacts while the worker deletes. The reaction fails, because it commits only if the message's
+        # row is not redacted; so nothing remains after the last page.
+        query = Query(
+            condition="chat_id = :c",
+            values={":c": reaction_partition(chat, sequence)},
+            names={"#s": "sequence"},
+            projection="chat_id, #s",
+        )
+        with translate_write_errors:
+            async for page in self._client.pages(patterns.LIST_REACTIONS, query):
+                if page.items:
+                    await self._client.batch_write(
+                        patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
+                    )
+
+
+def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:
+    """Return the write of the user's reaction item. Its condition keeps the counts exact under concurrent retries."""
+    key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
+    if not reacted.is_added:
+        return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
+    item: dict[str, ItemValue] = {
+        **key,
+        "sender_id": reacted.user,
+        "emoji": reacted.emoji,
+        "created_at": format_ms(now_ms),
+    }
+    return Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
+
+
+def _key(chat: ChatKey, seen: Entry) -> dict[str, ItemValue]:
+    return {"chat_id": chat_key(chat), "sequence": seen.sequence}

@@ -1,1 +1,0 @@
-"""What is published in `protocol/`: schemas, the AsyncAPI document, codes and golden frames, all made from the types."""

@@ -1,0 +1,45 @@
+"""What a process under test loads with `TIDINGS_FAILPOINTS=failpoints`: pauses, a wrong clock, a mutant server.
+
+The environment says which:
+
+- `TIDINGS_FAILPOINTS_PAUSE_AT`: steps at which the process can be paused, separated by commas; `*` is every step.
+- `TIDINGS_FAILPOINTS_PAUSE_DIR`: the directory of the files that pause it, see `file_failpoints`.
+- `TIDINGS_FAILPOINTS_CLOCK_OFFSET_S`: the process' wall time is wrong by this much; its monotonic clock is not.
+- `TIDINGS_FAILPOINTS_MUTANT`: the process breaks one promise, see `chat_mutants` and `inbox_mutants`.
+"""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from failpoints.chat_mutants import MUTANTS
+from failpoints.clock import OffsetClock
+from failpoints.file_failpoints import FileFailpoints
+from failpoints.inbox_mutants import NOTIFICATION_MUTANTS
+from tidings.app.wiring import options
+from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+
+LOADED: Final = {"TIDINGS_FAILPOINTS": "failpoints", "PYTHONPATH": str(Path(__file__).parents[1])}
+"""The environment of a process that loads this package."""
+
+
+def install() -> Failpoints:
+    """Change the process as the environment says, before anything is built. Raise `ValueError` for a wrong value."""
+    if offset_s := float(_given("CLOCK_OFFSET_S") or 0):
+        options.SystemClock = partial(OffsetClock, offset_s)  # type: ignore[attr-defined,assignment]
+    if mutant := _given("MUTANT"):
+        activate_mutant(mutant)
+    steps = [step.strip() for step in _given("PAUSE_AT").split(",") if step.strip()]
+    return FileFailpoints(Path(_given("PAUSE_DIR")), steps) if steps else NO_PAUSES
+
+
+def activate_mutant(name: str) -> None:
+    mutants = MUTANTS | NOTIFICATION_MUTANTS
+    if name not in mutants:
+        raise ValueError(f"no mutant {name!r}; there are {', '.join(mutants)}")
+    mutants[name]()
+
+
+def _given(name: str) -> str:
+    return os.environ.get(f"TIDINGS_FAILPOINTS_{name}", "")

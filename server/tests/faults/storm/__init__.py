@@ -1,1 +1,0 @@
-"""Many senders in several processes on one chat, while the way to the store drops, delays, repeats and refuses."""

@@ -1,0 +1,145 @@
+"""While Redis is unavailable the process uses local buckets, logs this once, and recovers automatically."""
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.ids import TenantId
+from tidings.limits.limiter import LocalBuckets, RateLimiter
+from tidings.limits.model import LimitKind, LimitPolicy, TakeResult, TokenRequest
+
+ACME = TenantId("acme")
+POLICIES = {kind: LimitPolicy(count=1, period_s=60, burst=3) for kind in LimitKind}
+ANNA, BEN = (TokenRequest(LimitKind.USER, ACME, name) for name in ("anna", "ben"))
+
+
+class HeldClock(SystemClock):
+    at = 100.0
+
+    def monotonic(self) -> float:
+        return self.at
+
+
+class Shared:
+    """Buckets that allow everything, allow nothing with the level `left`, or are unavailable. Counts calls."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        self.asked = 0
+        self.left: int | None = None
+
+    async def take(self, asks: Sequence[TokenRequest], policies: Sequence[LimitPolicy], /) -> TakeResult:
+        self.asked += 1
+        if self.is_away:
+            raise UnavailableError("no answer in time")
+        if self.left is not None:
+            return TakeResult(is_allowed=False, levels=(self.left,) * len(asks))
+        return TakeResult(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))
+
+
+class Scene:
+    def __init__(self, max_buckets: int = 10) -> None:
+        self.clock, self.shared = HeldClock(), Shared()
+        self.local = LocalBuckets(self.clock, max_buckets=max_buckets)
+        self.limiter = RateLimiter(self.shared, self.local, POLICIES, self.clock, retry_s=1.0)
+
+    async def allowed(self, *asks: TokenRequest) -> bool:
+        return (await self.limiter.take(asks)).is_allowed
+
+
+async def test_while_the_shared_buckets_are_away_the_same_limit_holds_here() -> None:
+    scene = Scene()
+    scene.shared.is_away = True
+    assert [await scene.allowed(ANNA) for _ in range(5)] == [True, True, True, False, False]
+    assert await scene.allowed(BEN)
+    scene.clock.at += 60
+    assert [await scene.allowed(ANNA) for _ in range(2)] == [True, False]
+    assert (await scene.limiter.take([ANNA])).is_local
+    assert scene.limiter.counts.local == 9
+
+
+async def test_in_trouble_one_asker_a_second_tries_and_the_first_answer_ends_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    scene = Scene()
+    scene.shared.is_away = True
+    with caplog.at_level(logging.WARNING):
+        for _ in range(10):
+            await scene.allowed(ANNA)
+        assert scene.shared.asked == 1
+        scene.clock.at += 1.0
+        for _ in range(10):
+            await scene.allowed(ANNA)
+        assert scene.shared.asked == 2
+        assert scene.limiter.trouble == "no answer in time"
+        scene.shared.is_away = False
+        scene.clock.at += 1.0
+        verdict = await scene.limiter.take([ANNA])
+        assert (verdict.is_allowed, verdict.is_local, scene.limiter.trouble) == (True, False, "")
+        await scene.allowed(ANNA)
+        assert scene.shared.asked == 4
+    assert [record.message for record in caplog.records] == [
+        "rate limits: Redis is unavailable, using local buckets: no answer in time",
+        "rate limits: Redis is available again, after: no answer in time",
+    ]
+
+
+async def test_the_number_of_buckets_here_is_bounded_and_the_longest_unseen_goes() -> None:
+    scene = Scene(max_buckets=3)
+    scene.shared.is_away = True
+    for name in "abcab":
+        await scene.allowed(TokenRequest(LimitKind.USER, ACME, name))
+    await scene.allowed(TokenRequest(LimitKind.USER, ACME, "d"))
+    assert len(scene.local) == 3
+    assert [
+        (await scene.limiter.take([TokenRequest(LimitKind.USER, ACME, name)])).remaining for name in "ac"
+    ] == [0, 2]
+
+
+async def test_nothing_is_taken_here_unless_all_allow() -> None:
+    scene = Scene()
+    scene.shared.is_away = True
+    for _ in range(3):
+        assert await scene.allowed(TokenRequest(LimitKind.TENANT, ACME))
+    assert not await scene.allowed(ANNA, TokenRequest(LimitKind.TENANT, ACME))
+    assert (await scene.limiter.take([ANNA])).remaining == 2
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        [],
+        [ANNA, ANNA],
+        [ANNA, TokenRequest(LimitKind.USER, TenantId("other"), "anna")],
+        [TokenRequest(LimitKind.USER, ACME, "anna", 0)],
+    ],
+)
+async def test_asks_that_make_no_sense_are_refused(asks: list[TokenRequest]) -> None:
+    with pytest.raises(ValueError, match=r"different buckets|at least one"):
+        await Scene().limiter.take(asks)
+
+
+async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() -> None:
+    scene = Scene()
+    policy = POLICIES[LimitKind.USER]
+    scene.shared.left = policy.token // 3
+    assert not await scene.allowed(ANNA)
+    scene.clock.at += 39.9
+    assert [await scene.allowed(ANNA), scene.shared.asked] == [False, 1]
+    assert scene.limiter.counts.refused == 2
+    scene.shared.left = None
+    scene.clock.at += 0.2
+    assert [await scene.allowed(ANNA), scene.shared.asked] == [True, 2]
+
+
+async def test_how_many_are_remembered_as_refused_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidings.limits.limiter.MAX_BLOCKED", 2)
+    scene = Scene()
+    scene.shared.left = 0
+    asks = [TokenRequest(LimitKind.USER, ACME, f"user{n}") for n in range(5)]
+    for ask in asks:
+        assert not await scene.allowed(ask)
+    assert [scene.limiter.is_blocked(ask) is not None for ask in asks] == [False] * 3 + [True] * 2

@@ -1,0 +1,121 @@
+from dataclasses import replace
+from typing import override
+
+import pytest
+from structlog.testing import capture_logs
+from unit.platform.lifecycle.parts import FakeComponent, StillClock
+
+from tidings.platform.lifecycle.component import Health
+from tidings.platform.lifecycle.process_status import ComponentState, Phase, ProcessStatus
+from tidings.platform.telemetry.metrics import Metrics
+
+WELL = Health(ok=True, reason="", since=StillClock().now())
+ILL = Health(ok=False, reason="no broker answered for 12 s", since=StillClock().now())
+
+
+@pytest.fixture
+def kafka() -> FakeComponent:
+    return FakeComponent("kafka", [])
+
+
+@pytest.fixture
+def board(kafka: FakeComponent) -> ProcessStatus:
+    board = ProcessStatus(StillClock(), Metrics())
+    board.declare([kafka])
+    board.mark(kafka, ComponentState.STARTED)
+    board.enter(Phase.RUNNING)
+    return board
+
+
+def test_ready_means_that_everybody_is_well(board: ProcessStatus, kafka: FakeComponent) -> None:
+    kafka.said = ILL
+    board.publish()
+    assert not board.report.is_ready
+    assert board.report.components[0].reason == "no broker answered for 12 s"
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_only_a_running_process_can_be_ready(board: ProcessStatus, phase: Phase) -> None:
+    board.enter(phase)
+    assert board.report.is_ready is (phase is Phase.RUNNING)
+
+
+def test_one_that_does_not_gate_readiness_is_told_and_does_not_hold_it_up(
+    board: ProcessStatus, kafka: FakeComponent
+) -> None:
+    kafka.said = ILL
+    kafka.gates_readiness = False
+    board.publish()
+    assert board.report.is_ready
+    assert not board.report.components[0].ok
+
+
+def test_one_that_is_not_started_is_not_ok_whatever_it_says(
+    board: ProcessStatus, kafka: FakeComponent
+) -> None:
+    kafka.said = WELL
+    board.mark(kafka, ComponentState.STOPPING)
+    assert not board.report.is_ready
+    assert board.report.components[0].reason == "stopping"
+
+
+def test_falling_ill_and_getting_well_are_told_once_each(board: ProcessStatus, kafka: FakeComponent) -> None:
+    with capture_logs() as lines:
+        for health in (WELL, ILL, replace(ILL, reason="still"), WELL, WELL):
+            kafka.said = health
+            board.publish()
+    assert [(line["event"], line["component"]) for line in lines] == [
+        ("component is not well", "kafka"),
+        ("component is well again", "kafka"),
+    ]
+    assert lines[0]["reason"] == "no broker answered for 12 s"
+
+
+@pytest.mark.parametrize(("gone_s", "told"), [(0.0, 0), (1.9, 0), (2.1, 1)])
+def test_who_has_just_started_may_take_a_moment_to_answer(
+    kafka: FakeComponent, gone_s: float, told: int
+) -> None:
+    clock = StillClock()
+    board = ProcessStatus(clock, Metrics())
+    board.declare([kafka])
+    kafka.said = ILL
+    with capture_logs() as lines:
+        board.mark(kafka, ComponentState.STARTED)
+        clock.gone_s = gone_s
+        board.publish()
+        board.publish()
+    assert len(lines) == told
+    assert not board.report.components[0].ok
+
+
+def test_health_and_readiness_are_metrics(kafka: FakeComponent) -> None:
+    metrics = Metrics()
+    board = ProcessStatus(StillClock(), metrics)
+    board.declare([kafka])
+    board.mark(kafka, ComponentState.STARTED)
+    board.enter(Phase.RUNNING)
+    assert 'tidings_component_ok{component="kafka"} 1.0\n' in metrics.render().decode()
+    kafka.said = ILL
+    board.publish()
+    page = metrics.render().decode()
+    assert 'tidings_component_ok{component="kafka"} 0.0\n' in page
+    assert "tidings_process_ready 0.0\n" in page
+
+
+def test_a_reason_never_shows_a_secret(board: ProcessStatus, kafka: FakeComponent) -> None:
+    kafka.said = replace(ILL, reason="can't reach redis://app:hunter2@cache")
+    board.publish()
+    assert board.report.components[0].reason == "can't reach redis://***@cache"
+
+
+def test_one_that_can_not_say_how_it_is_is_not_well() -> None:
+    class Confused(FakeComponent):
+        @override
+        def health(self) -> Health:
+            raise RuntimeError("where am I")
+
+    confused = Confused("kafka", [])
+    board = ProcessStatus(StillClock(), Metrics())
+    board.declare([confused])
+    board.mark(confused, ComponentState.STARTED)
+    assert board.report.components[0].reason == "health check failed: RuntimeError: where am I"

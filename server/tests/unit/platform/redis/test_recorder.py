@@ -1,0 +1,26 @@
+"""The recorder of the pub/sub suites."""
+
+from fixtures.event_recorder import Recorder, vanished
+
+from tidings.platform.redis.pubsub import ChannelLost, ChannelMessage, ChannelSubscribed
+
+
+def message(number: int) -> ChannelMessage:
+    return ChannelMessage(b"%d" % number)
+
+
+def test_a_reckoning_that_finds_what_vanished() -> None:
+    """The check of the pub/sub suites finds messages that are missing without a report."""
+    heard = Recorder()
+    for event in (
+        ChannelSubscribed(0),
+        message(1),
+        message(2),
+        message(5),
+        ChannelLost(0, ""),
+        ChannelSubscribed(0),
+        message(9),
+    ):
+        heard(event)
+    assert vanished(range(1, 10), heard.events) == [3, 4]
+    assert heard.shape == "SmLSm"

@@ -1,0 +1,1 @@
+"""Generate what is published about the protocol in `protocol/`, and find changes that break clients."""

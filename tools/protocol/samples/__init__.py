@@ -1,0 +1,1 @@
+"""The golden frames: examples of the documents, and test data for every client."""

@@ -1,0 +1,175 @@
+"""Golden frames of requests, from the device to the server."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+type Direction = Literal["to_server", "to_device"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`answers`: the kind of request that an `ok` is the answer to. `code`: the error code of the answer to an invalid frame."""
+
+    name: str
+    means: str
+    data: bytes
+    answers: str = ""
+    code: str = ""
+
+
+def sample(name: str, means: str, text: str, *, answers: str = "", code: str = "") -> Sample:
+    return Sample(name, means, text.encode(), answers, code)
+
+
+REQUESTS: Final = (
+    sample(
+        "connect",
+        "The first frame of a device that has no messages yet.",
+        '{"id":1,"connect":{"credential":"eyJhbGciOiJFUzI1NiJ9.e30.c2ln","protocol":1,"device":"phone-1",'
+        '"sdk":"tidings-python/0.1.0"}}',
+    ),
+    sample(
+        "connect_with_positions",
+        "A device reconnects: it has one chat up to 41 and another up to 7.",
+        '{"id":1,"connect":{"credential":"eyJhbGciOiJFUzI1NiJ9.e30.c2ln","protocol":1,"device":"phone-1",'
+        '"epoch":0,"positions":{"dMFRGGZDFMZTWQ2LKNNWG23TP":41,"gLAJWK6M7H3QFQ3PWXCZ5GZQD":7}}}',
+    ),
+    sample(
+        "connect_from_the_future",
+        "A newer client: what the server does not know in `connect` is ignored, and the lower level is agreed.",
+        '{"id":1,"connect":{"credential":"eyJhbGciOiJFUzI1NiJ9.e30.c2ln","protocol":9,"device":"phone-1",'
+        '"battery":0.8}}',
+    ),
+    sample(
+        "resume",
+        "The server reported that pushes may have been missed; the device sends its positions again.",
+        '{"id":2,"resume":{"positions":{"dMFRGGZDFMZTWQ2LKNNWG23TP":43},"epoch":0}}',
+    ),
+    sample(
+        "resume_in_parts",
+        "More than 1,000 chats: a part, and another one follows when this one is answered.",
+        '{"id":3,"resume":{"positions":{"dMFRGGZDFMZTWQ2LKNNWG23TP":43},"has_more":true}}',
+    ),
+    sample(
+        "send",
+        "A message, first tried when the device held the chat up to 41.",
+        '{"id":7,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD",'
+        '"after":41,"text":"Hello, Ben!"}}',
+    ),
+    sample(
+        "send_everything",
+        "All that a message can have: data of the app's own, a reply, a mention, an end.",
+        '{"id":8,"send":{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","client_message_id":"01JCQ4Z7N3V5X9B2M8K6T1R0WE",'
+        '"after":7,"text":"Here @ben","data":{"location":{"lat":52.52,"lon":13.4}},"reply_to":5,'
+        '"mentions":["ben"],"content_type":"application/geo+json","ttl_seconds":86400}}',
+    ),
+    sample(
+        "send_unicode",
+        "Text is UTF-8; escapes are as good.",
+        '{"id":9,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-9","after":41,'
+        '"text":"Grüße 👋 \\u00e9\\n"}}',
+    ),
+    sample(
+        "send_without_position",
+        "A sender that keeps no position leaves `after` out.",
+        '{"id":10,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-10","text":"hi"}}',
+    ),
+    sample(
+        "edit",
+        "The message at 42 gets another text.",
+        '{"id":11,"edit":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-11","after":42,'
+        '"sequence":42,"text":"Hello, Ben."}}',
+    ),
+    sample(
+        "redact",
+        "The message at 42 is emptied.",
+        '{"id":12,"redact":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-12","after":43,'
+        '"sequence":42}}',
+    ),
+    sample(
+        "react",
+        "A reaction to the message at 41.",
+        '{"id":13,"react":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-13","after":44,'
+        '"sequence":41,"emoji":"👍"}}',
+    ),
+    sample(
+        "react_removed",
+        "The reaction is removed.",
+        '{"id":14,"react":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-14","after":45,'
+        '"sequence":41,"emoji":"👍","is_removed":true}}',
+    ),
+    sample(
+        "history",
+        "The newest 20 entries of a chat.",
+        '{"id":15,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","limit":20}}',
+    ),
+    sample(
+        "history_before",
+        "Scrolling back: 50 entries below 20.",
+        '{"id":16,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","before":20}}',
+    ),
+    sample(
+        "history_after",
+        "Catching up: the oldest entries above 41.",
+        '{"id":17,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","after":41,"limit":200}}',
+    ),
+    sample(
+        "history_around",
+        "A link into a chat: entries on both sides of 12.",
+        '{"id":18,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","around":12}}',
+    ),
+    sample(
+        "ack",
+        "The device has received these chats up to these sequences. No `id`: no answer is sent.",
+        '{"ack":{"delivered":{"dMFRGGZDFMZTWQ2LKNNWG23TP":42,"gLAJWK6M7H3QFQ3PWXCZ5GZQD":9}}}',
+    ),
+    sample(
+        "read",
+        "The user has read the chat up to 42.",
+        '{"id":19,"read":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","sequence":42}}',
+    ),
+    sample(
+        "counts",
+        "The unread counts of an inbox. From now on the connection receives its changes.",
+        '{"id":23,"counts":{"inbox":"default"}}',
+    ),
+    sample(
+        "counts_at_least",
+        "The same, at least up to a broadcast that the device has received.",
+        '{"id":23,"counts":{"inbox":"default","at_least":17}}',
+    ),
+    sample(
+        "notifications",
+        "The next unread notifications of a category.",
+        '{"id":24,"notifications":{"inbox":"default","limit":5,"below":"01JCQ4Z7N3V5X9B2M8K6T1R0WD","category":"news",'
+        '"is_unread":true}}',
+    ),
+    sample(
+        "mark",
+        "One notification is read.",
+        '{"id":25,"mark":{"inbox":"default","to":"read","ids":["01JCQ4Z7N3V5X9B2M8K6T1R0WD"]}}',
+    ),
+    sample(
+        "mark_all",
+        "Everything of a category up to a time.",
+        '{"id":26,"mark":{"inbox":"default","to":"read","before":1763184000000,"category":"news"}}',
+    ),
+    sample("mark_seen", "The user has looked.", '{"id":27,"mark":{"inbox":"default","to":"seen"}}'),
+    sample("typing", "The user types.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
+    sample(
+        "typing_stopped",
+        "The user stopped typing.",
+        '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","is_typing":false}}',
+    ),
+    sample("presence", "The app went to the background.", '{"presence":{"status":"away"}}'),
+    sample(
+        "subscribe",
+        "Typing and receipts of a chat that is on the screen, presence of the other one.",
+        '{"id":20,"subscribe":{"chats":["dMFRGGZDFMZTWQ2LKNNWG23TP"],"users":["ben"]}}',
+    ),
+    sample(
+        "unsubscribe", "Presence of a user is no longer needed.", '{"id":21,"unsubscribe":{"users":["ben"]}}'
+    ),
+    sample("ping", "Check that the server answers.", '{"id":22,"ping":{}}'),
+    sample("pong", "The answer to the server's heartbeat.", '{"pong":{}}'),
+)

@@ -1,0 +1,1 @@
+"""Generate the pages of `docs/reference` that are made from the code."""
