@@ -200,7 +200,7 @@ def _faults(event: object) -> Iterator[str]:
 
 
 def _config(url: str, town: SeededTenant, examples: int) -> SchemathesisConfig:
-    as_server = ["create_user", "change_user", "list_user_sessions", "end_user_sessions"]
+    as_server = ["create_user", "update_user", "list_user_sessions", "end_user_sessions"]
     as_server += ["list_directory", "suspend_user", "unsuspend_user"]
     return SchemathesisConfig.from_dict(
         {

@@ -43,23 +43,23 @@ FOR_NOTIFICATIONS = (
         "redact_notification",
     ),
     *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
-    *("stack_post", "stack_redact"),
+    *("legacy_send", "legacy_redact"),
 )
 FOR_BROADCASTS = (
     *("send_broadcast", "estimate_broadcast", "get_broadcast", "ramp_broadcast", "halt_broadcast"),
-    *("list_readers", "list_segments", "get_segment", "set_segment", "list_users_in_segment"),
+    *("list_readers", "list_segments", "get_segment", "set_segment", "upload_segment_users"),
     *("activate_segment", "get_profile", "set_profile"),
 )
 OF_NOTIFICATIONS = (
     *(
         "list_notifications",
         "count_notifications",
-        "read_notifications",
-        "unread_notifications",
-        "see_notifications",
+        "mark_notifications_read",
+        "mark_notifications_unread",
+        "mark_notifications_seen",
         "archive_notifications",
     ),
-    *("restore_notifications", "stack_last", "stack_read"),
+    *("restore_notifications", "legacy_list", "legacy_mark_read"),
 )
 
 type Values = Mapping[str, list[Any]]
@@ -127,7 +127,7 @@ class _Builder:
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
         self._town.bodies["redeem_code"] = self._code("cleo")
-        values["ask_for_code"] = {
+        values["request_code"] = {
             "tenant": [self._tenant],
             "phone": [f"+49151123456{n}" for n in range(80, 90)],
         }
@@ -146,7 +146,7 @@ class _Builder:
         cursor = self._ok("GET", f"/v1/chats/{members}/members?limit=1")["cursor"]
         found["list_members"] = {"chat": [members], "cursor": [cursor]}
         found["list_messages"] = {"chat": [self._group(messages=4)]}
-        found["change_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
+        found["update_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
         found["remove_member"] = {"chat": [self._group() for _ in range(3)], "user": MEMBERS}
         found["change_role"] = {"chat": [self._group()], "user": MEMBERS}
         found["transfer_chat"] = {"chat": [self._group() for _ in range(SOME)], "user": MEMBERS}
@@ -157,12 +157,14 @@ class _Builder:
             chat = self._group()
             return {"message": [self._say(chat) for _ in range(how_many)]}
 
-        found = {name: said(SOME) for name in ("get_message", "get_status", "edit_message", "react")}
+        found = {
+            name: said(SOME) for name in ("get_message", "get_message_status", "edit_message", "add_reaction")
+        }
         found["redact_message"] = said(MANY)
         reacted = said(MANY)
         for message in reacted["message"]:
             self._ok("PUT", f"/v1/messages/{message}/reactions/ok")
-        found["unreact"] = {**reacted, "emoji": ["ok"]}
+        found["remove_reaction"] = {**reacted, "emoji": ["ok"]}
         return found
 
     def _notifications(self) -> dict[str, Values]:
@@ -185,10 +187,10 @@ class _Builder:
         for name in FOR_NOTIFICATIONS:
             sent = [self._send() for _ in range(SOME)]
             found[name] |= {"job": [each["job"] for each in sent]}
-            if name != "stack_redact":
+            if name != "legacy_redact":
                 found[name] |= {"notification": [each["id"] for each in sent]}
         found["find_notification"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
-        found["stack_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
+        found["legacy_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
         return dict(found)
 
     def _broadcasts(self) -> dict[str, Values]:
@@ -217,7 +219,7 @@ class _Builder:
                 "percent": [60, 80, 100],
             }
         found["activate_segment"] |= {"segment": ["vip"], "version": [1, 2]}
-        found["list_users_in_segment"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
+        found["upload_segment_users"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
         return dict(found)
 
     def _broadcast(self) -> str:
@@ -252,7 +254,7 @@ class _Builder:
             lambda: self._ok("GET", "/v1/chats?limit=1").get("cursor"), "list with more than one chat"
         )
         there = {"user": [*MEMBERS, "anna"]}
-        names = ("get_user", "change_user", "list_user_sessions", "block_user", "unblock_user")
+        names = ("get_user", "update_user", "list_user_sessions", "block_user", "unblock_user")
         found: dict[str, Values] = dict.fromkeys(names, there)
         return found | {
             "end_user_sessions": {"user": MEMBERS[2:]},

@@ -56,9 +56,9 @@ def send(
         tracks_reads=track_reads,
     )
     sent = run_with_inboxes(lambda cases: cases.broadcast.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notification   {sent.notification}\nsequence {sent.status.sequence or '-'}")
+    echo(f"notification {sent.notification}\nsequence     {sent.status.sequence or '-'}")
     for job in sent.jobs:
-        echo(f"job      {job}")
+        echo(f"job          {job}")
 
 
 @group.command()

@@ -151,7 +151,7 @@ def send(
         user_ids=[check_user_id(user) for user in named], message=parse_object(message), category=category
     )
     sent = run_with_inboxes(lambda cases: cases.sender.send(TenantId(tenant), inbox, wish, key))
-    echo(f"notification {sent.notification}\njob    {sent.job}\nusers  {sent.total}")
+    echo(f"notification {sent.notification}\njob          {sent.job}\nusers        {sent.total}")
 
 
 @group.command()

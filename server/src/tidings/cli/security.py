@@ -58,7 +58,7 @@ _READING: Final = frozenset(
     {"show", "list", "plan", "check", "doc", "watch", "explain", "estimate", "sessions", "find", "status"}
 )
 _ADMINISTRATIVE: Final = frozenset(
-    {"broadcast", "inbox", "job", "relay", "restored", "segment", "tables", "tenant", "topics", "user"}
+    {"broadcast", "inbox", "job", "relay", "restore", "segment", "tables", "tenant", "topics", "user"}
 )
 
 

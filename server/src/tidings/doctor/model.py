@@ -94,3 +94,7 @@ def summarize_findings(findings: Iterable[Finding]) -> Text:
         f"{counts[CheckState.OK]} ok",
     ]
     return Text(", ".join(words), "bold red" if counts[CheckState.WRONG] else "bold yellow")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -123,7 +123,7 @@ async def _is_refused(scene: Scene) -> None:
     with pytest.raises(TidingsError) as refused:
         await scene.process()
     assert refused.value.code is Code.EPOCH_STALE
-    assert "tidings restored" in refused.value.hint
+    assert "tidings restore finish" in refused.value.hint
 
 
 async def test_of_two_who_finish_a_restore_at_once_one_is_told(tables: Tables) -> None:

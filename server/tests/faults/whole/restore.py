@@ -24,7 +24,7 @@ from tidings.engines.model import Engine
 from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
 from tidings_harness.workload.scenario import Scenario
 
-_COMMAND: Final = [sys.executable, "-c", "from tidings.cli import main; main()", "restored"]
+_COMMAND: Final = [sys.executable, "-c", "from tidings.cli import main; main()", "restore", "finish"]
 _GONE_WITHIN_S: Final = 60.0
 _WAIT_S: Final = 1.0
 """Every process was waited for until it was gone, so there is nobody who could still write."""

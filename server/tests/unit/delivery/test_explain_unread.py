@@ -39,7 +39,7 @@ async def faults(seed: int, without: str | None = None) -> int:
 
 
 def _derived(told: UnreadExplanation, without: str | None) -> int:
-    parts = {"read": told.read, "own_devices": told.own, "joined": told.joined}
+    parts = {"read": told.read, "own": told.own, "joined": told.joined}
     if told.counts_after is not None and without is None:
         counted = parts[told.counts_after]
         assert counted is not None

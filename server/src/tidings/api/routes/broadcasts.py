@@ -234,13 +234,13 @@ async def set_segment(
 @segments_bulk.post(
     "/segments/{segment}/users",
     **route_options(
-        "list_users_in_segment",
+        "upload_segment_users",
         *_OF_CHANGES,
         touches=(*_CHANGE, "inbox.write_profile"),
         summary="Upload users of a list",
     ),
 )
-async def list_users_in_segment(
+async def upload_segment_users(
     call: AsNotificationsServer, segment: SegmentInPath, body: SegmentUsersBody
 ) -> SegmentResponse:
     """Upload users to a new version of a list. The version has no effect until it is activated."""

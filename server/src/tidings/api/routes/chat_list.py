@@ -58,7 +58,7 @@ async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) ->
 @router.patch(
     "/chats/{chat}/settings",
     **route_options(
-        "change_chat_settings",
+        "update_chat_settings",
         *OF_BODIES,
         Code.NOT_A_MEMBER,
         Code.CHAT_NOT_FOUND,

@@ -28,8 +28,8 @@ from tidings.inboxes.queries import MAX_PAGE
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
-router = APIRouter(prefix="/stack", route_class=AuthenticatedRoute, tags=["stack"])
-bulk = APIRouter(prefix="/stack", route_class=BulkRoute, tags=["stack"])
+router = APIRouter(prefix="/stack", route_class=AuthenticatedRoute, tags=["legacy inbox"])
+bulk = APIRouter(prefix="/stack", route_class=BulkRoute, tags=["legacy inbox"])
 
 _ADMIN, _USERS = "/admin/v1/{tenant}/{inbox}/messages", "/users/v1/{tenant}/{inbox}/messages"
 _UNKNOWN, _UNSURE, _CHANGED = Code.INBOX_NOT_FOUND, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT
@@ -38,7 +38,7 @@ _COUNTS = (
     *BROADCASTS,
 )
 _MARK = route_options(
-    "stack_read",
+    "legacy_mark_read",
     *OF_BODIES,
     _UNKNOWN,
     _UNSURE,
@@ -55,7 +55,7 @@ TenantInPath = Annotated[
 @bulk.post(
     f"{_ADMIN}/post",
     **route_options(
-        "stack_post",
+        "legacy_send",
         *OF_BODIES,
         *OF_ANNOUNCING,
         touches=(*SEND, *ANNOUNCE, "inbox.walk_directory"),
@@ -89,7 +89,7 @@ async def legacy_send(
 @router.delete(
     f"{_ADMIN}/redact",
     **route_options(
-        "stack_redact",
+        "legacy_redact",
         *OF_BODIES,
         Code.NOTIFICATION_NOT_FOUND,
         _UNKNOWN,
@@ -114,7 +114,7 @@ async def legacy_redact(
 @router.get(
     f"{_USERS}/last/{{limit}}",
     **route_options(
-        "stack_last",
+        "legacy_list",
         _UNKNOWN,
         _CHANGED,
         Code.KEYS_UNAVAILABLE,

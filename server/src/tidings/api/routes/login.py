@@ -41,7 +41,7 @@ RetryKey = Annotated[
 @router.post(
     "/login/phone",
     **route_options(
-        "ask_for_code",
+        "request_code",
         *OF_BODIES,
         *_OF_LOGIN,
         Code.PHONE_LOGIN_OFF,

@@ -164,7 +164,7 @@ async def get_message(call: AsUser, message: MessageInPath) -> Response:
 @router.get(
     "/messages/{message}/status",
     **route_options(
-        "get_status",
+        "get_message_status",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
         touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),

@@ -100,7 +100,7 @@ async def count_notifications(
 @router.post(
     "/inboxes/{inbox}/read",
     **route_options(
-        "read_notifications",
+        "mark_notifications_read",
         *_OF_MARKS,
         touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
         summary="Mark notifications as read",
@@ -140,7 +140,7 @@ async def mark_notifications_unread(
 @router.post(
     "/inboxes/{inbox}/seen",
     **route_options(
-        "see_notifications",
+        "mark_notifications_seen",
         _UNKNOWN,
         _AHEAD,
         Code.OUTCOME_UNKNOWN,

@@ -151,7 +151,7 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
 @router.patch(
     "/users/{user}",
     **route_options(
-        "change_user",
+        "update_user",
         *OF_BODIES,
         _UNKNOWN,
         _UNSURE,

@@ -41,7 +41,12 @@ class _Moment(click.ParamType[str]):
         return at.astimezone(UTC).isoformat(timespec="seconds")
 
 
-@click.command(name="restored")
+@click.group(name="restore")
+def group() -> None:
+    """Finish a restore from a backup, or a failover."""
+
+
+@group.command()
 @click.option(
     "--to", "moment", required=True, type=_Moment(), help="The time of the backup, such as 2026-11-15T09:30Z."
 )
