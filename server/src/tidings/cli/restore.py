@@ -1,4 +1,4 @@
-"""`tidings restored`: finish a restore from a backup, before any process starts."""
+"""`tidings restore finish`: finish a restore from a backup, before any process starts."""
 
 import asyncio
 from datetime import UTC, datetime
@@ -64,7 +64,7 @@ def group() -> None:
     is_flag=True,
     help="Continue although other regions have replicas: IAM denies every write of their processes.",
 )
-def group(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
+def finish(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
     """Finish a restore or a failover: raise the epoch, and delete the data of the old epoch.
 
     Run it after the tables are restored and before any process starts. It can be repeated after an interruption.

@@ -1,4 +1,4 @@
-"""The worker on stores in memory: concurrent chats, one that fails, and the order of the steps."""
+"""The worker over stores in memory: chats side by side, one in trouble, and steps in their order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -55,8 +55,8 @@ def chat(name: str) -> ChatKey:
 
 
 @dataclass
-class RowWriters:
-    """A row writer for each chat; chats in `broken` cannot be written."""
+class Truths:
+    """A truth for each chat; those in `broken` can't be written."""
 
     of: dict[ChatKey, MemoryChatRowWriter] = field(default_factory=dict)
     broken: set[ChatKey] = field(default_factory=set)
@@ -76,8 +76,8 @@ class RowWriters:
 
 
 @dataclass
-class Redis:
-    """All users of `online` are connected to one gateway. Records its calls."""
+class Redis(UnusedBus, UnusedRoutes):
+    """Everybody of `online` is on one gateway. Takes what is asked of it down."""
 
     online: set[UserId]
     steps: list[str]
@@ -106,7 +106,7 @@ class Redis:
 
 
 @dataclass
-class Checkpoints:
+class Marks:
     steps: list[str]
     of_chats: dict[ChatKey, int] = field(default_factory=dict)
     unknown: set[ChatKey] = field(default_factory=set)
@@ -155,8 +155,8 @@ class Queue:
 
 
 @dataclass
-class Audiences(MemoryChat):
-    """Chats have `members`, or Anna and Ben by default."""
+class Crowds(MemoryChat):
+    """Chats have `members`, or the two who are in every other."""
 
     members: dict[ChatKey, tuple[UserId, ...]] = field(default_factory=dict)
 
@@ -165,17 +165,17 @@ class Audiences(MemoryChat):
         return [each for each in found if each.user in self.members.get(chat, (ANNA, BEN))]
 
 
-class WorkerEnv:
+class Office:
     def __init__(self, *online: UserId, entries: list[Entry] | None = None) -> None:
         self.entries = entries or log_of(4)
         self.members: dict[ChatKey, tuple[UserId, ...]] = {}
         stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
-        source = Audiences(self.entries, stays, members=self.members)
+        source = Crowds(self.entries, stays, members=self.members)
         self.steps: list[str] = []
-        self.row_writers = RowWriters(steps=self.steps)
-        self.redis, self.checkpoints, self.queue = (
+        self.truths = Truths(steps=self.steps)
+        self.redis, self.marks, self.queue = (
             Redis(set(online), self.steps),
-            Checkpoints(self.steps),
+            Marks(self.steps),
             Queue(self.steps),
         )
         audience = CachedAudience(source)
@@ -189,11 +189,11 @@ class WorkerEnv:
             failpoints=NO_PAUSES,
         )
         deps = WorkerDeps(
-            rows=ChatRowProjector(self.row_writers, audience, source, Previews(PlainKeys(), bytes.decode)),
+            rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
             log=source,
             redactor=OfflineQueueRedactor(self.queue, audience, source, self.queue.clear),
-            checkpoints=self.checkpoints,
+            checkpoints=self.marks,
             fanout=fanout,
         )
         self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_PAUSES)
@@ -212,112 +212,114 @@ def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
 
 
 async def test_the_steps_have_their_order() -> None:
-    env = WorkerEnv(ANNA)
-    await env.worker.handle([(chat("g1"), env.entries[:2])])
-    assert env.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
+    office = Office(ANNA)
+    await office.worker.handle([(chat("g1"), office.entries[:2])])
+    assert office.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
 
 
 async def test_a_chat_in_trouble_is_told_of_and_holds_up_no_other() -> None:
-    env = WorkerEnv(ANNA, BEN)
-    env.row_writers.broken.add(chat("g2"))
-    news = [(chat(name), env.entries) for name in ("g1", "g2", "g3")]
+    office = Office(ANNA, BEN)
+    office.truths.broken.add(chat("g2"))
+    news = [(chat(name), office.entries) for name in ("g1", "g2", "g3")]
     with pytest.raises(TidingsError) as caught:
-        await env.worker.handle(news)
+        await office.worker.handle(news)
     assert caught.value.retryable
-    assert {push.chat for push in env.pushes} == {"g1", "g3"}
-    assert env.checkpoints.of_chats == {chat("g1"): 4, chat("g3"): 4}
-    env.row_writers.broken.clear()
-    await env.worker.handle(news)
-    assert [push.chat for push in env.pushes] == ["g1", "g3", "g2"], "what got through is not done again"
-    assert env.checkpoints.of_chats[chat("g2")] == 4
+    assert {push.chat for push in office.pushes} == {"g1", "g3"}
+    assert office.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
+    office.truths.broken.clear()
+    await office.worker.handle(news)
+    assert [push.chat for push in office.pushes] == ["g1", "g3", "g2"], "what got through is not done again"
+    assert office.marks.of_chats[chat("g2")] == 4
 
 
 async def test_what_can_not_be_kept_is_not_marked() -> None:
-    env = WorkerEnv(ANNA)
-    env.queue.is_broken = True
+    office = Office(ANNA)
+    office.queue.is_broken = True
     with pytest.raises(TidingsError):
-        await env.worker.handle([(chat("g1"), env.entries)])
-    assert env.checkpoints.of_chats == {}
+        await office.worker.handle([(chat("g1"), office.entries)])
+    assert office.marks.of_chats == {}
 
 
 async def test_a_payload_is_bounded_and_what_goes_to_a_gateway_keeps_its_order() -> None:
-    env = WorkerEnv(ANNA, BEN, entries=log_of(60, b"x" * 4096))
+    office = Office(ANNA, BEN, entries=log_of(60, b"x" * 4096))
     chats = [chat(f"g{n}") for n in range(6)]
-    await env.worker.handle((each, env.entries) for each in chats)
-    assert len(env.redis.payloads) == 3
-    assert all(len(payload) < 1.2 * MAX_PAYLOAD_BYTES for payload in env.redis.payloads)
-    assert [push.chat for push in env.pushes] == [each.chat for each in chats]
+    await office.worker.handle((each, office.entries) for each in chats)
+    assert len(office.redis.payloads) == 3
+    assert all(len(payload) < 1.2 * MAX_PAYLOAD_BYTES for payload in office.redis.payloads)
+    assert [push.chat for push in office.pushes] == [each.chat for each in chats]
 
 
 async def test_a_user_whose_shard_is_silent_makes_their_own_chat_late_and_no_other() -> None:
-    env = WorkerEnv(ANNA, BEN)
-    env.redis.unknown = {CLEO}
-    env.members[chat("g2")] = (ANNA, BEN, CLEO)
-    await env.worker.handle([(chat(name), env.entries) for name in ("g1", "g2", "g3")])
-    assert env.checkpoints.of_chats == {chat("g1"): 4, chat("g3"): 4}
-    assert {push.chat for push in env.pushes} == {"g1", "g2", "g3"}, "the others of g2 are found, and get it"
-    assert env.counts.deferred == 4
-    env.redis.unknown, env.redis.online = set(), {ANNA, BEN, CLEO}
-    env.redis.payloads.clear()
-    await env.worker.handle([(chat("g2"), log_of(5)[4:])])
-    (push,) = env.pushes
+    office = Office(ANNA, BEN)
+    office.redis.unknown = {CLEO}
+    office.members[chat("g2")] = (ANNA, BEN, CLEO)
+    await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2", "g3")])
+    assert office.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
+    assert {push.chat for push in office.pushes} == {"g1", "g2", "g3"}, (
+        "the others of g2 are found, and get it"
+    )
+    assert office.counts.deferred == 4
+    office.redis.unknown, office.redis.online = set(), {ANNA, BEN, CLEO}
+    office.redis.payloads.clear()
+    await office.worker.handle([(chat("g2"), log_of(5)[4:])])
+    (push,) = office.pushes
     assert [entry.sequence for entry in push.entries] == [1, 2, 3, 4, 5], "what was late goes first"
-    assert env.checkpoints.of_chats[chat("g2")] == 5
+    assert office.marks.of_chats[chat("g2")] == 5
 
 
 async def test_a_chat_whose_mark_is_unknown_is_late_and_no_other() -> None:
-    env = WorkerEnv(ANNA, BEN)
-    env.checkpoints.unknown = {chat("g2")}
-    await env.worker.handle([(chat(name), env.entries) for name in ("g1", "g2")])
-    assert env.checkpoints.of_chats == {chat("g1"): 4}
-    assert {push.chat for push in env.pushes} == {"g1"}, "earlier entries of g2 may be unpushed"
+    office = Office(ANNA, BEN)
+    office.marks.unknown = {chat("g2")}
+    await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2")])
+    assert office.marks.of_chats == {chat("g1"): 4}
+    assert {push.chat for push in office.pushes} == {"g1"}, "earlier entries of g2 may be unpushed"
 
 
 async def test_a_gateway_whose_channel_is_silent_makes_late_what_goes_there() -> None:
-    env = WorkerEnv(ANNA, BEN)
-    env.redis.silent = {HERE}
-    env.members[chat("g2")] = (CLEO, DORA)
-    await env.worker.handle([(chat("g1"), env.entries), (chat("g2"), env.entries)])
-    assert env.checkpoints.of_chats == {chat("g2"): 4}
-    assert {user for user, _ in env.queue.kept} == {CLEO, DORA}
+    office = Office(ANNA, BEN)
+    office.redis.silent = {HERE}
+    office.members[chat("g2")] = (CLEO, DORA)
+    await office.worker.handle([(chat("g1"), office.entries), (chat("g2"), office.entries)])
+    assert office.marks.of_chats == {chat("g2"): 4}
+    assert {user for user, _ in office.queue.kept} == {CLEO, DORA}
 
 
 async def test_late_entries_are_not_worked_off_with_every_entry_of_a_long_outage() -> None:
-    env = WorkerEnv(ANNA, BEN, entries=log_of(2_000))
-    env.redis.unknown = {BEN}
-    env.checkpoints.of_chats[chat("g1")] = 0
+    office = Office(ANNA, BEN, entries=log_of(2_000))
+    office.redis.unknown = {BEN}
+    office.marks.of_chats[chat("g1")] = 0
     for n in range(1, 2_001):
-        await env.worker.handle([(chat("g1"), env.entries[n - 1 : n])])
-    pushed = sum(len(push.entries) for push in env.pushes)
+        await office.worker.handle([(chat("g1"), office.entries[n - 1 : n])])
+    pushed = sum(len(push.entries) for push in office.pushes)
     assert pushed < 30_000, "2,000 entries one by one, each with all before it, would be 2 million"
-    env.redis.unknown = set()
-    await env.worker.handle([(chat("g1"), env.entries)])
-    assert env.checkpoints.of_chats[chat("g1")] == 2_000
+    office.redis.unknown = set()
+    await office.worker.handle([(chat("g1"), office.entries)])
+    assert office.marks.of_chats[chat("g1")] == 2_000
 
 
 @pytest.mark.parametrize("what", ["row", "queue"])
 async def test_a_throttled_user_does_not_stop_the_partition(what: str) -> None:
-    env = WorkerEnv(ANNA, BEN)
-    env.members[chat("g2")] = (ANNA, CLEO)
+    office = Office(ANNA, BEN)
+    office.members[chat("g2")] = (ANNA, CLEO)
     if what == "row":
-        env.row_writers.broken.add(chat("g2"))
+        office.truths.broken.add(chat("g2"))
     else:
-        env.queue.throttled.add(CLEO)
-    news = [(chat("g1"), env.entries), (chat("g2"), env.entries)]
+        office.queue.throttled.add(CLEO)
+    news = [(chat("g1"), office.entries), (chat("g2"), office.entries)]
     for n in range(3):
         with pytest.raises(TidingsError):
-            await env.worker.handle([*news, (chat(f"other-{n}"), env.entries)])
-    await env.worker.handle(news)
-    assert chat("g2") not in env.checkpoints.of_chats, "it is not marked, so the relay brings it again"
-    env.row_writers.broken.clear()
-    env.queue.throttled.clear()
-    await env.worker.handle([(chat("g2"), env.entries)])
-    assert env.checkpoints.of_chats[chat("g2")] == 4
+            await office.worker.handle([*news, (chat(f"other-{n}"), office.entries)])
+    await office.worker.handle(news)
+    assert chat("g2") not in office.marks.of_chats, "it is not marked, so the relay brings it again"
+    office.truths.broken.clear()
+    office.queue.throttled.clear()
+    await office.worker.handle([(chat("g2"), office.entries)])
+    assert office.marks.of_chats[chat("g2")] == 4
 
 
 async def test_while_nothing_gets_through_the_partition_waits() -> None:
-    env = WorkerEnv(ANNA, BEN)
-    env.row_writers.broken |= {chat("g1"), chat("g2")}
+    office = Office(ANNA, BEN)
+    office.truths.broken |= {chat("g1"), chat("g2")}
     for _ in range(10):
         with pytest.raises(TidingsError):
-            await env.worker.handle([(chat("g1"), env.entries), (chat("g2"), env.entries)])
+            await office.worker.handle([(chat("g1"), office.entries), (chat("g2"), office.entries)])

@@ -199,10 +199,10 @@ async def test_the_number_of_watched_inboxes_is_limited() -> None:
         at.watch(phone, "one-more")
 
 
-async def test_who_has_left_is_not_remembered() -> None:
+async def test_a_disconnected_device_is_not_remembered() -> None:
     """A request that was in flight when its device disconnected reaches the notifier afterwards."""
-    at = desk(Shelf())
-    phone, _ = seat("phone")
+    at = notifier(Shelf())
+    phone, _ = device("phone")
     phone.is_gone = True
     at.watch(phone, "default")
     assert (at._watchers, at._inboxes) == ({}, {})
