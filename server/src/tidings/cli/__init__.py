@@ -26,7 +26,7 @@ COMMANDS = {
     "inbox": "Inboxes of a tenant: settings, sends, and the explanation of a count.",
     "job": "Jobs of sends and recalls: show progress, pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
-    "restored": "Finish a restore from a backup or a failover: start a new epoch.",
+    "restore": "Finish a restore from a backup or a failover: start a new epoch.",
     "run": "Run a process: api, gateway, delivery, relay or notifications.",
     "relay": "Repair chats that the relay cannot repair automatically.",
     "segment": "Segments for broadcasts: predicates over profiles, and versioned lists.",

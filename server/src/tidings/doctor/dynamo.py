@@ -139,7 +139,7 @@ def check_installation(found: Installation | None, log_id: str) -> Finding:
     if found is None:
         return ok(_CHECK, "0: no process has been started here yet")
     if found.phase is RestorePhase.CLOSED:
-        todo = f"Run `tidings restored --to {found.restored_to}` until it has finished."
+        todo = f"Run `tidings restore finish --to {found.restored_to}` until it has finished."
         return Finding(_CHECK, CheckState.WRONG, "a restore is in progress, or was interrupted", _WHY, todo)
     try:
         refuse_copied_installation(found, log_id)

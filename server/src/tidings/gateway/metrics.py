@@ -6,6 +6,7 @@ from typing import final
 from tidings.gateway.ephemeral.service import EphemeralService
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.server import GatewayServer
+from tidings.gateway.transport.ports import ListenerStats
 from tidings.platform.telemetry.metrics import Metrics
 from tidings_wire.frames.registry import REQUESTS
 
@@ -42,6 +43,20 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
     metrics.counter_callbacks(
         "socket_refused_total", "Refused upgrades by HTTP status.", "status", lambda: _named(tally.refused)
     )
+    _export_failures(metrics, tally)
+    metrics.counter_callbacks(
+        "socket_closes_total", "Closed connections by close code.", "code", lambda: dict(traffic.closes)
+    )
+    frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
+    metrics.counter_callbacks("socket_frames_total", "WebSocket messages by direction.", "direction", frames)
+    sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
+    metrics.counter_callbacks(
+        "socket_bytes_total", "Bytes of WebSocket messages by direction.", "direction", sizes
+    )
+    export_node(metrics, server.node)
+
+
+def _export_failures(metrics: Metrics, tally: ListenerStats) -> None:
     metrics.counter_callback(
         "socket_handshakes_failed_total",
         "Connections that ended before their request, including failed TLS handshakes.",
@@ -62,16 +77,6 @@ def export_gateway(metrics: Metrics, server: GatewayServer) -> None:
         "Internal errors in the handling of a connection.",
         lambda: tally.receiver_faults,
     )
-    metrics.counter_callbacks(
-        "socket_closes_total", "Closed connections by close code.", "code", lambda: dict(traffic.closes)
-    )
-    frames = lambda: {"in": traffic.frames_in, "out": traffic.frames_out}  # noqa: E731 - one line says it
-    metrics.counter_callbacks("socket_frames_total", "WebSocket messages by direction.", "direction", frames)
-    sizes = lambda: {"in": traffic.bytes_in, "out": traffic.bytes_out}  # noqa: E731 - as above
-    metrics.counter_callbacks(
-        "socket_bytes_total", "Bytes of WebSocket messages by direction.", "direction", sizes
-    )
-    export_node(metrics, server.node)
 
 
 def export_node(metrics: Metrics, node: GatewayNode) -> None:

@@ -1,6 +1,6 @@
 """Watch the epoch of the installation, and end the process when a restore starts a new one.
 
-A process writes under an epoch only if it has read that epoch within the last `TRUSTED_S` seconds. `tidings restored`
+A process writes under an epoch only if it has read that epoch within the last `TRUSTED_S` seconds. `tidings restore finish`
 raises the epoch and then waits for longer than that, so no process writes under the old epoch after the restore.
 """
 
@@ -115,7 +115,7 @@ class EpochWatch(Component):
             raise TidingsError(
                 Code.EPOCH_STALE,
                 "A restore is in progress, and no process serves until it has finished.",
-                hint="Wait until `tidings restored` has ended. If it was interrupted, run it again.",
+                hint="Wait until `tidings restore finish` has ended. If it was interrupted, run it again.",
             )
         return found
 
@@ -126,5 +126,5 @@ def refuse_copied_installation(found: Installation, log_id: str) -> None:
         raise TidingsError(
             Code.EPOCH_STALE,
             "The table `messages` is not the one that this installation had: it is a copy, or was created again.",
-            hint="Run `tidings restored` before anything starts: docs/howto/restore-from-a-backup.md",
+            hint="Run `tidings restore finish` before anything starts: docs/howto/restore-from-a-backup.md",
         )

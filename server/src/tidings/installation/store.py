@@ -38,7 +38,7 @@ class RestorePhase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """`restored_to`: the time of the backup, as passed to `tidings restored`. `log_id`: DynamoDB's id of the table
+    """`restored_to`: the time of the backup, as passed to `tidings restore finish`. `log_id`: DynamoDB's id of the table
     `messages`; a copy of the table has another id.
     """
 

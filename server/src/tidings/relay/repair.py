@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from tidings.delivery.chat_rows import ChatRowProjector
+from tidings.delivery.chat_rows import MissedRange
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay.ports import EventPublisher
@@ -39,10 +39,14 @@ class RepairReader(Protocol):
         ...
 
 
+type WriteRows = Callable[[ChatKey, Sequence[Entry]], Awaitable[MissedRange | None]]
+"""Writes the chat rows of entries. Returns a range that is missing in a row, or None."""
+
+
 class Repair:
-    def __init__(self, reader: RepairReader, rows: ChatRowProjector, publisher: EventPublisher) -> None:
+    def __init__(self, reader: RepairReader, write_rows: WriteRows, publisher: EventPublisher) -> None:
         self._reader = reader
-        self._rows = rows
+        self._write_rows = write_rows
         self._publisher = publisher
 
     async def inspect(self, chat: ChatKey) -> RepairResult | None:
@@ -65,7 +69,7 @@ class Repair:
                 return
             # Race: a worker writes the same rows at the same time. Both writes are conditional on the row's sequence, so
             # rows only advance, in any order of the two.
-            missed = await self._rows.handle(chat, entries)
+            missed = await self._write_rows(chat, entries)
             if missed is not None and missed.after < after:
                 await self._process(chat, missed.after, after)
             # Publish after the rows are written: a worker that receives the event relies on them.

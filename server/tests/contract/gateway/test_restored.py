@@ -71,7 +71,7 @@ async def believed(gateways: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow
 
 
 async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
-    """As after `tidings restored`: a new epoch, new processes, an empty Redis."""
+    """As after `tidings restore finish`: a new epoch, new processes, an empty Redis."""
     gateways.stage.epoch += 1_000
     gateways.stage.open_process()
     redis = gateways.routes._redis

@@ -193,7 +193,7 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
             client, keys, StoredAudience(DynamoChatStore(client, clock)), lambda: epoch
         )
         try:
-            yield RepairTools(Repair(books, rows, KafkaEventPublisher(publisher)), books)
+            yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher)), books)
         finally:
             await publisher.close(_CLOSE_S)
 

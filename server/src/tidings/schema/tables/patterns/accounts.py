@@ -249,7 +249,7 @@ RAISE_EPOCH = put(
     "tenants.raise_epoch",
     TENANTS,
     "_system, installation, if epoch = n and phase = p, or absent",
-    "`tidings restored`: begin a new epoch, or finish the restore.",
+    "`tidings restore finish`: begin a new epoch, or finish the restore.",
 )
 
 TAKE_LEASE = update(
