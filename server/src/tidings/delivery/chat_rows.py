@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from tidings.chats.model import ChatType, Membership, chat_type
 from tidings.delivery import rules
-from tidings.delivery.model import LastMessageRef, LogPosition, RowUpdate
+from tidings.delivery.model import LastMessageRef, LogPosition, MissedRange, RowUpdate
 from tidings.delivery.ports import AudienceReader, ChatRowWriter, PreviewText
 from tidings.delivery.rules import EntryRun, PreviewCandidate
 from tidings.kernel.concurrency import gather_limited
@@ -68,13 +68,6 @@ def with_preview(candidate: PreviewCandidate, preview: bytes | None) -> LastMess
 def truncate(text: str) -> bytes:
     """Return at most `PREVIEW_BYTES` of the text, without splitting a character."""
     return text.encode()[:PREVIEW_BYTES].decode(errors="ignore").encode()
-
-
-class MissedRange(NamedTuple):
-    """Entries of `(after, up_to]` that a row should have received earlier: read and process them."""
-
-    after: int
-    up_to: int
 
 
 class _RunPreviews(NamedTuple):

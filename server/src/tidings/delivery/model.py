@@ -275,3 +275,10 @@ class DeliveryStats:
     resume_signalled: int = 0
     offline: int = 0
     deferred: int = 0
+
+
+class MissedRange(NamedTuple):
+    """Entries of `(after, up_to]` that a row should have received earlier: read and process them."""
+
+    after: int
+    up_to: int

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from tidings.delivery.chat_rows import MissedRange
+from tidings.delivery.model import MissedRange
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay.ports import EventPublisher
