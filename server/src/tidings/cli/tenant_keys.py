@@ -107,7 +107,7 @@ def key_retire(tenant: str, kid: str, after_s: int) -> None:
 
 @click.group(name="api-key")
 def api_key() -> None:
-    """API keys of the tenant's servers."""
+    """Manage the API keys of the tenant's servers."""
 
 
 @api_key.command(name="new")

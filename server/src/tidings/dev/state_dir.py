@@ -40,7 +40,7 @@ class StateDir:
         return self.dev / "keys.json"
 
     def header(self, user: str) -> Path:
-        """The header for `curl -H @…`, so that a token is neither in the terminal nor in the shell's history."""
+        """Return the file with the header for `curl -H @…`, so that no token appears in the shell's history."""
         return self.dev / f"{user}.header"
 
     @contextmanager

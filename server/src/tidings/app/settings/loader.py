@@ -93,7 +93,7 @@ def load(environ: Mapping[str, str] | None = None, directory: Path | None = None
 
 
 def dotted_name(key: Key) -> str:
-    """The setting's name as people write it: `api.port`, `installation`."""
+    """Return the name of a setting as users write it, such as `api.port`."""
     return ".".join(part for part in key if part)
 
 
@@ -222,7 +222,7 @@ def _reason(key: Key, value: RawValue, error: Exception) -> str:
 
 
 def choices(key: Key) -> list[str]:
-    """The allowed values of a setting that has only some; empty for any other."""
+    """Return the allowed values of a setting, or an empty list if any value is allowed."""
     info = inspect.type_info(FIELDS[key].type)
     inner = info.type if isinstance(info, inspect.Metadata) else info
     options = inner.types if isinstance(inner, inspect.UnionType) else (inner,)
@@ -233,7 +233,7 @@ def choices(key: Key) -> list[str]:
 
 
 def rows(loaded: LoadedSettings) -> Iterator[tuple[str, str, str]]:
-    """(setting, value, source) for each; secrets show as stars."""
+    """Yield setting, value and source of each setting. Secrets are masked."""
     for key in FIELDS:
         section, name = key
         value = getattr(getattr(loaded.settings, section) if section else loaded.settings, name)

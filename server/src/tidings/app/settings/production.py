@@ -63,7 +63,7 @@ def _credential_problem(wanted: EncryptionSettings) -> str:
 
 
 def credential_path(wanted: EncryptionSettings) -> Path | None:
-    """The file with the master key: as set, or else among the credentials that systemd passed to this service."""
+    """Return the file with the master key: the setting, or the credential that systemd passed to this service."""
     if wanted.credential_file is not None:
         return wanted.credential_file
     directory = os.environ.get("CREDENTIALS_DIRECTORY")

@@ -60,7 +60,7 @@ CLOSE_S = 1.0
 
 
 def publisher_component(settings: Settings, host: ProcessContext) -> ManagedResource[KafkaPublisher]:
-    """Declared before what commits, so that it is stopped after it: what was committed gets out."""
+    """Build the publisher. List it before components that commit: it then stops after them and publishes their events."""
     since = host.clock.now()
 
     def look(it: KafkaPublisher) -> Health:
@@ -158,7 +158,7 @@ def message_text(body: bytes) -> MessageText:
 
 
 def decode_committed(record: Record) -> CommittedEvent:
-    """An event that a worker could do nothing with is as undecodable as one that is no event."""
+    """Decode an event. Raises `UndecodableError` also for an event that a worker cannot process."""
     try:
         event = model.decode_event(record.value or b"")
         chat_key(event.key)

@@ -98,7 +98,7 @@ def consumer_health[T](consumer: KafkaConsumer[T] | None, since: datetime) -> He
 
 
 def export_consumer[T](metrics: Metrics, consumer: KafkaConsumer[T], process: str, what: str) -> None:
-    """`what` is read: records, chunks."""
+    """Export the metrics of a consumer. `what` names what it consumes: records or chunks."""
     waiting = f"{what.capitalize()} that wait in this process's partitions."
     metrics.gauge(f"{process}_lag_{what}", waiting).set_function(
         lambda: sum(lag.behind for lag in consumer.lag())

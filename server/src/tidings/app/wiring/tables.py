@@ -134,7 +134,7 @@ class DeclaredTables(Component):
 
 
 async def _unfit(client: DynamoClient, settings: DynamoSettings) -> Sequence[str]:
-    """What keeps a process from serving on these tables."""
+    """Return the differences that prevent a process from using these tables."""
     tables = diff.apply_capacity_mode(TABLES, on_demand=settings.capacity == "on_demand")
     seen = await asyncio.gather(*(_seen(client, table) for table in tables))
     standing = {each.name: each for each in seen if each is not None}

@@ -72,7 +72,7 @@ class TraceSearch:
     client: DynamoClient
 
     def cost(self) -> dict[str, tuple[int, float]]:
-        """Calls and read units so far, by access pattern."""
+        """Return the calls and read units so far, by access pattern."""
         found: dict[str, dict[str, float]] = {}
         for count in self.client.ledger:
             found.setdefault(count.pattern, {})[count.name] = count.value
