@@ -69,7 +69,7 @@ def _environment(kind: str, settings: Settings, port: int, number: int) -> Mappi
     given = {
         **os.environ,
         f"TIDINGS_{kind.upper()}_PORT": str(port),
-        f"TIDINGS_{kind.upper()}_SHARES_PORT": "true",
+        f"TIDINGS_{kind.upper()}_REUSE_PORT": "true",
         "TIDINGS_PROCESS_ADMIN_PORT": str(_admin_port(kind, settings, number)),
     }
     if not cursor_secrets(settings):
