@@ -13,7 +13,8 @@ from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network
-from simulation.redis import Redis, SimCheckpoints, SimPresenceStore, SimRedis
+from simulation.redis import Redis, SimRedis
+from simulation.redis_stores import SimCheckpoints, SimPresenceStore
 from simulation.tables import Tables
 from simulation.wire import UPGRADE, Wire, WireSubscriber
 

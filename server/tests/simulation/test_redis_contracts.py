@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 from contract.connections import test_bus, test_checkpoints, test_routes
 from simulation.loop import Process, Scheduler
-from simulation.redis import Redis, SimCheckpoints, SimRedis
+from simulation.redis import Redis, SimRedis
+from simulation.redis_stores import SimCheckpoints
 from simulation.test_contracts import Direct
 
 SUITES = (test_routes, test_checkpoints, test_bus)
