@@ -1,4 +1,4 @@
-"""Three brokers, one of them killed at a time: two in sync are enough, and one that comes back catches up."""
+"""Kill one of three Kafka brokers at a time: two in-sync replicas suffice, and a restarted broker catches up."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Clocks that jump: some processes are an hour ahead, others a day behind. Order is the sequence, never a clock."""
+"""Shift clocks: some processes run an hour ahead, others a day behind. Order comes from sequences, not from clocks."""
 
 from fixtures.installation_processes import ProcessKind
 
@@ -14,7 +14,11 @@ _KINDS: tuple[ProcessKind, ...] = ("delivery", "relay", "gateway")
 
 
 async def inflict(doing: FaultRun) -> None:
-    """A gateway stays within the life of the tokens, which is as far as its clock may be wrong and let anybody in."""
+    """Shift one clock after the other, then restart all processes with correct clocks.
+
+    A gateway's clock is shifted by less than the lifetime of a token, because with a larger shift it could not
+    authenticate any device.
+    """
     stand = doing.stand
     for _ in doing.rounds():
         for kind, offset_s in _JUMPS_S:

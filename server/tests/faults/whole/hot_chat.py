@@ -1,4 +1,4 @@
-"""A chat that everybody writes to at once, through two gateways."""
+"""Let many users write to one chat at the same time, through two gateways."""
 
 from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario

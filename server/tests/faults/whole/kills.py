@@ -1,4 +1,4 @@
-"""Kill -9, again and again, of every kind of process; each time another one takes its place."""
+"""Kill -9 each kind of process repeatedly, and replace it each time."""
 
 from fixtures.installation_processes import ProcessKind
 

@@ -1,4 +1,4 @@
-"""Servers that break a promise on purpose, under a small load: the checker must say which one was broken."""
+"""Mutant servers under a small load: each breaks one promise, and the checker must report which one."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ _GATEWAYS: Final = ("gateway", "gateway")
 
 @dataclass(frozen=True, slots=True)
 class Breaking:
-    """Which processes are mutants, and the rule that is to catch them."""
+    """The kinds of processes that run as mutants, and the rule that must catch them."""
 
     kinds: tuple[ProcessKind, ...]
     rule: Rule
     under: Callable[..., Awaitable[None]] | None = None
-    """A fault without which it breaks nothing; it starts the mutants anew."""
+    """A fault that the mutant needs to show its effect. It restarts the mutants itself."""
 
 
 BREAKING: Final[dict[str, Breaking]] = {
@@ -59,9 +59,10 @@ class Caught:
 
 
 async def catch(stand: FaultInstallation, names: Sequence[str]) -> AsyncIterator[Caught]:
-    """Mutants of a kind follow each other: a good one is put back only when the next is of another kind.
+    """Run each mutant and yield what the checker found.
 
-    One that was missed has a second chance: whether it does any harm in a short time is chance too.
+    Mutants of the same kinds run in sequence; correct processes are restored only when the next mutant has other
+    kinds. A mutant that was missed is tried once more, because in a short run its effect depends on chance.
     """
     for name, following in pairwise([*names, None]):
         assert name is not None

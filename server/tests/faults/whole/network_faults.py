@@ -1,4 +1,4 @@
-"""Bad weather between us and each engine: throttling, conflicts, lost answers, latency, cuts, a frozen broker."""
+"""Faults between Tidings and each engine: throttling, conflicts, lost answers, latency, cuts, a frozen broker."""
 
 import asyncio
 from collections.abc import Iterator
@@ -44,12 +44,12 @@ def _all_at_once(dynamo: DynamoProxy, turn: int) -> Iterator[None]:
 
 
 async def inflict(doing: FaultRun) -> None:
-    """Who is to be tried gets proxies for engines, and afterwards the engines again."""
+    """Connect the processes to the engines through proxies, inject the faults, then connect them directly again."""
     stand, city = doing.stand, doing.stand.city
     with (
         DynamoProxy(city.tables.url, record=False) as dynamo,
         TcpProxy("127.0.0.1", int(city.redis_url.rpartition(":")[2])) as redis,
-        _before_kafka(city.fleet) as kafka,
+        _proxy_of_kafka(city.fleet) as kafka,
     ):
         changes = {
             "DYNAMO_ENDPOINT": dynamo.url,
@@ -63,11 +63,11 @@ async def inflict(doing: FaultRun) -> None:
             await _slow_and_cut(doing, "Kafka", kafka)
             await _frozen(doing)
         await stand.renew(*_KINDS)
-        assert min(kafka.accepted, redis.accepted) > 0, "nobody came by the proxies"
+        assert min(kafka.accepted, redis.accepted) > 0, "no process connected through the proxies"
 
 
-def _before_kafka(fleet: LocalCluster) -> TcpProxy:
-    """Where the broker tells those to go who come by it."""
+def _proxy_of_kafka(fleet: LocalCluster) -> TcpProxy:
+    """Return a proxy on the port that the broker advertises, so that clients of the broker connect through it."""
     ports = _broker(fleet).ports
     return TcpProxy("127.0.0.1", ports["proxied"], listen_port=ports["advertised"])
 
@@ -95,7 +95,7 @@ async def _slow_and_cut(doing: FaultRun, name: str, proxy: TcpProxy) -> None:
 async def _frozen(doing: FaultRun) -> None:
     fleet = doing.stand.city.fleet
     broker = _broker(fleet).name
-    doing.load.step("Kafka stands still")
+    doing.load.step("Kafka is frozen")
     fleet.pause(broker)
     await passed(6 if doing.is_short else 40)
     fleet.resume(broker)

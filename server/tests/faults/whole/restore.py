@@ -1,7 +1,7 @@
-"""The tables are put back to an older copy: what was acknowledged since is lost by definition, and nothing else is.
+"""Restore the tables from an older copy: only entries acknowledged after the copy may be lost.
 
-All tables come from one instant, or rows and heads come from another instant than the log: AWS restores and replicates
-each table by itself.
+All tables are copied at the same time, or rows and heads at another time than the log: AWS restores and replicates
+each table separately.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ from tidings_harness.workload.scenario import Scenario
 _COMMAND: Final = [sys.executable, "-c", "from tidings.cli import main; main()", "restore", "finish"]
 _GONE_WITHIN_S: Final = 60.0
 _WAIT_S: Final = 1.0
-"""Every process was waited for until it was gone, so there is nobody who could still write."""
+"""How long `restore finish` waits for writers. All processes have exited before, so no writer is left."""
 _APART: Final = 30
-"""Entries between two copies of different tables: some seconds of the load."""
+"""Entries between the copies of two tables: some seconds of load."""
 _FAR_APART: Final = 400
 _LOST: Final = 60
-"""Entries that are acknowledged after the last copy."""
+"""Entries acknowledged after the last copy."""
 
 
 class Rows(Enum):
-    """From which instant rows and heads come, compared with the log and all other tables."""
+    """When rows and heads were copied, relative to the log and all other tables."""
 
     WITH_THE_LOG = "together with the log"
     AFTER_THE_LOG = "after the log"
@@ -54,14 +54,14 @@ async def inflict_apart(doing: FaultRun) -> None:
 
 
 async def restore_rows_ahead(doing: FaultRun, **changes: str) -> None:
-    """So far apart that the log does not pass the rows before the run ends."""
+    """Copy rows so long after the log that the log does not reach them again before the run ends."""
     await restore(doing, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
 
 
 async def restore(
     doing: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
 ) -> None:
-    """`changes`: settings of the processes that are started afterwards."""
+    """Copy the tables, stop all processes, restore the copy and start them again with the settings in `changes`."""
     stand, load = doing.stand, doing.load
     copy, rows_copy = (stand.city.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
     if rows is Rows.BEFORE_THE_LOG:
@@ -75,7 +75,7 @@ async def restore(
         await load.sent_more(apart)
         await asyncio.to_thread(_copy, stand.city, rows_copy)
     await load.sent_more(_LOST)
-    load.step("everything is stopped, and the copy put back")
+    load.step("all processes are stopped, and the copy is restored")
     await _stop_all(stand)
     if rows is not Rows.WITH_THE_LOG:
         _replace_rows(stand.city, copy, rows_copy)
@@ -91,13 +91,13 @@ async def _stop_all(stand: FaultInstallation) -> None:
 
 
 def _copy(city: InstallationProcesses, copy: Path) -> None:
-    """All tables at one instant, while they are written to."""
+    """Copy all tables at one point in time, while they are written to."""
     with closing(sqlite3.connect(_database(city))) as live, closing(sqlite3.connect(copy)) as kept:
         live.backup(kept)
 
 
 def _replace_rows(city: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
-    """Replace rows and heads in a copy by those of another copy."""
+    """Replace rows and heads in a copy with those of another copy."""
     with closing(sqlite3.connect(copy, isolation_level=None)) as kept:
         kept.execute("ATTACH ? AS other", (str(rows_copy),))
         for table in (DELIVERY_STATE, CHAT_COUNTERS):
@@ -107,7 +107,10 @@ def _replace_rows(city: InstallationProcesses, copy: Path, rows_copy: Path) -> N
 
 
 def _put_back(city: InstallationProcesses, copy: Path) -> None:
-    """Not in a thread: the engine dies with the one that started it."""
+    """Replace the engine's database with the copy.
+
+    Must not run in a thread: the engine exits together with the thread that started it.
+    """
     name = next(each.node.name for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
     city.fleet.kill(name)
     database = _database(city)
@@ -125,11 +128,14 @@ def _database(city: InstallationProcesses) -> Path:
 
 
 def _finish(city: InstallationProcesses, at: datetime) -> None:
-    """Who was killed is a member of his group for some seconds more, and is said to be at work."""
+    """Run `tidings restore finish`.
+
+    Repeat it while Kafka still lists the killed processes as members of their groups.
+    """
     deadline = time.monotonic() + _GONE_WITHIN_S
-    while "still_running" in (said := _restored(city, at)) and time.monotonic() < deadline:
+    while "still_running" in (output := _restored(city, at)) and time.monotonic() < deadline:
         time.sleep(0.5)
-    assert "ok: epoch" in said, said
+    assert "ok: epoch" in output, output
 
 
 def _restored(city: InstallationProcesses, at: datetime) -> str:

@@ -1,4 +1,4 @@
-"""A rolling restart of everything under load, as a deployment does it: SIGTERM, one process after the other."""
+"""Restart all processes one after the other with SIGTERM under load, as a deployment does."""
 
 import signal
 

@@ -1,4 +1,4 @@
-"""All devices lose their connections at once and come back together, while people go on talking."""
+"""Disconnect all devices at the same time, under load; all of them reconnect together."""
 
 from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario

@@ -1,4 +1,4 @@
-"""Redis and Kafka's log are emptied while people talk: promise 5."""
+"""Empty Redis and delete Kafka's log under load: promise 5."""
 
 import asyncio
 
