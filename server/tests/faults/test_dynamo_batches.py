@@ -1,4 +1,4 @@
-"""Batches that DynamoDB does only in part: the rest goes again, and what never got done is told."""
+"""Batches that DynamoDB processes in part: the client repeats the rest, and reports items that were never processed."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ KB = 1024
 
 
 def get_some(done: int) -> Step:
-    """Answers the first keys, each with itself, and leaves the rest unprocessed."""
+    """Return a step that answers the first keys, each with itself, and leaves the rest unprocessed."""
 
     async def step(line: Line, request: Request) -> None:
         asked = request.json["RequestItems"][PHYSICAL]

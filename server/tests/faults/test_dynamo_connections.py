@@ -1,4 +1,4 @@
-"""Connections under faults: cancelled, closed under us, refused, too few. None is ever used half-read."""
+"""Connections under faults: cancelled, closed by the server, refused, exhausted. None is reused with unread bytes."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ each_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
 async def echo(line: Line, request: Request) -> None:
-    """The item is the key that was asked for, so that a swapped answer shows."""
+    """Answer with the requested key as the item, so that a swapped answer is visible."""
     await tell(Item=request.json["Key"])(line, request)
 
 

@@ -1,4 +1,4 @@
-"""How many connections there are, who gets the next one, and what it means to get none."""
+"""The connection pool: its size, the order of waiters, and what happens if no connection is available."""
 
 import asyncio
 import ssl
@@ -42,7 +42,7 @@ def few(connections: int) -> PoolLimits:
 
 
 async def lent(pool: Pool, server: HostileServer) -> HttpConnection:
-    """The pool's one connection, answered and not yet given back."""
+    """Return the pool's only connection, answered and not yet returned."""
     connection = await pool.wait(asyncio.get_running_loop().time() + 10)
     await pool.send(connection, RAW_REQUEST, asyncio.get_running_loop().time() + 10)
     assert len(server.requests) == 1
@@ -75,7 +75,7 @@ def test_a_slot_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_l
             waiting = asyncio.create_task(pool.wait(deadline))
             await asyncio.sleep(0)
             connection.abort()
-            # right behind the call that tells the pool of the loss
+            # directly after the call that reports the loss to the pool
             asyncio.get_running_loop().call_soon(waiting.cancel)
             await asyncio.wait([waiting])
             assert waiting.cancelled()
@@ -207,7 +207,7 @@ def test_a_refused_connection_has_sent_nothing_and_is_tried_again_for_any_call(l
 
 @each_loop
 def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: str) -> None:
-    """A listener whose queue is full drops what comes: the handshake never ends."""
+    """A listener with a full queue drops connection attempts, so the handshake never ends."""
 
     async def check() -> None:
         deaf = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, backlog=1)
@@ -216,7 +216,7 @@ def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: st
         limits = replace(
             QUICK, pool=replace(few(1), connect_timeout_s=0.05), retries=replace(QUICK.retries, max_tries=2)
         )
-        # plain TCP is accepted and then silent, so TLS waits for a hello that never comes
+        # The server accepts TCP and stays silent, so TLS waits for a server hello that never arrives.
         channel = Transport(replace(endpoint, tls=tls), REGION, StaticCredentials(LOCAL_KEYS), limits)
         client = DynamoClient(channel, "test-")
         with pytest.raises(errors.NotSentError, match="no connection in time"):

@@ -1,4 +1,4 @@
-"""Our client through the proxy, on both engines: what it concludes is held against what the table holds."""
+"""The DynamoDB client through the proxy, on both engines: its results are compared with the table."""
 
 import asyncio
 from collections.abc import Iterator
@@ -90,12 +90,12 @@ def prefix(space: Namespace) -> str:
 def way(dynamo: Dynamo) -> Iterator[DynamoProxy]:
     with DynamoProxy(dynamo.url) as proxy:
         yield proxy
-        # what a fault still held goes to the engine now
+        # Requests that a fault still held go to the engine now.
         proxy.wait_until(lambda: all(call.is_done for call in proxy.calls))
 
 
 def count(table: Table) -> int:
-    """What the engine itself holds."""
+    """Count the items directly at the engine."""
     found: Any = table.engine.get_item(TableName=table.name, Key={"pk": {"S": "a"}}, ConsistentRead=True)
     return int(found["Item"]["n"]["N"]) if "Item" in found else 0
 
@@ -193,7 +193,7 @@ def test_connections_that_were_closed_while_idle_cost_no_call(
                 pool = client._channel.pool
                 assert await asyncio.to_thread(way.close_idle) == 1
                 async with asyncio.timeout(10):
-                    while pool.idle_connections:  # noqa: ASYNC110 - the kernel brings the news
+                    while pool.idle_connections:  # noqa: ASYNC110 - the kernel reports it
                         await asyncio.sleep(0.001)
 
     run("asyncio", check())

@@ -1,4 +1,4 @@
-"""What goes over the wire: consistency from the pattern, the item that is there on a failed condition, the token."""
+"""Requests on the wire: consistency of the pattern, the existing item on a failed condition, the token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ async def asked(use: Use) -> HostileServer:
 
 
 def wire(use: Use) -> dict[str, object]:
-    """The body of the one request."""
+    """Return the body of the only request."""
     sent: list[HostileServer] = []
 
     async def check() -> None:
@@ -117,14 +117,14 @@ def test_without_need_nothing_more_is_asked_than_the_write() -> None:
 
 @dataclass
 class Renewable:
-    """Keys that have expired until somebody renews them."""
+    """Keys that are expired until they are renewed."""
 
     keys: AwsKeys = field(default_factory=lambda: AwsKeys("old", Secret("s"), Secret("old-token")))
     ask_at: float = float("inf")
     renewals: int = 0
 
     async def ask(self, now: float) -> None:
-        """Never due."""
+        """Never refresh."""
 
     async def renew(self) -> None:
         self.renewals += 1
@@ -162,7 +162,7 @@ class Stuck(Renewable):
 
 @dataclass
 class Hanging(Renewable):
-    """A provider that does not answer when it is asked for others."""
+    """A provider that does not answer when other keys are requested."""
 
     @override
     async def renew(self) -> None:

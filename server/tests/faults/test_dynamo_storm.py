@@ -1,4 +1,4 @@
-"""Many calls through many faults at once: every conclusion of the client is held against the table at the end."""
+"""Many calls through many concurrent faults: at the end every result of the client is compared with the table."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -47,13 +47,13 @@ WEATHER = (
     Delay(before_s=0.05),
     Delay(after_s=0.05),
 )
-# longer than a try may take: rare, because it costs the test that much time
+# Longer than a try may take; rare, because each one delays the test by that time.
 LATE = (Delay(before_s=1.5), Delay(after_s=1.5))
 
 
 @dataclass
 class Conclusions:
-    """What the client told its callers, by key."""
+    """The results that the client returned to its callers, by key."""
 
     written: set[str] = field(default_factory=set)
     not_written: set[str] = field(default_factory=set)
@@ -75,7 +75,7 @@ async def append(client: DynamoClient, pk: str, told: Conclusions, *, is_repeata
 async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
     told = Conclusions()
     keys = iter([f"k{n}" for n in range(APPENDS)])
-    # two calls in five meet a fault, for which no sane budget is made
+    # Two of five calls meet a fault, for which no realistic retry budget is sufficient.
     tireless = replace(QUICK.retries, max_tries=12, budget=1_000_000)
     limits = replace(
         QUICK, try_timeout_s=1.0, retries=tireless, pool=PoolLimits(max_connections=AT_ONCE // 2)

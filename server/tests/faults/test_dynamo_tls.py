@@ -1,4 +1,4 @@
-"""TLS: it works, and a certificate that does not fit ends the matter."""
+"""TLS works, and an invalid certificate ends the connection."""
 
 import ssl
 

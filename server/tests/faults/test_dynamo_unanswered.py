@@ -1,7 +1,7 @@
-"""Answers that do not come, or come spoilt: what the caller is told, and what is repeated.
+"""Missing or corrupt answers: what the caller receives, and what the client repeats.
 
-The rule: a write whose answer is not usable may have been applied. It goes again only if the caller said that a
-repeat is safe, with the same bytes; and no later answer makes the doubt go away.
+The rule: a write without a usable answer may have been applied. The client repeats it only if the caller declared a
+repeat safe, with the same bytes. A later answer does not remove the doubt.
 """
 
 from collections.abc import Awaitable, Callable

@@ -1,4 +1,4 @@
-"""How a test steers the proxy and what it can ask it afterwards: from any thread, for clients in any process."""
+"""How a test controls the proxy and what it can read from it: from any thread, for clients in any process."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The pure parts of the proxy: doses, matching, what a request names, how a batch is split."""
+"""The pure parts of the proxy: frequencies, matching, parsing of requests, splitting of batches."""
 
 import json
 
@@ -120,7 +120,7 @@ def test_a_match_holds_if_all_of_it_does(match: Match, *, holds: bool) -> None:
 
 def test_a_match_on_a_string_instead_of_a_set_is_refused() -> None:
     with pytest.raises(TypeError, match="operations is a set of names"):
-        Match(operations="PutItem")  # type: ignore[arg-type]  # the mistake that this is about
+        Match(operations="PutItem")  # type: ignore[arg-type]  # the mistake that this test is about
 
 
 BATCHES = st.dictionaries(st.text(min_size=1), st.lists(st.integers(), min_size=1), min_size=1)

@@ -1,4 +1,4 @@
-"""With no fault installed, what goes in comes out: every byte, both ways, however it is cut into packets."""
+"""Without faults, every byte passes the proxy unchanged, both ways, however the streams are cut into packets."""
 
 import asyncio
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ async def write_packets(writer: asyncio.StreamWriter, packets: Iterator[bytes]) 
 
 @dataclass
 class Stage:
-    """Engine and client of a dialogue. Neither parses: they know how long the other's lines are."""
+    """Engine and client of a dialogue. Neither parses: both know the lengths of the other's messages."""
 
     dialogue: Dialogue
     heard: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What AWS answers under stress, as botocore understands it, and what the engine then holds."""
+"""Errors of AWS under load, as botocore interprets them, compared with the data in the engine."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Each fault of plain TCP, before a server that sends back what it gets."""
+"""Each fault of TCP, in front of an echo server."""
 
 import gc
 import random
@@ -34,7 +34,7 @@ def proxy(echo: EchoServer) -> Iterator[TcpProxy]:
 
 @pytest.fixture
 def client(proxy: TcpProxy) -> Iterator[RawClient]:
-    """Connected all the way to the server."""
+    """Return a client that is connected through the proxy to the server."""
     with RawClient(proxy.port) as client:
         assert says(client, b"hello")
         yield client
@@ -212,7 +212,7 @@ def test_bandwidth_is_bounded_and_nothing_is_lost(proxy: TcpProxy, client: RawCl
 
 
 def is_reset(port: int) -> bool:
-    """A reset can come so soon that it meets the client while it still connects."""
+    """Return whether the connection is reset. A reset can arrive while the client still connects."""
     try:
         with RawClient(port) as client:
             return client.read_to_end() == (b"", ConnectionResetError)

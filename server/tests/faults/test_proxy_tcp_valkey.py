@@ -1,4 +1,4 @@
-"""The TCP proxy before a real Valkey, whose protocol is spoken by hand so that no client library mends the faults."""
+"""The TCP proxy in front of Valkey, with raw commands, so that no client library hides the faults."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""Late, held back and repeated requests: the order of events is the test's to choose."""
+"""Delayed, held and repeated requests: the test controls the order of events."""
 
 import asyncio
 import threading
@@ -134,7 +134,7 @@ def test_a_copy_is_the_same_bytes(scripted: ScriptedEngine) -> None:
 def test_the_answer_of_the_first_try_is_lost_and_its_copy_comes_late(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
-    """Two faults on one request: the one that was installed first stands closer to the client."""
+    """Two faults on one request: the one that was installed first is closer to the client."""
     with (
         proxy.fault(DropAnswer(), on=PUTS, dose=Times(1)),
         proxy.fault(Repeat(), on=PUTS, dose=Times(1)) as repeat,
