@@ -1,13 +1,13 @@
-"""The explorer, on machines whose answers are known."""
+"""The explorer, on state machines with known results."""
 
 import pytest
 from model.explore import Label, TooManyStatesError, explore, goes_round, reaches
 
 
 class Increments:
-    """Two threads each read a shared counter and write it back raised by one: the oldest lost update there is.
+    """Two threads each read a shared counter and write it back plus one: the classic lost update.
 
-    A state is the counter and, for each thread, what it has read, or where it is: before its read, or done.
+    A state is the counter and, for each thread, the value that it has read, or its phase: before its read, or done.
     """
 
     BEFORE, DONE = -1, -2
@@ -46,7 +46,7 @@ class Increments:
 
 
 class Walk:
-    """A square of side n, from one corner to the other: (n + 1)² states, n steps right and n up."""
+    """A square of side n, from one corner to the opposite one: (n + 1)² states, n steps right and n up."""
 
     def __init__(self, side: int, *, pit: tuple[int, int] | None = None) -> None:
         self.side = side
@@ -108,7 +108,7 @@ def test_a_breach_is_the_nearest_one() -> None:
 
 
 def test_a_step_is_held_against_its_rule_even_where_its_end_is_known() -> None:
-    # (1, 1) is reached first by going right, so only the second way there breaks the rule
+    # (1, 1) is reached first by going right, so only the second path breaks the rule.
     breach = explore(Walk(3, pit=(-1, -1))).breach
     assert breach is not None
     assert breach.invariant == "up first"
@@ -134,7 +134,7 @@ def test_bounds_that_are_too_wide_are_refused() -> None:
 
 
 class Carousel(Walk):
-    """The same square, but from its far corner one gets back to the middle."""
+    """The same square, with a step from its far corner back to the middle."""
 
     def steps(self, state: tuple[int, int]) -> list[tuple[Label, tuple[int, int]]]:
         return super().steps(state) or [(("back",), (1, 1))]

@@ -1,4 +1,4 @@
-"""Each promise, on a log that keeps it and one that breaks it."""
+"""Each promise, on a log that keeps it and on one that violates it."""
 
 import pytest
 from model.log import (

@@ -1,4 +1,6 @@
-"""The reductions of `append.py` lose nothing: without them the same machine holds, and the same mutants fall."""
+"""The reductions of `append.py` are sound: the unreduced model holds too, and violates the same promises with
+mutants.
+"""
 
 import pytest
 from model.append import WRITERS, Append, State, Steps, _with_view
@@ -11,7 +13,7 @@ CONTENT = Scene(Cast((CREATE, M, M_OTHER, EDIT)), (0, 2, 1, 1), (0, 0, 0, 1))
 
 
 class Unreduced(Append):
-    """Either writer may be the first, and followers move in steps of their own."""
+    """Either writer may be the first, and views move in separate steps."""
 
     def _writers(self, state: State) -> range:
         del state

@@ -1,4 +1,4 @@
-"""What a client receives for its request: bytes, their timing, and how the connection ends."""
+"""The reply to a request: bytes, their timing, and how the connection ends."""
 
 import asyncio
 import socket

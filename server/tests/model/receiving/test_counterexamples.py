@@ -1,5 +1,6 @@
-"""Sentences of the design that break as they stand, each by the shortest schedule that shows it, without any fault
-where none is needed. What was decided instead is in docs/adr/0009-complete-the-delivery-rules.md.
+"""Sentences of the design that are wrong as written, each with the shortest schedule that shows it.
+
+Most need no fault. The decisions are in docs/adr/0009-complete-the-delivery-rules.md.
 """
 
 from typing import Any

@@ -1,7 +1,6 @@
-"""The models of receiving hold in their bounds, each mutant is caught by the promise it breaks, and no rule is
-without one.
+"""The models of receiving hold in their bounds, every rule has a mutant, and every mutant violates its promise.
 
-To read how a mutant falls: `just models --trace small.ROWS_AFTER_LOOKUP`.
+Print the trace of a mutant with `just models --trace small.ROWS_AFTER_LOOKUP`.
 """
 
 from collections.abc import Callable
@@ -119,7 +118,7 @@ def test_the_model_gets_where_its_rules_are_put_to_the_test(
 
 
 def test_the_tables_of_the_page_are_current() -> None:
-    """Here, where what they tell of has been searched already."""
+    """In this file, because its tests have already explored the models."""
     text = PAGE.read_text()
     assert with_tables(text, tables()) == text, "run `just models --of delivery --write`"
 
