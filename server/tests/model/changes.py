@@ -62,9 +62,7 @@ class Changes:
             yield from self._flight(state) if state.place else self._prepare(state)
 
     def _world(self, state: State) -> Steps:
-        """Commit the entries of other processes: each allowed at the head, redactions with the row in one
-        transaction.
-        """
+        """Commit entries of other processes, each allowed at the head; redactions with the row in one transaction."""
         if THE_X not in state.log:
             yield ("another's message is appended",), state._replace(log=(*state.log, THE_X))
         if not state.row:

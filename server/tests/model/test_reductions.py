@@ -1,6 +1,4 @@
-"""The reductions of `append.py` are sound: the unreduced model holds too, and violates the same promises with
-mutants.
-"""
+"""The reductions of `append.py` are sound: the unreduced model holds too, and the same mutants are caught."""
 
 import pytest
 from model.append import WRITERS, Append, State, Steps, _with_view

@@ -1,4 +1,4 @@
-"""DynamoDB's condition and update expressions, as far as this project writes any; each is read once and kept."""
+"""DynamoDB's condition and update expressions, as far as this project uses them. Each is parsed once and cached."""
 
 import operator
 import re
@@ -15,7 +15,7 @@ type Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an expression is read against."""
+    """The item, names and values that an expression is evaluated with."""
 
     item: Item
     names: Names
@@ -23,7 +23,7 @@ class Given:
 
 
 class _Missing:
-    """An attribute that is not there."""
+    """A missing attribute."""
 
 
 MISSING: Any = _Missing()
@@ -189,7 +189,7 @@ _VERBS: dict[str, Callable[[_Reader], Change]] = {
 
 
 def void(_: object) -> None:
-    """Forgets what it is given."""
+    """Ignore the argument."""
 
 
 def _holds_part(whole: Any, part: Any, *, begins: bool) -> bool:

@@ -1,6 +1,6 @@
-"""A member of the group, in the place of the reader's thread: hands records to lanes, commits what they have done.
+"""A member of the consumer group, in place of the reader thread: passes records to partition workers, commits offsets.
 
-The lanes are the real ones, with their batches, repeats and ends; the reader's rules are kept here.
+The partition workers are the real ones, with their batches, retries and shutdown. This file follows the rules of the reader.
 """
 
 import asyncio
@@ -23,16 +23,19 @@ _LANE = PartitionWorkerOptions(max_batch_records=8, max_queued_records=16)
 
 @dataclass(slots=True, eq=False)
 class _Line[T]:
-    """A partition that is this member's. `arrives_at`: when the last of what was fetched is here."""
+    """A partition assigned to this member. `arrives_at` is when the last fetched record arrives."""
 
     held: Held
-    lane: PartitionWorker[T]
+    worker: PartitionWorker[T]
     committed: int
     arrives_at: float = 0.0
 
 
 class GroupMember[T]:
-    """Made inside its process, which it ends with: it is killed, or stands still, and never leaves with a word."""
+    """A member that runs in its process.
+
+    It ends only with the process, by a kill or a freeze, without leaving the group.
+    """
 
     def __init__(self, topic: Topic, process: Process, work: RecordHandlers[T]) -> None:
         self._topic, self._process = topic, process
@@ -62,7 +65,7 @@ class GroupMember[T]:
         for number, line in list(self._lines.items()):
             held = holds.get(number)
             if held is None or held.term != line.held.term:
-                self._end(number, line.lane.end(0))
+                self._end(number, line.worker.end(0))
             elif held.is_wanted_back:
                 self._end(number, self._give_back(line))
         for number, held in holds.items():
@@ -72,7 +75,7 @@ class GroupMember[T]:
             self._fetch(line)
 
     def _end(self, number: int, ending: Awaitable[None]) -> None:
-        """What is given back is not taken again before its lane has ended."""
+        """Release a partition. It is not consumed again before its worker has ended."""
         del self._lines[number]
         self._ending.add(number)
 
@@ -84,23 +87,23 @@ class GroupMember[T]:
         self._process.begin(end())
 
     def _take(self, held: Held) -> _Line[T]:
-        lane = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE, self._stir)
-        lane.start(self._ended)
-        lane.position = held.partition.committed
-        return _Line(held, lane, held.partition.committed)
+        worker = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE, self._stir)
+        worker.start(self._ended)
+        worker.position = held.partition.committed
+        return _Line(held, worker, held.partition.committed)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._process.call_exception_handler({"message": "a lane ended", "exception": error})
+            self._process.call_exception_handler({"message": "a worker ended", "exception": error})
 
     def _fetch(self, line: _Line[T]) -> None:
-        lane = line.lane
-        at = lane.position or 0
+        worker = line.worker
+        at = worker.position or 0
         records = line.held.partition.records[at : at + _READER.lot_records]
-        if records and not lane.is_full and lane.trouble is None:
-            lane.hand(records)
+        if records and not worker.is_full and worker.trouble is None:
+            worker.hand(records)
             line.arrives_at = max(line.arrives_at, self._process.time() + self._topic.network.delay_s())
-            self._process.call_at(line.arrives_at, lane.receive, records)
+            self._process.call_at(line.arrives_at, worker.receive, records)
 
     async def _handled(self, batch: Batch[T]) -> None:
         await self._handle(batch)
@@ -118,8 +121,8 @@ class GroupMember[T]:
                 self._commit_soon()
 
     async def _committed(self, line: _Line[T]) -> bool:
-        """False: nobody answered, and it is tried again if it is still ours."""
-        done, topic = line.lane.done, self._topic
+        """Commit progress. Return False without an answer; it is tried again while the partition is assigned."""
+        done, topic = line.worker.done, self._topic
         if done is None or done == line.committed:
             return True
         try:
@@ -130,6 +133,6 @@ class GroupMember[T]:
         return True
 
     async def _give_back(self, line: _Line[T]) -> None:
-        await line.lane.end(_READER.drain_s)
+        await line.worker.end(_READER.drain_s)
         await self._committed(line)
         self._topic.let_go(line.held)

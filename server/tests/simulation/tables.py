@@ -1,4 +1,4 @@
-"""Tables in memory, as DynamoDB has them: keys, conditions, transactions that are one step, pages."""
+"""DynamoDB tables in memory: keys, conditions, atomic transactions, pages."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Rows:
 
 
 class Tables:
-    """`stored` is told of each write: the item as it was, if it was there, and as it is."""
+    """All tables. `stored` is called for each write with the previous item, if any, and the new one."""
 
     def __init__(self) -> None:
         self.rows = {t.name: Rows(t.partition.name, t.sort.name if t.sort else None) for t in TABLES}
@@ -63,7 +63,7 @@ class Tables:
         return None if found is None else _shown(found, projection, names)
 
     def query(self, table: str, query: Query, most: int | None) -> QueryPage[Item]:
-        """`most`: where an engine cuts a page of its own accord."""
+        """Run a query. `most` is the size at which the engine ends a page early."""
         names, rows = query.names or {}, self.rows[table]
         match = _PARTITION.match(query.condition)
         assert match is not None, query.condition
@@ -171,7 +171,7 @@ def _copy(item: Mapping[str, Any]) -> Item:
 
 
 def _value(value: Any) -> Any:
-    """Nobody shares what can be changed; what DynamoDB can't hold is refused."""
+    """Copy a value so that it is never shared, and reject values that DynamoDB cannot store."""
     match value:
         case list() | tuple():
             return [_value(each) for each in value]

@@ -31,7 +31,7 @@ type Contract = Callable[..., Coroutine[None, None, None]]
 
 
 class RealTime:
-    """In the place of scheduler and process: things happen on the loop that runs, at its time."""
+    """Replaces scheduler and process: callbacks run on the running loop, in real time."""
 
     is_alive = True
 
@@ -48,7 +48,7 @@ class RealTime:
         asyncio.get_running_loop().call_later(seconds, do, *args)
 
     def call_at(self, at: float, do: Callable[..., None], *args: Any) -> None:
-        """In order also at the same time, as the simulated loop keeps it."""
+        """Keep the order of callbacks with equal times, as the simulated loop does."""
         self._last_at = max(at, self._last_at + 1e-6)
         asyncio.get_running_loop().call_at(self._last_at, do, *args)
 

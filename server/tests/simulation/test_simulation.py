@@ -1,4 +1,4 @@
-"""The same code on simulated engines, under many seeds; and that the simulation itself can be trusted."""
+"""The server's code on simulated engines, under many seeds, and tests of the simulation itself."""
 
 import logging
 import os
@@ -27,7 +27,7 @@ QUICKLY_CAUGHT = (
 
 @pytest.fixture(autouse=True)
 def _others_may_speak() -> Iterator[None]:
-    """Seeds silence the log for the whole process, which other tests look into."""
+    """Enable logging again: seeds disable it for the whole process, and other tests read the log."""
     yield
     logging.disable(logging.NOTSET)
 

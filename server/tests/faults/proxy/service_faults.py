@@ -15,8 +15,9 @@ NO_REASON: Reason = {"Code": "None"}
 
 
 class Throttled(StrEnum):
-    """Why a request is throttled: provisioned capacity of a table, or the current limit of an on-demand table or
-    account.
+    """Why a request is throttled.
+
+    By the provisioned capacity of a table, or by the current limit of an on-demand table or account.
     """
 
     PROVISIONED = "ProvisionedThroughputExceededException"

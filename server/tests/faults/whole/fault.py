@@ -32,8 +32,9 @@ class FaultRun:
         return not self.deliveries
 
     def rounds(self, least: int = 1) -> Iterator[int]:
-        """Yield round numbers: at least `least`, and in the full form until the fault's share of deliveries is
-        reached.
+        """Yield round numbers, at least `least` of them.
+
+        The full form continues until the fault's share of deliveries is reached.
         """
         for turn in count():
             if turn >= least and self.load.ledger.delivered >= self.deliveries:

@@ -69,9 +69,7 @@ class FaultInstallation:
         return (await self.start(kind, **changes))[0]
 
     async def renew(self, *kinds: ProcessKind, **changes: str) -> None:
-        """Replace all processes of these kinds with ones that have the given settings: start the new ones, then kill
-        the old.
-        """
+        """Replace all processes of these kinds: start new ones with the given settings, then kill the old ones."""
         old = [(kind, process) for kind in set(kinds) for process in self.running[kind]]
         await self.start(*kinds, **changes)
         for _, process in old:

@@ -203,8 +203,9 @@ class Gateways:
         return self.mutant is Mutant.REGISTER_AFTER_READ or (conn.is_again and self.mutant in again)
 
     def _registers(self, state: State, d: int, conn: Conn) -> Steps:
-        """Register: a new socket replaces any route; one that was live before registers only if no other route
-        exists.
+        """Register the socket.
+
+        A new socket replaces any route; one that was live before registers only if no other route exists.
         """
         is_free = state.routes[d] in {NOWHERE, conn.route}
         if self.mutant is Mutant.SILENCE_READS and conn.is_again:

@@ -112,9 +112,7 @@ class Membership:
         return not changes or changes[-1] == JOIN
 
     def may_see(self, n: int, head: int) -> bool:
-        """Return visibility by the intervals when the log has reached `head`: both the join and the leave are
-        visible.
-        """
+        """Return visibility by the intervals as of `head`, which contain both the join and the leave."""
         if self.mutant is Mutant.INTERVAL_REPLACED and n < self.scene.log[:head].rfind(JOIN) + 1:
             return False
         if n > head:
