@@ -150,7 +150,7 @@ async def _measured(gateway: RunningGateway, fuzz: Fuzz, given: argparse.Namespa
 
 def taken(gateway: RunningGateway) -> float:
     """What the gateway has heard: frames behind a close are sent and not heard."""
-    return gateway.metric('socket_frames_total{way="in"}')
+    return gateway.metric('socket_frames_total{direction="in"}')
 
 
 if __name__ == "__main__":

@@ -167,7 +167,7 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     await until(lambda: _all_online(lights), within_s)
     for light in lights:
         light.forget()
-    looks = one.metric('gateway_ephemeral_reads_total{what="look"}')
+    looks = one.metric('gateway_ephemeral_reads_total{what="presence"}')
     two.popen.kill()
     killed, stayed = lights[1::2], lights[0::2]
     gone, back = killed[: plan.stay_away], killed[plan.stay_away :]
@@ -182,9 +182,9 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     await until(lambda: _told_of(watchers, absent) >= pairs, within_s)
     told_in_s = time.monotonic() - killed_at
     # a whole round of looks, and nothing more comes of it
-    seen = one.metric('gateway_ephemeral_reads_total{what="look"}')
+    seen = one.metric('gateway_ephemeral_reads_total{what="presence"}')
     await until(
-        lambda: one.metric('gateway_ephemeral_reads_total{what="look"}') >= seen + plan.devices, within_s
+        lambda: one.metric('gateway_ephemeral_reads_total{what="presence"}') >= seen + plan.devices, within_s
     )
     returned = {light.user for light in back}
     result = Storm(
@@ -201,8 +201,8 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
         ),
         told_in_s=round(told_in_s, 1),
         at_first=at_first,
-        looks=one.metric('gateway_ephemeral_reads_total{what="look"}') - looks,
-        resumed_again=one.metric('gateway_resumes_total{what="again"}'),
+        looks=one.metric('gateway_ephemeral_reads_total{what="presence"}') - looks,
+        resumed_again=one.metric('gateway_resumes_total{what="repeated"}'),
         without_hold_would_be=2 * sum(len(set(light.watches) & returned) for light in stayed),
     )
     await asyncio.gather(*(light.go() for light in (*stayed, *back)))
