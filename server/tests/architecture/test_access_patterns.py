@@ -1,4 +1,4 @@
-"""access_pattern_efficiency and gsi_justification: every touch of a table has a name, and the names are good."""
+"""access_pattern_efficiency and gsi_justification: every access to a table is a named pattern, well formed and used."""
 
 from pathlib import Path
 
@@ -88,7 +88,7 @@ def test_every_index_serves_a_pattern_and_every_index_read_is_declared() -> None
 
 @pytest.mark.parametrize("table", [table for table in TABLES if table.indexes], ids=lambda table: table.name)
 def test_no_index_repeats_what_the_table_itself_can_do(table: object) -> None:
-    """An index by the table's own partition key would enable nothing."""
+    """An index by the table's own partition key would add nothing."""
     (each,) = [known for known in TABLES if known == table]
     assert all(index.partition != each.partition for index in each.indexes)
 
@@ -115,12 +115,12 @@ def test_the_source_names_no_scan_and_does_not_go_round_the_client(path: Path) -
 
 
 def test_a_pattern_is_used_or_listed_as_not_yet_used() -> None:
-    """The list only gets shorter: take a name out with the change that uses it."""
+    """The list only gets shorter: remove a name in the change that uses it."""
     sources = (path.read_text() for path in modules() if not path.is_relative_to(SOURCE / "schema/tables"))
     used = set().union(*map(used_patterns, sources))
-    assert sorted(used & NOT_YET_USED) == [], "used by now: take it out of not_yet_used.txt"
-    assert sorted(REGISTRY.keys() - used - NOT_YET_USED) == [], "nobody uses it"
-    assert sorted(NOT_YET_USED - REGISTRY.keys()) == [], "there is no such pattern"
+    assert sorted(used & NOT_YET_USED) == [], "used now: remove it from not_yet_used.txt"
+    assert sorted(REGISTRY.keys() - used - NOT_YET_USED) == [], "unused pattern"
+    assert sorted(NOT_YET_USED - REGISTRY.keys()) == [], "unknown pattern"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""Rules 3 to 5 of who may import whom, for every subject that is or will be; import-linter has the rest.
+"""Import rules 3 to 5, for every subject that exists or will exist; import-linter checks the others.
 
-The rules are a function over a table of imports, so that each can be shown to catch its breach.
+The rules are a function over a table of imports, so that a test can show that each rule catches its violation.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,10 +26,10 @@ ADAPTERS = {
 }
 COMPOSITION = {"platform", "engines", "installation", "app", "cli", "dev", "doctor"}
 EDGE_ADAPTERS = {"tidings.api.metrics", "tidings.gateway.metrics"}
-"""Telemetry beside its edge; only app imports them."""
+"""Adapters of the edges' telemetry ports; only app imports them."""
 SHARED_ROLES = {"model", "ports"}
 SHARED_ADAPTERS = {
-    # helpers of one Redis registry, until the errors of Redis are translated in platform
+    # functions of the Redis registry, until platform translates Redis errors
     ("tidings.bus.store", "tidings.connections.store"),
     ("tidings.ephemeral.store", "tidings.connections.store"),
     ("tidings.delivery.store.checkpoints", "tidings.connections.store"),

@@ -1,4 +1,4 @@
-"""The invariants of the data model, over the declaration."""
+"""The invariants of the data model, checked on the declaration."""
 
 import pytest
 from architecture import first_data_model as asked
@@ -45,7 +45,7 @@ def test_indexes_are_the_three_that_were_decided() -> None:
 
 @every_index
 def test_the_key_of_an_index_is_spelled_as_the_items_spell_it(table: Table, index: Index) -> None:
-    """So an index's partition key starts with the tenant too."""
+    """So the partition key of an index starts with the tenant too."""
     if table.sort and index.partition.name == table.sort.name:
         assert all(item.sort == index.template for item in table.items)
         return
@@ -89,7 +89,7 @@ def test_the_expected_load_alone_raises_no_alarm(name: str) -> None:
 
 @every_index
 def test_an_index_can_take_every_write_of_its_table(table: Table, index: Index) -> None:
-    """An index that throttles holds up the writes of its table."""
+    """An index that throttles delays the writes of its table."""
     assert table.units is None or index.units.write >= table.units.write
 
 
@@ -121,7 +121,7 @@ def test_of_a_tenant_only_one_time_codes_and_revocations_expire() -> None:
 
 
 def test_nothing_that_is_counted_expires_by_itself() -> None:
-    """A row that vanished without its count's transaction would leave a badge that never goes away."""
+    """A row that expired outside the transaction of its count would leave an unread count that never reaches zero."""
     counted = {item.name for item in (inboxes.DIRECT, inboxes.COUNTS, inboxes.STATE, inboxes.EXPIRING)}
     assert not carriers(BY_NAME["inbox"]) & counted
 
@@ -141,7 +141,7 @@ def test_what_is_critical_can_not_be_deleted_by_mistake(table: Table) -> None:
 
 @every_table
 def test_a_stream_beside_a_standby_has_both_images(table: Table) -> None:
-    """A standby region asks for both, and the view can't be changed once there is one."""
+    """A standby region needs both images, and the view type of an existing stream cannot be changed."""
     if table.stream and table.backup.has_standby:
         assert table.stream is StreamView.NEW_AND_OLD_IMAGES
 
@@ -167,7 +167,7 @@ def test_every_table_has_alarms(table: Table) -> None:
 
 @every_table
 def test_a_collection_without_a_bound_has_an_alarm_on_what_measures_it(table: Table) -> None:
-    """item_collection_bounded: `unit/schema/tables/test_collections.py` holds the sizes."""
+    """item_collection_bounded: `unit/schema/tables/test_collections.py` checks the sizes."""
     measured = {item.growth.measured_by for item in table.items if item.growth.most is None}
     watched = {
         alarm.metric: alarm.threshold for alarm in table_alarms(table) if alarm.source is AlarmSource.TIDINGS

@@ -13,7 +13,7 @@ _POLL_S = 0.01
 
 
 class FileFailpoints:
-    """Pause at `steps`; `*` is every step. Raise `ValueError` if there is no such folder."""
+    """Pause at `steps`; `*` is every step. Raise `ValueError` if the folder does not exist."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
         if not folder.is_dir():

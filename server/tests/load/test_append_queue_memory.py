@@ -1,4 +1,4 @@
-"""The short form of `just lane-memory`, with bounds as much smaller."""
+"""The short form of `just lane-memory`, with proportionally smaller limits."""
 
 from load.append_queue_memory import memory_after
 

@@ -1,4 +1,4 @@
-"""The golden frames are what the codec reads and writes, to the byte."""
+"""The codec decodes and encodes the golden frames byte for byte."""
 
 from pathlib import Path
 
