@@ -50,7 +50,7 @@ def anchors(text: str) -> set[str]:
     }
 
 
-def test_there_is_code_to_look_at() -> None:
+def test_the_checks_find_code() -> None:
     assert len(python_files()) > 20
     assert any(SDK in path.parents for path in python_files())
 
@@ -80,7 +80,7 @@ def test_every_error_code_is_explained_in_the_docs() -> None:
     assert anchors((ROOT / ERRORS).read_text()) >= {code.value for code in Code}
 
 
-def test_no_explained_error_code_is_gone() -> None:
+def test_every_explained_error_code_exists() -> None:
     explained = re.findall(r"^## (\S+)$", (ROOT / ERRORS).read_text(), re.MULTILINE)
     assert set(explained) == {code.value for code in Code}
 
@@ -90,7 +90,7 @@ def pages() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_between_pages_lead_somewhere(path: Path) -> None:
+def test_links_between_pages_are_valid(path: Path) -> None:
     for target in links(path.read_text()):
         file, _, anchor = target.partition("#")
         page = (path.parent / file).resolve() if file else path
@@ -118,7 +118,7 @@ def test_adrs_are_numbered_without_holes_and_listed() -> None:
     assert all(name in index for name in adrs)
 
 
-def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> None:
+def test_code_uses_the_terms_of_the_glossary() -> None:
     """`conversation`, `participant` and the like would be second names for terms of the glossary."""
     avoided = re.compile(r"\b(conversation|chatroom|participant|workspace_id|org_id)s?\b", re.IGNORECASE)
     found = [
@@ -188,5 +188,5 @@ def test_commands_print_stored_text_through_one_place(path: Path) -> None:
         "from rich.console import Console as C",
     ],
 )
-def test_what_unsafe_prints_is_found(line: str) -> None:
+def test_an_unsafe_print_is_found(line: str) -> None:
     assert unsafe_prints(ast.parse(line))

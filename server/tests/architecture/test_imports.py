@@ -104,7 +104,7 @@ def _is_adapter(module: str) -> bool:
     return _folder(module) in COMPOSITION or module in EDGE_ADAPTERS or bool(_roles(module) & ADAPTERS)
 
 
-def test_nobody_imports_what_he_may_not() -> None:
+def test_no_module_breaks_an_import_rule() -> None:
     graph = grimp.build_graph("tidings", include_external_packages=True)
     imports = {
         m: graph.find_modules_directly_imported_by(m) for m in graph.modules if m.startswith("tidings")
@@ -146,5 +146,5 @@ def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -
         ("tidings.app.wiring.engine_clients", "tidings.messages.store"),
     ],
 )
-def test_what_is_right_is_allowed(importer: str, imported: str) -> None:
+def test_allowed_imports_pass(importer: str, imported: str) -> None:
     assert broken_rule(importer, imported) is None

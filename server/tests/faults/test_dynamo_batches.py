@@ -51,7 +51,7 @@ def sent_writes(request: Request) -> list[int]:
     ]
 
 
-def test_unprocessed_keys_go_again_until_all_are_read() -> None:
+def test_unprocessed_keys_are_retried_until_all_are_read() -> None:
     async def check() -> None:
         async with hostile_server(get_some(2), get_some(0), get_some(1)) as server:
             server.otherwise = get_some(100)
@@ -84,7 +84,7 @@ def test_leftovers_of_one_call_join_the_next() -> None:
     run("asyncio", check())
 
 
-def test_unprocessed_writes_go_again_until_all_are_done() -> None:
+def test_unprocessed_writes_are_retried_until_all_are_done() -> None:
     async def check() -> None:
         async with hostile_server(write_some(1), write_some(0)) as server:
             server.otherwise = write_some(25)
@@ -98,7 +98,7 @@ def test_unprocessed_writes_go_again_until_all_are_done() -> None:
     run("asyncio", check())
 
 
-def test_what_was_never_done_is_told_at_the_deadline() -> None:
+def test_unprocessed_items_are_reported_at_the_deadline() -> None:
     async def check() -> None:
         patient = replace(QUICK, retries=replace(QUICK.retries, first_wait_s=0.05, max_wait_s=0.05))
         async with hostile_server(write_some(1)) as server:
@@ -112,7 +112,7 @@ def test_what_was_never_done_is_told_at_the_deadline() -> None:
     run("asyncio", check())
 
 
-def test_a_batch_that_fails_after_a_part_was_done_says_so() -> None:
+def test_a_batch_that_fails_after_a_partial_success_reports_it() -> None:
     async def check() -> None:
         wrong = refuse("ValidationException")
         async with hostile_server(write_some(25), wrong, wrong) as server, quick_client(server.url) as client:
@@ -126,7 +126,7 @@ def test_a_batch_that_fails_after_a_part_was_done_says_so() -> None:
     run("asyncio", check())
 
 
-def test_an_unanswered_batch_of_writes_goes_again_only_if_that_is_safe() -> None:
+def test_an_unanswered_batch_of_writes_is_retried_only_if_that_is_safe() -> None:
     async def check() -> None:
         async with hostile_server(say_and_close(b""), say_and_close(b"")) as server:
             server.otherwise = write_some(25)

@@ -126,7 +126,7 @@ def test_a_connection_that_dies_under_a_request_leaves_a_doubt(loop: str) -> Non
 
 
 @each_loop
-def test_a_server_that_says_close_is_taken_at_its_word(loop: str) -> None:
+def test_a_connection_with_the_header_close_is_not_reused(loop: str) -> None:
     async def check() -> None:
         last = say(answer(headers=["Connection: close"]))
         async with hostile_server(last, last) as server, quick_client(server.url) as client:
@@ -138,7 +138,7 @@ def test_a_server_that_says_close_is_taken_at_its_word(loop: str) -> None:
 
 
 @each_loop
-def test_bytes_that_nobody_asked_for_end_a_connection(loop: str) -> None:
+def test_unrequested_bytes_end_a_connection(loop: str) -> None:
     async def check() -> None:
         async with hostile_server() as server, quick_client(server.url) as client:
             await client.put(PUT, ITEM)
@@ -151,7 +151,7 @@ def test_bytes_that_nobody_asked_for_end_a_connection(loop: str) -> None:
 
 
 @each_loop
-def test_closing_the_client_ends_what_is_in_flight_and_what_waits(loop: str) -> None:
+def test_closing_the_client_ends_calls_in_flight_and_waiting_calls(loop: str) -> None:
     async def check() -> None:
         async with hostile_server(silence) as server:
             async with quick_client(server.url, replace(QUICK, pool=few(1))) as client:

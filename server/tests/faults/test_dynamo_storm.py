@@ -92,7 +92,7 @@ async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
 
 @pytest.mark.parametrize("is_repeatable", [True, False])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_in_any_weather_what_the_client_concludes_is_true(
+def test_results_of_the_client_are_true_under_all_faults(
     dynamo: Dynamo, table: Table, space: Namespace, seed: int, *, is_repeatable: bool
 ) -> None:
     with DynamoProxy(dynamo.url) as proxy:

@@ -31,7 +31,7 @@ PUTS = Match(operations={"PutItem"})
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_an_item_is_there_although_its_answer_was_dropped(
+def test_an_item_is_stored_although_its_answer_was_dropped(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table, *, reset: bool
 ) -> None:
     with proxy.fault(DropAnswer(reset=reset), on=PUTS, dose=Times(1)) as fault:
@@ -45,7 +45,7 @@ def test_an_item_is_there_although_its_answer_was_dropped(
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_an_item_is_not_there_if_its_request_was_dropped(
+def test_an_item_is_not_stored_if_its_request_was_dropped(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table, *, reset: bool
 ) -> None:
     with proxy.fault(DropRequest(reset=reset), on=PUTS, dose=Times(1)) as fault:
@@ -59,7 +59,7 @@ def test_an_item_is_not_there_if_its_request_was_dropped(
 
 
 @pytest.mark.parametrize("part", Part)
-def test_an_item_is_there_although_its_answer_was_cut_off(
+def test_an_item_is_stored_although_its_answer_was_cut_off(
     proxy: DynamoProxy, table: Table, part: Part
 ) -> None:
     """Does not use botocore, which accepts a 200 whose body ends early as a complete answer."""

@@ -171,7 +171,7 @@ def test_an_engine_that_gives_no_answer_leaves_the_call_open_and_is_asked_once(
     assert len(scripted.received) == 1
 
 
-def test_an_engine_that_is_not_there_closes_the_client_and_may_come_back() -> None:
+def test_a_missing_engine_closes_the_client_and_may_start_again() -> None:
     with ScriptedEngine() as gone:
         pass
     with DynamoProxy(gone.url) as proxy:
@@ -192,7 +192,7 @@ def test_an_engine_that_is_not_there_closes_the_client_and_may_come_back() -> No
         (b"POST / HTTP/1.1\r\nX: ".ljust(MAX_HEAD_BYTES + 4, b"x"), b"headers of more than"),
     ],
 )
-def test_what_the_proxy_does_not_speak_is_refused_with_a_reason(
+def test_an_unsupported_protocol_is_refused_with_a_reason(
     scripted: ScriptedEngine, raw: bytes, why: bytes
 ) -> None:
     with DynamoProxy(scripted.url) as proxy, RawClient(proxy.port) as client:

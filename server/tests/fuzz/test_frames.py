@@ -11,7 +11,7 @@ def test_mutated_frames_are_answered_or_close_the_connection_and_nothing_raises(
     assert not {name for name in seen if name == "internal"}
 
 
-def test_nothing_is_left_of_them() -> None:
+def test_mutated_frames_leak_no_memory() -> None:
     run(2_000, seed=8)
     before = blocks()
     run(6_000, seed=9)

@@ -7,7 +7,7 @@ MESSAGES, CHATS = 20_000, 500
 BYTES_PER_KEY, BYTES_PER_LANE = 450, 3_000
 
 
-async def test_lanes_hold_no_more_memory_than_their_bounds_allow_however_many_messages_pass() -> None:
+async def test_the_memory_of_append_queues_is_bounded_for_any_number_of_messages() -> None:
     held = await memory_after(MESSAGES, CHATS, max_idle=LANES, max_weight=WEIGHT)
     assert held.weight <= WEIGHT
     assert held.bytes_ < WEIGHT * BYTES_PER_KEY + LANES * BYTES_PER_LANE

@@ -39,19 +39,19 @@ def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> Non
 
 
 @pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
-def test_without_the_rule_its_promise_falls(one: Break) -> None:
+def test_a_mutant_violates_the_promise_of_its_rule(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
     assert breach.invariant == one.falls, str(breach)
 
 
-def test_every_mutant_stands_for_a_rule() -> None:
+def test_every_mutant_breaks_a_rule() -> None:
     listed = [one.mutant for one in BREAKS]
     defined = [mutant for model in MODELS for mutant in model.Mutant]
     assert sorted(map(repr, listed)) == sorted(map(repr, defined))
 
 
-def test_every_rule_is_broken_by_something() -> None:
+def test_every_rule_has_a_mutant() -> None:
     assert all(rule.breaks for rule in SAID + MISSING)
 
 
@@ -78,7 +78,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
 
 
 @pytest.mark.parametrize(("what", "bounds", "wanted"), REACHED, ids=[what for what, _, _ in REACHED])
-def test_the_model_gets_where_its_rules_are_put_to_the_test(
+def test_the_model_reaches_the_states_that_its_rules_are_about(
     what: str, bounds: Bounds, wanted: Callable[[Any], bool]
 ) -> None:
     assert reaches(bounds.make(None), wanted) is not None, what
@@ -90,11 +90,11 @@ def test_the_tables_of_the_page_are_current() -> None:
     assert with_tables(text, tables()) == text, "run `just models --write`"
 
 
-def test_every_wide_search_was_written_down() -> None:
+def test_the_page_has_every_wide_search() -> None:
     text = PAGE.read_text()
     assert [bounds.what for bounds in HELD_WIDE if f"| {bounds.what} |" not in text] == []
 
 
-def test_a_page_without_a_place_for_a_table_is_told() -> None:
+def test_a_page_without_a_marker_for_a_table_is_an_error() -> None:
     with pytest.raises(LookupError, match="'held'"):
         with_tables("no tables here", {"held": "| a |"})

@@ -42,7 +42,7 @@ def test_without_the_reductions_there_are_more_states_and_they_hold(scene: Scene
 
 
 @pytest.mark.parametrize("mutant", Mutant, ids=lambda mutant: mutant.name)
-def test_a_mutant_falls_with_the_reductions_as_without_them(mutant: Mutant) -> None:
+def test_a_mutant_is_caught_with_and_without_the_reductions(mutant: Mutant) -> None:
     scene = CONTENT if mutant in {Mutant.CONTENT_IGNORED, Mutant.EDITED_CONTENT} else RETURN
     reduced, whole = explore(Append(scene, mutant)).breach, explore(Unreduced(scene, mutant)).breach
     assert (reduced and reduced.invariant) == (whole and whole.invariant)

@@ -61,7 +61,7 @@ def river(space: Namespace, tmp_path: Path) -> Play:
     return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 60))
 
 
-def test_the_whole_suite_is_run() -> None:
+def test_all_tests_of_the_suite_run() -> None:
     assert len(OF_RIVERS) + len(OF_SCRIPTS) == len(SUITE) >= 8
 
 

@@ -112,7 +112,7 @@ def played(scene: Scene, seed: int) -> None:
         raise ended[0]
 
 
-def test_the_whole_suite_is_run() -> None:
+def test_all_tests_of_the_suite_run() -> None:
     assert len(SUITE) >= 8
     assert {tuple(inspect.signature(test).parameters) for test in SUITE} == {("group",)}
     assert len(SimSite(0).keys()) == PARTITIONS

@@ -115,7 +115,7 @@ A_WIPE = relay.Scene(3, handled=1, sender_deaths=1, wipes=1)
         "mark-after-a-wipe",
     ],
 )
-def test_the_design_as_it_stands_loses_an_entry(
+def test_the_original_design_loses_an_entry(
     mended: Model[Any], as_it_stands: Model[Any], schedule: str
 ) -> None:
     assert explore(mended).breach is None

@@ -50,41 +50,41 @@ def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> Non
 
 
 @pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
-def test_no_schedule_goes_on_for_ever(bounds: Bounds) -> None:
+def test_every_schedule_ends(bounds: Bounds) -> None:
     if explored(bounds).states > SMALL_ENOUGH:
         pytest.skip("the same machine in narrower bounds is looked at")
     assert not goes_round(bounds.make(None))
 
 
 @pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
-def test_without_the_rule_its_promise_falls(one: Break) -> None:
+def test_a_mutant_violates_the_promise_of_its_rule(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
     assert breach.invariant == one.falls, str(breach)
 
 
 @pytest.mark.parametrize("one", HEALED, ids=lambda one: one.mutant.name)
-def test_without_the_rule_it_is_late_and_not_lost(one: Healed) -> None:
+def test_without_the_rule_an_entry_is_late_and_not_lost(one: Healed) -> None:
     found = explored(one.bounds, one.mutant)
     assert found.breach is None, str(found.breach)
     assert found.ends > 0
 
 
 @pytest.mark.parametrize("one", SPARED, ids=lambda one: one.mutant.name)
-def test_a_rule_that_is_said_to_be_spared_breaks_nothing(one: Spared) -> None:
+def test_a_spared_mutant_breaks_nothing(one: Spared) -> None:
     for bounds in one.scenes:
         found = explored(bounds, one.mutant)
         assert found.breach is None, str(found.breach)
         assert found.ends > 0
 
 
-def test_every_mutant_stands_for_a_rule_or_is_spared() -> None:
+def test_every_mutant_breaks_a_rule_or_is_listed_as_spared() -> None:
     listed = [one.mutant for one in BREAKS] + [one.mutant for one in SPARED]
     defined = [mutant for model in MODELS for mutant in model.Mutant]
     assert sorted(map(repr, listed)) == sorted(map(repr, defined))
 
 
-def test_every_rule_is_broken_by_something() -> None:
+def test_every_rule_has_a_mutant() -> None:
     assert all(rule.breaks for rule in SAID + MISSING)
 
 
@@ -111,7 +111,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
 
 
 @pytest.mark.parametrize(("what", "bounds", "wanted"), REACHED, ids=[what for what, _, _ in REACHED])
-def test_the_model_gets_where_its_rules_are_put_to_the_test(
+def test_the_model_reaches_the_states_that_its_rules_are_about(
     what: str, bounds: Bounds, wanted: Callable[[Any], bool]
 ) -> None:
     assert reaches(bounds.make(None), wanted) is not None, what
@@ -123,6 +123,6 @@ def test_the_tables_of_the_page_are_current() -> None:
     assert with_tables(text, tables()) == text, "run `just models --of delivery --write`"
 
 
-def test_every_wide_search_was_written_down() -> None:
+def test_the_page_has_every_wide_search() -> None:
     text = PAGE.read_text()
     assert [bounds.what for bounds in HELD_WIDE if f"| {bounds.what} |" not in text] == []
