@@ -72,7 +72,7 @@ UNUSABLE: dict[str, Step] = {
     "500 without a reason": say(answer(b"", "500 Internal Server Error")),
     "502 of a balancer": say(answer(b"<html>bad gateway</html>", "502 Bad Gateway")),
     "503": refuse("ServiceUnavailable", "503 Service Unavailable"),
-    "400 that nobody can read": say(answer(b"oops", "400 Bad Request")),
+    "400 with an unreadable body": say(answer(b"oops", "400 Bad Request")),
 }
 SPOILT = BROKEN | UNUSABLE
 LATE: dict[str, Step] = {"silence": silence, "slow bytes": drip(WHOLE, pause_s=0.05)}

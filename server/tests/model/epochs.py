@@ -122,7 +122,7 @@ class Epochs:
 
     def _client(self, state: State) -> Steps:
         if state.held.epoch != state.epoch and self.mutant is not Mutant.AFTER_WITHOUT_EPOCH:
-            yield ("the client is told of the new epoch and resyncs",), self._resynced(state)
+            yield ("the client receives the new epoch and resyncs",), self._resynced(state)
             return
         if state.held.sequence < len(state.log):
             yield ("the client receives", state.held.sequence + 1), self._received(state)
@@ -152,7 +152,7 @@ class Epochs:
         left.remove(after)
         ended = state._replace(queued=tuple(left))
         if after.epoch != state.epoch and self.mutant is not Mutant.AFTER_WITHOUT_EPOCH:
-            yield ("a try of an old epoch is told to resync",), ended
+            yield ("a try of an old epoch is answered: resync",), ended
             return
         if after.sequence > len(state.log):
             yield ("after", after.sequence, "is above the head: resync first"), ended

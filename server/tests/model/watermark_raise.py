@@ -131,7 +131,7 @@ class Raising:
         seen, lowest = state.log[:n], one.after
         if n - one.after > self.scene.look_back:
             if self.mutant is not Mutant.SHORT_SIGHT:
-                yield (*label, "is told to catch up first"), _without(state, one)
+                yield (*label, "is answered: catch up first"), _without(state, one)
                 return
             lowest = n - self.scene.look_back
         if THE_M in seen[lowest:]:

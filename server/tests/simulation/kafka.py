@@ -179,7 +179,7 @@ def _placed(answer: "asyncio.Future[RecordMetadata]", placed: RecordMetadata) ->
 
 def _unknown(answer: "asyncio.Future[RecordMetadata]") -> None:
     if not answer.done():
-        answer.set_exception(UnknownOutcomeError("nobody answered"))
+        answer.set_exception(UnknownOutcomeError("no answer"))
 
 
 class SimConsumers:

@@ -6,16 +6,16 @@ from faults.whole.fault import Fault, FaultRun
 from tidings.engines.model import Engine
 
 
-async def inflict(doing: FaultRun) -> None:
-    fleet = doing.stand.city.fleet
+async def inflict(run: FaultRun) -> None:
+    fleet = run.installation.processes.fleet
     brokers = [each.node.name for each in fleet.status() if each.node.engine is Engine.KAFKA]
-    for turn in doing.rounds(3):
+    for turn in run.rounds(3):
         name = brokers[turn % len(brokers)]
-        doing.load.step(f"kill -9 {name}")
+        run.load.step(f"kill -9 {name}")
         await asyncio.to_thread(fleet.kill, name)
-        await doing.load.sent_more(20)
+        await run.load.sent_more(20)
         await asyncio.to_thread(fleet.restart, name)
-        await doing.load.sent_more(10)
+        await run.load.sent_more(10)
 
 
 FAULT = Fault(

@@ -13,20 +13,22 @@ _JUMPS_S: tuple[tuple[ProcessKind, str], ...] = (
 _KINDS: tuple[ProcessKind, ...] = ("delivery", "relay", "gateway")
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Shift one clock after the other, then restart all processes with correct clocks.
 
     A gateway's clock is shifted by less than the lifetime of a token, because with a larger shift it could not
     authenticate any device.
     """
-    stand = doing.stand
-    for _ in doing.rounds():
+    installation = run.installation
+    for _ in run.rounds():
         for kind, offset_s in _JUMPS_S:
-            doing.load.step(f"{kind} by {offset_s} s")
-            await stand.replace(stand.running[kind][0], kind, FAILPOINTS_CLOCK_OFFSET_S=offset_s)
-            await doing.load.sent_more(20)
+            run.load.step(f"{kind} by {offset_s} s")
+            await installation.replace(
+                installation.running[kind][0], kind, FAILPOINTS_CLOCK_OFFSET_S=offset_s
+            )
+            await run.load.sent_more(20)
         for kind in _KINDS:
-            await stand.renew(*[kind] * len(stand.running[kind]))
+            await installation.renew(*[kind] * len(installation.running[kind]))
 
 
 FAULT = Fault(

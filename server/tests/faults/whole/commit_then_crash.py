@@ -5,17 +5,17 @@ from faults.whole.fault import Fault, FaultRun
 _UNREACHABLE = "127.0.0.1:9"
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Start a gateway that cannot reach Kafka, let it acknowledge sends, and kill it before it can publish them."""
-    stand = doing.stand
-    for _ in doing.rounds(2):
-        (mute,) = await stand.start("gateway", KAFKA_BOOTSTRAP_SERVERS=_UNREACHABLE)
-        for device in list(doing.load.light_devices())[::3]:
+    installation = run.installation
+    for _ in run.rounds(2):
+        (mute,) = await installation.start("gateway", KAFKA_BOOTSTRAP_SERVERS=_UNREACHABLE)
+        for device in list(run.load.light_devices())[::3]:
             device.cut()
-        await doing.load.sent_more(30)
-        doing.load.step("kill -9 a gateway with unpublished commits")
-        await stand.kill(mute)
-        await doing.load.sent_more(10)
+        await run.load.sent_more(30)
+        run.load.step("kill -9 a gateway with unpublished commits")
+        await installation.kill(mute)
+        await run.load.sent_more(10)
 
 
 FAULT = Fault(

@@ -10,23 +10,23 @@ _MAX_FILE_BYTES = 1
 _CAUGHT_UP_WITHIN_S = 60.0
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Limit the size of the broker's files. To the broker this looks like a full disk, without a disk of that size."""
-    fleet = doing.stand.city.fleet
+    fleet = run.installation.processes.fleet
     (broker,) = [each for each in fleet.status() if each.node.engine is Engine.KAFKA]
-    for _ in doing.rounds():
+    for _ in run.rounds():
         pid = fleet.find(broker.node.name).pid.pid
         _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-        doing.load.step("the broker's disk is full")
+        run.load.step("the broker's disk is full")
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (_MAX_FILE_BYTES, hard))
-        await doing.load.sent_more(40)
-        doing.load.step("the broker's disk has space again")
+        await run.load.sent_more(40)
+        run.load.step("the broker's disk has space again")
         await asyncio.to_thread(fleet.restart, broker.node.name)
-        await doing.load.sent_more(10)
-        if not doing.is_short:
+        await run.load.sent_more(10)
+        if not run.is_short:
             # Wait for the backlog: otherwise every round adds to it, and the broker is available too rarely to drain
             # it.
-            await doing.load.caught_up(_CAUGHT_UP_WITHIN_S)
+            await run.load.caught_up(_CAUGHT_UP_WITHIN_S)
 
 
 FAULT = Fault(

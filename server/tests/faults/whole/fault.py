@@ -23,7 +23,7 @@ class FaultRun:
     `deliveries` is the fault's share of the deliveries of a full run. 0 selects the short form, which takes seconds.
     """
 
-    stand: FaultInstallation
+    installation: FaultInstallation
     load: HarnessRun
     deliveries: int = 0
 

@@ -16,22 +16,22 @@ _SHORT_S, _LONG_S = 8.0, 20.0
 """Longer than any lease, and shorter than the time after which a process's watchdog would end it."""
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Freeze one process after the other, with a second process of each kind to take over."""
-    stand = doing.stand
-    await stand.renew("gateway", "gateway", "relay", **_SHORT_LEASES)
-    added = await stand.start("relay", "delivery", **_SHORT_LEASES)
-    for turn in doing.rounds(len(_KINDS)):
+    installation = run.installation
+    await installation.renew("gateway", "gateway", "relay", **_SHORT_LEASES)
+    added = await installation.start("relay", "delivery", **_SHORT_LEASES)
+    for turn in run.rounds(len(_KINDS)):
         kind = _KINDS[turn % len(_KINDS)]
-        frozen = stand.running[kind][0]
-        doing.load.step(f"SIGSTOP {kind}")
+        frozen = installation.running[kind][0]
+        run.load.step(f"SIGSTOP {kind}")
         frozen.popen.send_signal(signal.SIGSTOP)
-        await passed(_SHORT_S if doing.is_short else _LONG_S)
+        await passed(_SHORT_S if run.is_short else _LONG_S)
         frozen.popen.send_signal(signal.SIGCONT)
-        await doing.load.sent_more(20)
+        await run.load.sent_more(20)
     for process in added:
-        await stand.kill(process, signal.SIGTERM)
-    await stand.renew("gateway", "gateway", "relay")
+        await installation.kill(process, signal.SIGTERM)
+    await installation.renew("gateway", "gateway", "relay")
 
 
 FAULT = Fault(

@@ -45,18 +45,18 @@ class Shards:
     tenant: str
 
     @classmethod
-    async def take_over(cls, stand: FaultInstallation, **changes: str) -> "Shards":
+    async def take_over(cls, installation: FaultInstallation, **changes: str) -> "Shards":
         """Form a cluster and move the installation to it. The cluster ends with the installation."""
-        city = stand.city
-        home = city.directory / f"cluster-{len(city.started)}"
+        processes = installation.processes
+        home = processes.directory / f"cluster-{len(processes.started)}"
         servers = await asyncio.to_thread(form_cluster, "valkey-cluster", home, _SHARDS)
-        stand.until_end.callback(servers.end)
+        installation.until_end.callback(servers.end)
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in servers.nodes)
-        await stand.renew(*WHOLE, REDIS_URL=f"redis://{hosts}", REDIS_IS_CLUSTER="true", **changes)
+        await installation.renew(*WHOLE, REDIS_URL=f"redis://{hosts}", REDIS_IS_CLUSTER="true", **changes)
         answer = await asyncio.to_thread(ask, servers.nodes[0].port, "CLUSTER", "SLOTS")
         assert isinstance(answer, list)
         slots = [(first, last, port) for first, last, (_, port, *_), *_ in answer]
-        return cls(servers, slots, KeyBuilder(city.space.key_prefix), city.space.tenant)
+        return cls(servers, slots, KeyBuilder(processes.space.key_prefix), processes.space.tenant)
 
     def routes(self, users: Iterable[str]) -> Routes:
         """Read routes directly from the shards."""
@@ -105,20 +105,20 @@ class Frozen:
         return not self.is_concerned(chat, user)
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Freeze a shard for longer than a lease; in the full form another shard in each round."""
-    shards = await Shards.take_over(doing.stand, **(_SHORT_LEASE if doing.is_short else {}))
-    for turn in doing.rounds():
-        await _outlive_leases(doing, shards, turn)
-        doing.load.talk()
-    await doing.stand.renew(*WHOLE)
+    shards = await Shards.take_over(run.installation, **(_SHORT_LEASE if run.is_short else {}))
+    for turn in run.rounds():
+        await _outlive_leases(run, shards, turn)
+        run.load.talk()
+    await run.installation.renew(*WHOLE)
 
 
-async def _outlive_leases(doing: FaultRun, shards: Shards, turn: int) -> None:
-    load = doing.load
+async def _outlive_leases(run: FaultRun, shards: Shards, turn: int) -> None:
+    load = run.load
     usual_s = await load.caught_up(_ROUTED_WITHIN_S)
-    async with _freeze(doing, shards, turn) as frozen:
-        await passed(_SHORT_S if doing.is_short else _LONG_S)
+    async with _freeze(run, shards, turn) as frozen:
+        await passed(_SHORT_S if run.is_short else _LONG_S)
         took_s = await load.caught_up(_KEPT_UP_S + _KEPT_UP_TIMES * usual_s, frozen.is_spared)
         assert took_s < inf, f"users on other shards are late: {load.behind(frozen.is_spared)[:10]}"
         assert load.behind(frozen.is_concerned), "no user is late: the fault had no effect"
@@ -131,15 +131,15 @@ async def _outlive_leases(doing: FaultRun, shards: Shards, turn: int) -> None:
     assert await load.caught_up(_HEALED_WITHIN_S) < inf, f"still late: {load.behind()[:10]}"
 
 
-async def freeze_briefly(doing: FaultRun, **changes: str) -> None:
+async def freeze_briefly(run: FaultRun, **changes: str) -> None:
     """Freeze a shard for less than a lease, and stop all sends, so that no later message or resume can help.
 
     Entries that users on the shard missed are pushed because no checkpoint covers them, or never. The installation
     stays on the cluster, so that no device reconnects before the history is checked.
     """
-    load = doing.load
-    shards = await Shards.take_over(doing.stand, **_SHORT_AUDIT_DELAY, **changes)
-    async with _freeze(doing, shards) as frozen:
+    load = run.load
+    shards = await Shards.take_over(run.installation, **_SHORT_AUDIT_DELAY, **changes)
+    async with _freeze(run, shards) as frozen:
         await passed(_BRIEF_S)
         await load.hush()
         await load.caught_up(_REPUBLISHED_WITHIN_S, frozen.is_spared)
@@ -147,26 +147,26 @@ async def freeze_briefly(doing: FaultRun, **changes: str) -> None:
 
 
 @asynccontextmanager
-async def _freeze(doing: FaultRun, shards: Shards, turn: int = 0) -> AsyncIterator[Frozen]:
+async def _freeze(run: FaultRun, shards: Shards, turn: int = 0) -> AsyncIterator[Frozen]:
     """Freeze the shard that the fewest gateways and chats are on, and of these the one with the most users."""
-    routes = await _wait_for_routes(doing, shards)
+    routes = await _wait_for_routes(run, shards)
     gateways = {gateway for theirs in routes.values() for gateway, _ in theirs.values()}
-    shared = [*map(shards.of_gateway, gateways), *(shards.of_chat(group.chat) for group in doing.load.groups)]
+    shared = [*map(shards.of_gateway, gateways), *(shards.of_chat(group.chat) for group in run.load.groups)]
     users = [shards.of_user(user) for user in routes]
     nodes = sorted(shards.servers.nodes, key=lambda node: (shared.count(node.port), -users.count(node.port)))
     node = nodes[turn % len(nodes)]
-    doing.load.step("SIGSTOP of a shard")
+    run.load.step("SIGSTOP of a shard")
     node.freeze()
     try:
         yield Frozen(node, shards, routes)
     finally:
-        doing.load.step("SIGCONT of the shard")
+        run.load.step("SIGCONT of the shard")
         node.thaw()
 
 
-async def _wait_for_routes(doing: FaultRun, shards: Shards) -> Routes:
+async def _wait_for_routes(run: FaultRun, shards: Shards) -> Routes:
     """Wait until each device has a route to a gateway of this cluster."""
-    devices = {(each.user, each.name) for group in doing.load.groups for each in group.everyone()}
+    devices = {(each.user, each.name) for group in run.load.groups for each in group.everyone()}
     users = {user for user, _ in devices}
     found: Routes = {}
 

@@ -27,8 +27,8 @@ class FaultInstallation:
     Blocking work (start, wait for readiness) runs in threads, because the devices run in this event loop.
     """
 
-    def __init__(self, city: InstallationProcesses, balancer: Balancer) -> None:
-        self.city, self._balancer = city, balancer
+    def __init__(self, processes: InstallationProcesses, balancer: Balancer) -> None:
+        self.processes, self._balancer = processes, balancer
         self.running: dict[ProcessKind, list[InstallationProcess]] = defaultdict(list)
         self.until_end = ExitStack()
         """Resources that a fault adds to the installation and leaves there; closed with the installation."""
@@ -36,12 +36,12 @@ class FaultInstallation:
             api="",
             sockets=[],
             steady_socket=f"ws://127.0.0.1:{balancer.port}/v1/socket",
-            token=functools.cache(city.token),
+            token=functools.cache(processes.token),
         )
 
     async def start(self, *kinds: ProcessKind, **changes: str) -> list[InstallationProcess]:
         """Start all processes concurrently, and return when all of them are ready."""
-        started = [self.city.run(kind, **{"FAILPOINTS_PAUSE_AT": "", **changes}) for kind in kinds]
+        started = [self.processes.run(kind, **{"FAILPOINTS_PAUSE_AT": "", **changes}) for kind in kinds]
         for process in started:
             await asyncio.to_thread(_ready, process)
         for kind, process in zip(kinds, started, strict=True):
@@ -77,7 +77,7 @@ class FaultInstallation:
 
     @asynccontextmanager
     async def load(self, scenario: Scenario) -> AsyncIterator[HarnessRun]:
-        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.city.directory))
+        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.processes.directory))
         async with HarnessRun(self.site, scenario, directory) as load:
             yield load
 
@@ -102,17 +102,17 @@ class FaultInstallation:
 
 @asynccontextmanager
 async def installation_under_fault(
-    city: InstallationProcesses, *kinds: ProcessKind
+    processes: InstallationProcesses, *kinds: ProcessKind
 ) -> AsyncIterator[FaultInstallation]:
     async with Balancer() as balancer:
-        stand = FaultInstallation(city, balancer)
-        await stand.start(*(kinds or WHOLE))
+        installation = FaultInstallation(processes, balancer)
+        await installation.start(*(kinds or WHOLE))
         try:
-            yield stand
+            yield installation
         finally:
-            for process in [each for processes in stand.running.values() for each in processes]:
+            for process in [each for processes in installation.running.values() for each in processes]:
                 process.popen.kill()
-            stand.until_end.close()
+            installation.until_end.close()
 
 
 def _ready(process: InstallationProcess) -> None:

@@ -58,7 +58,7 @@ class Caught:
         return self.rule in self.broken
 
 
-async def catch(stand: FaultInstallation, names: Sequence[str]) -> AsyncIterator[Caught]:
+async def catch(installation: FaultInstallation, names: Sequence[str]) -> AsyncIterator[Caught]:
     """Run each mutant and yield what the checker found.
 
     Mutants of the same kinds run in sequence; correct processes are restored only when the next mutant has other
@@ -66,18 +66,18 @@ async def catch(stand: FaultInstallation, names: Sequence[str]) -> AsyncIterator
     """
     for name, following in pairwise([*names, None]):
         assert name is not None
-        caught = await _catch(name, stand)
-        yield caught if caught.is_caught else await _catch(name, stand)
+        caught = await _catch(name, installation)
+        yield caught if caught.is_caught else await _catch(name, installation)
         if following and BREAKING[following].kinds != BREAKING[name].kinds:
-            await stand.renew(*BREAKING[name].kinds)
+            await installation.renew(*BREAKING[name].kinds)
 
 
-async def _catch(name: str, stand: FaultInstallation) -> Caught:
+async def _catch(name: str, installation: FaultInstallation) -> Caught:
     breaking = BREAKING[name]
-    await stand.renew(*breaking.kinds, FAILPOINTS_MUTANT=name)
-    async with stand.load(_LOAD) as load:
+    await installation.renew(*breaking.kinds, FAILPOINTS_MUTANT=name)
+    async with installation.load(_LOAD) as load:
         await load.sent_more(_ENTRIES)
         if breaking.under is not None:
-            await breaking.under(FaultRun(stand=stand, load=load), FAILPOINTS_MUTANT=name)
+            await breaking.under(FaultRun(installation=installation, load=load), FAILPOINTS_MUTANT=name)
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

@@ -14,18 +14,18 @@ _POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93
 _AT_ONCE = 50
 
 
-async def inflict(doing: FaultRun) -> None:
-    city = doing.stand.city
-    topic = city.space.topic_prefix + "messages"
-    dead_letters = await asyncio.to_thread(_records, city.kafka, topic + "-dead")
-    for _ in doing.rounds(4):
-        doing.load.step(f"{_AT_ONCE} poison events")
-        await asyncio.to_thread(_poison, city.kafka, topic)
+async def inflict(run: FaultRun) -> None:
+    processes = run.installation.processes
+    topic = processes.space.topic_prefix + "messages"
+    dead_letters = await asyncio.to_thread(_records, processes.kafka, topic + "-dead")
+    for _ in run.rounds(4):
+        run.load.step(f"{_AT_ONCE} poison events")
+        await asyncio.to_thread(_poison, processes.kafka, topic)
         dead_letters += _AT_ONCE
-        await doing.load.sent_more(20)
+        await run.load.sent_more(20)
     await within(
         180,
-        lambda: _records(city.kafka, topic + "-dead") >= dead_letters,
+        lambda: _records(processes.kafka, topic + "-dead") >= dead_letters,
         "all poison events are in the dead-letter topic",
     )
 

@@ -12,16 +12,16 @@ from tidings_harness.workload.target import RestClient
 _SHORT, _FULL = 40, 20
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Remove and add members in all chats concurrently, each member as often as the scenario allows."""
-    rest = RestClient(doing.stand.site)
+    rest = RestClient(run.installation.site)
     removed = 0
     try:
-        for _ in doing.rounds():
-            doing.load.step("members are removed and added again")
-            count = _SHORT if doing.is_short else _FULL
-            removed += sum(await asyncio.gather(*(_race(rest, g, count) for g in doing.load.groups)))
-            await doing.load.sent_more(20)
+        for _ in run.rounds():
+            run.load.step("members are removed and added again")
+            count = _SHORT if run.is_short else _FULL
+            removed += sum(await asyncio.gather(*(_race(rest, g, count) for g in run.load.groups)))
+            await run.load.sent_more(20)
     finally:
         await rest.close()
     assert removed >= _SHORT, f"only {removed} members were removed"

@@ -43,110 +43,110 @@ class Rows(Enum):
     BEFORE_THE_LOG = "before the log"
 
 
-async def inflict(doing: FaultRun) -> None:
-    for turn in doing.rounds():
-        await restore(doing, turn)
+async def inflict(run: FaultRun) -> None:
+    for turn in run.rounds():
+        await restore(run, turn)
 
 
-async def inflict_apart(doing: FaultRun) -> None:
-    for turn in doing.rounds(2):
-        await restore(doing, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
+async def inflict_apart(run: FaultRun) -> None:
+    for turn in run.rounds(2):
+        await restore(run, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
 
 
-async def restore_rows_ahead(doing: FaultRun, **changes: str) -> None:
+async def restore_rows_ahead(run: FaultRun, **changes: str) -> None:
     """Copy rows so long after the log that the log does not reach them again before the run ends."""
-    await restore(doing, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
+    await restore(run, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
 
 
 async def restore(
-    doing: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
+    run: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
 ) -> None:
     """Copy the tables, stop all processes, restore the copy and start them again with the settings in `changes`."""
-    stand, load = doing.stand, doing.load
-    copy, rows_copy = (stand.city.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
+    installation, load = run.installation, run.load
+    copy, rows_copy = (installation.processes.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
     if rows is Rows.BEFORE_THE_LOG:
-        await asyncio.to_thread(_copy, stand.city, rows_copy)
+        await asyncio.to_thread(_copy, installation.processes, rows_copy)
         await load.sent_more(apart)
     load.copied()
     at = datetime.now(UTC)
     load.step(f"the tables are copied, rows and heads {rows.value}")
-    await asyncio.to_thread(_copy, stand.city, copy)
+    await asyncio.to_thread(_copy, installation.processes, copy)
     if rows is Rows.AFTER_THE_LOG:
         await load.sent_more(apart)
-        await asyncio.to_thread(_copy, stand.city, rows_copy)
+        await asyncio.to_thread(_copy, installation.processes, rows_copy)
     await load.sent_more(_LOST)
     load.step("all processes are stopped, and the copy is restored")
-    await _stop_all(stand)
+    await _stop_all(installation)
     if rows is not Rows.WITH_THE_LOG:
-        _replace_rows(stand.city, copy, rows_copy)
-    _put_back(stand.city, copy)
-    await asyncio.to_thread(_finish, stand.city, at)
-    await stand.start(*WHOLE, **changes)
+        _replace_rows(installation.processes, copy, rows_copy)
+    _put_back(installation.processes, copy)
+    await asyncio.to_thread(_finish, installation.processes, at)
+    await installation.start(*WHOLE, **changes)
     await load.sent_more(40)
 
 
-async def _stop_all(stand: FaultInstallation) -> None:
-    running = [process for processes in stand.running.values() for process in processes]
-    await asyncio.gather(*(stand.kill(process) for process in running))
+async def _stop_all(installation: FaultInstallation) -> None:
+    running = [process for processes in installation.running.values() for process in processes]
+    await asyncio.gather(*(installation.kill(process) for process in running))
 
 
-def _copy(city: InstallationProcesses, copy: Path) -> None:
+def _copy(processes: InstallationProcesses, copy: Path) -> None:
     """Copy all tables at one point in time, while they are written to."""
-    with closing(sqlite3.connect(_database(city))) as live, closing(sqlite3.connect(copy)) as kept:
+    with closing(sqlite3.connect(_database(processes))) as live, closing(sqlite3.connect(copy)) as kept:
         live.backup(kept)
 
 
-def _replace_rows(city: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
+def _replace_rows(processes: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
     """Replace rows and heads in a copy with those of another copy."""
     with closing(sqlite3.connect(copy, isolation_level=None)) as kept:
         kept.execute("ATTACH ? AS other", (str(rows_copy),))
         for table in (DELIVERY_STATE, CHAT_COUNTERS):
-            name = f'"{city.tables.prefix}{table.name}"'
+            name = f'"{processes.tables.prefix}{table.name}"'
             kept.execute(f"DELETE FROM main.{name}")
             kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
 
 
-def _put_back(city: InstallationProcesses, copy: Path) -> None:
+def _put_back(processes: InstallationProcesses, copy: Path) -> None:
     """Replace the engine's database with the copy.
 
     Must not run in a thread: the engine exits together with the thread that started it.
     """
-    name = next(each.node.name for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
-    city.fleet.kill(name)
-    database = _database(city)
+    name = next(each.node.name for each in processes.fleet.status() if each.node.engine is Engine.DYNAMO)
+    processes.fleet.kill(name)
+    database = _database(processes)
     for beside in ("-wal", "-shm"):
         database.with_name(database.name + beside).unlink(missing_ok=True)
     shutil.copyfile(copy, database)
-    city.fleet.restart(name)
+    processes.fleet.restart(name)
 
 
-def _database(city: InstallationProcesses) -> Path:
+def _database(processes: InstallationProcesses) -> Path:
     return (
-        next(each.node.data for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
+        next(each.node.data for each in processes.fleet.status() if each.node.engine is Engine.DYNAMO)
         / "dynoxide.db"
     )
 
 
-def _finish(city: InstallationProcesses, at: datetime) -> None:
+def _finish(processes: InstallationProcesses, at: datetime) -> None:
     """Run `tidings restore finish`.
 
     Repeat it while Kafka still lists the killed processes as members of their groups.
     """
     deadline = time.monotonic() + _GONE_WITHIN_S
-    while "still_running" in (output := _restored(city, at)) and time.monotonic() < deadline:
+    while "still_running" in (output := _restored(processes, at)) and time.monotonic() < deadline:
         time.sleep(0.5)
     assert "ok: epoch" in output, output
 
 
-def _restored(city: InstallationProcesses, at: datetime) -> str:
+def _restored(processes: InstallationProcesses, at: datetime) -> str:
     done = subprocess.run(
         [*_COMMAND, "--yes", f"--to={at.isoformat()}", f"--wait-s={_WAIT_S:g}"],
         check=False,
         capture_output=True,
         text=True,
         timeout=120,
-        cwd=city.directory,
-        env=city.environment(),
+        cwd=processes.directory,
+        env=processes.environment(),
     )
     return done.stdout + done.stderr
 

@@ -60,17 +60,19 @@ class Trial:
             faults = [fault for fault in self.faults if fault.brokers == brokers]
             mutants = self.mutants if brokers == 1 else []
             if faults or mutants:
-                with engines(brokers) as city:
-                    uvloop.run(self._on(city, faults, mutants))
+                with engines(brokers) as processes:
+                    uvloop.run(self._on(processes, faults, mutants))
 
-    async def _on(self, city: InstallationProcesses, faults: Sequence[Fault], mutants: Sequence[str]) -> None:
+    async def _on(
+        self, processes: InstallationProcesses, faults: Sequence[Fault], mutants: Sequence[str]
+    ) -> None:
         """Run faults and then mutants on one installation; start a new one after a fault that could not be injected."""
         left = list(faults)
         while left or mutants:
-            async with installation_under_fault(city) as stand:
+            async with installation_under_fault(processes) as installation:
                 while left:
                     fault = left.pop(0)
-                    outcome = await self._tried(fault, stand)
+                    outcome = await self._tried(fault, installation)
                     if outcome.error and fault.name not in self.again:
                         self.again.add(fault.name)
                         self.outcomes.remove(outcome)
@@ -78,31 +80,31 @@ class Trial:
                     if outcome.error:
                         break
                 else:
-                    async for caught in catch(stand, mutants):
+                    async for caught in catch(installation, mutants):
                         self.caught.append(caught)
                         print_caught(caught)
                     return
 
-    async def _tried(self, fault: Fault, stand: FaultInstallation) -> Outcome:
+    async def _tried(self, fault: Fault, installation: FaultInstallation) -> Outcome:
         began = time.monotonic()
         try:
-            outcome = await inject(fault, stand, self.deliveries)
+            outcome = await inject(fault, installation, self.deliveries)
         except Exception:  # noqa: BLE001 - report it as an error of this fault and continue with the next one
             outcome = Outcome(name=fault.name, error=traceback.format_exc(), took_s=time.monotonic() - began)
         self.outcomes.append(outcome)
         print_outcome(outcome)
         if self.keep and not outcome.is_good:
-            _keep(stand, self.keep / fault.name.replace(" ", "-"))
+            _keep(installation, self.keep / fault.name.replace(" ", "-"))
         return outcome
 
 
-async def inject(fault: Fault, stand: FaultInstallation, deliveries: int) -> Outcome:
+async def inject(fault: Fault, installation: FaultInstallation, deliveries: int) -> Outcome:
     began = time.monotonic()
-    async with stand.load(fault.full_scenario if deliveries else fault.scenario) as load:
+    async with installation.load(fault.full_scenario if deliveries else fault.scenario) as load:
         await load.sent_more(20)
-        await fault.inflict(FaultRun(stand=stand, load=load, deliveries=deliveries))
+        await fault.inflict(FaultRun(installation=installation, load=load, deliveries=deliveries))
         load.step("the fault has ended")
-        notes = await stand.replace_exited()
+        notes = await installation.replace_exited()
         healed_s = await load.caught_up(fault.heals_within_s)
         if healed_s == inf:
             notes += load.behind()[:_MAX_NOTES]
@@ -142,12 +144,12 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-def _keep(stand: FaultInstallation, where: Path) -> None:
+def _keep(installation: FaultInstallation, where: Path) -> None:
     """Copy the histories and the logs of all processes."""
     where.mkdir(parents=True, exist_ok=True)
-    for history in stand.city.directory.glob("history-*"):
+    for history in installation.processes.directory.glob("history-*"):
         shutil.copytree(history, where / history.name, dirs_exist_ok=True)
-    for number, process in enumerate(stand.city.started):
+    for number, process in enumerate(installation.processes.started):
         lines = [json.dumps(line) for line in process.lines]
         (where / f"process-{number}.log").write_text("\n".join([*lines, process.stderr]))
 
@@ -168,9 +170,9 @@ def engines(brokers: int) -> Iterator[InstallationProcesses]:
         fleet = LocalCluster(Path(place) / "engines", cache, dies_with_us=True)
         try:
             fleet.start(wish)
-            with installation_on(fleet, dynamo, Path(place)) as city:
-                asyncio.run(city.found())
-                yield city
+            with installation_on(fleet, dynamo, Path(place)) as processes:
+                asyncio.run(processes.found())
+                yield processes
         finally:
             fleet.stop()
 

@@ -5,16 +5,16 @@ import asyncio
 from faults.whole.fault import Fault, FaultRun
 
 
-async def inflict(doing: FaultRun) -> None:
-    city = doing.stand.city
-    for turn in doing.rounds(3):
+async def inflict(run: FaultRun) -> None:
+    processes = run.installation.processes
+    for turn in run.rounds(3):
         if turn % 3 != 1:
-            doing.load.step("FLUSHALL")
-            await asyncio.to_thread(city.flush_redis)
+            run.load.step("FLUSHALL")
+            await asyncio.to_thread(processes.flush_redis)
         if turn % 3 != 0:
-            doing.load.step("Kafka's log deleted")
-            await asyncio.to_thread(city.delete_kafka_log)
-        await doing.load.sent_more(20)
+            run.load.step("Kafka's log deleted")
+            await asyncio.to_thread(processes.delete_kafka_log)
+        await run.load.sent_more(20)
 
 
 FAULT = Fault(

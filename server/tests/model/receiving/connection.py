@@ -223,7 +223,7 @@ class Connection:
 
     def show(self, state: State) -> str:
         sockets = [
-            f"socket {number}: sent {conn.position}, under way {conn.frames}, waiting {conn.waiting}"
+            f"socket {number}: sent {conn.position}, in flight {conn.frames}, waiting {conn.waiting}"
             for number, conn in enumerate(state.conns)
         ]
         return " | ".join([f"head {state.head}, device at {state.position}", *sockets])

@@ -229,7 +229,7 @@ class Growth:
                 live = self._sent(live, n)
             yield ("the gateway replays its buffer and is live",), live
         elif conn.grows:
-            yield ("the gateway, told of growth:", conn.grows[0]), self._grown(state)
+            yield ("the gateway, after the growth:", conn.grows[0]), self._grown(state)
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
             yield ("the device loses its connection",), state._replace(conn=Conn(), left=left)

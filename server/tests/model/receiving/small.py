@@ -135,7 +135,7 @@ class Small(Gateways):
         route = work.found[d]
         rest = work._replace(found=(*work.found[:d], NOWHERE, *work.found[d + 1 :]))
         if not state.alive[route[0]] or state.hears[route[0]] == UNHEARD:
-            return ("finds nobody listening for device", d), rest, self._stale_deleted(state, d, route)
+            return ("finds no subscriber for device", d), rest, self._stale_deleted(state, d, route)
         conn = at(state.devices[d], route)
         arrives = conn and state.hears[route[0]] == HEARS
         after = self.pushed(state, d, conn, work.n) if conn and arrives else state

@@ -97,7 +97,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("a route to a dead gateway in a worker's hands, and a new one", DIED, lambda s: s.work and s.work.found[:1] == ((0, 1),) and not s.alive[0] and s.routes[0][0] == 1),
     ("a live device without a route", LOST, lambda s: s.devices[0].held and s.devices[0].held.phase == LIVE and s.routes[0] == NOWHERE),
     ("a route that leads to an old socket", LATE, lambda s: any(not c.is_held and c.route == s.routes[0] for c in s.devices[0].conns) and s.devices[0].held and s.devices[0].held.phase == LIVE),
-    ("a live device on a gateway that nobody reaches", SILENT, lambda s: s.hears == (gateways.UNHEARD,) and s.devices[0].held and s.devices[0].held.phase == LIVE),
+    ("a live device on an unreachable gateway", SILENT, lambda s: s.hears == (gateways.UNHEARD,) and s.devices[0].held and s.devices[0].held.phase == LIVE),
     ("a device that waits behind an unsubscription", CHANNEL_TWO, lambda s: [what for what, _ in s.channel.asked] == ["unsubscribe", "subscribe"]),
     ("a late event in a large chat", CHANNEL_ANOTHER, lambda s: s.zombie and s.zombie.n == 1 and s.counter == 2),
     ("live devices on a subscription that is lost", CHANNEL_LOST, lambda s: s.channel.is_broken and s.devices[0].phase == large.LIVE),
@@ -105,7 +105,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("marks that do not touch", WIPED, lambda s: s.work and s.mark != relay.NO_MARK and s.mark[0] >= s.work.n),
     ("a device that has jumped a gap", RETURNED, lambda s: s.held == 5 and s.conn.phase == membership.LIVE),
     ("a push during a range read", ORDER, lambda s: any(c.reading and c.waiting for c in s.conns)),
-    ("two sockets with frames under way", HANDOVER, lambda s: len([c for c in s.conns if c.frames]) == 2),
+    ("two sockets with frames in flight", HANDOVER, lambda s: len([c for c in s.conns if c.frames]) == 2),
     ("a socket that is closed for being slow", SLOW, lambda s: any(c.is_closed for c in s.conns)),
 ]  # fmt: skip
 
