@@ -38,7 +38,7 @@ code-stats *args:
 test *args:
     uv run pytest {{ args }}
 
-# Explore every schedule of the models of append and delivery, and their mutants: just models --trace append.NO_CONDITION; --of NAME; --wide; --write
+# Explore every schedule of the models of append and delivery, and their mutants: just models --trace append.NO_CONDITION; --of delivery; --wide; --write
 [working-directory: 'server/tests']
 models *args:
     uv run python -m model {{ args }}

@@ -40,7 +40,7 @@ def install() -> Failpoints:
 def activate_mutant(name: str) -> None:
     mutants = MUTANTS | NOTIFICATION_MUTANTS
     if name not in mutants:
-        raise ValueError(f"no mutant {name!r}; there are {', '.join(mutants)}")
+        raise ValueError(f"unknown mutant {name!r}; choose one of {', '.join(mutants)}")
     mutants[name]()
 
 

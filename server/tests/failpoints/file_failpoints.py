@@ -17,7 +17,7 @@ class FileFailpoints:
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
         if not folder.is_dir():
-            raise ValueError(f"there is no folder {folder}")
+            raise ValueError(f"folder {folder} does not exist")
         self._folder = folder
         self._steps = frozenset(steps)
 

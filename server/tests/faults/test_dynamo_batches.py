@@ -107,7 +107,7 @@ def test_unprocessed_items_are_reported_at_the_deadline() -> None:
                 with pytest.raises(errors.UnprocessedError) as caught:
                     await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(3)], timeout_s=0.3)
         assert caught.value.unprocessed == (key(1), key(2))
-        assert caught.value.maybe_applied, "the first was done"
+        assert caught.value.maybe_applied, "the first batch was applied"
 
     run("asyncio", check())
 

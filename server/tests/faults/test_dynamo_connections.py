@@ -61,7 +61,7 @@ def test_a_cancelled_call_does_not_poison_its_connection(loop: str) -> None:
                 cancelled.cancel()
                 await asyncio.wait([cancelled])
                 gate.set()
-                assert await client.get(GET, KEY) == KEY, "the late answer must not be taken for this one's"
+                assert await client.get(GET, KEY) == KEY, "the late answer of another call was returned"
                 assert [request.connection for request in server.requests] == [1, 2]
 
     run(loop, check())

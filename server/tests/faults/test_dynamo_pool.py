@@ -131,7 +131,7 @@ def test_requests_in_flight_are_bounded_and_the_longest_waiting_call_is_next(loo
                 await asyncio.gather(*calls)
             assert server.most_open == 2
             order = [int(request.json["Key"]["sk"]["N"]) for request in server.requests]
-            assert {*order[:2]} == {0, 1}, "two connections are made at once, so either may be first"
+            assert {*order[:2]} == {0, 1}, "two connections are opened concurrently, so either may be first"
             assert order[2:] == list(range(2, 8))
 
     run(loop, check())

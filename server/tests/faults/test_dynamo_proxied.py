@@ -249,5 +249,5 @@ def test_a_late_put_changes_nothing_after_its_client_repeated_it(
         run("asyncio", check())
         (late,) = fault.held
         late.settle()
-        assert late.call.applied is False, "the condition kept it out"
+        assert late.call.applied is False, "the condition must have failed"
     assert table.value("a") == "mine"

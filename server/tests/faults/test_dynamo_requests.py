@@ -205,7 +205,7 @@ def test_a_call_without_remaining_time_is_not_sent(timeout_s: float) -> None:
             await client.put(PUT, ITEM)
             with pytest.raises(errors.NotSentError, match="deadline exceeded before it was sent") as caught:
                 await client.put(PUT, ITEM, timeout_s=timeout_s)
-            assert caught.value.transient, "the same call may do better later"
+            assert caught.value.transient, "the same call may succeed later"
             assert len(server.requests) == 1
 
     run("asyncio", check())

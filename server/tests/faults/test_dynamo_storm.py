@@ -108,6 +108,6 @@ def test_results_of_the_client_are_true_under_all_faults(
     assert told.not_written.isdisjoint(there)
     assert len(told.written) + len(told.not_written) + len(told.open) == APPENDS
     assert len(told.written) > APPENDS // 2
-    assert calls > APPENDS, "something was tried again"
+    assert calls > APPENDS, "no call was retried"
     if is_repeatable:
-        assert len(told.open) < APPENDS // 4, "most are tried until it is known"
+        assert len(told.open) < APPENDS // 4, "most calls are retried until the outcome is known"

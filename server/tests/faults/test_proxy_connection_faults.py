@@ -158,7 +158,7 @@ def test_an_answer_with_a_wrong_checksum_is_otherwise_whole(
         put(client, table, "a")
         with pytest.raises(ChecksumError):
             put(checking, table, "b")
-    assert fault.hits == 3, "the one that checks asks twice"
+    assert fault.hits == 3, "the client that verifies the checksum tries twice"
     assert table.keys() == {"a", "b"}
 
 

@@ -163,7 +163,7 @@ def test_waiting_threads_do_not_wake_each_other(scripted: ScriptedEngine) -> Non
     with DynamoProxy(scripted.url) as proxy, ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(proxy.wait_until, lambda: never(proxy), timeout_s=0.2) for _ in range(2)]
         assert all(isinstance(each.exception(), TimeoutError) for each in waiting)
-    assert len(looks) == 4, "each looks at the beginning and at the end"
+    assert len(looks) == 4, "each waiter checks at the start and at the end"
 
 
 def test_faults_come_and_go_from_many_threads_while_requests_pass(scripted: ScriptedEngine) -> None:

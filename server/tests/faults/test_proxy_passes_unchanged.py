@@ -188,7 +188,7 @@ def test_a_missing_engine_closes_the_client_and_may_start_again() -> None:
         (b"this is not HTTP\r\nat all\r\n\r\n", b"not a header"),
         (b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"not a length"),
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", b"not a chunk size"),
-        (b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", b"Expect is refused"),
+        (b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", b"Expect is not supported"),
         (b"POST / HTTP/1.1\r\nX: ".ljust(MAX_HEAD_BYTES + 4, b"x"), b"headers of more than"),
     ],
 )

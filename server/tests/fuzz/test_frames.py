@@ -5,7 +5,7 @@ from fuzz.frames import blocks, run
 
 def test_mutated_frames_are_answered_or_close_the_connection_and_nothing_raises() -> None:
     seen = run(20_000, seed=7)
-    assert seen["call"] > 1_000, "some of them must be good, or nothing but the refusals is tried"
+    assert seen["call"] > 1_000, "too few valid frames: only refusals are tested"
     assert seen["request_invalid"] > 1_000
     assert seen["close frame_invalid"] > 10
     assert not {name for name in seen if name == "internal"}

@@ -12,4 +12,4 @@ async def test_the_memory_of_append_queues_is_bounded_for_any_number_of_messages
     assert held.weight <= WEIGHT
     assert held.bytes_ < WEIGHT * BYTES_PER_KEY + LANES * BYTES_PER_LANE
     unbounded = await memory_after(MESSAGES // 5, CHATS // 5, max_idle=LANES, max_weight=10**9)
-    assert unbounded.bytes_ > unbounded.weight * 100, "the measure does not see what views hold"
+    assert unbounded.bytes_ > unbounded.weight * 100, "the measurement does not include the log views"

@@ -53,6 +53,6 @@ def with_tables(text: str, new: dict[str, str]) -> str:
         start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, found, rest = text.partition(start)
         if not found or end not in rest:
-            raise LookupError(f"the page has no place for the table {name!r}")
+            raise LookupError(f"the page has no markers for the table {name!r}")
         text = before + start + lines + rest[rest.index(end) :]
     return text

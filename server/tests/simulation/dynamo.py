@@ -64,7 +64,7 @@ class SimClient(DynamoClient):
         self, shape: ItemType[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
     ) -> QueryPage[T]:
         table = self._plan(pattern, Operation.QUERY).table
-        assert pattern.index is None, "there are no indexes here"
+        assert pattern.index is None, "indexes are not simulated"
         is_short = not self.network.conditions.is_fair and self.network.chance.random() < 0.1
         page, _ = await self._call(
             pattern, lambda: self.tables.query(table, query, 2 if is_short else None), timeout_s=timeout_s

@@ -46,7 +46,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 class _Reader:
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.findall(text)
-        assert "".join(self._tokens) == re.sub(r"\s", "", text), f"not understood: {text}"
+        assert "".join(self._tokens) == re.sub(r"\s", "", text), f"unsupported expression: {text}"
         self._at = 0
 
     @property
@@ -55,7 +55,7 @@ class _Reader:
 
     def take(self, *expected: str) -> str:
         token = self.next
-        assert not expected or token in expected, f"{token!r} where {expected} should be"
+        assert not expected or token in expected, f"{token!r} instead of {expected}"
         self._at += 1
         return token
 

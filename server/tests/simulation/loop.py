@@ -223,7 +223,7 @@ class _Nowhere(asyncio.BaseEventLoop):
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         del named
         coro.close()
-        raise RuntimeError("nothing is begun any more")
+        raise RuntimeError("the simulation has ended")
 
     @override
     def call_soon[*Ts](

@@ -73,7 +73,7 @@ def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> V
     began_s = time.process_time()
     world = SimulatedWorld(seed)
     world.scheduler.story = [] if tells else None
-    with _chance_is_the_seeds(seed, world.scheduler):
+    with _seeded_randomness(seed, world.scheduler):
         try:
             breaches = Scenario(world, seed, scale or Scale()).play()
         except StuckError as error:
@@ -93,7 +93,7 @@ def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> V
 
 
 @contextlib.contextmanager
-def _chance_is_the_seeds(seed: int, scheduler: Scheduler) -> Iterator[None]:
+def _seeded_randomness(seed: int, scheduler: Scheduler) -> Iterator[None]:
     """Make everything random depend on the seed, including ids and jitter. Garbage is collected between seeds."""
     draws = random.Random(f"{seed}/ids")
     random.seed(seed)

@@ -260,7 +260,7 @@ def start_worker(engines: Engines, process: Process) -> None:
 
 
 async def _never_buried(record: Record, reason: str) -> None:
-    raise AssertionError(f"{record.offset} was to be buried: {reason}")
+    raise AssertionError(f"record {record.offset} was sent to the dead-letter topic: {reason}")
 
 
 def start_relay(engines: Engines, process: Process) -> None:

@@ -94,7 +94,7 @@ class Tables:
     def write(self, action: TransactAction, returns: str | None = None) -> Item | None:
         there = self._there(action)
         if not _holds(action, there):
-            raise ConditionFailedError("it does not hold", item=None if there is None else _copy(there))
+            raise ConditionFailedError("the condition failed", item=None if there is None else _copy(there))
         after = self._apply(action, there)
         if returns == "ALL_NEW":
             return None if after is None else _copy(after)
@@ -108,7 +108,7 @@ class Tables:
     def transact(self, actions: Sequence[TransactAction]) -> None:
         there = [self._there(action) for action in actions]
         places = [(a.table, self.rows[a.table].place(_key(a))) for a in actions]
-        assert len(set(places)) == len(places), "an item twice in a transaction"
+        assert len(set(places)) == len(places), "a transaction contains an item twice"
         reasons = tuple(
             CancellationReason()
             if _holds(a, item)
@@ -178,9 +178,9 @@ def _value(value: Any) -> Any:
         case dict():
             return {name: _value(each) for name, each in value.items()}
         case set() | frozenset():
-            assert value, "DynamoDB holds no empty set"
+            assert value, "DynamoDB cannot store an empty set"
             return set(value)
         case str() | bytes() | bool() | int() | Decimal() | None:
             return value
         case _:
-            raise TypeError(f"{value!r} can't be stored")
+            raise TypeError(f"{value!r} cannot be stored")

@@ -106,7 +106,7 @@ def played(scene: Scene, seed: int) -> None:
     process.spawn(act())
     site.scheduler.run_until(lambda: bool(ended), _ENDS_S)
     site.scheduler.end()
-    assert ended, "it never came to an end"
+    assert ended, "the scene did not end"
     assert site.scheduler.faults == []
     if ended[0] is not None:
         raise ended[0]

@@ -40,7 +40,7 @@ class CallLog:
     @property
     def calls(self) -> tuple[Call, ...]:
         if not self._records:
-            raise RuntimeError("this proxy was made with record=False; its `counts` are there")
+            raise RuntimeError("this proxy was created with record=False: read its `counts`")
         with self._board.reading:
             return tuple(self._calls)
 

@@ -49,7 +49,7 @@ async def read_request(reader: asyncio.StreamReader) -> Message | None:
     try:
         head = await _read_head(reader)
         if b"expect" in head.headers:
-            raise ProtocolError("Expect is refused: the proxy takes whole requests only")
+            raise ProtocolError("the header Expect is not supported: the proxy reads complete requests only")
         return await _with_body(reader, head)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None

@@ -25,7 +25,7 @@ class LoopThread:
         """Run a coroutine in the loop, and return its result or raise its error."""
         if threading.current_thread() is self._thread:
             coroutine.close()
-            raise RuntimeError("called from the proxy's own thread, which would wait for itself")
+            raise RuntimeError("called from the proxy's own thread, which would deadlock")
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(timeout_s)
 
     def soon(self, callback: Callable[[], object]) -> None:

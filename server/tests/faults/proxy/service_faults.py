@@ -125,5 +125,5 @@ class InternalError(Fault):
 def _reasons(request: Request, items: tuple[int, ...], reason: Reason) -> list[Reason]:
     count = len(request.body.get("TransactItems", ()))
     if any(item >= count for item in items):
-        raise ValueError(f"items {items} are named as the reason, but the transaction has {count}")
+        raise ValueError(f"items {items} are given as the reason, but the transaction has {count} items")
     return [reason if place in items else NO_REASON for place in range(count)]

@@ -161,7 +161,10 @@ class InstalledTcpFault:
 
 
 async def _stop_listening(server: asyncio.Server) -> None:
-    """Stop listening, and close connections that asyncio accepted and has not handed over; `close` leaves them open."""
+    """Stop accepting, wait until asyncio has passed on the connections that it accepted, and close the server.
+
+    `close` alone would leave such a connection open.
+    """
     for sock in server.sockets:
         asyncio.get_running_loop().remove_reader(sock.fileno())
     await asyncio.sleep(0)

@@ -38,7 +38,7 @@ class Upstream:
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme != "http" or parts.hostname is None:
-            raise ValueError(f"the engine's URL is http://host:port, not {url!r}")
+            raise ValueError(f"the engine's URL must be http://host:port, not {url!r}")
         self._host = parts.hostname
         self._port = parts.port or 80
         self._idle: deque[_Connection] = deque()

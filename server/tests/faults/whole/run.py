@@ -191,7 +191,7 @@ def select(options: argparse.Namespace) -> Trial:
 
 
 def parse_arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="just faults", description=__doc__)
     parser.add_argument("names", nargs="*", help="Parts of names of faults or mutants. Default: all.")
     parser.add_argument("--short", action="store_true", help="Run each fault for some seconds, as CI does.")
     parser.add_argument(
