@@ -1,112 +1,112 @@
-# `just` alone lists what there is.
+# List the recipes: just
 [private]
 default:
     @just --list --unsorted
 
-# what a fresh checkout needs
+# Install the dependencies and download the engines: just setup
 setup:
     uv sync --locked
     uv run tidings engines fetch
 
-# the fast gate, or every suite as in CI: just check [--full]
+# Run the fast gate, or all suites as CI does: just check --full
 check gate="": lint
     uv run pytest --numprocesses 2 --dist loadfile --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
     {{ if gate == "--full" { "just faults --short" } else { "" } }}
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
 
-# run the tests that failed last, one after the other
+# Run the tests that failed last, one after the other: just alone
 alone:
-    @echo "These tests failed beside others. A test that passes now depends on timing: fix it."
+    @echo "These tests failed while others ran in parallel. A test that passes now depends on timing: fix it."
     uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
 
-# check style, types, import rules and language
+# Check style, types and import rules: just lint
 lint:
     uv run ruff format --check .
     uv run ruff check .
     uv run mypy
     uv run lint-imports
 
-# check the language of docs, docstrings, comments and messages: just prose [--count | --json | --rules] [PATH ...]
+# Check the language of docs, docstrings, comments and messages: just prose docs/howto; --count; --json; --rules
 prose *args:
     uv run python -m tools.prose_check {{ args }}
 
-# measure the server's code: just code-stats [--skip FOLDER]; a table, then one line of JSON
+# Measure the server's code and print a table and one line of JSON: just code-stats --skip FOLDER
 code-stats *args:
     uv run python -m tools.code_stats {{ args }}
 
-# all tests, or those given: just test server/tests/unit
+# Run all tests, or the given ones: just test server/tests/unit
 test *args:
     uv run pytest {{ args }}
 
-# the models of append and delivery, every schedule and every mutant; --of, --trace NAME, --wide, --write
+# Explore every schedule of the models of append and delivery, and their mutants: just models --trace append.NO_CONDITION; --of delivery; --wide; --write
 [working-directory: 'server/tests']
 models *args:
     uv run python -m model {{ args }}
 
-# the same code on simulated engines: just simulate --seeds 5000; --seed 7 --trace; --seeds 2000 --mutants --write
+# Run the server's code on simulated engines: just simulate --seeds 5000; --seed 7 --trace; --seeds 2000 --mutants --write
 [working-directory: 'server/tests']
 simulate *args:
     uv run python -m simulation {{ args }}
 
-# measure: just bench NAME, a table for people, then one line of JSON; just bench all [--short] [--peers] makes the report
+# Run a benchmark and print a table and one line of JSON: just bench append; write the report: just bench all --short --peers
 [env("PYTHONPATH", "server/tests")]
 bench name *args:
     uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
 
-# every fault against a whole installation, every mutant server against the checker: just faults --short; NAME for one
+# Inject every fault into an installation and run the checker on every mutant server: just faults --short; just faults kills
 [working-directory: 'server/tests']
 faults *args:
     uv run python -m faults.whole.run {{ args }}
 
-# many devices connect to one gateway at once: just storm-gateway --clients 5000
+# Connect many devices to one gateway at the same time: just storm-gateway --clients 5000
 [working-directory: 'server/tests']
 storm-gateway *args:
     uv run python -m load.storm_gateway {{ args }}
 
-# one of two gateways dies under people who watch each other: just storm-presence --devices 2000
+# Kill one of two gateways whose users watch each other's presence: just storm-presence --devices 2000
 [working-directory: 'server/tests']
 storm-presence *args:
     uv run python -m load.storm_presence {{ args }}
 
-# what a process's lanes hold after many messages: just lane-memory --messages 1000000
+# Measure the memory of a process's append queues after many messages: just lane-memory --messages 1000000
 [working-directory: 'server/tests']
 lane-memory *args:
     uv run python -m load.append_queue_memory {{ args }}
 
-# mutated frames: just fuzz frames --count 1000000; to a live gateway: just fuzz live --library websockets
+# Send mutated frames to the codec: just fuzz frames --count 1000000; to a running gateway: just fuzz live --library websockets
 [env("PYTHONPATH", "../..")]
 [working-directory: 'server/tests']
 fuzz name *args:
     uv run python -m fuzz.{{ name }} {{ args }}
 
-# every operation of the API in many ways, on a real process: just schemathesis --examples 150
+# Test every operation of the REST API with generated requests: just schemathesis --examples 150
 schemathesis *args:
     uv run pytest -q -s server/tests/e2e/test_schemathesis.py {{ args }}
 
-# the inboxes against plain sets, many steps: just machine-notifications --steps 20000
+# Compare the inboxes with a model of plain sets over many random steps: just machine-notifications --steps 20000
 [working-directory: 'server/tests']
 machine-notifications *args:
     uv run python -m contract.inboxes {{ args }}
 
-# write the pages of docs/reference that are generated from the code
+# Generate the pages of docs/reference from the code: just docs
 docs:
     uv run python -m tools.reference_pages
 
-# the published files of the protocol: just protocol write | check | openapi --write protocol/openapi.json
+# Write or check the published files of the protocol: just protocol write; just protocol check; just protocol openapi --write protocol/openapi.json
 protocol *args:
     uv run python -m tools.protocol {{ args }}
 
-# format and mend what can be mended by itself
+# Format the code and apply automatic fixes: just fix
 fix:
     uv run ruff format .
     uv run ruff check --fix .
 
-# Autobahn's cases against the gateway's sockets: just autobahn [picows|websockets] [--short]
+# Run Autobahn's test cases against the gateway's sockets: just autobahn picows --short
 [working-directory: 'server/tests']
 autobahn *args:
     uv run python -m contract.gateway.autobahn {{ args }}
 
-# the README's picture: `tidings dev` and two people, in real pseudo-terminals
+# Record the README's picture, `tidings dev` and two users in pseudo-terminals: just picture
 [working-directory: 'server/tests']
 picture:
     uv run python -m e2e.picture

@@ -1,4 +1,4 @@
-"""Finds, in source code, what touches DynamoDB: patterns that are used, and calls that go round them."""
+"""Find, in source code, the access patterns that are used and DynamoDB calls that bypass them."""
 
 import ast
 import re
@@ -28,7 +28,7 @@ DATA_PLANE_METHODS = {snake(name) for name in DATA_PLANE}
 
 
 def used_patterns(source: str) -> set[str]:
-    """Names of the patterns whose constants a module imports or reaches through an import."""
+    """Return the names of the patterns whose constants a module imports or reaches through an import."""
     tree = ast.parse(source)
     known = dict(_imports(tree))
     reached = {_dotted(node, known) for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)}
@@ -36,7 +36,7 @@ def used_patterns(source: str) -> set[str]:
 
 
 def _imports(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """What a name in this module stands for."""
+    """Yield the names of a module with the imports that they refer to."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield from ((each.asname or each.name, f"{node.module}.{each.name}") for each in node.names)
@@ -55,7 +55,7 @@ def _dotted(node: ast.expr, known: dict[str, str]) -> str:
 
 
 def breaches(source: str, *, is_dynamo_client: bool = False) -> Iterator[str]:
-    """Whatever names a Scan or PartiQL; and, outside the client, whatever calls the data plane without it."""
+    """Yield every mention of Scan or PartiQL and, outside the client, every data-plane call that bypasses the client."""
     for node in ast.walk(ast.parse(source)):
         word = _word(node)
         if word in FORBIDDEN | FORBIDDEN_METHODS:
@@ -65,7 +65,7 @@ def breaches(source: str, *, is_dynamo_client: bool = False) -> Iterator[str]:
 
 
 def _word(node: ast.AST) -> str:
-    """The name that an attribute, a plain name or a whole string gives; `DynamoDB_20120810.Scan` gives Scan."""
+    """Return the name of an attribute, a plain name or a whole string; `Scan` for `DynamoDB_20120810.Scan`."""
     match node:
         case ast.Attribute(attr=name) | ast.Name(id=name):
             return name
@@ -79,12 +79,12 @@ def _goes_round_the_client(node: ast.AST, word: str) -> bool:
     if isinstance(node, ast.Call):
         return _is_bare_query(node)
     if word == "query":
-        return False  # also the name of the client's own method, told apart where it is called
+        return False  # also the name of the client's own method; its calls tell them apart
     is_operation = isinstance(node, ast.Constant) and word in DATA_PLANE - {"Query"}
     return is_operation or (not isinstance(node, ast.Name) and word in DATA_PLANE_METHODS)
 
 
 def _is_bare_query(call: ast.Call) -> bool:
-    """botocore takes keywords alone; the client takes a pattern first."""
+    """Return whether the call is botocore's, with keyword arguments only: the client's first argument is a pattern."""
     is_query = isinstance(call.func, ast.Attribute) and call.func.attr == "query"
     return is_query and (not call.args or any(keyword.arg == "TableName" for keyword in call.keywords))

@@ -1,11 +1,11 @@
-"""The first data-model document, as far as tests hold the tables against it: copied row by row, to be compared."""
+"""The first data-model document, copied row by row, as far as tests compare the tables with it."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A row of its table of access patterns. `reads`: what it allows; empty for a write."""
+    """A row of its table of access patterns. `reads` are the allowed consistencies; empty for a write."""
 
     row: str
     table: str

@@ -1,4 +1,4 @@
-"""access_pattern_efficiency and gsi_justification: every touch of a table has a name, and the names are good."""
+"""access_pattern_efficiency and gsi_justification: every access to a table is a named pattern, well formed and used."""
 
 from pathlib import Path
 
@@ -88,20 +88,20 @@ def test_every_index_serves_a_pattern_and_every_index_read_is_declared() -> None
 
 @pytest.mark.parametrize("table", [table for table in TABLES if table.indexes], ids=lambda table: table.name)
 def test_no_index_repeats_what_the_table_itself_can_do(table: object) -> None:
-    """An index by the table's own partition key would enable nothing."""
+    """An index by the table's own partition key would add nothing."""
     (each,) = [known for known in TABLES if known == table]
     assert all(index.partition != each.partition for index in each.indexes)
 
 
 @every_pattern
-def test_what_authorises_or_delivers_reads_no_index_and_reads_strongly(pattern: Pattern) -> None:
+def test_patterns_that_authorise_or_deliver_read_strongly_and_no_index(pattern: Pattern) -> None:
     if pattern.role in DECIDING:
         assert pattern.index is None
         assert pattern.consistency is not Consistency.EVENTUAL or pattern.name in EVENTUAL_ON_PURPOSE
     assert pattern.index is None or pattern.consistency is Consistency.EVENTUAL
 
 
-def test_what_is_eventual_on_purpose_still_is() -> None:
+def test_exceptions_for_eventual_reads_are_current() -> None:
     assert all(REGISTRY[name].consistency is Consistency.EVENTUAL for name in EVENTUAL_ON_PURPOSE)
 
 
@@ -110,17 +110,17 @@ def test_every_table_is_used() -> None:
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_the_source_names_no_scan_and_does_not_go_round_the_client(path: Path) -> None:
+def test_the_source_has_no_scan_and_does_not_bypass_the_client(path: Path) -> None:
     assert list(breaches(path.read_text(), is_dynamo_client=path.is_relative_to(CLIENT))) == []
 
 
 def test_a_pattern_is_used_or_listed_as_not_yet_used() -> None:
-    """The list only gets shorter: take a name out with the change that uses it."""
+    """The list only gets shorter: remove a name in the change that uses it."""
     sources = (path.read_text() for path in modules() if not path.is_relative_to(SOURCE / "schema/tables"))
     used = set().union(*map(used_patterns, sources))
-    assert sorted(used & NOT_YET_USED) == [], "used by now: take it out of not_yet_used.txt"
-    assert sorted(REGISTRY.keys() - used - NOT_YET_USED) == [], "nobody uses it"
-    assert sorted(NOT_YET_USED - REGISTRY.keys()) == [], "there is no such pattern"
+    assert sorted(used & NOT_YET_USED) == [], "used now: remove it from not_yet_used.txt"
+    assert sorted(REGISTRY.keys() - used - NOT_YET_USED) == [], "unused pattern"
+    assert sorted(NOT_YET_USED - REGISTRY.keys()) == [], "unknown pattern"
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_used_pattern_is_found_however_it_is_imported(source: str) -> None:
     "source",
     ["from elsewhere import messages\nuse(messages.APPEND)\n", "APPEND = 1\n", "'messages.append'\n"],
 )
-def test_what_only_looks_like_a_pattern_is_not_one(source: str) -> None:
+def test_a_similar_name_is_not_a_pattern(source: str) -> None:
     assert used_patterns(source) == set()
 
 
@@ -176,7 +176,7 @@ def test_a_scan_is_found_even_in_the_client(source: str) -> None:
         "client.get_paginator('batch_get_item')",
     ],
 )
-def test_a_call_that_goes_round_the_client_is_found(source: str) -> None:
+def test_a_call_that_bypasses_the_client_is_found(source: str) -> None:
     assert list(breaches(source))
     assert not list(breaches(source, is_dynamo_client=True))
 
@@ -193,5 +193,5 @@ def test_a_call_that_goes_round_the_client_is_found(source: str) -> None:
         "scanned = reply.scanned",
     ],
 )
-def test_what_is_right_is_let_through(source: str) -> None:
+def test_allowed_code_passes(source: str) -> None:
     assert not list(breaches(source))

@@ -1,4 +1,4 @@
-"""The house rules that no linter knows: length of files, names to avoid, pages that must be there."""
+"""Rules that linters do not check: length of files, names to avoid, pages that must exist."""
 
 import ast
 import re
@@ -37,7 +37,7 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 
 def links(text: str) -> Iterator[str]:
-    """Targets of Markdown links that point into the repository."""
+    """Yield the targets of Markdown links into the repository."""
     for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", text):
         if not target.startswith(("http://", "https://", "mailto:")):
             yield target
@@ -50,7 +50,7 @@ def anchors(text: str) -> set[str]:
     }
 
 
-def test_there_is_code_to_look_at() -> None:
+def test_the_checks_find_code() -> None:
     assert len(python_files()) > 20
     assert any(SDK in path.parents for path in python_files())
 
@@ -80,7 +80,7 @@ def test_every_error_code_is_explained_in_the_docs() -> None:
     assert anchors((ROOT / ERRORS).read_text()) >= {code.value for code in Code}
 
 
-def test_no_explained_error_code_is_gone() -> None:
+def test_every_explained_error_code_exists() -> None:
     explained = re.findall(r"^## (\S+)$", (ROOT / ERRORS).read_text(), re.MULTILINE)
     assert set(explained) == {code.value for code in Code}
 
@@ -90,11 +90,11 @@ def pages() -> list[Path]:
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda p: str(p.relative_to(ROOT)))
-def test_links_between_pages_lead_somewhere(path: Path) -> None:
+def test_links_between_pages_are_valid(path: Path) -> None:
     for target in links(path.read_text()):
         file, _, anchor = target.partition("#")
         page = (path.parent / file).resolve() if file else path
-        assert page.exists(), f"{target} leads nowhere"
+        assert page.exists(), f"{target} does not exist"
         if anchor and page.suffix == ".md":
             assert anchor in anchors(page.read_text()), f"{target}: no such heading"
 
@@ -102,7 +102,7 @@ def test_links_between_pages_lead_somewhere(path: Path) -> None:
 def test_every_path_that_the_architecture_names_exists() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text()
     named = set(re.findall(r"`([\w./-]+/[\w./-]*)`", text))
-    assert named, "ARCHITECTURE.md names no paths at all?"
+    assert named, "ARCHITECTURE.md names no paths"
     missing = [name for name in named if not (ROOT / name).exists() and not (SOURCE / name).exists()]
     assert missing == []
 
@@ -118,8 +118,8 @@ def test_adrs_are_numbered_without_holes_and_listed() -> None:
     assert all(name in index for name in adrs)
 
 
-def test_the_words_of_the_glossary_are_not_replaced_by_the_words_to_avoid() -> None:
-    """`conversation`, `room`, `participant` … would be second names for things that have one."""
+def test_code_uses_the_terms_of_the_glossary() -> None:
+    """`conversation`, `participant` and the like would be second names for terms of the glossary."""
     avoided = re.compile(r"\b(conversation|chatroom|participant|workspace_id|org_id)s?\b", re.IGNORECASE)
     found = [
         p.relative_to(ROOT)
@@ -157,12 +157,12 @@ def test_every_dependency_is_explained() -> None:
 
 
 CLI = SOURCE / "cli"
-PRINTS_BY_ITSELF = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
+UNSAFE_PRINTS = {"click.echo", "click.secho", "print", "sys.stdout.write", "sys.stderr.write"}
 """`tidings.cli.output` has the safe form of each."""
 
 
-def prints_by_itself(tree: ast.AST) -> set[str]:
-    """Name what puts text on a terminal without cleaning it."""
+def unsafe_prints(tree: ast.AST) -> set[str]:
+    """Return the calls and imports that print text without sanitizing it."""
     calls = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute | ast.Name)}
     imports = {
         name.name
@@ -170,13 +170,13 @@ def prints_by_itself(tree: ast.AST) -> set[str]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(("rich", "click"))
         for name in node.names
     }
-    return calls & PRINTS_BY_ITSELF | imports & {"Console", "Table", "print", "echo", "secho"}
+    return calls & UNSAFE_PRINTS | imports & {"Console", "Table", "print", "echo", "secho"}
 
 
 @pytest.mark.parametrize("path", sorted(CLI.glob("*.py")), ids=lambda p: p.name)
 def test_commands_print_stored_text_through_one_place(path: Path) -> None:
     if path.name != "output.py":
-        assert prints_by_itself(ast.parse(path.read_text())) == set()
+        assert unsafe_prints(ast.parse(path.read_text())) == set()
 
 
 @pytest.mark.parametrize(
@@ -188,5 +188,5 @@ def test_commands_print_stored_text_through_one_place(path: Path) -> None:
         "from rich.console import Console as C",
     ],
 )
-def test_what_prints_by_itself_is_found(line: str) -> None:
-    assert prints_by_itself(ast.parse(line))
+def test_an_unsafe_print_is_found(line: str) -> None:
+    assert unsafe_prints(ast.parse(line))

@@ -1,6 +1,6 @@
-"""Rules 3 to 5 of who may import whom, for every subject that is or will be; import-linter has the rest.
+"""Import rules 3 to 5, for every subject that exists or will exist; import-linter checks the others.
 
-The rules are a function over a table of imports, so that each can be shown to catch its breach.
+The rules are a function over a table of imports, so that a test can show that each rule catches its violation.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,10 +26,10 @@ ADAPTERS = {
 }
 COMPOSITION = {"platform", "engines", "installation", "app", "cli", "dev", "doctor"}
 EDGE_ADAPTERS = {"tidings.api.metrics", "tidings.gateway.metrics"}
-"""Telemetry beside its edge; only app imports them."""
+"""Adapters of the edges' telemetry ports; only app imports them."""
 SHARED_ROLES = {"model", "ports"}
 SHARED_ADAPTERS = {
-    # helpers of one Redis registry, until the errors of Redis are translated in platform
+    # functions of the Redis registry, until platform translates Redis errors
     ("tidings.bus.store", "tidings.connections.store"),
     ("tidings.ephemeral.store", "tidings.connections.store"),
     ("tidings.delivery.store.checkpoints", "tidings.connections.store"),
@@ -104,7 +104,7 @@ def _is_adapter(module: str) -> bool:
     return _folder(module) in COMPOSITION or module in EDGE_ADAPTERS or bool(_roles(module) & ADAPTERS)
 
 
-def test_nobody_imports_what_he_may_not() -> None:
+def test_no_module_breaks_an_import_rule() -> None:
     graph = grimp.build_graph("tidings", include_external_packages=True)
     imports = {
         m: graph.find_modules_directly_imported_by(m) for m in graph.modules if m.startswith("tidings")
@@ -146,5 +146,5 @@ def test_each_rule_catches_its_breach(importer: str, imported: str, rule: str) -
         ("tidings.app.wiring.engine_clients", "tidings.messages.store"),
     ],
 )
-def test_what_is_right_is_allowed(importer: str, imported: str) -> None:
+def test_allowed_imports_pass(importer: str, imported: str) -> None:
     assert broken_rule(importer, imported) is None

@@ -1,4 +1,4 @@
-"""The invariants of the data model, over the declaration."""
+"""The invariants of the data model, checked on the declaration."""
 
 import pytest
 from architecture import first_data_model as asked
@@ -20,7 +20,7 @@ every_index = pytest.mark.parametrize(
 )
 
 
-def test_there_are_the_twelve_tables() -> None:
+def test_the_tables_are_those_of_the_design() -> None:
     assert [table.name for table in TABLES] == list(BY_NAME)
     assert set(BY_NAME) == FIRST_TABLES | ADDED_TABLES
 
@@ -44,8 +44,8 @@ def test_indexes_are_the_three_that_were_decided() -> None:
 
 
 @every_index
-def test_the_key_of_an_index_is_spelled_as_the_items_spell_it(table: Table, index: Index) -> None:
-    """So an index's partition key starts with the tenant too."""
+def test_the_key_of_an_index_has_the_format_of_the_items(table: Table, index: Index) -> None:
+    """So the partition key of an index starts with the tenant too."""
     if table.sort and index.partition.name == table.sort.name:
         assert all(item.sort == index.template for item in table.items)
         return
@@ -89,7 +89,7 @@ def test_the_expected_load_alone_raises_no_alarm(name: str) -> None:
 
 @every_index
 def test_an_index_can_take_every_write_of_its_table(table: Table, index: Index) -> None:
-    """An index that throttles holds up the writes of its table."""
+    """An index that throttles delays the writes of its table."""
     assert table.units is None or index.units.write >= table.units.write
 
 
@@ -98,7 +98,7 @@ def carriers(table: Table) -> set[str]:
     return {item.name for item in table.items if table.ttl.attribute in item.attributes}
 
 
-def test_tables_that_would_grow_for_ever_expire() -> None:
+def test_tables_that_would_grow_without_limit_expire() -> None:
     """ttl_bounded_tables."""
     expiring = {table.name for table in TABLES if table.ttl}
     assert expiring == asked.MUST_EXPIRE | {"messages", "pending_queue", "tenants", "leases", "inbox"}
@@ -120,8 +120,8 @@ def test_of_a_tenant_only_one_time_codes_and_revocations_expire() -> None:
     assert carriers(BY_NAME["tenants"]) == {"one-time code", "revocation"}
 
 
-def test_nothing_that_is_counted_expires_by_itself() -> None:
-    """A row that vanished without its count's transaction would leave a badge that never goes away."""
+def test_counted_items_never_expire() -> None:
+    """A row that expired outside the transaction of its count would leave an unread count that never reaches zero."""
     counted = {item.name for item in (inboxes.DIRECT, inboxes.COUNTS, inboxes.STATE, inboxes.EXPIRING)}
     assert not carriers(BY_NAME["inbox"]) & counted
 
@@ -140,8 +140,8 @@ def test_what_is_critical_can_not_be_deleted_by_mistake(table: Table) -> None:
 
 
 @every_table
-def test_a_stream_beside_a_standby_has_both_images(table: Table) -> None:
-    """A standby region asks for both, and the view can't be changed once there is one."""
+def test_a_stream_for_a_standby_region_has_both_images(table: Table) -> None:
+    """A standby region needs both images, and the view type of an existing stream cannot be changed."""
     if table.stream and table.backup.has_standby:
         assert table.stream is StreamView.NEW_AND_OLD_IMAGES
 
@@ -166,8 +166,8 @@ def test_every_table_has_alarms(table: Table) -> None:
 
 
 @every_table
-def test_a_collection_without_a_bound_has_an_alarm_on_what_measures_it(table: Table) -> None:
-    """item_collection_bounded: `unit/schema/tables/test_collections.py` holds the sizes."""
+def test_an_unbounded_collection_has_an_alarm_on_its_metric(table: Table) -> None:
+    """item_collection_bounded: `unit/schema/tables/test_collections.py` checks the sizes."""
     measured = {item.growth.measured_by for item in table.items if item.growth.most is None}
     watched = {
         alarm.metric: alarm.threshold for alarm in table_alarms(table) if alarm.source is AlarmSource.TIDINGS
@@ -176,7 +176,7 @@ def test_a_collection_without_a_bound_has_an_alarm_on_what_measures_it(table: Ta
 
 
 @every_table
-def test_everything_says_why(table: Table) -> None:
+def test_every_table_and_index_has_a_reason(table: Table) -> None:
     assert table.why
     assert table.capacity_why
     assert all(index.why for index in table.indexes)

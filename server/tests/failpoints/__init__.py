@@ -1,11 +1,11 @@
-"""What a process under test loads with `TIDINGS_FAILPOINTS=failpoints`: pauses, a wrong clock, a mutant server.
+"""Failpoints, a wrong clock and mutants, loaded by a process under test with `TIDINGS_FAILPOINTS=failpoints`.
 
-The environment says which:
+Environment variables select them:
 
 - `TIDINGS_FAILPOINTS_PAUSE_AT`: steps at which the process can be paused, separated by commas; `*` is every step.
-- `TIDINGS_FAILPOINTS_PAUSE_DIR`: the directory of the files that pause it, see `file_failpoints`.
-- `TIDINGS_FAILPOINTS_CLOCK_OFFSET_S`: the process' wall time is wrong by this much; its monotonic clock is not.
-- `TIDINGS_FAILPOINTS_MUTANT`: the process breaks one promise, see `chat_mutants` and `inbox_mutants`.
+- `TIDINGS_FAILPOINTS_PAUSE_DIR`: directory of the files that pause it, see `file_failpoints`.
+- `TIDINGS_FAILPOINTS_CLOCK_OFFSET_S`: offset of the wall clock of the process; its monotonic clock is correct.
+- `TIDINGS_FAILPOINTS_MUTANT`: the promise that the process breaks, see `chat_mutants` and `inbox_mutants`.
 """
 
 import os
@@ -25,7 +25,10 @@ LOADED: Final = {"TIDINGS_FAILPOINTS": "failpoints", "PYTHONPATH": str(Path(__fi
 
 
 def install() -> Failpoints:
-    """Change the process as the environment says, before anything is built. Raise `ValueError` for a wrong value."""
+    """Change the process as the environment says, before any part of it is built.
+
+    Raise `ValueError` for an invalid value.
+    """
     if offset_s := float(_given("CLOCK_OFFSET_S") or 0):
         options.SystemClock = partial(OffsetClock, offset_s)  # type: ignore[attr-defined,assignment]
     if mutant := _given("MUTANT"):
@@ -37,7 +40,7 @@ def install() -> Failpoints:
 def activate_mutant(name: str) -> None:
     mutants = MUTANTS | NOTIFICATION_MUTANTS
     if name not in mutants:
-        raise ValueError(f"no mutant {name!r}; there are {', '.join(mutants)}")
+        raise ValueError(f"unknown mutant {name!r}; choose one of {', '.join(mutants)}")
     mutants[name]()
 
 

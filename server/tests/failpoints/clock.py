@@ -1,4 +1,4 @@
-"""A clock whose wall time is wrong: for tests of what happens after thirty days, or on a machine with a bad clock."""
+"""A clock with a wrong wall time, for tests of long periods (thirty days) and of machines with a wrong clock."""
 
 import time
 from datetime import UTC, datetime, timedelta

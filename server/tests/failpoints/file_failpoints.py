@@ -13,11 +13,11 @@ _POLL_S = 0.01
 
 
 class FileFailpoints:
-    """Pause at `steps`; `*` is every step. Raise `ValueError` if there is no such folder."""
+    """Pause at `steps`; `*` is every step. Raise `ValueError` if the folder does not exist."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:
         if not folder.is_dir():
-            raise ValueError(f"there is no folder {folder}")
+            raise ValueError(f"folder {folder} does not exist")
         self._folder = folder
         self._steps = frozenset(steps)
 

@@ -1,4 +1,4 @@
-"""Mutant servers that break one promise of inboxes each; the rules of the harness for notifications must catch them."""
+"""Mutant servers that each break one promise of inboxes; the harness rules for notifications must catch them."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""botocore clients that try once, and a table as the engine itself sees it."""
+"""botocore clients that try once, and a table read directly from the engine."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ def streams(url: str) -> DynamoDBStreamsClient:
 
 @dataclass(frozen=True)
 class Table:
-    """`engine` goes straight there, past the proxy."""
+    """A table of a test. `engine` connects directly, without the proxy."""
 
     name: str
     engine: DynamoDBClient
@@ -60,7 +60,7 @@ def put(client: DynamoDBClient, table: Table, pk: str, value: str = "") -> None:
 
 
 def put_all(client: DynamoDBClient, table: Table, *pks: str) -> None:
-    """In one transaction."""
+    """Put all items in one transaction."""
     entries: list[TransactWriteItemTypeDef] = [
         {"Put": {"TableName": table.name, "Item": {"pk": {"S": pk}}}} for pk in pks
     ]

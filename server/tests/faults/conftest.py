@@ -1,4 +1,4 @@
-"""A proxy before each engine, a client that goes through it, and a table of the test's own."""
+"""Fixtures: a proxy in front of DynamoDB, a client that connects through it, and a table for each test."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def proxy(dynamo: Dynamo) -> Iterator[DynamoProxy]:
 
 @pytest.fixture
 def client(proxy: DynamoProxy) -> DynamoDBClient:
-    """Goes through the proxy and tries once."""
+    """Return a client that connects through the proxy and tries once."""
     return dynamodb(proxy.url)
 
 

@@ -1,4 +1,4 @@
-"""What the DynamoDB fault tests share: patterns, quick limits, and both event loops to run on."""
+"""Access patterns, short limits and event loops for the tests of DynamoDB faults."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -24,7 +24,7 @@ LOOPS: dict[str, Callable[[Coroutine[Any, Any, None]], None]] = {
     "uvloop": uvloop.run,
 }
 
-# Short waits between tries, so that tests are quick; deadlines long enough for a busy machine.
+# Short waits between tries keep the tests fast; the timeouts are long enough for a busy machine.
 QUICK = CallLimits(
     call_timeout_s=20.0,
     try_timeout_s=10.0,

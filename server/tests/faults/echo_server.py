@@ -1,4 +1,4 @@
-"""A plain TCP server that sends back what it gets and remembers it."""
+"""A TCP server that echoes the bytes that it receives, and records them."""
 
 import asyncio
 from typing import Self, final
@@ -9,7 +9,7 @@ from faults.proxy.reply import close
 
 @final
 class EchoServer:
-    """`ended` counts connections that came to their end, by FIN or RST."""
+    """An echo server. `ended` counts connections that ended, by FIN or RST."""
 
     def __init__(self, port: int = 0) -> None:
         self.received = b""

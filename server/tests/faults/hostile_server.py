@@ -1,6 +1,7 @@
-"""A server that speaks HTTP badly on purpose: each request it reads is met by the next step of a script.
+"""A server that violates HTTP on purpose: each request is answered by the next step of a script.
 
-For faults in the bytes, which a proxy before a real engine cannot make so exactly. It keeps what it was asked.
+It produces faults at the level of bytes, which a proxy in front of a real engine cannot produce exactly. It records
+the requests.
 """
 
 import asyncio
@@ -20,7 +21,7 @@ _TARGET = re.compile(rb"x-amz-target: *\S+\.(\S+)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Request:
-    """What was read, and on the how-manieth connection."""
+    """A request, and the number of the connection that it arrived on."""
 
     operation: str
     head: bytes
@@ -34,7 +35,7 @@ class Request:
 
 @dataclass
 class Line:
-    """The server's end of a connection."""
+    """The server's side of a connection."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -44,14 +45,14 @@ class Line:
         await self.writer.drain()
 
     def reset(self) -> None:
-        """RST instead of FIN."""
+        """Close with RST instead of FIN."""
         self.writer.transport.abort()
 
     def close(self) -> None:
         self.writer.close()
 
 
-# A step answers a request, or does not.
+# A step answers a request, or leaves it without an answer.
 type Step = Callable[[Line, Request], Awaitable[None]]
 
 
@@ -75,7 +76,7 @@ def say(data: bytes) -> Step:
 
 
 def tell(**fields: object) -> Step:
-    """A proper answer with these fields."""
+    """Return a step that sends a valid answer with these fields."""
     return say(answer(json.dumps(fields).encode()))
 
 
@@ -110,7 +111,7 @@ def in_pieces(data: bytes, piece_bytes: int = 1) -> Step:
 
 
 def drip(data: bytes, pause_s: float) -> Step:
-    """Never long silent, never done in time."""
+    """Return a step that sends byte by byte: never silent for long, never complete in time."""
 
     async def step(line: Line, _: Request) -> None:
         for start in range(len(data)):
@@ -129,14 +130,14 @@ def after(gate: asyncio.Event, step: Step) -> Step:
 
 
 async def silence(line: Line, _: Request) -> None:
-    """No answer until the client goes away."""
+    """Send no answer until the client disconnects."""
     with suppress(ConnectionError):
         await line.reader.read()
 
 
 @dataclass
 class HostileServer:
-    """`script` is what to do with the requests to come, in order; afterwards `otherwise` holds."""
+    """A server that runs `script`, one step for each request, and `otherwise` after its end."""
 
     otherwise: Step = field(default_factory=tell)
     url: str = ""
@@ -199,7 +200,7 @@ async def hostile_server(*script: Step, tls: ssl.SSLContext | None = None) -> As
 
 
 async def until(condition: Callable[[], bool], within_s: float = 60.0) -> None:
-    """Waits for a condition, never for time."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110 - conditions are of all kinds
             await asyncio.sleep(0.001)

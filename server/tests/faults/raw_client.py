@@ -1,4 +1,4 @@
-"""A client that sees bytes, FIN and RST as they are."""
+"""A client that observes bytes, FIN and RST directly."""
 
 import http.client
 import json
@@ -15,7 +15,7 @@ def request(operation: str = "PutItem", body: dict[str, Any] | None = None) -> b
 
 @final
 class RawClient:
-    """One connection to a port on this machine."""
+    """One connection to a local port."""
 
     def __init__(self, port: int) -> None:
         self._socket = socket.create_connection(("127.0.0.1", port), timeout=10)
@@ -24,14 +24,14 @@ class RawClient:
         self._socket.sendall(raw)
 
     def read(self, count_bytes: int) -> bytes:
-        """So many bytes, or fewer if the connection ends before."""
+        """Read this number of bytes, or fewer if the connection ends before."""
         got = b""
         while len(got) < count_bytes and (piece := self._socket.recv(count_bytes - len(got))):
             got += piece
         return got
 
     def read_to_end(self) -> tuple[bytes, type[OSError] | None]:
-        """What comes before the end, and how it ends: None is FIN."""
+        """Read to the end. Return the bytes, and the error that ended the connection, or None for FIN."""
         got = b""
         try:
             while piece := self._socket.recv(65536):
@@ -45,12 +45,15 @@ class RawClient:
         return self.read_to_end()
 
     def is_silent(self, for_s: float = 0.05) -> bool:
-        """Whether nothing comes, not even an end. A short look: it can miss a fault, never invent one."""
+        """Return whether no bytes and no end arrive for a short time.
+
+        It can miss a fault, and never reports a false one.
+        """
         readable, _, _ = select.select([self._socket], [], [], for_s)
         return not readable
 
     def end(self) -> None:
-        """Say that nothing more is sent; answers can still come."""
+        """Send FIN; answers can still arrive."""
         self._socket.shutdown(socket.SHUT_WR)
 
     def close(self) -> None:
@@ -64,7 +67,7 @@ class RawClient:
 
 
 def ask(port: int, operation: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of one call, by a client that judges nothing. Both engines take it unsigned."""
+    """Return status, headers and body of one call, without validation. Both engines accept it unsigned."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     headers = {
         "X-Amz-Target": f"DynamoDB_20120810.{operation}",

@@ -1,4 +1,4 @@
-"""A server that gives the same answer to every request and keeps what it was sent: for tests of the proxy itself."""
+"""A server that gives the same answer to every request and records the requests, for tests of the proxy itself."""
 
 import asyncio
 import re
@@ -12,7 +12,7 @@ LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 @final
 class ScriptedEngine:
-    """`answer` may be changed at any time; `closes` ends the connection after each."""
+    """`answer` may be changed at any time; `closes` ends the connection after each answer."""
 
     def __init__(self, port: int = 0) -> None:
         self.answer = OK

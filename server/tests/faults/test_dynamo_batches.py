@@ -1,4 +1,4 @@
-"""Batches that DynamoDB does only in part: the rest goes again, and what never got done is told."""
+"""Batches that DynamoDB processes in part: the client repeats the rest, and reports items that were never processed."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ KB = 1024
 
 
 def get_some(done: int) -> Step:
-    """Answers the first keys, each with itself, and leaves the rest unprocessed."""
+    """Return a step that answers the first keys, each with itself, and leaves the rest unprocessed."""
 
     async def step(line: Line, request: Request) -> None:
         asked = request.json["RequestItems"][PHYSICAL]
@@ -51,7 +51,7 @@ def sent_writes(request: Request) -> list[int]:
     ]
 
 
-def test_unprocessed_keys_go_again_until_all_are_read() -> None:
+def test_unprocessed_keys_are_retried_until_all_are_read() -> None:
     async def check() -> None:
         async with hostile_server(get_some(2), get_some(0), get_some(1)) as server:
             server.otherwise = get_some(100)
@@ -84,7 +84,7 @@ def test_leftovers_of_one_call_join_the_next() -> None:
     run("asyncio", check())
 
 
-def test_unprocessed_writes_go_again_until_all_are_done() -> None:
+def test_unprocessed_writes_are_retried_until_all_are_done() -> None:
     async def check() -> None:
         async with hostile_server(write_some(1), write_some(0)) as server:
             server.otherwise = write_some(25)
@@ -98,7 +98,7 @@ def test_unprocessed_writes_go_again_until_all_are_done() -> None:
     run("asyncio", check())
 
 
-def test_what_was_never_done_is_told_at_the_deadline() -> None:
+def test_unprocessed_items_are_reported_at_the_deadline() -> None:
     async def check() -> None:
         patient = replace(QUICK, retries=replace(QUICK.retries, first_wait_s=0.05, max_wait_s=0.05))
         async with hostile_server(write_some(1)) as server:
@@ -107,12 +107,12 @@ def test_what_was_never_done_is_told_at_the_deadline() -> None:
                 with pytest.raises(errors.UnprocessedError) as caught:
                     await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(3)], timeout_s=0.3)
         assert caught.value.unprocessed == (key(1), key(2))
-        assert caught.value.maybe_applied, "the first was done"
+        assert caught.value.maybe_applied, "the first batch was applied"
 
     run("asyncio", check())
 
 
-def test_a_batch_that_fails_after_a_part_was_done_says_so() -> None:
+def test_a_batch_that_fails_after_a_partial_success_reports_it() -> None:
     async def check() -> None:
         wrong = refuse("ValidationException")
         async with hostile_server(write_some(25), wrong, wrong) as server, quick_client(server.url) as client:
@@ -126,7 +126,7 @@ def test_a_batch_that_fails_after_a_part_was_done_says_so() -> None:
     run("asyncio", check())
 
 
-def test_an_unanswered_batch_of_writes_goes_again_only_if_that_is_safe() -> None:
+def test_an_unanswered_batch_of_writes_is_retried_only_if_that_is_safe() -> None:
     async def check() -> None:
         async with hostile_server(say_and_close(b""), say_and_close(b"")) as server:
             server.otherwise = write_some(25)

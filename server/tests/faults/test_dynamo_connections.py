@@ -1,4 +1,4 @@
-"""Connections under faults: cancelled, closed under us, refused, too few. None is ever used half-read."""
+"""Connections under faults: cancelled, closed by the server, refused, exhausted. None is reused with unread bytes."""
 
 import asyncio
 import random
@@ -36,7 +36,7 @@ each_loop = pytest.mark.parametrize("loop", LOOPS)
 
 
 async def echo(line: Line, request: Request) -> None:
-    """The item is the key that was asked for, so that a swapped answer shows."""
+    """Answer with the requested key as the item, so that a swapped answer is visible."""
     await tell(Item=request.json["Key"])(line, request)
 
 
@@ -61,7 +61,7 @@ def test_a_cancelled_call_does_not_poison_its_connection(loop: str) -> None:
                 cancelled.cancel()
                 await asyncio.wait([cancelled])
                 gate.set()
-                assert await client.get(GET, KEY) == KEY, "the late answer must not be taken for this one's"
+                assert await client.get(GET, KEY) == KEY, "the late answer of another call was returned"
                 assert [request.connection for request in server.requests] == [1, 2]
 
     run(loop, check())
@@ -126,7 +126,7 @@ def test_a_connection_that_dies_under_a_request_leaves_a_doubt(loop: str) -> Non
 
 
 @each_loop
-def test_a_server_that_says_close_is_taken_at_its_word(loop: str) -> None:
+def test_a_connection_with_the_header_close_is_not_reused(loop: str) -> None:
     async def check() -> None:
         last = say(answer(headers=["Connection: close"]))
         async with hostile_server(last, last) as server, quick_client(server.url) as client:
@@ -138,7 +138,7 @@ def test_a_server_that_says_close_is_taken_at_its_word(loop: str) -> None:
 
 
 @each_loop
-def test_bytes_that_nobody_asked_for_end_a_connection(loop: str) -> None:
+def test_unrequested_bytes_end_a_connection(loop: str) -> None:
     async def check() -> None:
         async with hostile_server() as server, quick_client(server.url) as client:
             await client.put(PUT, ITEM)
@@ -151,7 +151,7 @@ def test_bytes_that_nobody_asked_for_end_a_connection(loop: str) -> None:
 
 
 @each_loop
-def test_closing_the_client_ends_what_is_in_flight_and_what_waits(loop: str) -> None:
+def test_closing_the_client_ends_calls_in_flight_and_waiting_calls(loop: str) -> None:
     async def check() -> None:
         async with hostile_server(silence) as server:
             async with quick_client(server.url, replace(QUICK, pool=few(1))) as client:

@@ -1,4 +1,4 @@
-"""How many connections there are, who gets the next one, and what it means to get none."""
+"""The connection pool: its size, the order of waiters, and what happens if no connection is available."""
 
 import asyncio
 import ssl
@@ -42,7 +42,7 @@ def few(connections: int) -> PoolLimits:
 
 
 async def lent(pool: Pool, server: HostileServer) -> HttpConnection:
-    """The pool's one connection, answered and not yet given back."""
+    """Return the pool's only connection, answered and not yet returned."""
     connection = await pool.wait(asyncio.get_running_loop().time() + 10)
     await pool.send(connection, RAW_REQUEST, asyncio.get_running_loop().time() + 10)
     assert len(server.requests) == 1
@@ -75,7 +75,7 @@ def test_a_slot_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_l
             waiting = asyncio.create_task(pool.wait(deadline))
             await asyncio.sleep(0)
             connection.abort()
-            # right behind the call that tells the pool of the loss
+            # directly after the call that reports the loss to the pool
             asyncio.get_running_loop().call_soon(waiting.cancel)
             await asyncio.wait([waiting])
             assert waiting.cancelled()
@@ -86,7 +86,7 @@ def test_a_slot_passed_to_a_caller_that_is_cancelled_in_the_same_moment_is_not_l
 
 
 @each_loop
-def test_a_connection_that_was_idle_for_too_long_is_closed_by_us(loop: str) -> None:
+def test_the_pool_closes_a_connection_that_was_idle_for_too_long(loop: str) -> None:
     async def check() -> None:
         limits = replace(QUICK, call_timeout_s=0.2, try_timeout_s=0.1, pool=replace(few(4), max_idle_s=0.1))
         async with hostile_server() as server, quick_client(server.url, limits) as client:
@@ -98,7 +98,7 @@ def test_a_connection_that_was_idle_for_too_long_is_closed_by_us(loop: str) -> N
 
 
 @each_loop
-def test_the_last_used_connection_is_used_first_so_that_the_rest_can_go(loop: str) -> None:
+def test_the_last_used_connection_is_used_first_so_that_others_become_idle(loop: str) -> None:
     async def check() -> None:
         gate = asyncio.Event()
         async with hostile_server(*[after(gate, tell())] * 3) as server, quick_client(server.url) as client:
@@ -114,7 +114,7 @@ def test_the_last_used_connection_is_used_first_so_that_the_rest_can_go(loop: st
 
 
 @each_loop
-def test_what_is_in_flight_is_bounded_and_who_waits_longest_is_next(loop: str) -> None:
+def test_requests_in_flight_are_bounded_and_the_longest_waiting_call_is_next(loop: str) -> None:
     async def check() -> None:
         gate = asyncio.Event()
         async with hostile_server(*[after(gate, tell())] * 2) as server:
@@ -131,14 +131,14 @@ def test_what_is_in_flight_is_bounded_and_who_waits_longest_is_next(loop: str) -
                 await asyncio.gather(*calls)
             assert server.most_open == 2
             order = [int(request.json["Key"]["sk"]["N"]) for request in server.requests]
-            assert {*order[:2]} == {0, 1}, "two connections are made at once, so either may be first"
+            assert {*order[:2]} == {0, 1}, "two connections are opened concurrently, so either may be first"
             assert order[2:] == list(range(2, 8))
 
     run(loop, check())
 
 
 @each_loop
-def test_who_waits_too_long_for_a_connection_has_sent_nothing(loop: str) -> None:
+def test_a_call_that_waits_too_long_for_a_connection_has_sent_nothing(loop: str) -> None:
     async def check() -> None:
         async with hostile_server(silence) as server:
             async with quick_client(server.url, replace(QUICK, pool=few(1))) as client:
@@ -156,7 +156,7 @@ def test_who_waits_too_long_for_a_connection_has_sent_nothing(loop: str) -> None
 
 
 @each_loop
-def test_who_waits_for_a_connection_keeps_its_place_longer_than_a_try_may_take(loop: str) -> None:
+def test_a_waiting_call_keeps_its_turn_longer_than_a_try_may_take(loop: str) -> None:
     async def check() -> None:
         gate = asyncio.Event()
         limits = replace(QUICK, try_timeout_s=0.05, pool=few(1))
@@ -173,7 +173,7 @@ def test_who_waits_for_a_connection_keeps_its_place_longer_than_a_try_may_take(l
 
 
 @each_loop
-def test_the_queue_is_bounded_too(loop: str) -> None:
+def test_the_queue_of_waiting_calls_is_bounded(loop: str) -> None:
     async def check() -> None:
         limits = replace(
             QUICK, pool=replace(few(1), max_waiting=2), retries=replace(QUICK.retries, max_tries=1)
@@ -206,8 +206,8 @@ def test_a_refused_connection_has_sent_nothing_and_is_tried_again_for_any_call(l
 
 
 @each_loop
-def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: str) -> None:
-    """A listener whose queue is full drops what comes: the handshake never ends."""
+def test_a_connection_that_is_not_established_in_time_has_sent_nothing(loop: str) -> None:
+    """A listener with a full queue drops connection attempts, so the handshake never ends."""
 
     async def check() -> None:
         deaf = await asyncio.get_running_loop().create_server(asyncio.Protocol, "127.0.0.1", 0, backlog=1)
@@ -216,7 +216,7 @@ def test_a_connection_that_does_not_come_about_in_time_has_sent_nothing(loop: st
         limits = replace(
             QUICK, pool=replace(few(1), connect_timeout_s=0.05), retries=replace(QUICK.retries, max_tries=2)
         )
-        # plain TCP is accepted and then silent, so TLS waits for a hello that never comes
+        # The server accepts TCP and stays silent, so TLS waits for a server hello that never arrives.
         channel = Transport(replace(endpoint, tls=tls), REGION, StaticCredentials(LOCAL_KEYS), limits)
         client = DynamoClient(channel, "test-")
         with pytest.raises(errors.NotSentError, match="no connection in time"):

@@ -1,4 +1,4 @@
-"""Our client through the proxy, on both engines: what it concludes is held against what the table holds."""
+"""The DynamoDB client through the proxy, on both engines: its results are compared with the table."""
 
 import asyncio
 from collections.abc import Iterator
@@ -90,12 +90,12 @@ def prefix(space: Namespace) -> str:
 def way(dynamo: Dynamo) -> Iterator[DynamoProxy]:
     with DynamoProxy(dynamo.url) as proxy:
         yield proxy
-        # what a fault still held goes to the engine now
+        # Requests that a fault still held go to the engine now.
         proxy.wait_until(lambda: all(call.is_done for call in proxy.calls))
 
 
 def count(table: Table) -> int:
-    """What the engine itself holds."""
+    """Count the items directly at the engine."""
     found: Any = table.engine.get_item(TableName=table.name, Key={"pk": {"S": "a"}}, ConsistentRead=True)
     return int(found["Item"]["n"]["N"]) if "Item" in found else 0
 
@@ -119,7 +119,7 @@ def test_a_write_that_cannot_be_repeated_reaches_the_engine_once_at_most(
 
 
 @pytest.mark.parametrize("fault", UNANSWERED)
-def test_a_put_that_can_be_repeated_ends_with_the_item_and_knows_that_it_is_its_own(
+def test_a_repeatable_put_stores_the_item_and_recognizes_it_as_its_own(
     fault: str, way: DynamoProxy, table: Table, prefix: str
 ) -> None:
     async def check() -> None:
@@ -140,7 +140,7 @@ def test_a_put_that_can_be_repeated_ends_with_the_item_and_knows_that_it_is_its_
 
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize("fault", UNANSWERED)
-def test_a_read_gets_its_answer_in_the_end(fault: str, way: DynamoProxy, prefix: str) -> None:
+def test_a_read_finally_gets_its_answer(fault: str, way: DynamoProxy, prefix: str) -> None:
     async def check() -> None:
         async with open_client(way.url, REGION, prefix, limits=IMPATIENT) as client:
             await client.put(PUT, ITEM)
@@ -152,7 +152,7 @@ def test_a_read_gets_its_answer_in_the_end(fault: str, way: DynamoProxy, prefix:
 
 
 @pytest.mark.parametrize("fault", NOT_NOW)
-def test_what_was_refused_for_now_is_applied_once(
+def test_a_write_that_was_first_rejected_is_applied_once(
     fault: str, way: DynamoProxy, table: Table, prefix: str
 ) -> None:
     async def check() -> WriteResult:
@@ -193,14 +193,14 @@ def test_connections_that_were_closed_while_idle_cost_no_call(
                 pool = client._channel.pool
                 assert await asyncio.to_thread(way.close_idle) == 1
                 async with asyncio.timeout(10):
-                    while pool.idle_connections:  # noqa: ASYNC110 - the kernel brings the news
+                    while pool.idle_connections:  # noqa: ASYNC110 - the kernel reports it
                         await asyncio.sleep(0.001)
 
     run("asyncio", check())
     assert count(table) == 5
 
 
-def test_connections_that_close_under_us_leave_doubts_but_no_double_writes(
+def test_connections_closed_by_the_server_leave_doubts_but_no_double_writes(
     way: DynamoProxy, table: Table, prefix: str
 ) -> None:
     async def check() -> tuple[int, int]:
@@ -220,7 +220,9 @@ def test_connections_that_close_under_us_leave_doubts_but_no_double_writes(
     assert done <= count(table) <= done + doubtful
 
 
-def test_batches_left_undone_in_part_are_done_in_the_end(way: DynamoProxy, table: Table, prefix: str) -> None:
+def test_partially_processed_batches_are_finally_complete(
+    way: DynamoProxy, table: Table, prefix: str
+) -> None:
     keys = [{"pk": f"k{n}"} for n in range(60)]
 
     async def check() -> None:
@@ -235,7 +237,7 @@ def test_batches_left_undone_in_part_are_done_in_the_end(way: DynamoProxy, table
     assert table.keys() == {key["pk"] for key in keys}
 
 
-def test_a_put_that_lands_after_its_client_gave_up_and_repeated_it_changes_nothing(
+def test_a_late_put_changes_nothing_after_its_client_repeated_it(
     way: DynamoProxy, table: Table, prefix: str
 ) -> None:
     async def check() -> None:
@@ -247,5 +249,5 @@ def test_a_put_that_lands_after_its_client_gave_up_and_repeated_it_changes_nothi
         run("asyncio", check())
         (late,) = fault.held
         late.settle()
-        assert late.call.applied is False, "the condition kept it out"
+        assert late.call.applied is False, "the condition must have failed"
     assert table.value("a") == "mine"

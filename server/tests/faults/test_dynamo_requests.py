@@ -1,4 +1,4 @@
-"""What goes over the wire: consistency from the pattern, the item that is there on a failed condition, the token."""
+"""Requests on the wire: consistency of the pattern, the existing item on a failed condition, the token."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ async def asked(use: Use) -> HostileServer:
 
 
 def wire(use: Use) -> dict[str, object]:
-    """The body of the one request."""
+    """Return the body of the only request."""
     sent: list[HostileServer] = []
 
     async def check() -> None:
@@ -88,11 +88,11 @@ CONDITIONAL: dict[str, Use] = {
 
 
 @pytest.mark.parametrize("write", CONDITIONAL)
-def test_a_condition_always_asks_for_the_item_that_is_there(write: str) -> None:
+def test_a_condition_always_requests_the_existing_item(write: str) -> None:
     assert wire(CONDITIONAL[write])["ReturnValuesOnConditionCheckFailure"] == "ALL_OLD"
 
 
-def test_so_does_every_action_of_a_transaction() -> None:
+def test_every_action_of_a_transaction_requests_the_existing_item() -> None:
     actions = [
         Put(table=TABLE, item=ITEM, condition=ABSENT),
         Update(table=TABLE, key=KEY, update="SET a = b", condition=ABSENT),
@@ -108,7 +108,7 @@ def test_so_does_every_action_of_a_transaction() -> None:
     assert "ClientRequestToken" not in body
 
 
-def test_without_need_nothing_more_is_asked_than_the_write() -> None:
+def test_a_write_without_a_condition_requests_no_item() -> None:
     assert wire(lambda c: c.put(PUT, KEY)) == {
         "TableName": f"test-{TABLE}",
         "Item": {"pk": {"S": "a"}, "sk": {"N": "1"}},
@@ -117,21 +117,21 @@ def test_without_need_nothing_more_is_asked_than_the_write() -> None:
 
 @dataclass
 class Renewable:
-    """Keys that have expired until somebody renews them."""
+    """Keys that are expired until they are renewed."""
 
     keys: AwsKeys = field(default_factory=lambda: AwsKeys("old", Secret("s"), Secret("old-token")))
     ask_at: float = float("inf")
     renewals: int = 0
 
     async def ask(self, now: float) -> None:
-        """Never due."""
+        """Never refresh."""
 
     async def renew(self) -> None:
         self.renewals += 1
         self.keys = AwsKeys("new", Secret("s"), Secret("new-token"))
 
 
-def test_expired_credentials_are_renewed_and_the_call_goes_again_signed_anew() -> None:
+def test_expired_credentials_are_renewed_and_the_call_is_signed_again() -> None:
     async def check() -> None:
         async with hostile_server(refuse("ExpiredTokenException")) as server:
             source = Renewable()
@@ -162,14 +162,14 @@ class Stuck(Renewable):
 
 @dataclass
 class Hanging(Renewable):
-    """A provider that does not answer when it is asked for others."""
+    """A provider that does not answer when other keys are requested."""
 
     @override
     async def renew(self) -> None:
         await asyncio.Event().wait()
 
 
-def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_were() -> None:
+def test_a_failed_renewal_leaves_the_error_and_its_doubt_unchanged() -> None:
     async def check() -> None:
         async with hostile_server(say_and_close(b""), refuse("ExpiredTokenException")) as server:
             client = DynamoClient(
@@ -183,7 +183,7 @@ def test_a_renewal_that_does_not_come_leaves_the_error_and_its_doubt_as_they_wer
     run("asyncio", check())
 
 
-def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() -> None:
+def test_missing_credentials_delay_a_call_no_longer_than_its_deadline() -> None:
     async def check() -> None:
         async with hostile_server() as server:
             client = DynamoClient(
@@ -199,19 +199,19 @@ def test_credentials_that_do_not_come_hold_a_call_no_longer_than_its_deadline() 
 
 
 @pytest.mark.parametrize("timeout_s", [0, -1])
-def test_a_call_without_time_is_not_sent(timeout_s: float) -> None:
+def test_a_call_without_remaining_time_is_not_sent(timeout_s: float) -> None:
     async def check() -> None:
         async with hostile_server() as server, quick_client(server.url) as client:
             await client.put(PUT, ITEM)
             with pytest.raises(errors.NotSentError, match="deadline exceeded before it was sent") as caught:
                 await client.put(PUT, ITEM, timeout_s=timeout_s)
-            assert caught.value.transient, "the same call may do better later"
+            assert caught.value.transient, "the same call may succeed later"
             assert len(server.requests) == 1
 
     run("asyncio", check())
 
 
-def test_credentials_that_are_simply_wrong_are_not_tried_again() -> None:
+def test_wrong_credentials_are_not_retried() -> None:
     async def check() -> None:
         async with hostile_server(refuse("UnrecognizedClientException")) as server:
             async with quick_client(server.url) as client:

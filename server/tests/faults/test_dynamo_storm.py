@@ -1,4 +1,4 @@
-"""Many calls through many faults at once: every conclusion of the client is held against the table at the end."""
+"""Many calls through many concurrent faults: at the end every result of the client is compared with the table."""
 
 import asyncio
 from dataclasses import dataclass, field, replace
@@ -47,13 +47,13 @@ WEATHER = (
     Delay(before_s=0.05),
     Delay(after_s=0.05),
 )
-# longer than a try may take: rare, because it costs the test that much time
+# Longer than a try may take; rare, because each one delays the test by that time.
 LATE = (Delay(before_s=1.5), Delay(after_s=1.5))
 
 
 @dataclass
 class Conclusions:
-    """What the client told its callers, by key."""
+    """The results that the client returned to its callers, by key."""
 
     written: set[str] = field(default_factory=set)
     not_written: set[str] = field(default_factory=set)
@@ -75,7 +75,7 @@ async def append(client: DynamoClient, pk: str, told: Conclusions, *, is_repeata
 async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
     told = Conclusions()
     keys = iter([f"k{n}" for n in range(APPENDS)])
-    # two calls in five meet a fault, for which no sane budget is made
+    # Two of five calls meet a fault, for which no realistic retry budget is sufficient.
     tireless = replace(QUICK.retries, max_tries=12, budget=1_000_000)
     limits = replace(
         QUICK, try_timeout_s=1.0, retries=tireless, pool=PoolLimits(max_connections=AT_ONCE // 2)
@@ -92,7 +92,7 @@ async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
 
 @pytest.mark.parametrize("is_repeatable", [True, False])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_in_any_weather_what_the_client_concludes_is_true(
+def test_results_of_the_client_are_true_under_all_faults(
     dynamo: Dynamo, table: Table, space: Namespace, seed: int, *, is_repeatable: bool
 ) -> None:
     with DynamoProxy(dynamo.url) as proxy:
@@ -108,6 +108,6 @@ def test_in_any_weather_what_the_client_concludes_is_true(
     assert told.not_written.isdisjoint(there)
     assert len(told.written) + len(told.not_written) + len(told.open) == APPENDS
     assert len(told.written) > APPENDS // 2
-    assert calls > APPENDS, "something was tried again"
+    assert calls > APPENDS, "no call was retried"
     if is_repeatable:
-        assert len(told.open) < APPENDS // 4, "most are tried until it is known"
+        assert len(told.open) < APPENDS // 4, "most calls are retried until the outcome is known"

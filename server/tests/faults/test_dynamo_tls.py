@@ -1,4 +1,4 @@
-"""TLS: it works, and a certificate that does not fit ends the matter."""
+"""TLS works, and an invalid certificate ends the connection."""
 
 import ssl
 
@@ -43,7 +43,7 @@ def server_side(authority: trustme.CA, *names: str) -> ssl.SSLContext:
 
 
 @each_loop
-def test_tls_works_and_a_large_answer_comes_through_it(loop: str) -> None:
+def test_tls_passes_a_large_answer(loop: str) -> None:
     async def check() -> None:
         authority = trustme.CA()
         large = "x" * 300_000
@@ -61,7 +61,7 @@ def test_tls_works_and_a_large_answer_comes_through_it(loop: str) -> None:
 
 @each_loop
 @pytest.mark.parametrize("fault", ["another name", "another authority"])
-def test_a_certificate_that_does_not_fit_is_refused_before_anything_is_sent(loop: str, fault: str) -> None:
+def test_an_invalid_certificate_is_refused_before_any_request_is_sent(loop: str, fault: str) -> None:
     async def check() -> None:
         authority = trustme.CA()
         name = "elsewhere.example" if fault == "another name" else "127.0.0.1"

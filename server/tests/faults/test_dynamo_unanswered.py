@@ -1,7 +1,7 @@
-"""Answers that do not come, or come spoilt: what the caller is told, and what is repeated.
+"""Missing or corrupt answers: what the caller receives, and what the client repeats.
 
-The rule: a write whose answer is not usable may have been applied. It goes again only if the caller said that a
-repeat is safe, with the same bytes; and no later answer makes the doubt go away.
+The rule: a write without a usable answer may have been applied. The client repeats it only if the caller declared a
+repeat safe, with the same bytes. A later answer does not remove the doubt.
 """
 
 from collections.abc import Awaitable, Callable
@@ -72,7 +72,7 @@ UNUSABLE: dict[str, Step] = {
     "500 without a reason": say(answer(b"", "500 Internal Server Error")),
     "502 of a balancer": say(answer(b"<html>bad gateway</html>", "502 Bad Gateway")),
     "503": refuse("ServiceUnavailable", "503 Service Unavailable"),
-    "400 that nobody can read": say(answer(b"oops", "400 Bad Request")),
+    "400 with an unreadable body": say(answer(b"oops", "400 Bad Request")),
 }
 SPOILT = BROKEN | UNUSABLE
 LATE: dict[str, Step] = {"silence": silence, "slow bytes": drip(WHOLE, pause_s=0.05)}
@@ -84,7 +84,7 @@ each_late = pytest.mark.parametrize("late", LATE)
 
 @each_loop
 @each_spoilt
-def test_a_write_that_is_not_safe_to_repeat_is_sent_once_and_its_doubt_is_told(
+def test_a_write_that_is_not_safe_to_repeat_is_sent_once_and_its_doubt_reported(
     loop: str, spoilt: str
 ) -> None:
     async def check() -> None:
@@ -99,7 +99,7 @@ def test_a_write_that_is_not_safe_to_repeat_is_sent_once_and_its_doubt_is_told(
 
 @each_loop
 @each_spoilt
-def test_a_write_that_is_safe_to_repeat_goes_again_with_the_same_bytes(loop: str, spoilt: str) -> None:
+def test_a_write_that_is_safe_to_repeat_is_retried_with_the_same_bytes(loop: str, spoilt: str) -> None:
     async def check() -> None:
         async with hostile_server(SPOILT[spoilt]) as server, quick_client(server.url) as client:
             written = await client.put(PUT, ITEM, condition=ABSENT, repeatable=True)
@@ -112,7 +112,7 @@ def test_a_write_that_is_safe_to_repeat_goes_again_with_the_same_bytes(loop: str
 
 @each_loop
 @each_spoilt
-def test_a_read_goes_again(loop: str, spoilt: str) -> None:
+def test_an_unanswered_read_is_retried(loop: str, spoilt: str) -> None:
     async def check() -> None:
         async with hostile_server(SPOILT[spoilt], tell(Item=TAGGED)) as server:
             async with quick_client(server.url) as client:
@@ -124,7 +124,7 @@ def test_a_read_goes_again(loop: str, spoilt: str) -> None:
 
 @each_loop
 @pytest.mark.parametrize("spoilt", BROKEN)
-def test_a_connection_with_a_spoilt_answer_is_never_used_again(loop: str, spoilt: str) -> None:
+def test_a_connection_with_a_corrupt_answer_is_never_used_again(loop: str, spoilt: str) -> None:
     async def check() -> None:
         async with hostile_server(BROKEN[spoilt]) as server, quick_client(server.url) as client:
             with pytest.raises(errors.OutcomeUnknownError):
@@ -137,7 +137,7 @@ def test_a_connection_with_a_spoilt_answer_is_never_used_again(loop: str, spoilt
 
 @each_loop
 @each_late
-def test_a_late_answer_is_no_answer(loop: str, late: str) -> None:
+def test_a_late_answer_counts_as_no_answer(loop: str, late: str) -> None:
     async def check() -> None:
         async with hostile_server(LATE[late]) as server, quick_client(server.url, VERY_IMPATIENT) as client:
             with pytest.raises(errors.OutcomeUnknownError, match="no answer in time"):
@@ -150,9 +150,7 @@ def test_a_late_answer_is_no_answer(loop: str, late: str) -> None:
 
 @each_loop
 @each_late
-def test_a_call_that_can_be_repeated_does_not_wait_for_its_whole_time_with_one_try(
-    loop: str, late: str
-) -> None:
+def test_a_repeatable_call_does_not_spend_all_its_time_on_one_try(loop: str, late: str) -> None:
     async def check() -> None:
         async with (
             hostile_server(LATE[late], tell(Item=TAGGED)) as server,
@@ -164,7 +162,7 @@ def test_a_call_that_can_be_repeated_does_not_wait_for_its_whole_time_with_one_t
 
 
 @each_loop
-def test_an_answer_larger_than_any_of_dynamodbs_is_cut_off(loop: str) -> None:
+def test_an_answer_larger_than_dynamodbs_maximum_is_cut_off(loop: str) -> None:
     small = replace(QUICK, pool=PoolLimits(max_answer_bytes=100_000))
 
     async def check() -> None:
@@ -178,7 +176,7 @@ def test_an_answer_larger_than_any_of_dynamodbs_is_cut_off(loop: str) -> None:
 
 @each_loop
 @pytest.mark.parametrize("piece_bytes", [1, 7, 100])
-def test_an_answer_in_pieces_is_an_answer(loop: str, piece_bytes: int) -> None:
+def test_an_answer_in_pieces_is_accepted(loop: str, piece_bytes: int) -> None:
     async def check() -> None:
         pieces = in_pieces(answer(b'{"Item":{"pk":{"S":"a"}}}'), piece_bytes)
         async with hostile_server(pieces) as server, quick_client(server.url) as client:
@@ -188,7 +186,7 @@ def test_an_answer_in_pieces_is_an_answer(loop: str, piece_bytes: int) -> None:
 
 
 @each_loop
-def test_a_chunked_answer_is_an_answer(loop: str) -> None:
+def test_a_chunked_answer_is_accepted(loop: str) -> None:
     chunked = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"Ite\r\n5\r\nm":{}\r\n1\r\n}\r\n0\r\n\r\n'
 
     async def check() -> None:
@@ -246,7 +244,7 @@ def test_a_refusal_without_an_earlier_doubt_is_plain(loop: str, refusal: str) ->
     run(loop, check())
 
 
-def test_a_failed_condition_after_a_doubt_shows_the_item_so_that_the_caller_can_tell_whose_it_is() -> None:
+def test_a_failed_condition_after_a_doubt_returns_the_item_to_compare() -> None:
     async def check() -> None:
         failed = refuse("ConditionalCheckFailedException", Item=TAGGED)
         async with hostile_server(say_and_close(b""), failed) as server:
@@ -258,7 +256,7 @@ def test_a_failed_condition_after_a_doubt_shows_the_item_so_that_the_caller_can_
     run("asyncio", check())
 
 
-def test_throttling_between_does_not_make_the_doubt_go_away() -> None:
+def test_throttling_in_between_does_not_remove_the_doubt() -> None:
     async def check() -> None:
         slow = refuse("ThrottlingException")
         async with (
@@ -306,7 +304,7 @@ def test_a_transaction_is_repeated_if_it_has_a_token() -> None:
     run("asyncio", check())
 
 
-def test_a_transaction_without_a_token_is_not() -> None:
+def test_a_transaction_without_a_token_is_not_repeated() -> None:
     async def check() -> None:
         async with hostile_server(say_and_close(b"")) as server:
             put = Put(table=TABLE, item=ITEM, condition=ABSENT)
@@ -317,7 +315,7 @@ def test_a_transaction_without_a_token_is_not() -> None:
     run("asyncio", check())
 
 
-def test_a_transaction_cancelled_by_a_conflict_alone_goes_again_and_by_a_condition_does_not() -> None:
+def test_a_transaction_is_retried_after_a_conflict_but_not_after_a_failed_condition() -> None:
     busy = refuse("TransactionCanceledException", CancellationReasons=[{"Code": "TransactionConflict"}])
     taken = refuse(
         "TransactionCanceledException",

@@ -1,4 +1,4 @@
-"""Each fault of the connection, seen from botocore and held against what the engine then holds."""
+"""Each fault of a connection, as botocore sees it, compared with the data in the engine."""
 
 import http.client
 import json
@@ -31,7 +31,7 @@ PUTS = Match(operations={"PutItem"})
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_an_item_is_there_although_its_answer_was_dropped(
+def test_an_item_is_stored_although_its_answer_was_dropped(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table, *, reset: bool
 ) -> None:
     with proxy.fault(DropAnswer(reset=reset), on=PUTS, dose=Times(1)) as fault:
@@ -45,7 +45,7 @@ def test_an_item_is_there_although_its_answer_was_dropped(
 
 
 @pytest.mark.parametrize("reset", [False, True])
-def test_an_item_is_not_there_if_its_request_was_dropped(
+def test_an_item_is_not_stored_if_its_request_was_dropped(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table, *, reset: bool
 ) -> None:
     with proxy.fault(DropRequest(reset=reset), on=PUTS, dose=Times(1)) as fault:
@@ -59,10 +59,10 @@ def test_an_item_is_not_there_if_its_request_was_dropped(
 
 
 @pytest.mark.parametrize("part", Part)
-def test_an_item_is_there_although_its_answer_was_cut_off(
+def test_an_item_is_stored_although_its_answer_was_cut_off(
     proxy: DynamoProxy, table: Table, part: Part
 ) -> None:
-    """Not asked through botocore: it takes a 200 whose body ends too early for a whole answer."""
+    """Does not use botocore, which accepts a 200 whose body ends early as a complete answer."""
     body = {"TableName": table.name, "Item": {"pk": {"S": "a"}}}
     with proxy.fault(HalfAnswer(part), on=PUTS, dose=Times(1)), pytest.raises(http.client.IncompleteRead):
         ask(proxy.port, "PutItem", body)
@@ -152,13 +152,13 @@ def test_an_answer_that_is_not_json_has_status_200_and_a_right_checksum(
 def test_an_answer_with_a_wrong_checksum_is_otherwise_whole(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
-    """botocore looks at the checksum in its retry mode `legacy` only; `standard`, the default, does not."""
+    """botocore verifies the checksum only in its retry mode `legacy`, not in the default `standard`."""
     checking = dynamodb(proxy.url, retries={"mode": "legacy", "max_attempts": 1})
     with proxy.fault(Garbage(Spoilt.CRC32), on=PUTS) as fault:
         put(client, table, "a")
         with pytest.raises(ChecksumError):
             put(checking, table, "b")
-    assert fault.hits == 3, "the one that checks asks twice"
+    assert fault.hits == 3, "the client that verifies the checksum tries twice"
     assert table.keys() == {"a", "b"}
 
 

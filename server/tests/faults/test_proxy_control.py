@@ -1,4 +1,4 @@
-"""How a test steers the proxy and what it can ask it afterwards: from any thread, for clients in any process."""
+"""How a test controls the proxy and what it can read from it: from any thread, for clients in any process."""
 
 import subprocess
 import sys
@@ -39,7 +39,7 @@ with ThreadPoolExecutor(8) as pool:
 """
 
 
-def test_calls_are_recorded_with_their_tables_faults_and_fate(
+def test_calls_are_recorded_with_their_tables_faults_and_outcome(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     other = Table(f"{table.name}-other", table.engine)
@@ -80,7 +80,7 @@ def test_calls_to_streams_are_matched_by_the_table_they_read(proxy: DynamoProxy,
     assert {call.tables for call in proxy.calls} == {(table.name,)}
 
 
-def test_a_fault_is_at_work_from_its_installation_to_its_removal(scripted: ScriptedEngine) -> None:
+def test_a_fault_is_active_from_its_installation_to_its_removal(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy:
         assert ask(proxy.port, "PutItem", {})[0] == 200
         fault = proxy.fault(Throttle())
@@ -91,7 +91,7 @@ def test_a_fault_is_at_work_from_its_installation_to_its_removal(scripted: Scrip
     assert (fault.seen, fault.hits) == (1, 1)
 
 
-def test_a_dose_counts_only_what_matches(scripted: ScriptedEngine) -> None:
+def test_a_frequency_counts_only_matching_requests(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy:
         fault = proxy.fault(Throttle(), on=Match(operations={"PutItem"}), dose=Every(2))
         asked = ["PutItem", "GetItem", "PutItem", "GetItem", "PutItem", "PutItem"]
@@ -110,7 +110,7 @@ def test_a_seeded_chance_hits_the_same_requests_again(scripted: ScriptedEngine) 
     assert statuses() == first
 
 
-def test_of_two_faults_the_later_one_sees_what_the_earlier_lets_through(scripted: ScriptedEngine) -> None:
+def test_the_later_of_two_faults_gets_requests_that_the_earlier_one_passes(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy:
         outer = proxy.fault(Throttle(), dose=Times(1))
         inner = proxy.fault(InternalError(), dose=Times(1))
@@ -146,14 +146,14 @@ def test_without_recording_there_are_counts_and_no_calls(scripted: ScriptedEngin
             assert proxy.calls
 
 
-def test_waiting_for_what_does_not_come_ends_with_what_did(scripted: ScriptedEngine) -> None:
+def test_a_wait_that_times_out_reports_the_recorded_calls(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy:
         ask(proxy.port, "PutItem", {})
         with pytest.raises(TimeoutError, match="PutItem"):
             proxy.wait_until(lambda: proxy.counts["PutItem"] == 2, timeout_s=0.05)
 
 
-def test_many_who_wait_do_not_wake_each_other(scripted: ScriptedEngine) -> None:
+def test_waiting_threads_do_not_wake_each_other(scripted: ScriptedEngine) -> None:
     looks: list[int] = []
 
     def never(proxy: DynamoProxy) -> bool:
@@ -163,7 +163,7 @@ def test_many_who_wait_do_not_wake_each_other(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy, ThreadPoolExecutor(2) as pool:
         waiting = [pool.submit(proxy.wait_until, lambda: never(proxy), timeout_s=0.2) for _ in range(2)]
         assert all(isinstance(each.exception(), TimeoutError) for each in waiting)
-    assert len(looks) == 4, "each looks at the beginning and at the end"
+    assert len(looks) == 4, "each waiter checks at the start and at the end"
 
 
 def test_faults_come_and_go_from_many_threads_while_requests_pass(scripted: ScriptedEngine) -> None:

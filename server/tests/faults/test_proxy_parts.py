@@ -1,4 +1,4 @@
-"""The pure parts of the proxy: doses, matching, what a request names, how a batch is split."""
+"""The pure parts of the proxy: frequencies, matching, parsing of requests, splitting of batches."""
 
 import json
 
@@ -32,11 +32,11 @@ def parsed(operation: str, body: Body, iterators: ShardIterators | None = None) 
         (Chance(1.0, seed=1), [1, 2, 3, 4, 5, 6]),
     ],
 )
-def test_a_dose_strikes_these_of_six(dose: Frequency, struck: list[int]) -> None:
+def test_a_frequency_hits_these_of_six(dose: Frequency, struck: list[int]) -> None:
     assert [nth for nth in range(1, 7) if dose.strikes(nth)] == struck
 
 
-def test_a_chance_is_about_as_likely_as_it_says_and_the_same_for_the_same_seed() -> None:
+def test_a_chance_has_its_probability_and_is_reproducible_by_seed() -> None:
     first, again, other = (
         [Chance(0.2, seed=seed).strikes(nth) for nth in range(1, 5001)] for seed in (7, 7, 8)
     )
@@ -45,7 +45,7 @@ def test_a_chance_is_about_as_likely_as_it_says_and_the_same_for_the_same_seed()
     assert first != other
 
 
-def test_a_range_gives_different_seconds_within_its_bounds_and_the_same_for_the_same_seed() -> None:
+def test_a_range_stays_within_its_bounds_and_is_reproducible_by_seed() -> None:
     drawn = [Between(0.1, 0.2, seed=3).seconds(nth) for nth in range(1, 101)]
     assert all(0.1 <= seconds <= 0.2 for seconds in drawn)
     assert len(set(drawn)) == 100
@@ -92,7 +92,7 @@ def test_the_table_of_a_shard_iterator_is_learnt_from_the_answer_that_gave_it() 
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[1]", b"\xff"])
-def test_a_body_that_is_no_json_object_matches_as_an_empty_one(raw: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_matches_as_an_empty_one(raw: bytes) -> None:
     request = Request(Message(b"", b"", {}, raw), ShardIterators())
     assert (request.operation, request.tables, request.body) == ("", (), {})
     assert Match().holds(request)
@@ -120,7 +120,7 @@ def test_a_match_holds_if_all_of_it_does(match: Match, *, holds: bool) -> None:
 
 def test_a_match_on_a_string_instead_of_a_set_is_refused() -> None:
     with pytest.raises(TypeError, match="operations is a set of names"):
-        Match(operations="PutItem")  # type: ignore[arg-type]  # the mistake that this is about
+        Match(operations="PutItem")  # type: ignore[arg-type]  # the mistake that this test is about
 
 
 BATCHES = st.dictionaries(st.text(min_size=1), st.lists(st.integers(), min_size=1), min_size=1)

@@ -1,4 +1,4 @@
-"""With no fault installed, what goes in comes out: every byte, both ways, however it is cut into packets."""
+"""Without faults, every byte passes the proxy unchanged, both ways, however the streams are cut into packets."""
 
 import asyncio
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ async def write_packets(writer: asyncio.StreamWriter, packets: Iterator[bytes]) 
 
 @dataclass
 class Stage:
-    """Engine and client of a dialogue. Neither parses: they know how long the other's lines are."""
+    """Engine and client of a dialogue. Neither parses: both know the lengths of the other's messages."""
 
     dialogue: Dialogue
     heard: list[bytes] = field(default_factory=list)
@@ -171,7 +171,7 @@ def test_an_engine_that_gives_no_answer_leaves_the_call_open_and_is_asked_once(
     assert len(scripted.received) == 1
 
 
-def test_an_engine_that_is_not_there_closes_the_client_and_may_come_back() -> None:
+def test_a_missing_engine_closes_the_client_and_may_start_again() -> None:
     with ScriptedEngine() as gone:
         pass
     with DynamoProxy(gone.url) as proxy:
@@ -188,11 +188,11 @@ def test_an_engine_that_is_not_there_closes_the_client_and_may_come_back() -> No
         (b"this is not HTTP\r\nat all\r\n\r\n", b"not a header"),
         (b"POST / HTTP/1.1\r\nContent-Length: many\r\n\r\n", b"not a length"),
         (b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n", b"not a chunk size"),
-        (b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", b"Expect is refused"),
+        (b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n", b"Expect is not supported"),
         (b"POST / HTTP/1.1\r\nX: ".ljust(MAX_HEAD_BYTES + 4, b"x"), b"headers of more than"),
     ],
 )
-def test_what_the_proxy_does_not_speak_is_refused_with_a_reason(
+def test_an_unsupported_protocol_is_refused_with_a_reason(
     scripted: ScriptedEngine, raw: bytes, why: bytes
 ) -> None:
     with DynamoProxy(scripted.url) as proxy, RawClient(proxy.port) as client:

@@ -1,4 +1,4 @@
-"""What AWS answers under stress, as botocore understands it, and what the engine then holds."""
+"""Errors of AWS under load, as botocore interprets them, compared with the data in the engine."""
 
 import json
 import re
@@ -51,7 +51,7 @@ def test_a_client_that_retries_gets_through_a_throttle(proxy: DynamoProxy, table
     assert table.keys() == {"a"}
 
 
-def test_a_throttle_has_the_shape_that_aws_gives_it(scripted: ScriptedEngine) -> None:
+def test_a_throttle_has_the_format_of_aws(scripted: ScriptedEngine) -> None:
     with DynamoProxy(scripted.url) as proxy:
         proxy.fault(Throttle())
         status, headers, raw = ask(proxy.port, "PutItem", {"TableName": "some"})
@@ -107,7 +107,7 @@ def test_a_conflict_cancels_a_transaction_with_a_reason_for_each_item(
     assert table.keys() == set()
 
 
-def test_a_reason_for_an_item_that_is_not_there_fails_the_test(scripted: ScriptedEngine) -> None:
+def test_a_reason_for_a_missing_item_fails_the_test(scripted: ScriptedEngine) -> None:
     proxy = DynamoProxy(scripted.url)
     proxy.fault(Conflict(items=(2,)))
     with RawClient(proxy.port) as client:
@@ -126,7 +126,7 @@ def test_a_conflict_of_a_single_write_raises_its_own_exception(
         assert table.keys() == set()
 
 
-def test_a_conflict_does_not_touch_what_cannot_meet_one(
+def test_a_conflict_does_not_hit_calls_that_cannot_have_one(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with proxy.fault(Conflict()) as fault:
@@ -174,7 +174,7 @@ def test_exactly_the_unprocessed_rest_of_a_batch_is_missing(
     assert table.keys() == {"a", "b", "c", "d", "e"}
 
 
-def test_the_rest_of_a_batch_spans_tables_and_names_none_in_vain(
+def test_the_rest_of_a_batch_spans_tables_and_has_no_empty_table(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     other = Table(f"{table.name}-other", table.engine)
@@ -202,7 +202,7 @@ def test_unprocessed_keys_are_those_that_were_not_read(
     assert rest["Responses"][table.name] == [{"pk": {"S": "c"}}]
 
 
-def test_a_batch_of_which_nothing_is_done_is_throttled_as_on_aws(
+def test_a_batch_without_processed_items_is_throttled_as_on_aws(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with (
@@ -213,7 +213,7 @@ def test_a_batch_of_which_nothing_is_done_is_throttled_as_on_aws(
     assert table.keys() == set()
 
 
-def test_what_the_engine_refuses_is_passed_on_and_not_called_applied(
+def test_a_refusal_of_the_engine_is_forwarded_and_not_recorded_as_applied(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with proxy.fault(Unprocessed(left=1)), pytest.raises(ClientError, match="ResourceNotFound"):

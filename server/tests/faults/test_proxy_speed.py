@@ -1,4 +1,4 @@
-"""The proxy must not be what a load test measures."""
+"""The proxy must be fast enough not to dominate a load test."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,7 +31,7 @@ def cpu_us_of_a_call(proxy: DynamoProxy, pool: ThreadPoolExecutor) -> float:
 
 
 def test_one_core_passes_3000_puts_a_second(scripted: ScriptedEngine) -> None:
-    """In CPU time of the proxy's own thread, the best of three: other load on the machine hardly counts."""
+    """Measured in CPU time of the proxy's thread, best of three runs, so that other load hardly matters."""
     with DynamoProxy(scripted.url) as proxy, ThreadPoolExecutor(CONNECTIONS) as pool:
         best_us = min(cpu_us_of_a_call(proxy, pool) for _ in range(3))
     print(f"{best_us:.0f} µs of CPU a call")

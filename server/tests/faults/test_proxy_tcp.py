@@ -1,4 +1,4 @@
-"""Each fault of plain TCP, before a server that sends back what it gets."""
+"""Each fault of TCP, in front of an echo server."""
 
 import gc
 import random
@@ -34,7 +34,7 @@ def proxy(echo: EchoServer) -> Iterator[TcpProxy]:
 
 @pytest.fixture
 def client(proxy: TcpProxy) -> Iterator[RawClient]:
-    """Connected all the way to the server."""
+    """Return a client that is connected through the proxy to the server."""
     with RawClient(proxy.port) as client:
         assert says(client, b"hello")
         yield client
@@ -69,7 +69,7 @@ def test_latency_is_added_each_way_it_is_meant_for(
     assert says(client, b"quick")
 
 
-def test_latency_does_not_add_up_over_what_is_under_way_together(proxy: TcpProxy, client: RawClient) -> None:
+def test_latency_does_not_add_up_for_bytes_in_flight_together(proxy: TcpProxy, client: RawClient) -> None:
     with proxy.fault(Latency(0.3, TO_UPSTREAM)):
         started = time.monotonic()
         for number in range(20):
@@ -176,7 +176,7 @@ def test_a_client_that_connects_while_the_port_closes_is_not_left_open(proxy: Tc
     gc.collect()
 
 
-def test_bytes_after_so_many_vanish_and_nobody_is_told(
+def test_a_blackhole_discards_bytes_after_its_limit_silently(
     proxy: TcpProxy, client: RawClient, echo: EchoServer
 ) -> None:
     with RawClient(proxy.port) as untouched:
@@ -196,7 +196,7 @@ def test_bytes_after_so_many_vanish_and_nobody_is_told(
         assert says(untouched, b"as if nothing had been")
 
 
-def test_a_second_blackhole_counts_anew(proxy: TcpProxy, client: RawClient) -> None:
+def test_a_second_blackhole_counts_from_zero(proxy: TcpProxy, client: RawClient) -> None:
     for _ in range(2):
         with proxy.fault(Blackhole(after_bytes=5)):
             assert says(client, b"fives")
@@ -212,7 +212,7 @@ def test_bandwidth_is_bounded_and_nothing_is_lost(proxy: TcpProxy, client: RawCl
 
 
 def is_reset(port: int) -> bool:
-    """A reset can come so soon that it meets the client while it still connects."""
+    """Return whether the connection is reset. A reset can arrive while the client still connects."""
     try:
         with RawClient(port) as client:
             return client.read_to_end() == (b"", ConnectionResetError)
@@ -220,7 +220,7 @@ def is_reset(port: int) -> bool:
         return True
 
 
-def test_a_server_that_is_not_there_resets_the_client_and_may_come() -> None:
+def test_a_missing_server_resets_the_client_and_may_start_later() -> None:
     with EchoServer() as gone:
         pass
     with TcpProxy("127.0.0.1", gone.port) as proxy:

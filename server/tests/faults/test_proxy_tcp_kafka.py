@@ -1,4 +1,4 @@
-"""The TCP proxy before a real broker that advertises the proxy's port, so that its clients come back through it."""
+"""The TCP proxy in front of a broker that advertises the proxy's port, so that its clients connect through the proxy."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def proxy(own_fleet: Callable[[StartRequest], LocalCluster]) -> Iterator[TcpProx
 
 @dataclass
 class Sender:
-    """Produces through the proxy and keeps what became of each message: None is confirmed."""
+    """Produce through the proxy and record the result of each message; None means confirmed."""
 
     producer: Producer
     topic: str

@@ -1,4 +1,4 @@
-"""The TCP proxy before a real Valkey, whose protocol is spoken by hand so that no client library mends the faults."""
+"""The TCP proxy in front of Valkey, with raw commands, so that no client library hides the faults."""
 
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -38,7 +38,7 @@ def test_a_write_whose_answer_is_frozen_is_done_and_answered_later(proxy: TcpPro
         assert client.read(4) == b":2\r\n"
 
 
-def test_a_subscriber_that_is_cut_misses_what_is_published_and_can_come_back(
+def test_a_subscriber_that_is_cut_misses_messages_and_can_reconnect(
     proxy: TcpProxy, valkey_port: int
 ) -> None:
     confirmed = b"*3\r\n$9\r\nsubscribe\r\n$8\r\nfaults:c\r\n:1\r\n"

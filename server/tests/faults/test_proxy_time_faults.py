@@ -1,4 +1,4 @@
-"""Late, held back and repeated requests: the order of events is the test's to choose."""
+"""Delayed, held and repeated requests: the test controls the order of events."""
 
 import asyncio
 import threading
@@ -31,7 +31,7 @@ def test_a_held_request_is_applied_when_it_is_released_and_not_before(
         assert fault.held == ()
 
 
-def test_a_held_answer_is_of_a_request_that_was_applied(
+def test_a_held_answer_belongs_to_an_applied_request(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with ThreadPoolExecutor() as pool, proxy.fault(Hold(Point.ANSWER), on=PUTS) as fault:
@@ -44,9 +44,7 @@ def test_a_held_answer_is_of_a_request_that_was_applied(
         sending.result(timeout=10)
 
 
-def test_a_put_that_its_client_gave_up_still_lands_when_it_is_released(
-    proxy: DynamoProxy, table: Table
-) -> None:
+def test_an_abandoned_put_is_applied_when_it_is_released(proxy: DynamoProxy, table: Table) -> None:
     hasty = dynamodb(proxy.url, read_timeout=0.2)
     with proxy.fault(Hold(), on=PUTS, dose=Times(1)) as fault:
         with pytest.raises(ReadTimeoutError):
@@ -59,7 +57,7 @@ def test_a_put_that_its_client_gave_up_still_lands_when_it_is_released(
         assert table.value("a") == "late"
 
 
-def test_what_is_held_is_released_one_by_one_in_the_order_that_the_test_wants(
+def test_held_requests_are_released_one_by_one_in_any_order(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with ThreadPoolExecutor() as pool, proxy.fault(Hold(), on=PUTS) as fault:
@@ -71,7 +69,7 @@ def test_what_is_held_is_released_one_by_one_in_the_order_that_the_test_wants(
             assert table.value("a") == value
 
 
-def test_what_is_dropped_never_lands_and_its_client_is_reset(
+def test_a_dropped_request_is_never_applied_and_its_client_is_reset(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with ThreadPoolExecutor() as pool, proxy.fault(Hold(), on=PUTS) as fault:
@@ -83,7 +81,7 @@ def test_what_is_dropped_never_lands_and_its_client_is_reset(
     assert proxy.calls[0].applied is False
 
 
-def test_removing_a_hold_lets_go_of_everything(
+def test_removing_a_hold_releases_everything(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with ThreadPoolExecutor() as pool:
@@ -96,7 +94,7 @@ def test_removing_a_hold_lets_go_of_everything(
     assert table.keys() == {"a", "b", "c"}
 
 
-def test_a_copy_lands_when_it_is_released_although_its_client_is_gone(
+def test_a_copy_is_applied_on_release_although_its_client_disconnected(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
     with proxy.fault(Repeat(), on=PUTS, dose=Times(1)) as fault:
@@ -134,7 +132,7 @@ def test_a_copy_is_the_same_bytes(scripted: ScriptedEngine) -> None:
 def test_the_answer_of_the_first_try_is_lost_and_its_copy_comes_late(
     proxy: DynamoProxy, client: DynamoDBClient, table: Table
 ) -> None:
-    """Two faults on one request: the one that was installed first stands closer to the client."""
+    """Two faults on one request: the one that was installed first is closer to the client."""
     with (
         proxy.fault(DropAnswer(), on=PUTS, dose=Times(1)),
         proxy.fault(Repeat(), on=PUTS, dose=Times(1)) as repeat,
@@ -161,7 +159,7 @@ def test_a_delayed_call_takes_at_least_its_delay(
 
 
 @pytest.mark.parametrize(("fault", "applied"), [(Delay(before_s=3600), False), (Delay(after_s=3600), True)])
-def test_a_delay_stands_before_or_after_the_engine(
+def test_a_delay_applies_before_or_after_the_engine(
     scripted: ScriptedEngine, fault: Delay, *, applied: bool
 ) -> None:
     with DynamoProxy(scripted.url) as proxy, RawClient(proxy.port) as client:
@@ -172,7 +170,7 @@ def test_a_delay_stands_before_or_after_the_engine(
         assert (len(scripted.received) == 1) is applied
 
 
-def test_an_asynchronous_test_can_wait_for_what_its_own_loop_sends(scripted: ScriptedEngine) -> None:
+def test_an_async_test_can_wait_for_requests_of_its_own_loop(scripted: ScriptedEngine) -> None:
     async def scenario(proxy: DynamoProxy) -> bytes:
         with proxy.fault(Hold()) as fault:
             reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)

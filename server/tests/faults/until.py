@@ -1,4 +1,4 @@
-"""Waiting for a condition with a deadline, where nothing tells that it came true."""
+"""Wait for a condition with a deadline, where no event signals it."""
 
 import time
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Frames that nobody would send, in great number."""
+"""Tests with large numbers of invalid frames."""

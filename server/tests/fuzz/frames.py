@@ -1,6 +1,6 @@
-"""`just fuzz frames`: mutated frames through codec and connection.
+"""Pass mutated frames through the codec and the connection's state machine.
 
-Each is answered, or closes the connection by the table; nothing raises, nothing grows.
+Each is answered, or closes the connection with a documented code. No call raises, and memory does not grow.
 """
 
 import argparse
@@ -37,7 +37,7 @@ MAX_WRITTEN_BYTES = 1024
 
 
 class Fuzz:
-    """One device after the other: each goes on until it is closed."""
+    """Connections one after the other, each until it is closed."""
 
     def __init__(self, seed: int) -> None:
         self._chance = Random(seed)
@@ -58,7 +58,7 @@ class Fuzz:
             self._connection = self._fresh()
 
     def _fresh(self) -> ConnectionProtocol:
-        """Most are let in first: a mutated `connect` seldom is."""
+        """Return a new connection. Most are authenticated first, because a mutated `connect` rarely succeeds."""
         made = ConnectionProtocol(self._chance.choice((STRICT, PATIENT)), self._now, self._chance.random)
         if self._chance.random() < 0.7:
             made.received(b'{"id":1,"connect":{"credential":"c","protocol":1}}', self._now)
@@ -86,7 +86,7 @@ class Fuzz:
         self.seen[frame[kind]["code"] if kind == "error" else kind] += 1
 
     def _called(self, call: HandleRequest) -> None:
-        """Now and then an answer is long in coming. What was decoded can be encoded again."""
+        """Answer a request, sometimes not at all. A decoded request can be encoded again."""
         self.seen["call"] += 1
         encode_response(1, call.request)
         if self._chance.random() < 0.95:
@@ -108,7 +108,7 @@ def run(count: int, seed: int) -> Counter[str]:
 
 
 def blocks() -> int:
-    """How much Python holds, in pieces of memory: what came and went is not in it."""
+    """Return the number of allocated memory blocks after garbage collection."""
     gc.collect()
     return sys.getallocatedblocks()
 
@@ -117,14 +117,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="just fuzz frames", description=__doc__)
     parser.add_argument("--count", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    wanted = parser.parse_args()
+    options = parser.parse_args()
     began_s = time.process_time()
-    seen, held = run(wanted.count // 2, wanted.seed), blocks()
-    seen += run(wanted.count - wanted.count // 2, wanted.seed + 1)
+    seen, held = run(options.count // 2, options.seed), blocks()
+    seen += run(options.count - options.count // 2, options.seed + 1)
     took_s = time.process_time() - began_s
     for name, times in seen.most_common():
         print(f"{name:28} {times:>9,}")
-    figures = {"frames": wanted.count, "cpu_s": round(took_s, 1), "grown_blocks": blocks() - held}
+    figures = {"frames": options.count, "cpu_s": round(took_s, 1), "grown_blocks": blocks() - held}
     print(json.dumps(figures))
 
 

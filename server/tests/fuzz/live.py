@@ -1,6 +1,6 @@
-"""`just fuzz live`: mutated frames over real sockets to a live gateway.
+"""Send mutated frames over real sockets to a running gateway.
 
-Each is answered, or the connection is closed by the table; the gateway logs no error and does not grow.
+Each is answered, or the connection is closed with a documented code. The gateway logs no error and does not grow.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _ENDED = (ConnectionError, asyncio.IncompleteReadError)
 
 
 def start(house: GatewayProcess, library: str) -> RunningGateway:
-    """The user's rate bounds what reaches the engines; what is refused by it is answered all the same."""
+    """Start a gateway. The user's rate limit bounds the load on the engines; frames over it are answered too."""
     return house.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
@@ -46,7 +46,7 @@ def start(house: GatewayProcess, library: str) -> RunningGateway:
 
 
 class Fuzz:
-    """Devices at once, each of which sends until it is closed, and then comes anew."""
+    """Concurrent devices. Each sends until its connection is closed, and then reconnects."""
 
     def __init__(self, port: int, token: str, seed: int) -> None:
         self._port = port
@@ -76,7 +76,10 @@ class Fuzz:
             pass
 
     async def _exchange(self, client: RawClient) -> bool:
-        """A few frames and a last one that has to be answered, unless it came to a close. Is it still open?"""
+        """Send some frames and a last one that must be answered, unless the connection closes.
+
+        Return whether it is open.
+        """
         client.send(b"".join(self._frames()) + _ASK_LAST)
         while True:
             got = await client.frame()
@@ -92,7 +95,7 @@ class Fuzz:
             yield text(self._mutated())
 
     def _mutated(self) -> bytes:
-        """Seldom what is not even text: the socket itself closes at that, and nothing behind it is tried."""
+        """Return a mutated frame, rarely one that is not UTF-8: it closes the socket, so later frames are not tested."""
         frame = mutated(self._chance)
         while not _is_text(frame) and self._chance.random() < _REDRAWN:
             frame = mutated(self._chance)
@@ -115,10 +118,12 @@ def _is_text(frame: bytes) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="just fuzz live", description=__doc__)
-    parser.add_argument("--count", type=int, default=1_000_000, help="frames that the gateway has taken in")
+    parser.add_argument(
+        "--count", type=int, default=1_000_000, help="Number of frames that the gateway receives."
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--library", default="picows", choices=["picows", "websockets"])
-    parser.add_argument("--minutes", type=float, default=10.0, help="and then it is enough")
+    parser.add_argument("--minutes", type=float, default=10.0, help="Stop after this time.")
     given = parser.parse_args()
     with installation() as house:
         gateway = start(house, given.library)
@@ -134,11 +139,11 @@ async def _measured(gateway: RunningGateway, fuzz: Fuzz, given: argparse.Namespa
     warm_kb = process.memory_info().rss / 1_024
     while taken(gateway) < given.count and time.monotonic() < ends_at:
         await fuzz.run(50_000)
-        told = {
+        figures = {
             "frames_taken_in": taken(gateway),
             "grown_kb": round(process.memory_info().rss / 1_024 - warm_kb),
         }
-        print(json.dumps(told), flush=True)
+        print(json.dumps(figures), flush=True)
     return {
         "frames_sent": fuzz.sent,
         "frames_taken_in": taken(gateway),
@@ -149,8 +154,8 @@ async def _measured(gateway: RunningGateway, fuzz: Fuzz, given: argparse.Namespa
 
 
 def taken(gateway: RunningGateway) -> float:
-    """What the gateway has heard: frames behind a close are sent and not heard."""
-    return gateway.metric('socket_frames_total{way="in"}')
+    """Return the number of frames that the gateway received, which excludes frames sent after a close."""
+    return gateway.metric('socket_frames_total{direction="in"}')
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Golden frames, broken at random: bytes, numbers, words, nesting, pieces of two frames."""
+"""Randomly mutated golden frames: bytes, numbers, strings, nesting, parts of two frames."""
 
 import re
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _STRINGS: Final = [
 
 
 def mutated(chance: Random) -> bytes:
-    """A third are still JSON, with other values in them: so that more than refusals is tried."""
+    """Return a mutated frame. A third are valid JSON with other values, so that not all are rejected."""
     if chance.random() < 1 / 3:
         return msgspec.json.encode(_other(msgspec.json.decode(chance.choice(_GOOD)), chance))
     frame = chance.choice(SEEDS)
@@ -37,7 +37,7 @@ def mutated(chance: Random) -> bytes:
 
 
 def _other(value: Any, chance: Random) -> Any:
-    """Of the same shape; now and then a leaf is another one of its type."""
+    """Return a value of the same shape; some leaves are replaced by others of their type."""
     if isinstance(value, dict):
         return {key: _other(item, chance) for key, item in value.items()}
     if isinstance(value, list):

@@ -9,7 +9,7 @@ from fuzz.live import Fuzz, start, taken
 
 
 @pytest.mark.parametrize("library", ["picows", "websockets"])
-async def test_a_live_gateway_answers_mutated_frames_or_closes_by_the_table(
+async def test_a_running_gateway_answers_mutated_frames_or_closes_with_a_documented_code(
     house: GatewayProcess, library: str
 ) -> None:
     await house.found()

@@ -1,1 +1,1 @@
-"""Many clients at once."""
+"""Tests with many concurrent clients."""

@@ -1,7 +1,7 @@
-"""How much memory the lanes of a process hold after many messages: `just lane-memory --messages 1000000`.
+"""Measure the memory of a process's append queues after many messages.
 
-The real lanes on a log in memory, in which every entry is packed to bytes. What is measured is what is freed when the
-lanes go, so the log itself does not count.
+Uses the real append queues on a log in memory that stores entries as bytes. The result is the memory freed with the
+queues, so the log is not included.
 """
 
 import argparse
@@ -24,22 +24,22 @@ from tidings.messages.sender import MAX_CACHED_WEIGHT, MAX_IDLE_QUEUES, Appender
 
 
 class MemoryUse(NamedTuple):
-    """What the lanes held in the end."""
+    """Memory and weight of the append queues at the end."""
 
     bytes_: int
     weight: int
 
 
 async def memory_after(messages: int, chats: int, *, max_idle: int, max_weight: int) -> MemoryUse:
-    """Send so many messages to so many chats, each to a chat at random, and measure what the lanes hold."""
+    """Send messages to random chats, and measure the memory of the append queues."""
     log, chance = PackedLog(), random.Random(1)
-    world = AppendDeps(log, MemoryMembers({ANNA, BEN}).member_status, SystemClock(), epoch=initial_epoch)
+    deps = AppendDeps(log, MemoryMembers({ANNA, BEN}).member_status, SystemClock(), epoch=initial_epoch)
     heads = [1] * chats
     for number in range(chats):
         await log.append(_chat(number), [entry(1, EntryKind.CREATE)])
     tracemalloc.start()
     try:
-        appends = Appender(world, max_idle, max_weight)
+        appends = Appender(deps, max_idle, max_weight)
         for number in range(messages):
             chat = chance.randrange(chats)
             sent = proposal(

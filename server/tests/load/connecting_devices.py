@@ -1,4 +1,4 @@
-"""Devices by the thousand: as little client as can authenticate, so that one process can be all of them."""
+"""Minimal clients that only authenticate, so that one process can run thousands of them."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ _NO_MASK = b"\0\0\0\0"
 
 
 def text(payload: bytes) -> bytes:
-    """A masked frame whose mask changes nothing: legal, and no work."""
+    """Return a masked text frame with an all-zero mask, which is valid and costs no computation."""
     size = len(payload)
     if size < 126:
         return struct.pack("!BB", 0x81, 0x80 | size) + _NO_MASK + payload
@@ -28,14 +28,14 @@ def connect_frame(token: str, device: str) -> bytes:
 
 @dataclass
 class ConnectedDevices:
-    """`refusals`: how often it was sent away before."""
+    """A connected client. `refusals` is the number of refused tries before."""
 
     client: RawClient
     refusals: int
 
 
 async def connect_all(port: int, token: str, device: str) -> ConnectedDevices:
-    """Comes back when told, as often as it takes, until it is welcomed."""
+    """Connect, and retry after the time that the gateway asks for, until the connection is accepted."""
     refusals = 0
     while True:
         client, wait_ms = await _try(port, token, device)
@@ -53,8 +53,8 @@ async def _try(port: int, token: str, device: str) -> tuple[RawClient, int | Non
         assert answer.status == 503, answer
         return client, int(json.loads(answer.body)["retry_after_ms"])
     client.send(connect_frame(token, device))
-    told = await _answer(client)
-    return client, None if "ok" in told else int(told["error"]["retry_after_ms"])
+    answer_frame = await _answer(client)
+    return client, None if "ok" in answer_frame else int(answer_frame["error"]["retry_after_ms"])
 
 
 async def _answer(client: RawClient) -> dict[str, Any]:

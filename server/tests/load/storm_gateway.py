@@ -1,6 +1,6 @@
-"""`just storm-gateway`: devices that all connect at once to one gateway, and come back when they are told.
+"""Connect many devices to one gateway at the same time; refused ones retry after the time that the gateway asks for.
 
-All are in within the stated time; when they have left, their memory is used again by the next.
+All are connected within the calculated time. After they have disconnected, the next wave reuses their memory.
 """
 
 import argparse
@@ -24,7 +24,7 @@ _GIVEN_BACK_S = 12.0
 
 @dataclass(frozen=True)
 class Wave:
-    """One storm. `kb_each`: what the gateway grew by for each device while all were in."""
+    """One wave of connections. `kb_each` is the gateway's memory growth per device while all are connected."""
 
     clients: int
     refusals: int
@@ -50,7 +50,7 @@ def start(house: GatewayProcess, options: AdmissionOptions, library: str) -> Run
 async def wave(
     gateway: RunningGateway, tokens: list[str], options: AdmissionOptions, given_back_s: float = 0.0
 ) -> Wave:
-    """`given_back_s`: so long after they left it is looked at what stayed."""
+    """Connect and disconnect all devices. Measure the remaining memory `given_back_s` after they disconnected."""
     process, port = psutil.Process(gateway.popen.pid), gateway.socket_port
     before_kb, cpu_s, began = _kb(process), _cpu_s(process), time.monotonic()
     arrived = await asyncio.gather(*(connect_all(port, token, f"d-{n}") for n, token in enumerate(tokens)))

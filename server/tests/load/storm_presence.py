@@ -1,6 +1,7 @@
-"""`just storm-presence`: people who watch each other, on two gateways of which one is killed, and comes not back.
+"""Kill one of two gateways whose users watch each other's presence.
 
-Who reconnects within the hold-down was never gone: nobody is told anything of him. Who does not is told of once.
+Users who reconnect within the grace period cause no presence event. Users who do not cause exactly one for each
+watcher.
 """
 
 import argparse
@@ -31,7 +32,7 @@ _AT_ONCE = 50
 
 @dataclass(frozen=True)
 class Plan:
-    """`stay_away`: of those whose gateway died, so many do not come back."""
+    """`stay_away`: how many devices of the killed gateway do not reconnect."""
 
     devices: int = 2_000
     watched: int = 10
@@ -43,9 +44,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Storm:
-    """`of_returned`: presence frames about people who came back, to whoever was not himself away. `of_gone`: about those
-    who did not. `pairs`: how many watch one who did not. `at_first`: states given to those who came back, when they
-    subscribed again.
+    """Results of a storm.
+
+    `of_returned` counts presence frames about users who reconnected, to devices that stayed connected. `of_gone`
+    counts frames about users who did not. `pairs` is the number of pairs of a watcher and a user who did not
+    reconnect. `at_first` counts the presence states that reconnected devices received when they subscribed again.
     """
 
     devices: int
@@ -64,18 +67,18 @@ class Storm:
 
 
 class Light:
-    """A device that watches the others of its circle, and counts what it is told of each."""
+    """A device that watches the other members of its group, and records their presence events."""
 
     def __init__(self, number: int, circle: Sequence[str], token: str) -> None:
         self.user = circle[number % len(circle)]
         self.watches = [user for user in circle if user != self.user]
         self._token = token
-        self.told: dict[str, list[str]] = defaultdict(list)
+        self.events: dict[str, list[str]] = defaultdict(list)
         self._client: RawClient | None = None
         self._reading: asyncio.Task[None] | None = None
 
     async def come(self, port: int) -> None:
-        self.told.clear()
+        self.events.clear()
         self._client = (await connect_all(port, self._token, "phone")).client
         self._client.send(text(json.dumps({"subscribe": {"users": self.watches}}).encode()))
         self._reading = asyncio.create_task(self._read(self._client))
@@ -88,11 +91,11 @@ class Light:
 
     @property
     def is_shown_all(self) -> bool:
-        return all(self.told[user] for user in self.watches)
+        return all(self.events[user] for user in self.watches)
 
     def forget(self) -> None:
-        """Counting begins anew."""
-        self.told.clear()
+        """Start counting again."""
+        self.events.clear()
 
     async def _read(self, client: RawClient) -> None:
         with contextlib.suppress(OSError, EOFError):
@@ -100,11 +103,11 @@ class Light:
                 if "ping" in frame:
                     client.send(_PONG)
                 elif "presence" in frame:
-                    self.told[frame["presence"]["user"]].append(frame["presence"]["status"])
+                    self.events[frame["presence"]["user"]].append(frame["presence"]["status"])
 
 
 async def _frame(client: RawClient) -> dict[str, Any] | None:
-    """However long it takes."""
+    """Read the next frame, without a timeout."""
     first, second = await client.reader.readexactly(2)
     size = second & 0x7F
     if size == 126:
@@ -133,7 +136,7 @@ def start(house: GatewayProcess, plan: Plan) -> RunningGateway:
 
 
 async def people(house: GatewayProcess, plan: Plan) -> list[Light]:
-    """In circles, each a group chat, because one watches those with whom one shares a chat."""
+    """Create groups of users: a user may watch only users of a common chat."""
     size = plan.watched + 1
     circles = [[f"u-{c}-{n}" for n in range(size)] for c in range(-(-plan.devices // size))]
     async with house.stage() as stage:
@@ -162,12 +165,12 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     one, two = start(house, plan), start(house, plan)
     lights = await people(house, plan)
     await all_come(lights, [one.socket_port, two.socket_port])
-    # the last circle is not whole: of whom is not there nothing is shown but that
+    # The last group is incomplete: for users without a device, only that they are offline is shown.
     await until(lambda: all(light.is_shown_all for light in lights), within_s)
     await until(lambda: _all_online(lights), within_s)
     for light in lights:
         light.forget()
-    looks = one.metric('gateway_ephemeral_reads_total{what="look"}')
+    looks = one.metric('gateway_ephemeral_reads_total{what="presence"}')
     two.popen.kill()
     killed, stayed = lights[1::2], lights[0::2]
     gone, back = killed[: plan.stay_away], killed[plan.stay_away :]
@@ -175,16 +178,16 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
     await asyncio.gather(*(light.go() for light in killed))
     back_in_s = await all_come(back, [one.socket_port])
     await until(lambda: all(light.is_shown_all for light in back), within_s)
-    at_first = sum(len(each) for light in back for each in light.told.values())
+    at_first = sum(len(each) for light in back for each in light.events.values())
     absent = {light.user for light in gone}
     watchers = [light for light in (*stayed, *back) if absent & set(light.watches)]
     pairs = sum(len(absent & set(light.watches)) for light in watchers)
-    await until(lambda: _told_of(watchers, absent) >= pairs, within_s)
+    await until(lambda: _count_offline(watchers, absent) >= pairs, within_s)
     told_in_s = time.monotonic() - killed_at
-    # a whole round of looks, and nothing more comes of it
-    seen = one.metric('gateway_ephemeral_reads_total{what="look"}')
+    # Wait for a complete round of presence look-ups, which must cause no further events.
+    seen = one.metric('gateway_ephemeral_reads_total{what="presence"}')
     await until(
-        lambda: one.metric('gateway_ephemeral_reads_total{what="look"}') >= seen + plan.devices, within_s
+        lambda: one.metric('gateway_ephemeral_reads_total{what="presence"}') >= seen + plan.devices, within_s
     )
     returned = {light.user for light in back}
     result = Storm(
@@ -193,16 +196,16 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
         returned=len(back),
         back_in_s=round(back_in_s, 2),
         pairs=pairs,
-        of_returned=sum(len(light.told[user]) for light in stayed for user in returned & set(light.watches))
-        + sum(len(light.told[user]) - 1 for light in back for user in returned & set(light.watches)),
-        of_gone=_told_of(watchers, absent),
+        of_returned=sum(len(light.events[user]) for light in stayed for user in returned & set(light.watches))
+        + sum(len(light.events[user]) - 1 for light in back for user in returned & set(light.watches)),
+        of_gone=_count_offline(watchers, absent),
         most_of_gone_to_one=max(
-            light.told[user].count("offline") for light in watchers for user in absent & set(light.watches)
+            light.events[user].count("offline") for light in watchers for user in absent & set(light.watches)
         ),
         told_in_s=round(told_in_s, 1),
         at_first=at_first,
-        looks=one.metric('gateway_ephemeral_reads_total{what="look"}') - looks,
-        resumed_again=one.metric('gateway_resumes_total{what="again"}'),
+        looks=one.metric('gateway_ephemeral_reads_total{what="presence"}') - looks,
+        resumed_again=one.metric('gateway_resumes_total{what="repeated"}'),
         without_hold_would_be=2 * sum(len(set(light.watches) & returned) for light in stayed),
     )
     await asyncio.gather(*(light.go() for light in (*stayed, *back)))
@@ -211,12 +214,14 @@ async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
 
 def _all_online(lights: Sequence[Light]) -> bool:
     here = {light.user for light in lights}
-    return all(light.told[user][-1] == "online" for light in lights for user in light.watches if user in here)
+    return all(
+        light.events[user][-1] == "online" for light in lights for user in light.watches if user in here
+    )
 
 
-def _told_of(watchers: Sequence[Light], absent: set[str]) -> int:
+def _count_offline(watchers: Sequence[Light], absent: set[str]) -> int:
     return sum(
-        light.told[user].count("offline") for light in watchers for user in absent & set(light.watches)
+        light.events[user].count("offline") for light in watchers for user in absent & set(light.watches)
     )
 
 

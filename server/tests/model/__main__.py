@@ -1,4 +1,4 @@
-"""`just models`: explore the models and their mutants, and say what was found."""
+"""Explore the models and their mutants, and print the results."""
 
 import argparse
 import sys
@@ -12,23 +12,27 @@ from model.suites import SUITES, Suite
 
 
 def main() -> int:
-    wanted = _arguments()
-    suites = [suite for name, suite in SUITES.items() if wanted.of in {None, name}]
-    if wanted.trace:
-        return _trace(wanted.trace)
-    broken = sum(_explored(suite, is_wide=wanted.wide) for suite in suites)
-    if wanted.write:
+    options = _arguments()
+    suites = [suite for name, suite in SUITES.items() if options.of in {None, name}]
+    if options.trace:
+        return _trace(options.trace)
+    broken = sum(_explore(suite, is_wide=options.wide) for suite in suites)
+    if options.write:
         for suite in suites:
-            _write(suite, is_wide=wanted.wide)
+            _write(suite, is_wide=options.wide)
     return min(broken, 1)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="just models", description=__doc__)
-    parser.add_argument("--of", choices=sorted(SUITES), help="of these models alone")
-    parser.add_argument("--wide", action="store_true", help="wider bounds, some minutes and gigabytes")
-    parser.add_argument("--write", action="store_true", help="write the tables of the pages")
-    parser.add_argument("--trace", metavar="MODEL.MUTANT", help="how a mutant falls, step by step")
+    parser.add_argument("--of", choices=sorted(SUITES), help="Explore only these models.")
+    parser.add_argument(
+        "--wide", action="store_true", help="Use wider bounds; takes some minutes and gigabytes."
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="Write the tables of the pages in docs/explanation."
+    )
+    parser.add_argument("--trace", metavar="MODEL.MUTANT", help="Print the shortest trace of a mutant.")
     return parser.parse_args()
 
 
@@ -38,12 +42,16 @@ def _trace(name: str) -> int:
     for one in chosen:
         print(f"{one.name}: {one.mutant}\n{explored(one.bounds, one.mutant).breach}")
     if not chosen:
-        print(f"no mutant {name}; there are:", *sorted({one.name for one in breaks}), sep="\n  ")
+        print(f"No mutant {name}. Choose one of:", *sorted({one.name for one in breaks}), sep="\n  ")
     return 0 if chosen else 2
 
 
-def _explored(suite: Suite, *, is_wide: bool) -> int:
-    return _hold(suite.held_wide) if is_wide else _hold(suite.held) + _fall(suite.breaks)
+def _explore(suite: Suite, *, is_wide: bool) -> int:
+    return (
+        _check_models(suite.held_wide)
+        if is_wide
+        else _check_models(suite.held) + _check_mutants(suite.breaks)
+    )
 
 
 def _write(suite: Suite, *, is_wide: bool) -> None:
@@ -51,7 +59,7 @@ def _write(suite: Suite, *, is_wide: bool) -> None:
     suite.page.write_text(with_tables(suite.page.read_text(), new))
 
 
-def _hold(all_bounds: Iterable[Bounds]) -> int:
+def _check_models(all_bounds: Iterable[Bounds]) -> int:
     broken = 0
     for bounds in all_bounds:
         began_s = time.process_time()
@@ -67,13 +75,13 @@ def _hold(all_bounds: Iterable[Bounds]) -> int:
     return broken
 
 
-def _fall(breaks: Iterable[Break]) -> int:
+def _check_mutants(breaks: Iterable[Break]) -> int:
     broken = 0
     for one in breaks:
         breach = explored(one.bounds, one.mutant).breach
         is_caught = breach is not None and breach.invariant == one.falls
         broken += not is_caught
-        print(f"{one.name:30} {'falls' if is_caught else 'STANDS'}: {breach.invariant if breach else '-'}")
+        print(f"{one.name:30} {'caught' if is_caught else 'MISSED'}: {breach.invariant if breach else '-'}")
     return broken
 
 

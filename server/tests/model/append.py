@@ -1,20 +1,21 @@
-"""The append: "Append", "The writer's view", "A timeout is not an answer" of the rules of sending; no filling.
+"""Model the append: "Append", "The writer's view" and "A timeout is not an answer" of the rules of sending.
 
-One chat, two writers (processes), each with a follower of the log that lags as it likes. Each client tries its
-message some times, at either writer, and does not wait for one try before the next. A put may be applied at once,
-later, or never; after its writer has given it up; its answer may come or not; it may be throttled.
+One chat and two writers (processes), each with a log view that lags by any amount. Each client tries its message
+several times, at either writer, and does not wait for one try before the next. A put is applied at once, later or
+never, possibly after its writer has given up. Its answer arrives or is lost, and it may be throttled.
 
 Bounds: two writers, the tries of the scene, one removal, one return, one edit.
 
 Abstracted:
-- A follower moves unseen by anybody else, so it moves in the same step in which its writer uses it.
-- A put on condition that nothing is there can only be applied at the head + 1, so copies in flight to other places
-  are forgotten; and a second copy of the same put can do no more than the first, so repeating is no step.
-- A put that failed shows the item that is there, so "applied" and "failed, and this is there" are one step.
-- Leaving and returning is never refused. An edit's row is in `changes.py`, a membership's in `filling.py`.
+- A view moves without an effect on other processes, so it moves in the step in which its writer uses it.
+- A conditional put can be applied only at head + 1, so copies in flight to other sequences are dropped. A second copy
+  of the same put has no further effect, so repeating is not a step.
+- A failed put returns the existing item, so "applied" and "failed, and this item exists" are one step.
+- Leaving and returning is never refused. The row of an edit is in `changes.py`, that of a membership in
+  `gap_filling.py`.
 
-Symmetry: the writers are alike at the start, so the first try goes to A; tries of one message that are in the same
-place carry the same bytes, so their order is not kept.
+Symmetry: the writers are equal at the start, so the first try goes to A. Tries of one message at the same sequence
+have the same bytes, so their order is not kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,12 +29,12 @@ from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_l
 
 WRITERS = ("A", "B")
 
-# A put was sent once; was sent and not answered in time, perhaps repeated; was applied, which nobody knows yet.
+# A put was sent once; or sent without an answer in time, perhaps repeatedly; or applied, which no process knows yet.
 SENT, UNANSWERED, LANDED = range(3)
 
 
 class Try(NamedTuple):
-    """A request at a writer: in its queue (place 0), or with a put in flight at a place."""
+    """A request at a writer: in its queue (place 0), or with a put in flight at a sequence."""
 
     writer: int
     place: int = 0
@@ -41,7 +42,7 @@ class Try(NamedTuple):
 
 
 class Send(NamedTuple):
-    """A client and its message. It is `unsettled` once a try has ended and the client does not know how."""
+    """A client and its message. `unsettled` means that a try ended without a definite answer."""
 
     started: int = 0
     after: int = 0
@@ -51,7 +52,10 @@ class Send(NamedTuple):
 
 
 class State(NamedTuple):
-    """`removed` is what the row of the removed member says, 0 while it is open; nobody waits for `late` puts."""
+    """`removed` is the value in the removed member's row, 0 while the interval is open.
+
+    `late` puts have no waiting writer.
+    """
 
     log: Log
     removed: int
@@ -100,7 +104,10 @@ class Append:
                 yield label, _with_send(state, number, again)
 
     def _afters(self, state: State, number: int, send: Send) -> Iterable[int]:
-        """What a client may hold at its first try; `after` is stored with the key and never changes."""
+        """Return the positions that a client may have at its first try.
+
+        `after` is stored with the key and never changes.
+        """
         if self.mutant is Mutant.AFTER_MOVES and send.started:
             return range(send.after, len(state.log) + 1)
         identity = self.cast.entries[number].identity
@@ -113,7 +120,7 @@ class Append:
         return range(2 if any(send.started for send in state.sends) else 1)
 
     def _queue(self, state: State, number: int, one: Try) -> Steps:
-        """`messages.send`: check as of the view, then answer or put at the next place."""
+        """Check against the view, as `messages.send` does; then answer, or put at the next sequence."""
         name, writer = self.cast.name(number), WRITERS[one.writer]
         for view in self._views(state, number, one.writer):
             seen = _with_view(state, one.writer, view)
@@ -146,7 +153,7 @@ class Append:
             yield (writer, "puts", name, "at", place, "and acks it"), _with_send(flying, number, acked)
 
     def _flight(self, state: State, number: int, one: Try) -> Steps:
-        """A put of which the answer has not come."""
+        """A put without an answer so far."""
         name, writer = self.cast.name(number), WRITERS[one.writer]
         there = state.log[one.place - 1] if one.place <= len(state.log) else HOLE
         if there == HOLE or self.mutant is Mutant.NO_CONDITION:
@@ -164,7 +171,7 @@ class Append:
             yield from self._unanswered(state, number, one)
 
     def _learns(self, state: State, number: int, one: Try, there: int) -> Steps:
-        """The place is taken: by the put that was applied, or by what the failed one brought back."""
+        """The sequence is taken: by this put, or by the item that the failed put returned."""
         name, writer = self.cast.name(number), WRITERS[one.writer]
         seen = _with_view(state, one.writer, _moved(state.views[one.writer], one.place))
         if not self.checks.is_own(number, there):
@@ -182,7 +189,7 @@ class Append:
             yield label, _with_try(blind, number, one, Try(one.writer))
 
     def _unanswered(self, state: State, number: int, one: Try) -> Steps:
-        """The writer may repeat the put for as long as it likes; then it leaves the client without an answer."""
+        """The writer repeats the put any number of times, then leaves the client without an answer."""
         name, writer = self.cast.name(number), WRITERS[one.writer]
         late = state if one.place <= len(state.log) else _with_late(state, number)
         label: Label = (writer, "leaves the put of", name, "at", one.place, "unknown")
@@ -240,7 +247,7 @@ class Append:
 
 
 def _is_busy(state: State, writer: int) -> bool:
-    """At most one append in flight per chat and process."""
+    """Return whether an append is in flight: at most one per chat and process."""
     return any(one.place and one.writer == writer for send in state.sends for one in send.tries)
 
 
@@ -249,7 +256,7 @@ def _moved(view: View, place: int) -> View:
 
 
 def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
-    """A definite answer, which reaches its client or is lost on the way."""
+    """Give a definite answer, which reaches its client or is lost."""
     yield (*label, "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number]
     known = send._replace(told=told_also(send.told, answer))
@@ -257,7 +264,7 @@ def _answered(state: State, number: int, one: Try, answer: int, label: Label) ->
 
 
 def _ended(state: State, number: int, one: Try, *, unsettled: bool = False) -> State:
-    """A try less. What no later step reads is blanked, so that states that behave alike are one."""
+    """Remove a try. Fields that no later step reads are cleared, so that equivalent states are equal."""
     started, after, was_unsettled, told, tries = state.sends[number]
     left = list(tries)
     left.remove(one)

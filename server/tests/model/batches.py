@@ -1,14 +1,14 @@
-"""Group commit, of the rules of sending, and what "A timeout is not an answer" means for several at once.
+"""Model group commit, and "A timeout is not an answer" for several messages in one transaction.
 
-Two writers, each with a lagging follower, a queue and at most one append in flight; a batch is one transaction of
-puts, checked against the view and against the entries before it in the batch. Batches are applied late, twice or
-never, their answers come or don't, and a message may be tried at both writers, or twice in one queue.
+Two writers, each with a lagging log view, a queue and at most one append in flight. A batch is one transaction of
+puts. It is checked against the view and against the entries before it in the batch. Batches are applied late, twice
+or never, and answers may be lost. A message may be tried at both writers, or twice in one queue.
 
 Bounds: the tries of the scene, batches of up to three, every `after` is 1, at most one removal.
 
 Abstracted as in `append.py`. A message that is already in the batch waits for the next one, where the view answers
-it. A cancelled transaction brings back, for each of its places, the item that is there. Any order of any part of
-the queue may become a batch, so the order of arrival is not kept.
+it. A cancelled transaction returns the existing item of each of its sequences. Any part of the queue in any order may
+become a batch, so the order of arrival is not kept.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ class Mutant(StrEnum):
 
 
 class Flight(NamedTuple):
-    """A batch under way to consecutive places, each entry with the ordinal it was given."""
+    """A batch in flight to consecutive sequences, each entry with its ordinal."""
 
     place: int
     batch: tuple[int, ...]
@@ -129,7 +129,7 @@ class Batches:
             yield label, _with_flight(_taken(state, writer, batch), writer, None, flight)
 
     def _batches(self, state: State, writer: int, ready: list[int]) -> Iterator[tuple[int, ...]]:
-        """Whatever writes a second item goes alone; messages go together, no key twice."""
+        """Yield possible batches: an entry that writes a second item alone, messages together, no key twice."""
         messages = [number for number in ready if self.cast.entries[number].kind is Kind.MESSAGE]
         yield from ((number,) for number in ready if number not in messages)
         if self.mutant is Mutant.LEAVE_INSIDE:
@@ -145,7 +145,7 @@ class Batches:
         return len({self.cast.entries[number].identity for number in batch}) == len(batch)
 
     def _ordinals(self, state: State, writer: int, batch: tuple[int, ...]) -> tuple[int, ...]:
-        """The previous entry's, plus one for a message."""
+        """Return the ordinals: that of the previous entry, plus one for a message."""
         ordinal, given = state.ordinals[state.views[writer] - 1], list[int]()
         for number in batch:
             counts = self.cast.entries[number].kind is Kind.MESSAGE
@@ -154,7 +154,7 @@ class Batches:
         return tuple(given)
 
     def _flight(self, state: State, writer: int, flight: Flight) -> Steps:
-        """A batch of which the answer has not come."""
+        """A batch without an answer so far."""
         names, name = self._names(flight.batch), WRITERS[writer]
         yield from self._store(state, writer, flight)
         if flight.place <= len(state.log) and state.log[flight.place - 1] != HOLE:
@@ -182,7 +182,7 @@ class Batches:
             yield label, _applied(landed, place, batch, ordinals)
 
     def _learns(self, state: State, writer: int, flight: Flight) -> Steps:
-        """Its places are taken: each entry of the batch is held against what is at its own place."""
+        """The sequences are taken: each entry of the batch is compared with the item at its own sequence."""
         landed = _with_flight(state, writer, flight, None)
         end = flight.place + len(flight.batch) - 1
         seen = _with_view(landed, writer, max(state.views[writer], min(end, len(state.log))))
@@ -199,7 +199,7 @@ class Batches:
         yield from self._answers(seen, answers, (*label, self._names(flight.batch)))
 
     def _answers(self, state: State, answers: dict[int, int], label: Label) -> Steps:
-        """Each answer reaches its client or is lost on the way, whatever happens to the others."""
+        """Each answer reaches its client or is lost, independently of the others."""
         for reached in product((True, False), repeat=len(answers)):
             told = state
             for (number, answer), is_heard in zip(answers.items(), reached, strict=True):

@@ -1,4 +1,4 @@
-"""Every model with its bounds: `HELD` is what CI explores, `HELD_WIDE` the same machines in wider bounds."""
+"""All models of sending with their bounds: CI explores `HELD`; `HELD_WIDE` has the same models in wider bounds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from model.explore import Explored, Model, explore
 from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M, X, Y
 
 type Make = Callable[[Any], Model[Any]]
-"""A model in its bounds, given a mutant or None."""
+"""Builds a model in its bounds, with a mutant or None."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """A model in a scene: `what` says in words what is in it."""
+    """A model in a scene; `what` describes the scene."""
 
     model: str
     scene: str
@@ -123,5 +123,5 @@ HELD_WIDE = (
 
 @cache
 def explored(bounds: Bounds, mutant: StrEnum | None = None) -> Explored:
-    """Kept, so that a test and the page that it is written on do not search twice."""
+    """Explore a model. Results are cached, so that a test and the page that it compares do not search twice."""
     return explore(bounds.make(mutant))

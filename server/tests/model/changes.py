@@ -1,15 +1,15 @@
-"""Changing a message: "an entry that refers to a message, and in the same transaction changes that message's row".
+"""Model a change of a message: an entry, and in the same transaction the row of the message.
 
-One process that handles a redaction of a message, with a view that lags: it reads the message's row as it is now,
-checks, and puts entry and row in one transaction, the row on condition that it is as it was read. Elsewhere an
-earlier try of the same redaction is under way, and another user's. A message that is redacted already has nothing
-left to redact, so that redaction is refused, and the refusal is the row's word, not the log's.
+One process with a lagging view handles a redaction. It reads the current row of the message, checks, and puts entry
+and row in one transaction, on condition that the row is unchanged. Another process handles an earlier try of the same
+redaction, and another user's redaction. A redacted message cannot be redacted again. Such a request is refused, and
+the refusal comes from the row, not from the log.
 
-What the text does not say, and the model needs (docs/adr, the draft on refusals): the row may be ahead of the view,
-by the client's own earlier try. So whoever refuses reads the log up to the head first, after the row.
+A rule that the text lacks and the model needs (docs/adr/0006): the row may be ahead of the view because of the
+client's own earlier try. So a process reads the row, then the log up to the head, before it refuses.
 
-Bounds: one try here and one elsewhere, one redaction by another, one message of another's. An edit or a reaction
-goes the same way. Abstracted as in `filling.py`.
+Bounds: one try here and one elsewhere, one redaction by another user, one message of another user. Edits and
+reactions work in the same way. Abstracted as in `gap_filling.py`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ class Mutant(StrEnum):
 
 
 class State(NamedTuple):
-    """`row` is 0 while the message is whole, else what redacted it; `read` is what was read of it, or None."""
+    """`row` is 0 while the message exists, else the entry that redacted it; `read` is the value read, or None."""
 
     log: Log
     row: int
@@ -62,7 +62,7 @@ class Changes:
             yield from self._flight(state) if state.place else self._prepare(state)
 
     def _world(self, state: State) -> Steps:
-        """Each of them allowed at the head, and the redactions with the row in one transaction."""
+        """Commit entries of other processes, each allowed at the head; redactions with the row in one transaction."""
         if THE_X not in state.log:
             yield ("another's message is appended",), state._replace(log=(*state.log, THE_X))
         if not state.row:
@@ -94,7 +94,7 @@ class Changes:
         if self.mutant is Mutant.ROW_APART and is_as_read:
             yield ("the row is changed",), state._replace(row=OURS)
         if not is_free:
-            # the view takes what the failed put brought back by moving over it
+            # Moving over the existing entry is how the view learns the item that the failed put returned.
             yield ("the place is taken",), again
         elif is_as_read or self.mutant is Mutant.ANY_ROW:
             acked = state._replace(log=(*state.log, OURS), row=OURS, told=state.place, place=0)

@@ -1,7 +1,7 @@
-"""The checks before a put, as a writer makes them against its view; pure, and one mutant for each rule.
+"""The checks before a put, as a writer makes them against its view. Pure, with one mutant for each rule.
 
-They stand for `messages.rules`: `verdict` is what a send comes to as of a view, `fits` and `held_against`
-are what a writer makes of the entry that it finds at its place.
+They correspond to `messages.rules`: `verdict` is the result of a send against a view. `fits` and `held_against`
+decide about the entry that a writer finds at its sequence.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Mutant(StrEnum):
 
 @dataclass(frozen=True)
 class Scene:
-    """Who tries what how often. A client acts once the entry that it `waits_for` is in the log."""
+    """Which entries are tried and how often. A client acts once the entry that it `waits_for` is in the log."""
 
     cast: Cast
     tries: tuple[int, ...]
@@ -42,7 +42,7 @@ class Scene:
 
 
 class View(NamedTuple):
-    """A writer's follower: it has seen all up to `head` but `missed`, and only a mutant misses anything."""
+    """A writer's log view. It has all entries up to `head` except `missed`, which only a mutant sets."""
 
     head: int
     missed: tuple[int, ...] = ()
@@ -55,14 +55,14 @@ class Checks:
         self.verdict = cache(self._verdict)
 
     def _verdict(self, log: Log, view: View, number: int, after: int) -> int:
-        """PUT, or the answer that this view gives."""
+        """Return PUT, or the answer that this view gives."""
         refusal = self._refusal(log, view, number, after)
         if self.mutant is Mutant.MEMBERSHIP_FIRST and refusal:
             return refusal
         return self._repeat(log, view, number, after) or refusal or PUT
 
     def _repeat(self, log: Log, view: View, number: int, after: int) -> int:
-        """The answer to a send whose key stands in (after, n]."""
+        """Return the answer to a send whose key is in (after, n]."""
         if self.mutant is Mutant.NO_DUPLICATE_CHECK:
             return NOTHING
         if self.mutant is Mutant.RECENT_KEYS_ONLY:
@@ -80,7 +80,7 @@ class Checks:
         return WRONGLY_REFUSED if 0 < truth <= after else REFUSED
 
     def _is_member(self, seen: list[tuple[int, Entry]], user: str, after: int) -> bool:
-        """A member as of the view, and since `after` without a break."""
+        """Return whether the user is a member in the view, without interruption since `after`."""
         since = self.cast.member_since(user, seen)
         return since > 0 if self.mutant is Mutant.BROKEN_MEMBERSHIP else 0 < since <= after
 
@@ -88,14 +88,14 @@ class Checks:
         return [(n, entry) for n, entry in self.cast.numbered(log[: view.head]) if n not in view.missed]
 
     def is_own(self, number: int, there: int) -> bool:
-        """Whether the entry that a failed put brought back is a try of the same message."""
+        """Return whether the entry that a failed put returned is a try of the same message."""
         own, other = self.cast.entries[number], self.cast.entries[there]
         if self.mutant is Mutant.KEY_WITHOUT_SENDER:
             return own.key == other.key
         return own.identity == other.identity
 
     def held_against(self, log: Log, number: int, there: int) -> int:
-        """CONFLICT if what is there was sent with other content; its fingerprint decides."""
+        """Return CONFLICT if the existing entry has other content, by its fingerprint."""
         own, other = self.cast.entries[number].content, self.cast.entries[there].content
         if self.mutant is Mutant.CONTENT_IGNORED:
             return NOTHING

@@ -1,18 +1,19 @@
-"""The two shapes: "A sender without a position" and "All tries use one shape" of the rules of sending.
+"""Model both shapes of a send: "A sender without a position" and "All tries use one shape".
 
-Two writers with lagging followers. `m` comes from a sender without a position: its put is one transaction, the entry
-and the key's row in `idempotency_keys`, both if absent. Tries overlap; transactions are applied late or never, their
-answers are lost. The world appends a leave, a return and another's message at the head.
+Two writers with lagging log views. `m` comes from a sender without a position. Its put is one transaction: the entry,
+and the key's row in `idempotency_keys`, both if absent. Tries overlap, transactions are applied late or never, and
+answers are lost. Other processes append a leave, a return and another user's message.
 
-What the text does not say of this shape, and the model needs (docs/adr, the draft on refusals):
-- Nothing vouches for a refusal: no put fails when a view is stale, and there is no `after` to read up to. So a
-  writer refuses only from a view that it has read up to the head since the request came.
-- The duplicate check is the row, not the view, so its order in time matters: first the view, then the row.
-- A try that waits elsewhere may find the sender back. So the refusal itself is put into the row, if absent.
+Rules that the text lacks and the model needs (docs/adr/0006):
+- Nothing confirms a refusal: no put fails if a view is stale, and there is no `after` to read up to. So a writer
+  refuses only from a view that it has read up to the head since the request arrived.
+- The duplicate check uses the row, not the view, so the order matters: first the view, then the row.
+- A try that waits at another writer may find the sender returned. So the refusal itself is put into the row, if
+  absent.
 
-Bounds: the tries of the scene, one leave, one return, one message of another's. Expiry of the row is left out: seven
-days are longer than any try. Abstracted as in `append.py`; a cancelled transaction brings back what is at its place
-and in its row.
+Bounds: the tries of the scene, one leave, one return, one message of another user. The expiry of the row is left out,
+because seven days are longer than any try. Abstracted as in `append.py`; a cancelled transaction returns the existing
+entry and row.
 """
 
 from collections.abc import Iterable, Iterator
@@ -62,14 +63,14 @@ class Mutant(StrEnum):
 
 @dataclass(frozen=True)
 class Scene:
-    """How often `m` and other content under its key are tried, and what the world appends."""
+    """How often `m` and other content under its key are tried, and what other processes append."""
 
     tries: tuple[int, int]
     world: tuple[int, ...]
 
 
 class What(StrEnum):
-    """What a try has sent: the entry with its row, the entry in the other shape, a refusal; or nothing yet."""
+    """The request that a try has sent: the entry with its row, the entry in the other shape, a refusal, or nothing so far."""
 
     NOTHING = ""
     ENTRY = "entry and row"
@@ -78,7 +79,7 @@ class What(StrEnum):
 
 
 class Try(NamedTuple):
-    """`was_out`: the sender was no member at some time since the request came."""
+    """`was_out`: the sender was not a member at some time since the request arrived."""
 
     writer: int
     was_out: bool
@@ -97,7 +98,7 @@ class Send(NamedTuple):
 
 
 class State(NamedTuple):
-    """`row` is the key's: a sequence (or REFUSED), and the entry whose fingerprint it keeps."""
+    """`row` is the key's: a sequence (or REFUSED), and the entry whose fingerprint it has."""
 
     log: Log
     row: tuple[int, int]
@@ -156,7 +157,7 @@ class Shapes:
                 yield (*label, "reaches", WRITERS[writer]), started
 
     def _queue(self, state: State, number: int, one: Try) -> Steps:
-        """Check as of the view, then put; or, from a view that has reached the head, refuse."""
+        """Check against the view, then put; or refuse, from a view that has reached the head."""
         name, writer, head = CAST.name(number), WRITERS[one.writer], len(state.log)
         for n in range(state.views[one.writer], head + 1):
             seen = state._replace(views=(n, state.views[1]) if one.writer == 0 else (state.views[0], n))
@@ -175,7 +176,7 @@ class Shapes:
         yield (writer, "sheds", name, "before any put: 'not written'"), _ended(state, number, one)
 
     def _refuses(self, state: State, number: int, one: Try) -> Steps:
-        """Not a member as of the view: now the row decides, by a put if absent."""
+        """The sender is not a member in the view: a conditional put of the row decides."""
         name, writer, n = CAST.name(number), WRITERS[one.writer], state.views[one.writer]
         if one.is_plain or one.has_looked or self.mutant is Mutant.NO_ROW:
             refused = REFUSED if one.was_out else WRONGLY_REFUSED
@@ -202,7 +203,7 @@ class Shapes:
             yield label, _ended(late, number, one, unsettled=True)
 
     def _applied(self, state: State, number: int, place: int, what: What) -> State | None:
-        """The state with it, or None where its conditions fail."""
+        """Return the state with the put applied, or None if a condition fails."""
         is_absent, is_free = state.row == NO_ROW_YET, place == len(state.log) + 1
         if what is What.REFUSAL:
             writes = is_absent and self.mutant is not Mutant.UNWRITTEN
@@ -216,14 +217,14 @@ class Shapes:
         return None
 
     def _pruned(self, state: State) -> State:
-        """Without late puts whose conditions can never hold again, and so make no difference."""
+        """Drop late puts whose conditions can never hold again."""
         late = (one for one in state.late if one[1] is What.REFUSAL or one[2] > len(state.log))
         if state.row != NO_ROW_YET and self.mutant is not Mutant.UNCONDITIONAL:
             late = (one for one in late if one[1] is What.PLAIN_ENTRY)
         return state._replace(late=tuple(late))
 
     def _learns(self, state: State, number: int, one: Try) -> Steps:
-        """The answer came, or the conditions failed and brought back what is there."""
+        """The answer arrived, or a condition failed and returned the existing items."""
         name, writer = CAST.name(number), WRITERS[one.writer]
         if answer := self._found(state, number, one):
             yield from _answered(state, number, one, answer, (writer, "finds the answer for", name))

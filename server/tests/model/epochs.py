@@ -1,17 +1,18 @@
-"""A restore or a failover: "One region writes" of the rules of sending.
+"""Model a restore or failover: "One region writes" of the rules of sending.
 
-The log falls back to an earlier length, as replication or a backup had it; everything stops and the epoch goes up.
+The log is cut to an earlier length, as replication or a backup had it. All processes stop and the epoch is raised.
 One writer with a view, one client that tries `m` with `after` and raises it as it receives, and one sender without a
-position that tries `y`. Views, positions and `after` carry the epoch; a mismatch means a full resync.
+position that tries `y`. Views, positions and `after` carry the epoch; a mismatch causes a full resync.
 
-What the text does not say, and the model needs (docs/adr, the draft on keys after a restore):
-- A resync brings a chat's tail, so it does not show that a key is absent: `after` stays, cut to the head.
-- Emptied idempotency rows let a message in twice that the restored log still has: they are made anew from the log.
+Rules that the text lacks and the model needs (docs/adr/0007):
+- A resync sends the end of a chat, so it does not show that a key is absent: `after` stays, cut to the head.
+- Empty idempotency rows would accept a message again that the restored log still has: they are rebuilt from the log.
 
 Bounds: one restore, the tries and the entries of the scene.
 
-Abstracted: what a client was told before a restore may be gone with it, so answers are held against the log within
-an epoch only. Puts are applied at once or late and their acks lost; the rest of a put's life is in `append.py`.
+Abstracted: a restore may remove entries that a client received answers for, so answers are compared with the log
+within an epoch only. Puts are applied at once or late, and their acks may be lost; `append.py` has the other
+outcomes.
 """
 
 from collections.abc import Iterable, Iterator
@@ -37,15 +38,16 @@ class Mutant(StrEnum):
 
 
 class Mark(NamedTuple):
-    """A sequence and the epoch in which it means something."""
+    """A sequence and the epoch in which it is valid."""
 
     sequence: int
     epoch: int
 
 
 class State(NamedTuple):
-    """The client has received everything in (`floor`, `held`]; `flight` is the place of m's put under way;
-    `row` is the sequence in the idempotency row of y.
+    """The client has received everything in (`floor`, `held`].
+
+    `flight` is the sequence of m's put in flight. `row` is the sequence in the idempotency row of y.
     """
 
     log: Log
@@ -68,7 +70,7 @@ UNTOLD = Mark(NOTHING, 0)
 
 @dataclass(frozen=True)
 class Scene:
-    """How often m and y are tried, and how many entries of another's there are."""
+    """How often m and y are tried, and the number of entries of other users."""
 
     tries_of_m: int
     tries_of_y: int
@@ -99,7 +101,7 @@ class Epochs:
         yield from self._sender_without_position(state)
 
     def _world(self, state: State) -> Steps:
-        """Another writer's entries; which ones were there before a restore does not matter."""
+        """Append another writer's entries. Which of them existed before a restore does not matter."""
         coming = [n for n in range(FIRST_FILLER, len(self.cast.entries)) if n not in state.log]
         if coming:
             yield ("another's entry is appended",), state._replace(log=(*state.log, coming[0]))
@@ -120,7 +122,7 @@ class Epochs:
 
     def _client(self, state: State) -> Steps:
         if state.held.epoch != state.epoch and self.mutant is not Mutant.AFTER_WITHOUT_EPOCH:
-            yield ("the client is told of the new epoch and resyncs",), self._resynced(state)
+            yield ("the client receives the new epoch and resyncs",), self._resynced(state)
             return
         if state.held.sequence < len(state.log):
             yield ("the client receives", state.held.sequence + 1), self._received(state)
@@ -139,7 +141,7 @@ class Epochs:
         return state._replace(held=held, told_m=held if is_own else state.told_m)
 
     def _resynced(self, state: State) -> State:
-        """The client takes the tail as it is now. What it has in its outbox it goes on trying."""
+        """The client accepts the current end of the chat, and continues to try the messages in its outbox."""
         head = Mark(len(state.log), state.epoch)
         kept = Mark(min(state.after.sequence, head.sequence), state.epoch)
         after = head if self.mutant is Mutant.RESYNC_TO_HEAD and state.started[0] else kept
@@ -150,7 +152,7 @@ class Epochs:
         left.remove(after)
         ended = state._replace(queued=tuple(left))
         if after.epoch != state.epoch and self.mutant is not Mutant.AFTER_WITHOUT_EPOCH:
-            yield ("a try of an old epoch is told to resync",), ended
+            yield ("a try of an old epoch is answered: resync",), ended
             return
         if after.sequence > len(state.log):
             yield ("after", after.sequence, "is above the head: resync first"), ended
@@ -179,11 +181,11 @@ class Epochs:
             acked = applied._replace(told_m=Mark(place, state.epoch))
             yield ("the put at", place, "is applied and acked"), acked
         else:
-            # whose entry is there is seen by the next try; append.py has the rest
+            # The next try finds out which entry has the sequence; append.py models that.
             yield ("the put at", place, "finds its place taken"), landed
 
     def _sender_without_position(self, state: State) -> Steps:
-        """Entry and row in one step, or the answer that the row gives."""
+        """Write entry and row in one step, or answer from the row."""
         if state.started[1] == self.scene.tries_of_y or state.told_y.sequence:
             return
         started = state._replace(started=(state.started[0], state.started[1] + 1))
@@ -204,7 +206,7 @@ class Epochs:
         return None
 
     def broken_by_step(self, before: State, after: State) -> None:
-        """No rule: a restore is the one step that takes entries away."""
+        """No rule: a restore is the only step that removes entries."""
 
     def broken_at_end(self, state: State) -> str | None:
         return Promise.ANSWERED if state.queued or state.flight else None

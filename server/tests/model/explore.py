@@ -1,6 +1,7 @@
-"""Breadth-first search over all states of a model: every schedule within its bounds, the shortest breach first.
+"""Search all states of a model breadth-first: every schedule within its bounds, the shortest violation first.
 
-A model is a small machine over hashable states. It knows nothing of this file; this file knows nothing of chats.
+A model is a small state machine over hashable states. Models do not depend on this file, and this file does not
+depend on chats.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -9,15 +10,14 @@ from itertools import pairwise
 from typing import Protocol
 
 type Label = tuple[str | int, ...]
-"""What happened, as words; they are joined only when somebody reads a trace."""
+"""Parts of a step's description; joined only when a trace is printed."""
 
 
 class Model[S: Hashable](Protocol):
-    """What can be explored.
+    """A model that can be explored.
 
-    The three rules return the name of the invariant that is broken, or None. `broken_by_step` sees every
-    step, also those that lead to a known state; `broken_at_end` sees the states in which nothing can
-    happen any more.
+    The three rules return the name of the broken invariant, or None. `broken_by_step` is called for every step,
+    including steps to known states. `broken_at_end` is called for states without a next step.
     """
 
     def initial(self) -> Iterable[S]: ...
@@ -30,14 +30,14 @@ class Model[S: Hashable](Protocol):
 
 @dataclass(frozen=True)
 class Breach:
-    """An invariant that does not hold, and a shortest way to see it."""
+    """A broken invariant and a shortest trace to it."""
 
     invariant: str
     trace: tuple[str, ...]
 
     @property
     def length(self) -> int:
-        """How many steps from the start."""
+        """Return the number of steps from the start."""
         return len(self.trace) - 1
 
     def __str__(self) -> str:
@@ -46,7 +46,7 @@ class Breach:
 
 @dataclass(frozen=True)
 class Explored:
-    """How much was looked at, and what was found."""
+    """How many states and steps were explored, and what was found."""
 
     states: int
     steps: int
@@ -55,21 +55,24 @@ class Explored:
 
 
 class TooManyStatesError(Exception):
-    """The bounds of a model are wider than whoever ran it meant."""
+    """The model has more states than the caller allows."""
 
 
 def explore[S: Hashable](model: Model[S], *, max_states: int = 20_000_000) -> Explored:
-    """Every state that can be reached, or the first breach in breadth-first order."""
+    """Explore every reachable state, or stop at the first violation in breadth-first order."""
     return _Search(model, max_states).run()
 
 
 def reaches[S: Hashable](model: Model[S], wanted: Callable[[S], bool]) -> Breach | None:
-    """The shortest way to a state: shows that a model can get where its rules are put to the test."""
+    """Return the shortest trace to a wanted state.
+
+    It shows that a model reaches the states that its rules are about.
+    """
     return explore(_Wanting(model, wanted)).breach
 
 
 def goes_round[S: Hashable](model: Model[S]) -> bool:
-    """Whether some schedule comes back to where it was; if none does, every schedule comes to an end."""
+    """Return whether a schedule returns to an earlier state. If none does, every schedule ends."""
     ways_in = dict.fromkeys(model.initial(), 0)
     found = list(ways_in)
     for state in found:
@@ -88,7 +91,7 @@ def goes_round[S: Hashable](model: Model[S]) -> bool:
 
 
 class _Search[S: Hashable]:
-    """One run. `came_from` is both the set of known states and the way back to the start."""
+    """One search. `came_from` is both the set of known states and the path back to the start."""
 
     def __init__(self, model: Model[S], max_states: int) -> None:
         self.model = model
@@ -110,7 +113,7 @@ class _Search[S: Hashable]:
                 yield self._breach(name, state)
 
     def _next_level(self, level: list[S]) -> tuple[list[S], Breach | None]:
-        # the inner loop of everything: locals instead of attributes, no call that is not needed
+        # The innermost loop: local variables instead of attributes, and as few calls as possible.
         came_from, model, found, count = self.came_from, self.model, list[S](), 0
         for state in level:
             before = count
@@ -134,7 +137,7 @@ class _Search[S: Hashable]:
         return found, None
 
     def _breach(self, invariant: str, *last: S) -> Breach:
-        """`last` is the state at fault, after its predecessor where a step is at fault."""
+        """Build the violation. `last` is the wrong state, preceded by its predecessor if a step is wrong."""
         path = list(last)
         while (previous := self.came_from[path[0]]) is not None:
             path.insert(0, previous)
@@ -144,7 +147,7 @@ class _Search[S: Hashable]:
         shown = self.model.show(path[0])
         yield f"  0. {shown}"
         for number, (before, after) in enumerate(pairwise(path), 1):
-            # labels are not kept while searching; asking again costs less than remembering millions
+            # Labels are not stored during the search; computing them again is cheaper than storing millions.
             label = next(label for label, state in self.model.steps(before) if state == after)
             before_it, shown = shown, self.model.show(after)
             words = " ".join(str(word) for word in label if word != "")
@@ -152,7 +155,7 @@ class _Search[S: Hashable]:
 
 
 class _Wanting[S: Hashable]:
-    """The same machine with one rule: never get to what is wanted."""
+    """The same model with one rule: a wanted state is never reached."""
 
     def __init__(self, model: Model[S], wanted: Callable[[S], bool]) -> None:
         self.initial, self.steps, self.show = model.initial, model.steps, model.show

@@ -1,20 +1,20 @@
-"""Filling a cold view while a leave and a return commit: "The writer's view" of the rules of sending.
+"""Model filling a cold log view while a leave and a return commit: "The writer's view" of the rules of sending.
 
-One process whose view of the chat is cold. It reads the head, then the sender's row, and meanwhile its view moves
-by pushes; then it checks `m` and puts it. Other processes are the world: they append leaves and returns of the
-sender, another's message, and an earlier try of `m` for as long as its sender may send it.
+One process with a cold view of the chat. It reads the head, then the sender's row, while pushes move its view; then
+it checks `m` and puts it. Other processes append leaves and returns of the sender, another user's message, and an
+earlier try of `m` for as long as its sender may send it.
 
-What the text does not say, and the model needs (docs/adr, the draft on refusals): a row is read as it is now, which
-may be ahead of the view, and no put vouches for a refusal. So whoever refuses reads the log up to the head first,
-after the row, and checks again.
+A rule that the text lacks and the model needs (docs/adr/0006): the row is read in its current version, which may be
+ahead of the view, and no put confirms a refusal. So a process reads the log up to the head after the row, and checks
+again, before it refuses.
 
-Bounds: one try of `m` here and one elsewhere, first made at any time; leaves and returns as the scene says; one
-message of another's; the view is dropped at most once.
+Bounds: one try of `m` here and one elsewhere, first made at any time; the leaves and returns of the scene; one
+message of another user; the view is dropped at most once.
 
-Abstracted: a read of the row is one step in the store and one when its answer arrives; the log is read up in one
-step. The world appends as `append.py` proves that it may. A row is a list of intervals (joined, removed], as in
-`chat_memberships`; removed is 0 while it is open. Repeated and lost puts are in `append.py`: here a put is applied
-or finds its place taken.
+Abstracted: a read of the row is one step in the store and one when its answer arrives. The log is read to the head in
+one step. Other processes append as `append.py` proves that they may. A row is a list of intervals (joined, removed],
+as in `chat_memberships`; removed is 0 while it is open. Repeated and lost puts are in `append.py`: here a put is
+applied or finds its sequence taken.
 """
 
 from collections.abc import Iterable, Iterator
@@ -64,7 +64,7 @@ type Row = tuple[tuple[int, int], ...]
 
 
 class View(NamedTuple):
-    """`since` is when the sender's interval began: 0 for a non-member, UNKNOWN until it is read.
+    """`since` is the start of the sender's interval: 0 for a non-member, UNKNOWN until it is read.
 
     `is_confirmed`: the log was read up to the head after the sender's row.
     """
@@ -75,15 +75,16 @@ class View(NamedTuple):
 
 
 class Read(NamedTuple):
-    """The sender's row on its way here; `is_passed` once a membership entry has passed the view meanwhile."""
+    """An answer with the sender's row in flight; `is_passed` once a membership entry has passed the view meanwhile."""
 
     row: Row
     is_passed: bool = False
 
 
 class State(NamedTuple):
-    """`rows` are the versions of the sender's row, the newest last; `owed` is a change of which one half
-    is written, and only a mutant owes anything; `after` is 0 until the first try.
+    """`rows` are the versions of the sender's row, the newest last.
+
+    `owed` is a change of which only half is written, which only a mutant does. `after` is 0 until the first try.
     """
 
     log: Log
@@ -118,7 +119,7 @@ class Filling:
                 yield from self._send(state)
 
     def _world(self, state: State) -> Steps:
-        """What other processes commit, each at the head and each allowed there."""
+        """Commit the entries of other processes, each at the head and each allowed there."""
         if not state.after:
             for after in range(1, len(state.log) + 1):
                 yield ("m is first tried, with after", after), state._replace(after=after)
@@ -152,7 +153,7 @@ class Filling:
         return paid._replace(rows=(*state.rows, row))
 
     def _fill(self, state: State) -> Steps:
-        """Head first, then the sender's row; what was read counts only if nothing has passed since."""
+        """Read the head, then the sender's row. The result counts only if no membership entry has passed since."""
         view, read = state.view, state.read
         if view.head == COLD:
             filled = state._replace(view=View(len(state.log)))
@@ -182,7 +183,7 @@ class Filling:
             yield ("the view is dropped",), state._replace(view=View(), read=read, has_dropped=True)
 
     def _moved(self, state: State) -> State:
-        """Entry by entry. One that changes a membership makes the senders unknown."""
+        """Move the view entry by entry. An entry that changes a membership makes the senders unknown."""
         head, since, is_confirmed = state.view
         if CAST.entries[state.log[head]].kind not in {Kind.JOIN, Kind.LEAVE}:
             return state._replace(view=View(head + 1, since, is_confirmed))
@@ -222,7 +223,7 @@ class Filling:
         elif state.log[place - 1] == THE_M:
             yield ("m is found at", place), state._replace(told=place, place=0)
         else:
-            # the view takes the entry that the failed put brought back by moving over it, as by a push
+            # The view learns the entry that the failed put returned by moving over it, as with a push.
             yield ("the place of m is taken",), state._replace(place=0)
 
     def broken(self, state: State) -> str | None:
@@ -243,12 +244,12 @@ class Filling:
 
 
 def _standing(row: Row) -> int:
-    """Since when the sender is a member, as the row has it."""
+    """Return since when the sender is a member according to the row."""
     return next((joined for joined, removed in row if not removed), 0)
 
 
 def _truth(state: State) -> int:
-    """Since when the sender is a member, as only the store knows."""
+    """Return since when the sender is a member according to the store."""
     return CAST.member_since("u", CAST.numbered(state.log))
 
 
@@ -257,7 +258,7 @@ def _appended(state: State, number: int) -> State:
 
 
 def _changed(row: Row, number: int, sequence: int) -> Row:
-    """A row after a leave or a return at this sequence."""
+    """Return a row after a leave or a return at this sequence."""
     if CAST.entries[number].kind is Kind.JOIN:
         return (*row, (sequence, 0))
     return (*row[:-1], (row[-1][0], sequence))

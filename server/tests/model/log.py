@@ -1,6 +1,6 @@
-"""What the models share: a chat's log and its entries, who is a member as of a sequence, what a client is told.
+"""Shared by the models: a chat's log and its entries, membership at a sequence, and answers to clients.
 
-A log is a tuple of numbers, the first for sequence 1; a `Cast` says which entry a number stands for.
+A log is a tuple of numbers, the first for sequence 1; a `Cast` maps the numbers to entries.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from enum import Enum
 type Log = tuple[int, ...]
 
 HOLE = -1
-"""Nothing is there, though something is above it."""
+"""An empty sequence below an existing entry."""
 
 
 class Kind(Enum):
@@ -23,7 +23,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """`user` is who sends, or who joins or leaves; `content` stands for the fingerprint of what was sent."""
+    """`user` is the sender, or the user who joins or leaves; `content` represents the fingerprint of the content."""
 
     name: str
     kind: Kind
@@ -33,7 +33,7 @@ class Entry:
 
     @property
     def identity(self) -> tuple[str, str]:
-        """Two entries with the same one are tries of one thing: a client key means something per sender."""
+        """Return the identity: entries with the same one are tries of one message. Client keys are per sender."""
         return (self.user, self.key)
 
     @property
@@ -53,17 +53,17 @@ JOIN = Entry("join-u", Kind.JOIN, user="u", key="j")
 
 @dataclass(frozen=True)
 class Cast:
-    """The entries that a model may see in a log; number 0 is `create`, which brings the first members."""
+    """The entries that a model may have in a log; number 0 is `create`, which adds the first members."""
 
     entries: tuple[Entry, ...]
     members: frozenset[str] = frozenset({"u", "w"})
 
     def numbered(self, log: Log) -> Iterator[tuple[int, Entry]]:
-        """Sequences and their entries; a hole is passed over."""
+        """Yield sequences and entries, without holes."""
         return ((n, self.entries[there]) for n, there in enumerate(log, 1) if there != HOLE)
 
     def member_since(self, user: str, numbered: Iterable[tuple[int, Entry]]) -> int:
-        """The sequence with which the interval began that is open after these entries; 0 for a non-member."""
+        """Return the first sequence of the interval that is open after these entries; 0 for a non-member."""
         since = 0
         for n, entry in numbered:
             if entry.kind is Kind.CREATE and user in self.members:
@@ -79,7 +79,7 @@ class Cast:
         return "log: " + " ".join(map(self.name, log))
 
 
-# What a client is told for good. A positive number is an ack and the sequence that it carries.
+# Definite answers to a client. A positive number is an ack with its sequence.
 NOTHING = 0
 REFUSED = -1
 CONFLICT = -2
@@ -88,7 +88,7 @@ CONTRADICTED = -4
 WRONGLY_REFUSED = -5
 
 PUT = -10
-"""No answer at all: the checks found nothing against a put at the next place."""
+"""Not an answer: the checks allow a put at the next sequence."""
 
 _WORDS = {
     NOTHING: "nothing",
@@ -105,5 +105,5 @@ def in_words(answer: int) -> str:
 
 
 def told_also(told: int, answer: int) -> int:
-    """What a client knows after one more answer: all answers to one message must be the same."""
+    """Combine a new answer with the earlier ones: all answers to one message must be equal."""
     return answer if told in {NOTHING, answer} else CONTRADICTED

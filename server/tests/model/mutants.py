@@ -1,6 +1,6 @@
-"""Every rule of sending, sentence by sentence, with the mutants that break it and the promises that then fall.
+"""Every rule of sending, with the mutants that break it and the promises that are then violated.
 
-`SAID` are the sentences of the design; `MISSING` are rules that it lacks, and without which the models break.
+`SAID` has the sentences of the design. `MISSING` has rules that the design lacks and the models need.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ from model.watermark_raise import Mutant as Raising
 
 @dataclass(frozen=True)
 class Break:
-    """What is done instead of what the rule says, where it shows, and the promise that falls first."""
+    """A mutant: its behaviour instead of the rule, its model, and the promise that it violates first."""
 
     mutant: StrEnum
     bounds: Bounds
@@ -256,4 +256,4 @@ NOT_MODELLED = (
     ("The cost ledger.", "test of the access patterns' units"),
     ("`idempotency_keys` expire after seven days.", "left out: longer than any try"),
 )
-"""Rules that concern the encoding or the engines: they are tested there."""
+"""Rules about the encoding or the engines, which are tested there."""

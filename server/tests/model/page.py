@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/append-models.md, written from what the models find."""
+"""Write the tables of docs/explanation/append-models.md from the results of the models."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "append-models.md"
 
 
 def tables() -> dict[str, str]:
-    """The tables that a test holds against the page; the wide one is written by hand of `just models --wide`."""
+    """Return the tables that a test compares with the page. `just models --wide --write` writes the wide one."""
     return {
         "held": held(HELD),
         "said": broken(SAID),
@@ -48,11 +48,11 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def with_tables(text: str, new: dict[str, str]) -> str:
-    """The page with its tables replaced; each stands between `<!-- name -->` and `<!-- end of name -->`."""
+    """Return the page with its tables replaced; each is between `<!-- name -->` and `<!-- end of name -->`."""
     for name, lines in new.items():
         start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, found, rest = text.partition(start)
         if not found or end not in rest:
-            raise LookupError(f"the page has no place for the table {name!r}")
+            raise LookupError(f"the page has no markers for the table {name!r}")
         text = before + start + lines + rest[rest.index(end) :]
     return text

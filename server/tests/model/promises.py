@@ -1,4 +1,4 @@
-"""What is promised, as predicates over a log and over what clients were told."""
+"""The promises of sending, as predicates over a log and over the answers to clients."""
 
 from enum import StrEnum
 
@@ -22,7 +22,7 @@ class Promise(StrEnum):
 
 
 def fault_of_log(cast: Cast, log: Log) -> Promise | None:
-    """What is wrong with a log by itself."""
+    """Return the promise that a log violates, independently of clients."""
     if HOLE in log:
         return Promise.DENSE
     entries = [cast.entries[there] for there in log]
@@ -35,7 +35,7 @@ def fault_of_log(cast: Cast, log: Log) -> Promise | None:
 
 
 def fault_of_answer(cast: Cast, log: Log, number: int, told: int) -> Promise | None:
-    """What is wrong with having told a client this, now that the log is as it is."""
+    """Return the promise that an earlier answer to a client violates, given the current log."""
     if told > 0:
         return fault_of_ack(log, number, told)
     if told == CONTRADICTED:
@@ -59,5 +59,5 @@ def _has_the_key(cast: Cast, log: Log, number: int) -> bool:
 
 
 def fault_of_change(before: Log, after: Log) -> Promise | None:
-    """A log only grows at its end."""
+    """Return `UNCHANGED` unless the log only grew at its end."""
     return None if before is after or after[: len(before)] == before else Promise.UNCHANGED

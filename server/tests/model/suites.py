@@ -1,4 +1,4 @@
-"""The two families of models, of sending and of receiving, as `just models` runs them and writes their pages."""
+"""The two families of models, of sending and of receiving, with their pages, for `just models`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,13 +1,13 @@
-"""The explorer, on machines whose answers are known."""
+"""The explorer, on state machines with known results."""
 
 import pytest
 from model.explore import Label, TooManyStatesError, explore, goes_round, reaches
 
 
 class Increments:
-    """Two threads each read a shared counter and write it back raised by one: the oldest lost update there is.
+    """Two threads each read a shared counter and write it back plus one: the classic lost update.
 
-    A state is the counter and, for each thread, what it has read, or where it is: before its read, or done.
+    A state is the counter and, for each thread, the value that it has read, or its phase: before its read, or done.
     """
 
     BEFORE, DONE = -1, -2
@@ -46,7 +46,7 @@ class Increments:
 
 
 class Walk:
-    """A square of side n, from one corner to the other: (n + 1)² states, n steps right and n up."""
+    """A square of side n, from one corner to the opposite one: (n + 1)² states, n steps right and n up."""
 
     def __init__(self, side: int, *, pit: tuple[int, int] | None = None) -> None:
         self.side = side
@@ -73,7 +73,7 @@ class Walk:
         return f"at {state}"
 
 
-def test_a_lost_update_is_found_and_told_in_its_fewest_steps() -> None:
+def test_a_lost_update_is_found_with_its_shortest_trace() -> None:
     breach = explore(Increments()).breach
     assert breach is not None
     assert breach.invariant == "both count"
@@ -101,27 +101,27 @@ def test_every_state_and_every_step_is_counted_once(side: int) -> None:
     assert explored.ends == 1
 
 
-def test_a_breach_is_the_nearest_one() -> None:
+def test_the_nearest_violation_is_found() -> None:
     breach = explore(Walk(30, pit=(2, 3))).breach
     assert breach is not None
     assert breach.length == 5
 
 
-def test_a_step_is_held_against_its_rule_even_where_its_end_is_known() -> None:
-    # (1, 1) is reached first by going right, so only the second way there breaks the rule
+def test_a_step_to_a_known_state_is_checked() -> None:
+    # (1, 1) is reached first by going right, so only the second path breaks the rule.
     breach = explore(Walk(3, pit=(-1, -1))).breach
     assert breach is not None
     assert breach.invariant == "up first"
     assert [line.split("\n")[0] for line in breach.trace] == ["  0. at (0, 0)", "  1. up", "  2. right"]
 
 
-def test_a_start_that_is_broken_is_a_breach_of_no_steps() -> None:
+def test_a_broken_initial_state_is_a_violation_without_steps() -> None:
     breach = explore(Walk(3, pit=(0, 0))).breach
     assert breach is not None
     assert breach.length == 0
 
 
-def test_what_can_be_reached_is_shown_and_what_cannot_is_not() -> None:
+def test_a_trace_is_returned_for_reachable_states_only() -> None:
     way = reaches(Walk(3), lambda state: state == (1, 2))
     assert way is not None
     assert way.length == 3
@@ -134,12 +134,12 @@ def test_bounds_that_are_too_wide_are_refused() -> None:
 
 
 class Carousel(Walk):
-    """The same square, but from its far corner one gets back to the middle."""
+    """The same square, with a step from its far corner back to the middle."""
 
     def steps(self, state: tuple[int, int]) -> list[tuple[Label, tuple[int, int]]]:
         return super().steps(state) or [(("back",), (1, 1))]
 
 
-def test_a_schedule_that_can_go_on_for_ever_is_told_from_those_that_end() -> None:
+def test_an_endless_schedule_is_detected() -> None:
     assert not goes_round(Walk(7))
     assert goes_round(Carousel(7))

@@ -1,6 +1,6 @@
-"""The models hold in their bounds, each mutant is caught by the promise it breaks, and no rule is without one.
+"""The models of sending hold in their bounds, every rule has a mutant, and every mutant violates its promise.
 
-To read how a mutant falls: `just models --trace append.NO_CONDITION`.
+Print the trace of a mutant with `just models --trace append.NO_CONDITION`.
 """
 
 from collections.abc import Callable
@@ -35,23 +35,23 @@ MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)
-    assert found.ends > 0, "some schedule comes to an end, so that what must hold there was looked at"
+    assert found.ends > 0, "no schedule ended, so the rules for final states were not checked"
 
 
 @pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
-def test_without_the_rule_its_promise_falls(one: Break) -> None:
+def test_a_mutant_violates_the_promise_of_its_rule(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
     assert breach.invariant == one.falls, str(breach)
 
 
-def test_every_mutant_stands_for_a_rule() -> None:
+def test_every_mutant_breaks_a_rule() -> None:
     listed = [one.mutant for one in BREAKS]
     defined = [mutant for model in MODELS for mutant in model.Mutant]
     assert sorted(map(repr, listed)) == sorted(map(repr, defined))
 
 
-def test_every_rule_is_broken_by_something() -> None:
+def test_every_rule_has_a_mutant() -> None:
     assert all(rule.breaks for rule in SAID + MISSING)
 
 
@@ -59,9 +59,9 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("an ack after an answer was lost", REMOVAL, lambda s: s.sends[1].told > 0 and s.sends[1].started == 3),
     ("a late put beside another at its place", REMOVAL, lambda s: s.late == (1,) and any(t.place for t in s.sends[3].tries)),
     ("both writers with a put in flight", REMOVAL, lambda s: sum(t.place > 0 for d in s.sends for t in d.tries) == 2),
-    ("a client told 'not a member'", REMOVAL, lambda s: s.sends[1].told == REFUSED),
+    ("a client that received 'not a member'", REMOVAL, lambda s: s.sends[1].told == REFUSED),
     ("an ack for one who is removed by now", REMOVAL, lambda s: s.sends[1].told == 2 and s.removed == 3),
-    ("a client told that nothing was written", REMOVAL, lambda s: s.sends[1].told == NOT_WRITTEN),
+    ("a client that received 'not written'", REMOVAL, lambda s: s.sends[1].told == NOT_WRITTEN),
     ("a conflict after an edit", CONTENT, lambda s: s.sends[2].told == CONFLICT and 3 in s.log),
     ("an ack for a repeat after an edit", CONTENT, lambda s: s.sends[1].told == 2 and s.log[2:] == (3,)),
     ("a message after a return", RETURN, lambda s: s.log == (0, 2, 3, 1)),
@@ -78,23 +78,23 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
 
 
 @pytest.mark.parametrize(("what", "bounds", "wanted"), REACHED, ids=[what for what, _, _ in REACHED])
-def test_the_model_gets_where_its_rules_are_put_to_the_test(
+def test_the_model_reaches_the_states_that_its_rules_are_about(
     what: str, bounds: Bounds, wanted: Callable[[Any], bool]
 ) -> None:
     assert reaches(bounds.make(None), wanted) is not None, what
 
 
 def test_the_tables_of_the_page_are_current() -> None:
-    """Here, where what they tell of has been searched already."""
+    """In this file, because its tests have already explored the models."""
     text = PAGE.read_text()
     assert with_tables(text, tables()) == text, "run `just models --write`"
 
 
-def test_every_wide_search_was_written_down() -> None:
+def test_the_page_has_every_wide_search() -> None:
     text = PAGE.read_text()
     assert [bounds.what for bounds in HELD_WIDE if f"| {bounds.what} |" not in text] == []
 
 
-def test_a_page_without_a_place_for_a_table_is_told() -> None:
+def test_a_page_without_a_marker_for_a_table_is_an_error() -> None:
     with pytest.raises(LookupError, match="'held'"):
         with_tables("no tables here", {"held": "| a |"})

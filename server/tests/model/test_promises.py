@@ -1,4 +1,4 @@
-"""Each promise, on a log that keeps it and one that breaks it."""
+"""Each promise, on a log that keeps it and on one that violates it."""
 
 import pytest
 from model.log import (
@@ -38,7 +38,7 @@ THE_M, THE_OTHER, GONE, BACK, THE_X = 1, 2, 3, 4, 5
         ((0, GONE, THE_X, THE_M, BACK), Promise.FENCED),
     ],
 )
-def test_a_log_by_itself(log: Log, fault: Promise | None) -> None:
+def test_promises_of_a_log(log: Log, fault: Promise | None) -> None:
     assert fault_of_log(CAST, log) == fault
 
 
@@ -60,7 +60,7 @@ def test_a_log_by_itself(log: Log, fault: Promise | None) -> None:
         ((0, THE_M), CONTRADICTED, Promise.AGREED),
     ],
 )
-def test_what_a_client_was_told_of_m(log: Log, told: int, fault: Promise | None) -> None:
+def test_promises_of_answers_to_a_client(log: Log, told: int, fault: Promise | None) -> None:
     assert fault_of_answer(CAST, log, THE_M, told) == fault
 
 

@@ -1,4 +1,4 @@
-"""The reductions of `append.py` lose nothing: without them the same machine holds, and the same mutants fall."""
+"""The reductions of `append.py` are sound: the unreduced model holds too, and the same mutants are caught."""
 
 import pytest
 from model.append import WRITERS, Append, State, Steps, _with_view
@@ -11,7 +11,7 @@ CONTENT = Scene(Cast((CREATE, M, M_OTHER, EDIT)), (0, 2, 1, 1), (0, 0, 0, 1))
 
 
 class Unreduced(Append):
-    """Either writer may be the first, and followers move in steps of their own."""
+    """Either writer may be the first, and views move in separate steps."""
 
     def _writers(self, state: State) -> range:
         del state
@@ -42,7 +42,7 @@ def test_without_the_reductions_there_are_more_states_and_they_hold(scene: Scene
 
 
 @pytest.mark.parametrize("mutant", Mutant, ids=lambda mutant: mutant.name)
-def test_a_mutant_falls_with_the_reductions_as_without_them(mutant: Mutant) -> None:
+def test_a_mutant_is_caught_with_and_without_the_reductions(mutant: Mutant) -> None:
     scene = CONTENT if mutant in {Mutant.CONTENT_IGNORED, Mutant.EDITED_CONTENT} else RETURN
     reduced, whole = explore(Append(scene, mutant)).breach, explore(Unreduced(scene, mutant)).breach
     assert (reduced and reduced.invariant) == (whole and whole.invariant)

@@ -1,15 +1,15 @@
-"""Raising `after`: "No duplicates" of the rules of sending, from "More than 1,000 entries back" on.
+"""Model raising `after`: "No duplicates" of the rules of sending, from "More than 1,000 entries back" on.
 
-One client and its message `m`. Its device receives the log entry by entry, and while tries are still under way it may
-raise `after` to what it holds. Each try carries the `after` of its time, waits as long as it likes and is checked as
-of any head that a follower may have; its put is applied at once, late or never. The world appends another's entries
-and, where the scene says so, a leave and a return of the sender.
+One client and its message `m`. Its device receives the log entry by entry. While tries are in flight the client may
+raise `after` to its position. Each try carries the `after` of its time, waits for any time and is checked against any
+head that a view may have; its put is applied at once, late or never. Other processes append other users' entries and,
+in some scenes, a leave and a return of the sender.
 
-Bounds: the tries of the scene, the look-back (10,000 in the text, here 1 or 2), the length of the log. A client with
-an `after` that no log of this chat has reached is let in too: its position comes from elsewhere.
+Bounds: the tries of the scene, the look-back (10,000 in the text, here 1 or 2), the length of the log. A client may
+also send an `after` above the head of the chat: its position is from elsewhere.
 
-Abstracted: writers are not told apart, since a stale view only costs a failed put (`append.py`); a put is one step
-if it is applied at once. "Catch up first" and "above the head" settle nothing: the client may go on trying.
+Abstracted: writers are not distinguished, since a stale view only costs a failed put (`append.py`); a put that is
+applied at once is one step. "Catch up first" and "above the head" are not definite: the client may continue to try.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,7 +42,7 @@ class Scene:
 
 
 class Try(NamedTuple):
-    """A request with its `after`; with a place once its put is under way."""
+    """A request with its `after`; with a sequence once its put is in flight."""
 
     after: int
     place: int = 0
@@ -97,7 +97,7 @@ class Raising:
             ):
                 yield ("the client raises after to", after), state._replace(after=after)
         if state.started < self.scene.tries:
-            # at its first try a client says what it holds, or, if it is broken, more than there is
+            # At its first try a client sends its position, or, if it is broken, a sequence above the head.
             afters = (state.after,) if state.started else (state.held, len(state.log) + 1)
             for after in afters:
                 tries = tuple(sorted((*state.tries, Try(after))))
@@ -105,20 +105,20 @@ class Raising:
                 yield label, state._replace(after=after, started=state.started + 1, tries=tries)
 
     def _receives(self, state: State) -> Steps:
-        """Who finds his own key has his answer."""
+        """A client that receives an entry with its own key has its answer."""
         held = state.held + 1
         is_own = state.log[held - 1] == THE_M and self.mutant is not Mutant.OVER_ITS_KEY
         told = held if is_own and state.started else state.told
         yield ("the client receives", held), state._replace(held=held, told=told)
 
     def _may_raise_to(self, state: State, after: int) -> bool:
-        """Over what it has received without finding its key, and within the interval in which it first tried."""
+        """Return whether it has received all entries up to `after` without its key, in the interval of its first try."""
         has_received = after <= state.held or self.mutant is Mutant.UNSEEN
         is_inside = 0 < self.since(state.log[:after]) <= state.after
         return has_received and (is_inside or self.mutant is Mutant.OUT_OF_ITS_INTERVAL)
 
     def _check(self, state: State, one: Try) -> Steps:
-        """What a writer makes of it, at any head that its follower may have reached."""
+        """Check a try as a writer does, at any head that its view may have reached."""
         head = len(state.log)
         if one.after > head and self.mutant is not Mutant.ABOVE_THE_HEAD:
             yield ("after", one.after, "is above the head: resync first"), _without(state, one)
@@ -131,7 +131,7 @@ class Raising:
         seen, lowest = state.log[:n], one.after
         if n - one.after > self.scene.look_back:
             if self.mutant is not Mutant.SHORT_SIGHT:
-                yield (*label, "is told to catch up first"), _without(state, one)
+                yield (*label, "is answered: catch up first"), _without(state, one)
                 return
             lowest = n - self.scene.look_back
         if THE_M in seen[lowest:]:

@@ -1,4 +1,4 @@
-"""`just simulate`: many seeds, one seed step by step, or the mutants; the last line is JSON."""
+"""Run many seeds, one seed step by step, or the mutants. The last line of the output is JSON."""
 
 import argparse
 import json
@@ -10,28 +10,30 @@ from simulation.mutants import EQUIVALENT, MUTANTS
 from simulation.page import PAGE, Caught, Run, with_run, with_table
 from simulation.run import Tally, first_caught, run_seed, run_seeds
 
-_TELL_EVERY_S = 10.0
+_PRINT_EVERY_S = 10.0
 
 
 def main() -> int:
-    wanted = _arguments()
-    if wanted.mutants is not None:
-        return _mutants(wanted.mutants or list(MUTANTS), wanted.seeds, PAGE if wanted.write else None)
-    if wanted.trace:
-        return _one(wanted.seed)
-    return _many(wanted.seed, wanted.seeds, wanted.minutes, PAGE if wanted.write else None)
+    options = _arguments()
+    if options.mutants is not None:
+        return _mutants(options.mutants or list(MUTANTS), options.seeds, PAGE if options.write else None)
+    if options.trace:
+        return _one(options.seed)
+    return _many(options.seed, options.seeds, options.minutes, PAGE if options.write else None)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="just simulate", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=500, help="how many, or how many for each mutant")
-    parser.add_argument("--from", "--seed", dest="seed", type=int, default=0, help="the first of them")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="no more than so long")
-    parser.add_argument("--trace", action="store_true", help="one seed, step by step")
-    parser.add_argument("--mutants", nargs="*", choices=sorted(MUTANTS), help="break these rules, or all")
     parser.add_argument(
-        "--write", action="store_true", help="write the page's table: of mutants, or of seeds"
+        "--seeds", type=int, default=500, help="Number of seeds, or of seeds for each mutant."
     )
+    parser.add_argument("--from", "--seed", dest="seed", type=int, default=0, help="The first seed.")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="Stop after this time.")
+    parser.add_argument("--trace", action="store_true", help="Print the steps of one seed.")
+    parser.add_argument(
+        "--mutants", nargs="*", choices=sorted(MUTANTS), help="Run these mutants, or all of them."
+    )
+    parser.add_argument("--write", action="store_true", help="Write the page's table of mutants or of seeds.")
     return parser.parse_args()
 
 
@@ -43,7 +45,7 @@ def _one(seed: int) -> int:
 
 
 def _many(first: int, count: int, minutes: float, page: Path | None) -> int:
-    began = told = time.monotonic()
+    began = printed = time.monotonic()
     tally = Tally()
     for seed in range(first, first + count):
         part = run_seeds([seed])
@@ -51,8 +53,8 @@ def _many(first: int, count: int, minutes: float, page: Path | None) -> int:
         for verdict in part.failed:
             print(f"{verdict.seed}: {verdict.digest}", *verdict.breaches[:5], sep="\n  ", flush=True)
         now = time.monotonic()
-        if now - told > _TELL_EVERY_S:
-            told = now
+        if now - printed > _PRINT_EVERY_S:
+            printed = now
             done = len(tally.took_ms)
             print(f"{done} seeds, {done / (now - began):.1f}/s, median {tally.median_ms} ms", flush=True)
         if now - began > minutes * 60:

@@ -1,6 +1,6 @@
-"""The stream of the table `messages`: what was written to a log, in the order of the commits, in one shard.
+"""The change stream of the table `messages`: the writes to a log in commit order, in one shard.
 
-What is too old can be trimmed, and iterators run out.
+Old records can be trimmed, and iterators expire.
 """
 
 import json
@@ -20,7 +20,7 @@ _AT_ONCE = 20
 
 
 class SimChangeStream:
-    """A record's number is its place in the shard; an iterator is the next place, and the age that it is of."""
+    """The simulated stream. A record's number is its index in the shard; an iterator is the next index and its age."""
 
     def __init__(self, network: Network, page_records: int = _AT_ONCE) -> None:
         self._network = network
@@ -30,7 +30,11 @@ class SimChangeStream:
         self._age = 0
 
     def note(self, item: Item, *, is_new: bool) -> None:
-        """What changes an entry is news of nothing: it has an entry of its own. Nor is what stands beside the log."""
+        """Record a write.
+
+        Only new log entries count as commits: a changed entry has an entry of its own, and items of reactions or
+        ephemeral content are not in the log.
+        """
         tenant, chat, *beside = item["chat_id"].split("#")
         is_entry = is_new and not beside
         news = EntryCommitted(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None

@@ -1,4 +1,4 @@
-"""What must hold when all faults have ended and everything has settled, held against the log alone."""
+"""The conditions that must hold after all faults have ended and the system has settled; only the log is trusted."""
 
 from collections.abc import Iterator
 
@@ -16,15 +16,15 @@ type Log = dict[int, Item]
 type Stays = dict[UserId, list[Interval]]
 
 
-def logs(town: SimulatedWorld) -> dict[ChatId, Log]:
-    """Return each chat's entries. Partitions beside the log (reactions, ephemeral content) have a longer key."""
-    partitions = town.tables.rows["messages"].partitions
+def logs(world: SimulatedWorld) -> dict[ChatId, Log]:
+    """Return each chat's entries. Partitions next to the log (reactions, ephemeral content) have a longer key."""
+    partitions = world.tables.rows["messages"].partitions
     found = {name.partition("#")[2]: log for name, log in partitions.items()}
     return {ChatId(chat): dict(sorted(log.items())) for chat, log in found.items() if "#" not in chat}
 
 
 def stays_in(log: Log) -> Stays:
-    """Who was in, as the entries tell: nobody's rows are asked."""
+    """Return the membership intervals according to the entries, without the membership rows."""
     found: Stays = {}
     for sequence, entry in log.items():
         if entry["kind"] in {"create", "join"}:
@@ -36,57 +36,57 @@ def stays_in(log: Log) -> Stays:
     return found
 
 
-def is_settled(town: SimulatedWorld) -> bool:
-    """Nobody waits for an answer, and nothing is missing."""
-    if town.busy or any(device.outbox or not device.is_live for device in town.devices):
+def is_settled(world: SimulatedWorld) -> bool:
+    """Return whether no device waits for an answer and no entry is missing."""
+    if world.busy or any(device.outbox or not device.is_live for device in world.devices):
         return False
-    return not any(True for chat, log in logs(town).items() for _ in _faults_of_chat(town, chat, log))
+    return not any(True for chat, log in logs(world).items() for _ in _faults_of_chat(world, chat, log))
 
 
-def breaches(town: SimulatedWorld) -> Iterator[str]:
-    yield from town.record.breaches
-    yield from town.scheduler.faults
-    if town.busy:
-        yield f"{town.busy} changes of chats have no answer"
-    for device in town.devices:
+def breaches(world: SimulatedWorld) -> Iterator[str]:
+    yield from world.record.breaches
+    yield from world.scheduler.faults
+    if world.busy:
+        yield f"{world.busy} changes of chats have no answer"
+    for device in world.devices:
         if not device.is_live:
             yield f"{device.process.name} never became live"
         if device.outbox:
             yield f"{device.process.name} has no answer for {len(device.outbox)}, first {device.outbox[0]}"
-    for chat, log in logs(town).items():
-        yield from _faults_of_keys(town, chat, log)
-        yield from _faults_of_chat(town, chat, log)
-        yield from _faults_of_pages(town, chat, stays_in(log))
+    for chat, log in logs(world).items():
+        yield from _faults_of_keys(world, chat, log)
+        yield from _faults_of_chat(world, chat, log)
+        yield from _faults_of_pages(world, chat, stays_in(log))
 
 
-def _faults_of_pages(town: SimulatedWorld, chat: ChatId, stays: Stays) -> Iterator[str]:
-    for user, asked, shown in town.record.pages:
+def _faults_of_pages(world: SimulatedWorld, chat: ChatId, stays: Stays) -> Iterator[str]:
+    for user, asked, shown in world.record.pages:
         strange = [n for n in shown if asked == chat and not may_see(stays.get(user, []), n)]
         if strange:
             yield f"{user} was shown {strange} of {chat}, outside the membership: {stays.get(user)}"
 
 
-def _faults_of_keys(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
+def _faults_of_keys(world: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
     places: dict[tuple[str, str], int] = {}
     for sequence, entry in log.items():
         key = (entry["sender_id"], entry["client_message_id"])
         if key in places:
             yield f"{key} is twice in {chat}: {places[key]} and {sequence}"
         places[key] = sequence
-        refused = town.record.refusals.get((chat, key[1]))
+        refused = world.record.refusals.get((chat, key[1]))
         if refused is not None:
             yield f"{key} is in {chat} at {sequence} although it was rejected: {refused}"
-        acked = town.record.answered.get((chat, key[1]), sequence)
+        acked = world.record.answered.get((chat, key[1]), sequence)
         if acked != sequence:
             yield f"{key} is at {sequence}, but was acked at {acked}"
 
 
-def _faults_of_chat(town: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
+def _faults_of_chat(world: SimulatedWorld, chat: ChatId, log: Log) -> Iterator[str]:
     stays = stays_in(log)
-    for device in town.devices:
+    for device in world.devices:
         yield from _faults_of_device(device, chat, log, stays.get(device.user, []))
     for user, intervals in stays.items():
-        yield from _faults_of_row(town, chat, log, user, intervals)
+        yield from _faults_of_row(world, chat, log, user, intervals)
 
 
 def _faults_of_device(device: Device, chat: ChatId, log: Log, intervals: list[Interval]) -> Iterator[str]:
@@ -118,7 +118,7 @@ def _text(entry: dict[str, object]) -> object:
 
 
 def _said(item: Item) -> str:
-    """The words of these tests: they follow the place that the content was sealed for."""
+    """Return the text of an entry, which follows the place that the content was sealed for."""
     content: bytes = item.get("content", b"")
     return content.partition(b"|")[2].decode().partition('"text":"')[2].partition('"')[0]
 
@@ -128,14 +128,14 @@ def _is_changed(item: Item) -> bool:
 
 
 def _faults_of_row(
-    town: SimulatedWorld, chat: ChatId, log: Log, user: UserId, intervals: list[Interval]
+    world: SimulatedWorld, chat: ChatId, log: Log, user: UserId, intervals: list[Interval]
 ) -> Iterator[str]:
-    """The chat list: as far as the user may see, and unread as the log has it."""
-    item = town.tables.rows["delivery_state"].get({"user_id": f"acme#{user}", "chat_id": f"acme#{chat}"})
+    """Check the chat list: the head that the user may see, and the unread count according to the log."""
+    item = world.tables.rows["delivery_state"].get({"user_id": f"acme#{user}", "chat_id": f"acme#{chat}"})
     if item is None:
         yield f"{user} has no row for {chat}"
         return
-    row = _with_counter(town, chat, row_from_item(item))
+    row = _with_counter(world, chat, row_from_item(item))
     last = max(n for n in log if may_see(intervals, n))
     head = row.known.head.sequence if row.known.head else 0
     if head != last:
@@ -151,9 +151,9 @@ def _faults_of_row(
             yield f"{user} has {rules.unread_count(row)} unread in {chat}, and it is {unread}"
 
 
-def _with_counter(town: SimulatedWorld, chat: ChatId, row: ChatRow) -> ChatRow:
-    """The head of a large chat stands once, for all."""
-    counter = town.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
+def _with_counter(world: SimulatedWorld, chat: ChatId, row: ChatRow) -> ChatRow:
+    """Return the row of a large chat with the head of the shared counter."""
+    counter = world.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
     return (
         rules.with_head(row, update_from_item(counter, OF_A_CHAT)) if row.known.is_large and counter else row
     )

@@ -1,6 +1,6 @@
-"""A device as an SDK makes one: it keeps positions, entries and an outbox, and comes back by itself.
+"""A device that behaves like the SDK: it stores positions, entries and an outbox, and reconnects automatically.
 
-What it holds outlives its connections. It drops what it has, and tells of a hole or a stranger's entry at once.
+Its data survives reconnects. It drops entries that it has, and reports a gap or an entry of another user immediately.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ class Device:
         self.process.begin(self._empty_outbox())
 
     def post(self, operation: Operation) -> None:
-        """`after` is kept with it: no later try has another."""
+        """Add an operation to the outbox. Its `after` is stored with it and is the same in every try."""
         self.outbox.append(operation)
         self._wake()
 
@@ -87,7 +87,7 @@ class Device:
             await self._pause(0.05 + self._chance.random())
 
     async def _pause(self, seconds: float) -> None:
-        """Shorter for who was away because he wanted to be, and is wanted back."""
+        """Wait before the next connection; end early if the scenario connects the device again."""
         assert self._wish is not None
         self._wish.clear()
         waiting = asyncio.ensure_future(self._wish.wait())
@@ -112,7 +112,7 @@ class Device:
         await over
 
     def on_end(self, wire: Wire) -> None:
-        """Of a wire that it had before it has heard enough."""
+        """End the connection, unless `wire` is not the current one."""
         if wire is not self._wire:
             return
         self._wire, self.is_live = None, False
@@ -145,7 +145,7 @@ class Device:
             wire.say(_encode({"pong": {}}))
 
     def _know(self, chat: ChatId, position: int) -> None:
-        """A chat that it knew nothing of begins here, unless a range that follows says that it begins earlier."""
+        """Start an unknown chat at this position, unless a later range starts it earlier."""
         if chat not in self.positions:
             self.positions[chat] = self.began[chat] = position
 
@@ -198,7 +198,7 @@ class Device:
                 await asyncio.sleep(0.1 + self._chance.random())
 
     async def _tried(self, operation: Operation) -> bool:
-        """True: there was an answer for good."""
+        """Try an operation. Return whether it received a definite answer."""
         if self._wire is None:
             return False
         self._last_id += 1

@@ -1,4 +1,4 @@
-"""The project's DynamoDB client over simulated tables: the same calls, patterns, errors and repeats; no bytes."""
+"""The project's DynamoDB client on simulated tables: the same calls, patterns, errors and retries, without bytes."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ _LIMITS = CallLimits()
 
 
 class SimClient(DynamoClient):
-    """One of a process. What the channel decides about repeats is decided here by the same rules."""
+    """The client of one process. It decides about retries by the same rules as the real transport."""
 
     def __init__(self, tables: Tables, network: Network) -> None:
         self.tables = tables
@@ -41,7 +41,7 @@ class SimClient(DynamoClient):
 
     @override
     def close(self) -> None:
-        """There is nothing to hang up."""
+        """Do nothing: there is no connection to close."""
 
     @override
     async def get(
@@ -64,8 +64,8 @@ class SimClient(DynamoClient):
         self, shape: ItemType[T], pattern: AccessPattern, query: Query, *, timeout_s: float | None = None
     ) -> QueryPage[T]:
         table = self._plan(pattern, Operation.QUERY).table
-        assert pattern.index is None, "there are no indexes here"
-        is_short = not self.network.weather.is_fair and self.network.chance.random() < 0.1
+        assert pattern.index is None, "indexes are not simulated"
+        is_short = not self.network.conditions.is_fair and self.network.chance.random() < 0.1
         page, _ = await self._call(
             pattern, lambda: self.tables.query(table, query, 2 if is_short else None), timeout_s=timeout_s
         )
@@ -208,7 +208,7 @@ class SimClient(DynamoClient):
         is_repeatable: bool = True,
         timeout_s: float | None = None,
     ) -> tuple[T, bool]:
-        """The answer, and whether an earlier try went unanswered and may have been applied, too."""
+        """Return the answer, and whether an earlier try got no answer and may have been applied."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + (_LIMITS.call_timeout_s if timeout_s is None else timeout_s)
         tries, is_doubtful = 0, False

@@ -1,4 +1,4 @@
-"""DynamoDB's condition and update expressions, as far as this project writes any; each is read once and kept."""
+"""DynamoDB's condition and update expressions, as far as this project uses them. Each is parsed once and cached."""
 
 import operator
 import re
@@ -15,7 +15,7 @@ type Values = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What an expression is read against."""
+    """The item, names and values that an expression is evaluated with."""
 
     item: Item
     names: Names
@@ -23,7 +23,7 @@ class Given:
 
 
 class _Missing:
-    """An attribute that is not there."""
+    """A missing attribute."""
 
 
 MISSING: Any = _Missing()
@@ -46,7 +46,7 @@ _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
 class _Reader:
     def __init__(self, text: str) -> None:
         self._tokens = _TOKEN.findall(text)
-        assert "".join(self._tokens) == re.sub(r"\s", "", text), f"not understood: {text}"
+        assert "".join(self._tokens) == re.sub(r"\s", "", text), f"unsupported expression: {text}"
         self._at = 0
 
     @property
@@ -55,7 +55,7 @@ class _Reader:
 
     def take(self, *expected: str) -> str:
         token = self.next
-        assert not expected or token in expected, f"{token!r} where {expected} should be"
+        assert not expected or token in expected, f"{token!r} instead of {expected}"
         self._at += 1
         return token
 
@@ -189,7 +189,7 @@ _VERBS: dict[str, Callable[[_Reader], Change]] = {
 
 
 def void(_: object) -> None:
-    """Forgets what it is given."""
+    """Ignore the argument."""
 
 
 def _holds_part(whole: Any, part: Any, *, begins: bool) -> bool:

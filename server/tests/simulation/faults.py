@@ -1,6 +1,6 @@
-"""What goes wrong beside the weather: processes die or stand still, Redis and Kafka forget, lines break.
+"""Faults other than network conditions: processes die or stop, Redis and Kafka lose data, subscriptions are lost.
 
-Each is drawn with everything that it needs, and gives what is to be done at its time.
+Each function draws all random values first and returns the step to run at its time.
 """
 
 from collections.abc import Callable
@@ -12,103 +12,103 @@ type Step = Callable[[], None]
 type Fault = Callable[[SimulatedWorld, Random], Step]
 
 
-def kill_gateway(town: SimulatedWorld, chance: Random) -> Step:
-    place, back_s = chance.randrange(len(town.gateways)), chance.random() * 6
+def kill_gateway(world: SimulatedWorld, chance: Random) -> Step:
+    place, back_s = chance.randrange(len(world.gateways)), chance.random() * 6
 
     def step() -> None:
-        if town.gateways[place] is not None:
-            town.kill_gateway(place)
-            town.scheduler.outside.call_later(back_s, town.start_gateway, place)
+        if world.gateways[place] is not None:
+            world.kill_gateway(place)
+            world.scheduler.outside.call_later(back_s, world.start_gateway, place)
 
     return step
 
 
-def kill_worker(town: SimulatedWorld, chance: Random) -> Step:
-    place, back_s = chance.randrange(len(town.workers)), chance.random() * 6
+def kill_worker(world: SimulatedWorld, chance: Random) -> Step:
+    place, back_s = chance.randrange(len(world.workers)), chance.random() * 6
 
     def step() -> None:
-        if town.workers[place] is not None:
-            town.kill(town.workers, place)
-            town.scheduler.outside.call_later(back_s, town.start_worker, place)
+        if world.workers[place] is not None:
+            world.kill(world.workers, place)
+            world.scheduler.outside.call_later(back_s, world.start_worker, place)
 
     return step
 
 
-def kill_relay(town: SimulatedWorld, chance: Random) -> Step:
+def kill_relay(world: SimulatedWorld, chance: Random) -> Step:
     back_s = chance.random() * 6
 
     def step() -> None:
-        if town.relays[0] is not None:
-            town.kill(town.relays, 0)
-            town.scheduler.outside.call_later(back_s, town.start_relay, 0)
+        if world.relays[0] is not None:
+            world.kill(world.relays, 0)
+            world.scheduler.outside.call_later(back_s, world.start_relay, 0)
 
     return step
 
 
-def stop_something(town: SimulatedWorld, chance: Random) -> Step:
-    """As by SIGSTOP, sometimes for longer than a session or a lease lasts."""
+def stop_something(world: SimulatedWorld, chance: Random) -> Step:
+    """Stop a process as SIGSTOP does, sometimes for longer than a session or a lease."""
     draw, stopped_s = chance.random(), chance.choice((1.0, 8.0, 70.0)) * chance.random()
 
     def step() -> None:
-        gateways = [gateway.process for gateway in town.gateways if gateway is not None]
-        there = [*gateways, *(p for p in (*town.workers, *town.relays) if p is not None)]
+        gateways = [gateway.process for gateway in world.gateways if gateway is not None]
+        there = [*gateways, *(p for p in (*world.workers, *world.relays) if p is not None)]
         if there:
             chosen = there[int(draw * len(there))]
-            town.scheduler.tell(f"stopped {chosen.name} for {stopped_s:.1f} s")
+            world.scheduler.tell(f"stopped {chosen.name} for {stopped_s:.1f} s")
             chosen.stop_for(stopped_s)
 
     return step
 
 
-def wipe_redis(town: SimulatedWorld, chance: Random) -> Step:
+def wipe_redis(world: SimulatedWorld, chance: Random) -> Step:
     del chance
 
     def step() -> None:
-        town.scheduler.tell("Redis was wiped")
-        town.redis.wipe()
+        world.scheduler.tell("Redis was wiped")
+        world.redis.wipe()
 
     return step
 
 
-def take_redis_away(town: SimulatedWorld, chance: Random) -> Step:
-    away_s, forgets = chance.random() * 6, chance.random() < 0.5
+def make_redis_unavailable(world: SimulatedWorld, chance: Random) -> Step:
+    unavailable_s, forgets = chance.random() * 6, chance.random() < 0.5
 
     def come_back() -> None:
-        town.redis.is_away = False
+        world.redis.is_unavailable = False
 
     def step() -> None:
-        town.scheduler.tell(f"Redis is away for {away_s:.1f} s")
-        town.redis.is_away = True
-        town.redis.break_lines()
+        world.scheduler.tell(f"Redis is unavailable for {unavailable_s:.1f} s")
+        world.redis.is_unavailable = True
+        world.redis.lose_subscriptions()
         if forgets:
-            town.redis.wipe()
-        town.scheduler.outside.call_later(away_s, come_back)
+            world.redis.wipe()
+        world.scheduler.outside.call_later(unavailable_s, come_back)
 
     return step
 
 
-def break_lines(town: SimulatedWorld, chance: Random) -> Step:
+def lose_subscriptions(world: SimulatedWorld, chance: Random) -> Step:
     del chance
-    return town.redis.break_lines
+    return world.redis.lose_subscriptions
 
 
-def wipe_kafka(town: SimulatedWorld, chance: Random) -> Step:
+def wipe_kafka(world: SimulatedWorld, chance: Random) -> Step:
     del chance
 
     def step() -> None:
-        town.scheduler.tell("Kafka's log was wiped")
-        town.topic.wipe()
+        world.scheduler.tell("Kafka's log was wiped")
+        world.topic.wipe()
 
     return step
 
 
-def rewind_kafka(town: SimulatedWorld, chance: Random) -> Step:
-    """The group begins again at an earlier offset: everything since comes a second time."""
+def rewind_kafka(world: SimulatedWorld, chance: Random) -> Step:
+    """Reset the group to an earlier offset, so that all later records are delivered again."""
     back = chance.randint(1, 6)
 
     def step() -> None:
-        town.scheduler.tell("Kafka's offsets were set back")
-        town.topic.rewind(back)
+        world.scheduler.tell("Kafka's offsets were set back")
+        world.topic.rewind(back)
 
     return step
 
@@ -121,8 +121,8 @@ FAULTS: tuple[Fault, ...] = (
     kill_relay,
     stop_something,
     wipe_redis,
-    take_redis_away,
-    break_lines,
+    make_redis_unavailable,
+    lose_subscriptions,
     wipe_kafka,
     rewind_kafka,
 )

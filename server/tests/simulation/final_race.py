@@ -1,6 +1,6 @@
-"""The end of some seeds: a few things at once, and nobody says anything after them that would heal what they left.
+"""The end of some seeds: a few concurrent actions, and no later message that would repair their effects.
 
-Most of what keeps delivery right is an order of two steps, and shows only if a third falls between them.
+Most rules of delivery are an order of two steps, and a violation shows only if a third step falls between them.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,47 +26,47 @@ _AWAY_S: Final = 2.0
 _ENDS_S: Final = 1.0
 _LOOKS: Final = 6
 _SETTLES_S: Final = 12.0
-"""Longer than a heartbeat: what went before it is healed, and does not hide what comes now."""
+"""Longer than a heartbeat: effects of earlier faults are repaired and do not hide the effects of this race."""
 
 
 class FinalRace:
     def __init__(self, scenario: "Scenario") -> None:
         self._scenario = scenario
-        self.town: SimulatedWorld = scenario.town
+        self.world: SimulatedWorld = scenario.world
         self.chance: Random = scenario.chance
         self._within_s = self.chance.choice((0.01, 0.03, 0.1))
 
     def tie(self) -> None:
-        town, chance = self.town, self.chance
+        world, chance = self.world, self.chance
         if chance.random() < 0.7:
-            town.network.calm()
-        town.redis.mend()
-        town.start_all()
-        for device in town.devices:
+            world.network.calm()
+        world.redis.repair()
+        world.start_all()
+        for device in world.devices:
             device.want(is_in=True)
         self._run(_SETTLES_S)
         strands = self._kind()(self)
         for at_s, strand in strands:
-            town.scheduler.outside.call_later(at_s, strand)
+            world.scheduler.outside.call_later(at_s, strand)
         self._run(max(at_s for at_s, _ in strands) + _ENDS_S)
 
     def _kind(self) -> RaceKind:
-        """Those in which somebody is taken out need somebody who is in."""
+        """Choose a race. Those that remove a member need a group with other members."""
         if not self.others():
             return FinalRace.together
-        if self._scenario.grows_in_knot:
+        if self._scenario.grows_in_race:
             return late_delivery.grows_late
         kinds, weights = zip(*(_KINDS_IF_LARGE if self._scenario.grows else _KINDS), strict=True)
         kind: RaceKind = self.chance.choices(kinds, weights)[0]
         return kind
 
     def _run(self, seconds: float) -> None:
-        scheduler = self.town.scheduler
+        scheduler = self.world.scheduler
         scheduler.run_until(lambda: False, scheduler.now + seconds)
 
     def together(self) -> list[RaceTask]:
-        """Some come back while others say something."""
-        coming = [device for device in self.town.devices if self.chance.random() < 0.4]
+        """Let some devices reconnect while other users send messages."""
+        coming = [device for device in self.world.devices if self.chance.random() < 0.4]
         self.go(coming)
         return [*(self._comes(device) for device in coming), *self._strands()]
 
@@ -82,21 +82,23 @@ class FinalRace:
         return self.chance.random() * self._within_s
 
     def soon(self) -> float:
-        """While what was begun at once goes its way: a send takes a third of a second from device to device."""
+        """Return a time during which concurrent actions are in flight: a send takes 0.3 s from device to device."""
         return self.chance.random() * 0.5
 
     def _strands(self) -> list[RaceTask]:
         chance = self.chance
         strands: list[RaceTask] = [(self.at_once(), self.says()) for _ in range(chance.choice((1, 1, 2)))]
         if chance.random() < 0.35:
-            redis = self.town.redis
-            strands.append((self.soon(), chance.choice((redis.break_lines, redis.break_at_next_word))))
+            redis = self.world.redis
+            strands.append(
+                (self.soon(), chance.choice((redis.lose_subscriptions, redis.lose_at_next_publish)))
+            )
         if len(self._scenario.chats) > 1 and chance.random() < 0.6:
             strands += self._parting()
         return strands
 
     def says(self, *, to_group: bool = False) -> Callable[[], None]:
-        """In the group it is she who is always in it."""
+        """Return a step that sends a message. In the group the sender is the first user, who is never removed."""
         chance, key = self.chance, self._scenario.key()
         user, draw = chance.choice(self._scenario.users[: 1 if to_group else 2]), chance.random()
 
@@ -114,7 +116,7 @@ class FinalRace:
             self._scenario.chats[1],
             ChangeContext(self._scenario.users[0], ClientKey(self._scenario.key())),
         )
-        return lambda: self.town.manage(
+        return lambda: self.world.manage(
             f"out {who}", lambda gateway: gateway.manage.remove(chat, caller, who)
         )
 
@@ -122,31 +124,31 @@ class FinalRace:
         return self._scenario.move(self._scenario.users[-1], is_in=True)
 
     def others(self) -> list[UserId]:
-        """Who is in the group and may be taken out of it."""
+        """Return the members of the group who may be removed."""
         if len(self._scenario.chats) < 2:
             return []
-        log = checks.logs(self.town).get(self._scenario.chats[1].chat, {})
+        log = checks.logs(self.world).get(self._scenario.chats[1].chat, {})
         stays = checks.stays_in(log)
         return [u for u in self._scenario.users[1:] if u in stays and stays[u][-1].removed is None]
 
     def _parting(self) -> list[RaceTask]:
-        """Somebody is taken out of the group while others talk, and he looks into it all the while."""
+        """Remove a member of the group while others send and the removed member reads the history repeatedly."""
         chat, who = self._scenario.chats[1], self.chance.choice(self._scenario.users[1:])
 
         async def look(gateway: Gateway) -> None:
             for _ in range(_LOOKS):
                 page = await gateway.history.before(chat, who, None, 20)
                 shown = [each.entry.sequence for each in page.entries]
-                self.town.record.pages.append((who, chat.chat, shown))
+                self.world.record.pages.append((who, chat.chat, shown))
 
         def watch() -> None:
-            self.town.manage(f"{who} looks", look)
+            self.world.manage(f"{who} looks", look)
 
         looks: list[RaceTask] = [(self.at_once(), watch) for _ in range(3)]
         return [(self.at_once(), self.parts(who)), *looks, *((self.soon(), self.says()) for _ in range(8))]
 
     def _there(self, user: UserId, draw: float) -> Device | None:
-        there = [d for d in self.town.devices if d.user == user and d.is_live and d.positions]
+        there = [d for d in self.world.devices if d.user == user and d.is_live and d.positions]
         return there[int(draw * len(there))] if there else None
 
     def _group(self, device: Device) -> str:

@@ -1,6 +1,6 @@
-"""A member of the group, in the place of the reader's thread: hands records to lanes, commits what they have done.
+"""A member of the consumer group, in place of the reader thread: passes records to partition workers, commits offsets.
 
-The lanes are the real ones, with their batches, repeats and ends; the reader's rules are kept here.
+The partition workers are the real ones, with their batches, retries and shutdown. This file follows the rules of the reader.
 """
 
 import asyncio
@@ -22,23 +22,26 @@ _LANE = PartitionWorkerOptions(max_batch_records=8, max_queued_records=16)
 
 
 @dataclass(slots=True, eq=False)
-class _Line[T]:
-    """A partition that is this member's. `arrives_at`: when the last of what was fetched is here."""
+class _Assignment[T]:
+    """A partition assigned to this member. `arrives_at` is when the last fetched record arrives."""
 
     held: Held
-    lane: PartitionWorker[T]
+    worker: PartitionWorker[T]
     committed: int
     arrives_at: float = 0.0
 
 
 class GroupMember[T]:
-    """Made inside its process, which it ends with: it is killed, or stands still, and never leaves with a word."""
+    """A member that is created inside its process and ends with it.
+
+    The process is killed or frozen, so the member never leaves the group explicitly.
+    """
 
     def __init__(self, topic: Topic, process: Process, work: RecordHandlers[T]) -> None:
         self._topic, self._process = topic, process
         self._handle = work.handle
         self._work = RecordHandlers(work.decode, self._handled, work.dead_letter)
-        self._lines: dict[int, _Line[T]] = {}
+        self._assignments: dict[int, _Assignment[T]] = {}
         self._ending: set[int] = set()
         self._is_commit_due = False
         self._news = topic.news()
@@ -59,21 +62,21 @@ class GroupMember[T]:
 
     def _turn(self) -> None:
         holds = {held.partition.number: held for held in self._topic.beat(self._process)}
-        for number, line in list(self._lines.items()):
+        for number, assignment in list(self._assignments.items()):
             held = holds.get(number)
-            if held is None or held.term != line.held.term:
-                self._end(number, line.lane.end(0))
+            if held is None or held.term != assignment.held.term:
+                self._end(number, assignment.worker.end(0))
             elif held.is_wanted_back:
-                self._end(number, self._give_back(line))
+                self._end(number, self._give_back(assignment))
         for number, held in holds.items():
-            if number not in self._lines and number not in self._ending and not held.is_wanted_back:
-                self._lines[number] = self._take(held)
-        for line in self._lines.values():
-            self._fetch(line)
+            if number not in self._assignments and number not in self._ending and not held.is_wanted_back:
+                self._assignments[number] = self._take(held)
+        for assignment in self._assignments.values():
+            self._fetch(assignment)
 
     def _end(self, number: int, ending: Awaitable[None]) -> None:
-        """What is given back is not taken again before its lane has ended."""
-        del self._lines[number]
+        """Release a partition. It is not consumed again before its worker has ended."""
+        del self._assignments[number]
         self._ending.add(number)
 
         async def end() -> None:
@@ -83,24 +86,26 @@ class GroupMember[T]:
 
         self._process.begin(end())
 
-    def _take(self, held: Held) -> _Line[T]:
-        lane = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE, self._stir)
-        lane.start(self._ended)
-        lane.position = held.partition.committed
-        return _Line(held, lane, held.partition.committed)
+    def _take(self, held: Held) -> _Assignment[T]:
+        worker = PartitionWorker((MESSAGES.name, held.partition.number), self._work, _LANE, self._stir)
+        worker.start(self._ended)
+        worker.position = held.partition.committed
+        return _Assignment(held, worker, held.partition.committed)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            self._process.call_exception_handler({"message": "a lane ended", "exception": error})
+            self._process.call_exception_handler({"message": "a worker ended", "exception": error})
 
-    def _fetch(self, line: _Line[T]) -> None:
-        lane = line.lane
-        at = lane.position or 0
-        records = line.held.partition.records[at : at + _READER.lot_records]
-        if records and not lane.is_full and lane.trouble is None:
-            lane.hand(records)
-            line.arrives_at = max(line.arrives_at, self._process.time() + self._topic.network.delay_s())
-            self._process.call_at(line.arrives_at, lane.receive, records)
+    def _fetch(self, assignment: _Assignment[T]) -> None:
+        worker = assignment.worker
+        at = worker.position or 0
+        records = assignment.held.partition.records[at : at + _READER.lot_records]
+        if records and not worker.is_full and worker.trouble is None:
+            worker.hand(records)
+            assignment.arrives_at = max(
+                assignment.arrives_at, self._process.time() + self._topic.network.delay_s()
+            )
+            self._process.call_at(assignment.arrives_at, worker.receive, records)
 
     async def _handled(self, batch: Batch[T]) -> None:
         await self._handle(batch)
@@ -113,23 +118,23 @@ class GroupMember[T]:
 
     async def _commit(self) -> None:
         self._is_commit_due = False
-        for line in list(self._lines.values()):
-            if not await self._committed(line):
+        for assignment in list(self._assignments.values()):
+            if not await self._committed(assignment):
                 self._commit_soon()
 
-    async def _committed(self, line: _Line[T]) -> bool:
-        """False: nobody answered, and it is tried again if it is still ours."""
-        done, topic = line.lane.done, self._topic
-        if done is None or done == line.committed:
+    async def _committed(self, assignment: _Assignment[T]) -> bool:
+        """Commit progress. Return False without an answer; it is tried again while the partition is assigned."""
+        done, topic = assignment.worker.done, self._topic
+        if done is None or done == assignment.committed:
             return True
         try:
-            await topic.network.ask("kafka.commit", lambda: topic.commit(line.held, done))
+            await topic.network.ask("kafka.commit", lambda: topic.commit(assignment.held, done))
         except (NoAnswerError, RefusedForNowError):
             return False
-        line.committed = done
+        assignment.committed = done
         return True
 
-    async def _give_back(self, line: _Line[T]) -> None:
-        await line.lane.end(_READER.drain_s)
-        await self._committed(line)
-        self._topic.let_go(line.held)
+    async def _give_back(self, assignment: _Assignment[T]) -> None:
+        await assignment.worker.end(_READER.drain_s)
+        await self._committed(assignment)
+        self._topic.let_go(assignment.held)

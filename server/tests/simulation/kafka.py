@@ -1,4 +1,4 @@
-"""One topic as Kafka has it: partitions, offsets, a group of consumers. Its log can be wiped and its offsets lost."""
+"""One Kafka topic: partitions, offsets and a consumer group. Its log can be deleted and its offsets lost."""
 
 import asyncio
 import zlib
@@ -26,7 +26,7 @@ _DELIVERED_WITHIN_S = 30.0
 
 @dataclass
 class Partition:
-    """`term` goes up whenever it changes hands: who held it before commits nothing any more."""
+    """A partition. `term` is raised at each reassignment: a previous owner can no longer commit."""
 
     number: int
     records: list[Record] = field(default_factory=list)
@@ -44,7 +44,10 @@ class Partition:
 
 
 class Held(NamedTuple):
-    """`is_wanted_back`: another has less than its share, so it is to be let go, with what is done committed."""
+    """An assigned partition.
+
+    `is_wanted_back`: another member has less than its share, so this one must commit its progress and release it.
+    """
 
     partition: Partition
     term: int
@@ -73,14 +76,14 @@ class Topic:
         return PartitionProgress(partition.number, partition.end, partition.committed)
 
     def wipe(self) -> None:
-        """The log is lost and made anew; the group and what it had committed go with it."""
+        """Delete the log and create it again. The group and its committed offsets are deleted with it."""
         for partition in self.partitions:
             partition.records.clear()
             partition.committed = 0
         self._disband()
 
     def rewind(self, back: int) -> None:
-        """The group begins again at an earlier offset: everything since comes a second time."""
+        """Reset the group to an earlier offset, so that all later records are delivered again."""
         for partition in self.partitions:
             partition.committed = max(0, partition.committed - back)
         self._disband()
@@ -98,13 +101,16 @@ class Topic:
                 each.set_result(None)
 
     def news(self) -> "asyncio.Future[None]":
-        """Done with the next record, or the next change of hands."""
+        """Return a future that completes with the next record or the next reassignment."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         return waiter
 
     def beat(self, process: Process) -> list[Held]:
-        """A member is heard of: those that are its own now. Whoever was not heard of for a session is a member no more."""
+        """Process a heartbeat and return the member's partitions.
+
+        Members without a heartbeat for a session are removed.
+        """
         now = self._heard_at[process] = self.scheduler.now
         for member in [each for each, at in self._heard_at.items() if now - at > _SESSION_S]:
             del self._heard_at[member]
@@ -128,7 +134,7 @@ class Topic:
             self._wake()
 
     def commit(self, held: Held, offset: int) -> bool:
-        """False: it is another's by now."""
+        """Commit an offset. Return False if another member owns the partition."""
         if held.partition.term != held.term:
             return False
         held.partition.committed = max(held.partition.committed, offset)
@@ -136,7 +142,10 @@ class Topic:
 
 
 class SimPublisher(KafkaPublisher):
-    """A process's own: in order, and with an answer for each. What waits in a process that is killed is not sent."""
+    """The publisher of one process: in order, with an answer for each record.
+
+    A kill loses the records that still wait.
+    """
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
@@ -170,11 +179,11 @@ def _placed(answer: "asyncio.Future[RecordMetadata]", placed: RecordMetadata) ->
 
 def _unknown(answer: "asyncio.Future[RecordMetadata]") -> None:
     if not answer.done():
-        answer.set_exception(UnknownOutcomeError("nobody answered"))
+        answer.set_exception(UnknownOutcomeError("no answer"))
 
 
 class SimConsumers:
-    """What the relay asks of the group."""
+    """The offsets of the group, as the relay reads them."""
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic

@@ -1,4 +1,4 @@
-"""Content without a cipher: what is sealed shows its place, so that what was moved does not open."""
+"""Sealed content without encryption: it contains its place, so that content moved to another place does not open."""
 
 import hashlib
 from collections.abc import Collection

@@ -1,7 +1,7 @@
-"""Time, chance and processes of a simulation: each process is an event loop, one scheduler drives them all.
+"""Time, randomness and processes of a simulation: each process is an event loop, and one scheduler runs them all.
 
-Within a process callbacks run in the order in which they were made, as asyncio promises. Which process goes on next is
-drawn. Time stands still while anybody has something to do, and then leaps to the next timer.
+Within a process callbacks run in the order of their creation, as in asyncio. The scheduler chooses the next process
+at random. The clock advances only when no process has work, to the time of the next timer.
 """
 
 import asyncio
@@ -19,11 +19,14 @@ BEGAN_MS = 1_794_700_000_000
 
 
 class StuckError(KeyboardInterrupt):
-    """Somebody goes round in circles, at one time or without giving way. Of this kind, so that no loop swallows it."""
+    """A process loops without time passing or without yielding. A KeyboardInterrupt, so that no handler catches it."""
 
 
 class Process(asyncio.BaseEventLoop):
-    """Killed, it does nothing any more: no cleanup, no `finally`. Stopped, it goes on later as if nothing had been."""
+    """A simulated process.
+
+    After a kill it runs nothing more: no cleanup, no `finally`. After a stop it continues as if nothing had happened.
+    """
 
     def __init__(self, scheduler: "Scheduler", name: str) -> None:
         super().__init__()
@@ -33,7 +36,7 @@ class Process(asyncio.BaseEventLoop):
         self.waiting: deque[asyncio.Handle] = deque()
         self.is_stopped = False
         self._scheduler = scheduler
-        self._closed = True  # nobody is to close it: it has nothing that is the machine's
+        self._closed = True  # never closed by asyncio: it owns no resources of the machine
 
     @override
     def time(self) -> float:
@@ -45,7 +48,7 @@ class Process(asyncio.BaseEventLoop):
 
     @override
     def set_debug(self, enabled: bool) -> None:
-        """It looks at nothing while it runs."""
+        """Ignore debug mode."""
 
     @override
     def is_running(self) -> bool:
@@ -87,7 +90,7 @@ class Process(asyncio.BaseEventLoop):
             self._scheduler.report(self, context)
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """It is passed over when its time comes."""
+        """Do nothing: the scheduler skips cancelled timers."""
 
     def take(self, handle: asyncio.Handle) -> None:
         if not self.waiting and not self.is_stopped:
@@ -95,15 +98,15 @@ class Process(asyncio.BaseEventLoop):
         self.waiting.append(handle)
 
     def begin(self, coro: Coroutine[Any, Any, Any]) -> None:
-        """Nobody waits for it."""
+        """Start a task that is not awaited."""
         self.tasks.append(asyncio.Task(coro, loop=self))
 
     def spawn(self, coro: Coroutine[Any, Any, Any]) -> None:
-        """From outside of it."""
+        """Start a task from another process."""
         self.call_soon(self.begin, coro)
 
     def stop_for(self, seconds: float) -> None:
-        """As by SIGSTOP: its timers come late, all at once."""
+        """Stop the process as SIGSTOP does: its timers run late, all together."""
         if not self.is_stopped and self.is_alive:
             self.is_stopped = True
             if self.waiting:
@@ -122,7 +125,7 @@ class Process(asyncio.BaseEventLoop):
         self.waiting.clear()
 
     def turn(self) -> None:
-        """What was ready when its turn came, in order."""
+        """Run the callbacks that were ready at the start of the turn, in order."""
         events._set_running_loop(self)
         for _ in range(len(self.waiting)):
             handle = self.waiting.popleft()
@@ -134,7 +137,7 @@ class Process(asyncio.BaseEventLoop):
 
 
 class Scheduler:
-    """`outside` is everything that never dies: engines, wires, the hand that injects faults."""
+    """Run all processes. `outside` is the process of everything that never dies: engines, wires, fault injection."""
 
     def __init__(self, seed: int) -> None:
         self.now = 0.0
@@ -163,13 +166,13 @@ class Scheduler:
         self.faults.append(f"{process.name}: {context.get('message')}: {error!r}")
 
     def tell(self, words: str) -> None:
-        """A step of the story: part of what two runs of a seed are compared by."""
+        """Record a step of the trace, by which two runs of a seed are compared."""
         self.trace = zlib.crc32(words.encode(), self.trace)
         if self.story is not None:
             self.story.append(f"{self.now:10.4f} {words}")
 
     def run_until(self, holds: Callable[[], bool], at: float, most_turns: int = 400_000) -> None:
-        """Until it holds or the clock has come to `at`."""
+        """Run until `holds` returns true or the clock reaches `at`."""
         last = self.turns + most_turns
         while not holds():
             if self.awake:
@@ -202,7 +205,7 @@ class Scheduler:
                 process.take(handle)
 
     def end(self) -> None:
-        """Takes down what is left, with nothing of it heard: the next seed begins on clean ground."""
+        """Kill all processes and close their coroutines without any effect, so that the next seed starts clean."""
         for process in self.processes:
             process.kill()
         with _nowhere():
@@ -214,13 +217,13 @@ class Scheduler:
 
 
 class _Nowhere(asyncio.BaseEventLoop):
-    """For what the coroutines of killed processes do in their `finally`: nothing comes of it."""
+    """An event loop that ignores what the coroutines of killed processes do in their `finally`."""
 
     @override
     def create_task(self, coro: Any, **named: Any) -> asyncio.Task[Any]:
         del named
         coro.close()
-        raise RuntimeError("nothing is begun any more")
+        raise RuntimeError("the simulation has ended")
 
     @override
     def call_soon[*Ts](

@@ -1,4 +1,4 @@
-"""Rules of the use cases, each broken on purpose: how many seeds until the simulation says so."""
+"""Rules of the use cases, each broken on purpose, to measure how many seeds the simulation needs to detect it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -33,7 +33,7 @@ type Patched = tuple[tuple[type, str, Callable[..., Any]], ...]
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """`instead`: what the code does then; `patched`: where."""
+    """A mutant. `instead` describes its behaviour; `patched` is the replaced attribute."""
 
     name: str
     rule: str
@@ -42,7 +42,7 @@ class Mutant:
     method: str
     replaced: Callable[..., Any]
     also: Patched = ()
-    """What is broken with it: a second half of the rule, or another rule that stands for it."""
+    """Further replacements: a second part of the rule, or another rule that has the same effect."""
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
@@ -146,11 +146,11 @@ def _remove_any(self: Redis, device: Any, gateway: Any, epoch: int) -> bool:
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """Left out."""
+    """Do nothing."""
 
 
 async def _nothing_async(*_: Any, **__: Any) -> None:
-    """Left out."""
+    """Do nothing."""
 
 
 async def _never(*_: Any, **__: Any) -> bool:
@@ -158,7 +158,7 @@ async def _never(*_: Any, **__: Any) -> bool:
 
 
 async def _replay_for_ever(self: ResumeService, seat: Any) -> None:
-    """As it was before a seed found it."""
+    """The code before a seed found the bug."""
     while behind := seat.behind():
         for chat in behind:
             await self._parts.ranges.catch_up(seat, chat, seat.positions[chat])
@@ -166,7 +166,7 @@ async def _replay_for_ever(self: ResumeService, seat: Any) -> None:
 
 
 async def _join_blindly(self: GatewayNode, job: Any) -> None:
-    """As it was before a seed found it."""
+    """The code before a seed found the bug."""
     seat, chat, _ = job
     if chat in seat.large_chat_channels:
         return
@@ -176,7 +176,7 @@ async def _join_blindly(self: GatewayNode, job: Any) -> None:
 
 
 async def _late_alone(self: DeliveryWorker, done: Any) -> None:
-    """As it was before a seed found it."""
+    """The code before a seed found the bug."""
     behind = self._progress.get(done.chat).processed_before(done.first)
     if behind < done.first - 1:
         await self._process_from_log(done.chat, behind, done.first - 1)
@@ -188,7 +188,7 @@ async def _late_alone(self: DeliveryWorker, done: Any) -> None:
 
 
 def _as_written(self: ChatProgress, first: int, *, checkpoint_known: bool) -> int:
-    """As it was before a seed found it."""
+    """The code before a seed found the bug."""
     del checkpoint_known
     return min(self.rows_written or first - 1, first - 1)
 
@@ -199,7 +199,10 @@ EQUIVALENT = {
     "no-second-look": "equivalent: the worker that missed the route has already written the chat row, and the gateway reads "
     "it. The second look-up only avoids an offline event for a user who has connected meanwhile",
 }
-"""Not to be caught, and why. In the models both fall: `filling.KEPT`, `small.NO_SECOND_LOOKUP`."""
+"""Mutants that the simulation cannot catch, with the reason.
+
+The models catch both: `filling.KEPT`, `small.NO_SECOND_LOOKUP`.
+"""
 
 type Broken = tuple[str, str, str, type, str, Callable[..., Awaitable[Any] | Any]]
 

@@ -1,4 +1,4 @@
-"""What lies between a process and an engine: requests and answers take their time, come late, or never."""
+"""The network between a process and an engine: requests and answers are delayed, late or lost."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,16 +12,16 @@ _FAST_S, _SLOW_S = 0.02, 6.0
 
 
 class NoAnswerError(Exception):
-    """Nothing came in time. It may have been done, or may yet be."""
+    """No answer in time. The request may have been applied, or may be applied later."""
 
 
 class RefusedForNowError(Exception):
-    """The engine would not: too fast, or in conflict with another. It was not done."""
+    """The engine rejected the request, by throttling or a conflict. It was not applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkConditions:
-    """How often, of a thousand requests or answers: lost, very slow, refused."""
+    """How many of a thousand requests or answers are lost, very slow or rejected."""
 
     lost: float = 0.0
     slow: float = 0.0
@@ -39,24 +39,24 @@ class Network:
     def __init__(self, scheduler: Scheduler, seed: int) -> None:
         self.scheduler = scheduler
         self.chance = Random(f"{seed}/network")
-        self.weather = FAIR
+        self.conditions = FAIR
 
     def calm(self) -> None:
-        self.weather = FAIR
+        self.conditions = FAIR
 
     def worsen(self, **changes: float) -> None:
-        self.weather = replace(self.weather, **changes)
+        self.conditions = replace(self.conditions, **changes)
 
     def delay_s(self) -> float:
         draw = self.chance.random
-        is_slow = self.weather.slow and draw() * 1000 < self.weather.slow
+        is_slow = self.conditions.slow and draw() * 1000 < self.conditions.slow
         return draw() * (_SLOW_S if is_slow else _FAST_S)
 
     def is_lost(self) -> bool:
-        return bool(self.weather.lost) and self.chance.random() * 1000 < self.weather.lost
+        return bool(self.conditions.lost) and self.chance.random() * 1000 < self.conditions.lost
 
     async def ask[T](self, what: str, do: Callable[[], T], within_s: float = 2.0) -> T:
-        """`do` happens at the engine, at most once, perhaps after the caller has given up or died."""
+        """Run `do` at the engine, at most once, perhaps after the caller has given up or died."""
         asker = asyncio.get_running_loop()
         answer: asyncio.Future[T] = asker.create_future()
         going_s, coming_s = self.delay_s(), self.delay_s()
@@ -70,7 +70,7 @@ class Network:
 
 
 class _Exchange[T]:
-    """One request under way."""
+    """One request in flight."""
 
     __slots__ = ("_answer", "_coming_s", "_do", "_network", "_what")
 
@@ -89,13 +89,13 @@ class _Exchange[T]:
         network = self._network
         result: Any = None
         error: Exception | None = None
-        refused = network.weather.refused
+        refused = network.conditions.refused
         if refused and network.chance.random() * 1000 < refused:
             error = RefusedForNowError(self._what)
         else:
             try:
                 result = self._do()
-            except Exception as raised:  # noqa: BLE001 - it is the answer
+            except Exception as raised:  # noqa: BLE001 - the error is the answer
                 error = raised
         network.scheduler.tell(f"{_owner(self._answer)} {self._what}{'' if error is None else ' !'}")
         if self._coming_s is not None:

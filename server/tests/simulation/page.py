@@ -1,4 +1,4 @@
-"""The table of docs/explanation/simulation.md, written from what the simulation finds of its mutants."""
+"""Write the table of docs/explanation/simulation.md from the results of the mutants."""
 
 import os
 import platform
@@ -32,7 +32,7 @@ def with_table(text: str, found: Iterable[Caught]) -> str:
 
 
 class Run(NamedTuple):
-    """Many seeds in a row, all of one version of the scenario."""
+    """A run of consecutive seeds with one version of the scenario."""
 
     first: int
     tally: Tally
@@ -40,7 +40,7 @@ class Run(NamedTuple):
 
 
 def with_run(text: str, run: Run) -> str:
-    """Beside the runs that are on the page: they add up."""
+    """Add a run to those on the page."""
     head = ("seeds", "count", "failed", "median CPU", "duration", "machine", "commit")
     rows = [tuple(line.strip("| ").split(" | ")) for line in _standing(text)]
     done = len(run.tally.took_ms)
@@ -81,5 +81,5 @@ def _row(caught: Caught) -> tuple[str, ...]:
 
 
 def _short(breach: str) -> str:
-    """Without the names of one seed."""
+    """Return the violation without the names of one seed."""
     return breach.partition(", began")[0][:90].replace("|", " ")

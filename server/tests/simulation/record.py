@@ -1,4 +1,4 @@
-"""What is written down while a seed runs, and what must hold at each step of it."""
+"""The record of a seed, and the conditions that must hold at each step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _FORWARD = ("last_sequence", "last_acked_sequence", "last_read_sequence", "own_s
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What a device asks for; the same bytes at every try."""
+    """A request of a device; every try has the same bytes."""
 
     kind: str
     user: UserId
@@ -42,7 +42,7 @@ class Record:
         self.scheduler.tell(f"BROKEN {what}")
 
     def acked(self, operation: Operation, ok: Mapping[str, Any]) -> None:
-        """At the moment of the ack the entry stands where it says."""
+        """Check that the entry is in the log at the acknowledged sequence, at the time of the ack."""
         if "client_message_id" not in operation.body:
             return
         chat, key, sequence = operation.body["chat"], operation.body["client_message_id"], ok["sequence"]
@@ -77,7 +77,7 @@ class Record:
         self.feed.note(after, is_new=before is None)
         partition = after["chat_id"]
         if partition.count("#") > 1:
-            return  # beside the log: reactions and ephemeral content have a longer key, and no order
+            return  # Not in the log: items of reactions and ephemeral content have a longer key, and no order.
         if before is None:
             head = self.logs.get(partition, 0)
             if after["sequence"] != head + 1:

@@ -1,4 +1,4 @@
-"""Routes, marks and the line as Redis has them, in memory: leases by its own clock, channels that forget."""
+"""Redis in memory: routes with leases by its own clock, delivery checkpoints, and channels that can lose messages."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -16,11 +16,10 @@ from tidings.connections.model import (
     RenewalResult,
     Route,
 )
-from tidings.ephemeral.model import UNKNOWN, Presence, PresenceRecord, PresenceStatus
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey, DeviceId, DeviceKey, TenantId, UserId
 
-_COMES_BACK_S = 0.5
+_RECONNECTS_S = 0.5
 
 
 @dataclass(slots=True)
@@ -32,43 +31,43 @@ class _Leased:
 
 @dataclass
 class Redis:
-    """The server. Each step of it is one, as a script is."""
+    """The server. Each method is atomic, as a script is."""
 
     scheduler: Scheduler
     routes: dict[tuple[TenantId, UserId], dict[DeviceId, _Leased]] = field(default_factory=dict)
     marks: dict[ChatKey, int] = field(default_factory=dict)
     channels: dict[str, list["Subscription"]] = field(default_factory=dict)
-    is_away: bool = False
+    is_unavailable: bool = False
     cut_off: set[Process] = field(default_factory=set)
-    """To these it is as if it were away."""
-    breaks_at_word: bool = False
+    """Processes that cannot reach it."""
+    loses_at_publish: bool = False
     ended: set[tuple[DeviceKey, int]] = field(default_factory=set)
-    """Routes that were taken out by whom they are, or went with everything."""
+    """Routes that their owners removed or that were deleted with all data."""
 
     @property
     def now_us(self) -> int:
         return BEGAN_MS * 1000 + round(self.scheduler.now * 1_000_000)
 
     def wipe(self) -> None:
-        """FLUSHALL: who listens goes on listening."""
+        """Delete all data as FLUSHALL does. Subscriptions stay."""
         for person, mine in self.routes.items():
             self.ended.update((DeviceKey(*person, name), leased.epoch) for name, leased in mine.items())
         self.routes.clear()
         self.marks.clear()
 
-    def mend(self) -> None:
-        self.is_away = self.breaks_at_word = False
+    def repair(self) -> None:
+        self.is_unavailable = self.loses_at_publish = False
         self.cut_off.clear()
 
-    def break_lines(self) -> None:
-        """Every subscription is lost, and comes back by itself."""
+    def lose_subscriptions(self) -> None:
+        """Lose every subscription. Clients subscribe again automatically."""
         for subscriptions in list(self.channels.values()):
             for each in list(subscriptions):
                 each.lose()
 
-    def break_at_next_word(self) -> None:
-        """While it is under way: whoever published it was told that somebody listens."""
-        self.breaks_at_word = True
+    def lose_at_next_publish(self) -> None:
+        """Lose every subscription with the next message in flight, after publish has counted the subscribers."""
+        self.loses_at_publish = True
 
     def register(
         self, device: DeviceKey, gateway: GatewayId, lease_s: float, had: int
@@ -117,7 +116,7 @@ class Redis:
         return True
 
     def look_up(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, Sequence[Route]]:
-        """Sorted: whoever asks for a set of users asks in an order that is not the seed's."""
+        """Return live routes, sorted by user: callers pass sets, whose order does not depend on the seed."""
         now_ms = self.now_us // 1000
         found = {
             user: [
@@ -143,14 +142,14 @@ class Redis:
         count = len(listening)
         for each in listening:
             each.say(payload)
-        if self.breaks_at_word and count and " " not in channel:
-            self.breaks_at_word = False
-            self.break_lines()
+        if self.loses_at_publish and count and " " not in channel:
+            self.loses_at_publish = False
+            self.lose_subscriptions()
         return count
 
 
 class Subscription:
-    """A process's ear at a channel. In order; what is under way when it is lost is lost."""
+    """A process's subscription to a channel. Messages arrive in order; a loss discards those in flight."""
 
     def __init__(
         self, redis: Redis, network: Network, channel: str, process: Process, hear: BusHandler
@@ -162,11 +161,11 @@ class Subscription:
         self._is_open = True
         self._was_lost = False
 
-    def stand(self) -> None:
+    def subscribe(self) -> None:
         if not self._is_open or not self._process.is_alive:
             return
-        if self._redis.is_away:
-            self._later(_COMES_BACK_S, self.stand)
+        if self._redis.is_unavailable:
+            self._later(_RECONNECTS_S, self.subscribe)
             return
         listening = self._redis.channels.setdefault(self._channel, [])
         if self not in listening:
@@ -179,7 +178,7 @@ class Subscription:
         self._line += 1
         self._was_lost = True
         self._tell(SubscriptionLost("cut"))
-        self._later(_COMES_BACK_S + self._network.delay_s(), self.stand)
+        self._later(_RECONNECTS_S + self._network.delay_s(), self.subscribe)
 
     def close(self) -> None:
         self._is_open = False
@@ -187,7 +186,7 @@ class Subscription:
 
     def say(self, payload: bytes) -> None:
         if not self._process.is_alive:
-            # as the server finds out that nobody is there: too late for this one
+            # The server notices the dead subscriber only after this message.
             self._leave_later()
             return
         self._tell(payload)
@@ -207,14 +206,14 @@ class Subscription:
             listening.remove(self)
 
     def _leave_later(self) -> None:
-        self._later(_COMES_BACK_S, self._leave)
+        self._later(_RECONNECTS_S, self._leave)
 
     def _later(self, seconds: float, do: Callable[[], None]) -> None:
         self._redis.scheduler.outside.call_later(seconds, do)
 
 
 class SimRedis:
-    """A process's own connection: routes, marks and both ends of the line, as the ports have them."""
+    """The connection of one process: routes, checkpoints, publishing and subscriptions, as the ports define them."""
 
     def __init__(self, redis: Redis, network: Network, process: Process, lease_s: float = 60.0) -> None:
         self._redis, self._network, self._process = redis, network, process
@@ -222,7 +221,7 @@ class SimRedis:
 
     async def _ask[T](self, what: str, do: Callable[[], T]) -> T:
         def reached() -> T:
-            if self._redis.is_away or self._process in self._redis.cut_off:
+            if self._redis.is_unavailable or self._process in self._redis.cut_off:
                 raise RefusedForNowError(what)
             return do()
 
@@ -234,7 +233,7 @@ class SimRedis:
     async def _answers[K, V](
         self, what: str, keys: Sequence[K], do: Callable[[Sequence[K]], Mapping[K, V]]
     ) -> LookupResult[K, V]:
-        """Key by key: each is answered, lost or refused by itself, as by the shards of a cluster."""
+        """Request each key separately: each is answered, lost or rejected alone, as with the shards of a cluster."""
 
         async def one(key: K) -> Mapping[K, V]:
             return await self._ask(what, lambda: do([key]))
@@ -263,7 +262,7 @@ class SimRedis:
         return None if done is None else RegistrationResult(done.epoch, None)
 
     async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
-        """One request, so one outcome for all of them."""
+        """Renew all leases in one request, so with one outcome for all of them."""
         try:
             return await self._ask("renew", lambda: self._redis.renew(gateway, held, self._lease_s))
         except UnavailableError:
@@ -308,51 +307,15 @@ class SimRedis:
 
     def _soon(self, channel: str, hear: BusHandler) -> Subscription:
         made = Subscription(self._redis, self._network, channel, self._process, hear)
-        self._redis.scheduler.outside.call_later(self._network.delay_s(), made.stand)
+        self._redis.scheduler.outside.call_later(self._network.delay_s(), made.subscribe)
         return made
 
     async def subscribe_chat(self, chat: ChatKey, handler: BusHandler) -> Subscription:
-        """Who gets no answer gives it up, as the client does: nothing is heard by it later."""
+        """Subscribe, or give up without an answer, as the real client does: nothing is received later."""
         made = Subscription(self._redis, self._network, chat.chat, self._process, handler)
         try:
-            await self._ask("subscribe", made.stand)
+            await self._ask("subscribe", made.subscribe)
         except BaseException:
             made.close()
             raise
         return made
-
-
-class SimCheckpoints:
-    def __init__(self, connection: SimRedis) -> None:
-        self._connection = connection
-
-    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
-        redis = self._connection._redis
-        return await self._connection._ask("mark", lambda: redis.mark(chat, first, last))
-
-    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
-        marks = self._connection._redis.marks
-        return await self._connection._answers(
-            "marks", chats, lambda some: {chat: marks[chat] for chat in some if chat in marks}
-        )
-
-
-class SimPresenceStore:
-    """Who is there, by the leases of his routes. That somebody is away is not told here."""
-
-    def __init__(self, connection: SimRedis) -> None:
-        self._connection = connection
-
-    async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
-        del device, epoch, is_away
-        return False
-
-    async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
-        answers = await self._connection.look_up(tenant, users)
-        if answers.unknown and len(answers.unknown) == len(users):
-            raise UnavailableError(answers.failure)
-        asked = [user for user in users if user not in answers.unknown]
-        return {
-            user: PresenceRecord(Presence(PresenceStatus.ONLINE) if user in answers.found else UNKNOWN)
-            for user in asked
-        }

@@ -1,4 +1,4 @@
-"""One seed, from nothing to its verdict; and many of them."""
+"""Run one seed from start to verdict, or many seeds."""
 
 import contextlib
 import gc
@@ -35,7 +35,7 @@ class Verdict:
 
 @dataclass
 class Tally:
-    """Of many seeds."""
+    """Totals of many seeds."""
 
     failed: list[Verdict] = field(default_factory=list)
     took_ms: list[float] = field(default_factory=list)
@@ -65,41 +65,42 @@ def run_seeds(seeds: Iterable[int], tell: Callable[[Tally], None] = lambda _: No
 
 
 def first_caught(seeds: Iterable[int]) -> Verdict | None:
-    """The first that breaks; None: none of them does."""
+    """Return the verdict of the first seed with a violation, or None."""
     return next((verdict for verdict in map(run_seed, seeds) if verdict.breaches), None)
 
 
 def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> Verdict:
     began_s = time.process_time()
-    town = SimulatedWorld(seed)
-    town.scheduler.story = [] if tells else None
-    with _chance_is_the_seeds(seed, town.scheduler):
+    world = SimulatedWorld(seed)
+    world.scheduler.story = [] if tells else None
+    with _seeded_randomness(seed, world.scheduler):
         try:
-            breaches = Scenario(town, seed, scale or Scale()).play()
+            breaches = Scenario(world, seed, scale or Scale()).play()
         except StuckError as error:
             breaches = [str(error)]
         finally:
-            town.scheduler.end()
+            world.scheduler.end()
     return Verdict(
         seed,
         tuple(breaches),
-        f"{town.scheduler.trace:08x}.{town.scheduler.turns}",
+        f"{world.scheduler.trace:08x}.{world.scheduler.turns}",
         time.process_time() - began_s,
-        town.scheduler.turns,
-        sum(town.record.logs.values()),
-        sum(len(held) for device in town.devices for held in device.held.values()),
-        tuple(town.scheduler.story or ()),
+        world.scheduler.turns,
+        sum(world.record.logs.values()),
+        sum(len(held) for device in world.devices for held in device.held.values()),
+        tuple(world.scheduler.story or ()),
     )
 
 
 @contextlib.contextmanager
-def _chance_is_the_seeds(seed: int, scheduler: Scheduler) -> Iterator[None]:
-    """Ids and jitter too. What the collector frees, it frees between seeds."""
+def _seeded_randomness(seed: int, scheduler: Scheduler) -> Iterator[None]:
+    """Make everything random depend on the seed, including ids and jitter. Garbage is collected between seeds."""
     draws = random.Random(f"{seed}/ids")
     random.seed(seed)
     clock = SimpleNamespace(time_ns=lambda: int((BEGAN_MS / 1000 + scheduler.now) * 1e9))
     if logging.root.manager.disable < logging.CRITICAL:
-        # once, and left so: what these processes say is not the machine's, and turning it costs milliseconds
+        # Disable logging once and leave it disabled: simulated processes must not log, and switching costs
+        # milliseconds.
         logging.disable(logging.CRITICAL)
     gc.disable()
     before = signal.signal(signal.SIGPROF, _too_long)

@@ -1,4 +1,7 @@
-"""What happens in a seed: people and chats, what they do, what goes wrong, and then quiet. All of it drawn at once."""
+"""The scenario of a seed: users and chats, their actions, the faults, and a quiet end.
+
+All of it is drawn in advance.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,89 +28,95 @@ _USERS = [UserId(name) for name in ("anna", "ben", "cleo", "dora")]
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much of a seed there is."""
+    """The size of a seed."""
 
     steps: int = 24
     lasts_s: float = 20.0
 
 
 class Scenario:
-    def __init__(self, town: SimulatedWorld, seed: int, scale: Scale) -> None:
-        self.town = town
+    def __init__(self, world: SimulatedWorld, seed: int, scale: Scale) -> None:
+        self.world = world
         self.chance = Random(f"{seed}/scenario")
         self.scale = scale
         self.chats: list[ChatKey] = []
         self._number = 0
         self._bursts = [self.chance.random() for _ in range(3)]
-        self._has_knot = self.chance.random() < 0.5
+        self._has_race = self.chance.random() < 0.5
         self.grows = self.chance.random() < 0.2
-        self.grows_in_knot = self.grows and self._has_knot and self.chance.random() < 0.4
-        sizes = (4,) if self.grows else (2, 3, 3, 4) if self._has_knot else (2, 2, 3, 4)
+        self.grows_in_race = self.grows and self._has_race and self.chance.random() < 0.4
+        sizes = (4,) if self.grows else (2, 3, 3, 4) if self._has_race else (2, 2, 3, 4)
         self.users = _USERS[: self.chance.choice(sizes)]
 
     def play(self) -> list[str]:
-        """In seeds that grow, the fourth member makes a chat large, not the hundred and first."""
+        """Run the scenario. In seeds with growth, the fourth member makes a chat large instead of the 101st."""
         with patch.object(store, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
             return self._play()
 
     def _play(self) -> list[str]:
         self._found()
-        for _ in range(self.chance.choice((6, 10, 16, self.scale.steps)) if not self._has_knot else 5):
+        for _ in range(self.chance.choice((6, 10, 16, self.scale.steps)) if not self._has_race else 5):
             self._at_some_time(self._draw())
         for fault in self._faults():
-            self._at_some_time(fault(self.town, self.chance))
+            self._at_some_time(fault(self.world, self.chance))
         self._run_to(1.0)
-        self._spoil_weather()
+        self._worsen_network()
         self._run_to(self.scale.lasts_s + 1.0)
-        if self._has_knot:
+        if self._has_race:
             FinalRace(self).tie()
         self._quiet()
-        return list(checks.breaches(self.town))
+        return list(checks.breaches(self.world))
 
     def _at_some_time(self, step: Callable[[], None]) -> None:
-        """Often close together: a race needs two who come at once, and nobody who comes later and heals it."""
+        """Schedule a step, often close to others.
+
+        A race needs two concurrent steps, and no later step that repairs its effect.
+        """
         chance = self.chance
         at = (
             chance.choice(self._bursts) + chance.random() * 0.02 if chance.random() < 0.6 else chance.random()
         )
-        self.town.scheduler.outside.call_at(1.0 + min(at, 1.0) * self.scale.lasts_s, step)
+        self.world.scheduler.outside.call_at(1.0 + min(at, 1.0) * self.scale.lasts_s, step)
 
     def _faults(self) -> list[Fault]:
-        """Of a few kinds, several times: what needs two of one kind is found so, too."""
+        """Draw faults of a few kinds, each several times, which also finds bugs that need two faults of one kind."""
         kinds = self.chance.sample(FAULTS, self.chance.choice((0, 1, 1, 2, 3)))
         return [self.chance.choice(kinds) for _ in range(self.chance.randint(1, 4))] if kinds else []
 
     def _run_to(self, at: float) -> None:
-        self.town.scheduler.run_until(lambda: False, at)
+        self.world.scheduler.run_until(lambda: False, at)
 
     def _found(self) -> None:
-        town, chance = self.town, self.chance
-        town.gateways = [None] * chance.choice((1, 2, 2))
-        town.workers = [None] * chance.choice((1, 2))
-        town.relays = [None]
-        town.start_all()
+        world, chance = self.world, self.chance
+        world.gateways = [None] * chance.choice((1, 2, 2))
+        world.workers = [None] * chance.choice((1, 2))
+        world.relays = [None]
+        world.start_all()
         for user in self.users:
-            for _ in range(2 if self._has_knot else chance.choice((1, 1, 2))):
-                town.device(user)
+            for _ in range(2 if self._has_race else chance.choice((1, 1, 2))):
+                world.device(user)
         self._make_chats()
 
     def _make_chats(self) -> None:
         anna, ben, *_ = self.users
         self.chats.append(direct_chat_key(TENANT, anna, ben))
-        self.town.manage("direct", lambda gateway: gateway.manage.direct(TENANT, anna, ben))
+        self.world.manage("direct", lambda gateway: gateway.manage.direct(TENANT, anna, ben))
         if len(self.users) > 2:
             caller = ChangeContext(anna, ClientKey("our group"))
             others = self.users[1 : 3 if self.grows else self.chance.randint(2, len(self.users))]
             self.chats.append(group_chat_key(TENANT, anna, caller.client_key))
-            self.town.manage("group", lambda gateway: gateway.manage.group(TENANT, caller, "us", others))
-        if self.grows and not self.grows_in_knot:
+            self.world.manage("group", lambda gateway: gateway.manage.group(TENANT, caller, "us", others))
+        if self.grows and not self.grows_in_race:
             self._at_some_time(self.move(self.users[-1], is_in=True))
 
-    def _spoil_weather(self) -> None:
-        """Not every fault in every seed: some are found only where another is missing."""
+    def _worsen_network(self) -> None:
+        """Draw the network conditions.
+
+        Not every seed has every fault: some bugs show only in the absence of another fault.
+        """
         chance = self.chance
         if chance.random() < 0.85:
-            self.town.network.worsen(
+            self.world.network.worsen(
                 lost=chance.choice((0, 0, 5, 30, 80)),
                 slow=chance.choice((0, 20, 100, 300)),
                 refused=chance.choice((0, 0, 20, 100)),
@@ -119,24 +128,24 @@ class Scenario:
         return step(self)
 
     def _quiet(self) -> None:
-        town = self.town
-        town.scheduler.tell("quiet")
-        town.network.calm()
-        town.redis.mend()
-        town.start_all()
-        for device in town.devices:
+        world = self.world
+        world.scheduler.tell("quiet")
+        world.network.calm()
+        world.redis.repair()
+        world.start_all()
+        for device in world.devices:
             device.want(is_in=True)
-        ends_at, was_settled = town.scheduler.now + _SETTLES_WITHIN_S, False
-        while town.scheduler.now < ends_at:
-            self._run_to(town.scheduler.now + _LOOK_EVERY_S)
-            is_settled = checks.is_settled(town)
+        ends_at, was_settled = world.scheduler.now + _SETTLES_WITHIN_S, False
+        while world.scheduler.now < ends_at:
+            self._run_to(world.scheduler.now + _LOOK_EVERY_S)
+            is_settled = checks.is_settled(world)
             if is_settled and was_settled:
                 break
             was_settled = is_settled
 
     def _device(self) -> Callable[[], Device]:
         number = self.chance.randrange(100)
-        return lambda: self.town.devices[number % len(self.town.devices)]
+        return lambda: self.world.devices[number % len(self.world.devices)]
 
     def key(self) -> str:
         self._number += 1
@@ -157,7 +166,7 @@ class Scenario:
         return step
 
     def change(self) -> Callable[[], None]:
-        """Edits or empties one of the user's own messages, or reacts to anybody's, if there is one on the device."""
+        """Edit or redact one of the user's own messages, or react to any message, if the device has one."""
         device, draw, key = self._device(), self.chance.random(), self.key()
         kind = self.chance.choice(("edit", "redact", "react"))
 
@@ -191,8 +200,8 @@ class Scenario:
         return step
 
     def come_or_go(self) -> Callable[[], None]:
-        """In groups: somebody is let in, or taken out. Not in one that is to grow in the knot: for that it must be full."""
-        if len(self.chats) < 2 or self.grows_in_knot:
+        """Add or remove a member of a group, except of one that grows in the final race, which must be full."""
+        if len(self.chats) < 2 or self.grows_in_race:
             return self.send()
         return self.move(self.chance.choice(self.users[1:]), is_in=self.chance.random() < 0.5)
 
@@ -205,7 +214,7 @@ class Scenario:
             return gateway.manage.remove(chat, caller, user)
 
         what = f"{'in' if is_in else 'out'} {user}"
-        return lambda: self.town.manage(what, ask)  # type: ignore[arg-type]
+        return lambda: self.world.manage(what, ask)  # type: ignore[arg-type]
 
     def go_away(self) -> Callable[[], None]:
         device, away_s = self._device(), self.chance.random() * 8
@@ -213,7 +222,7 @@ class Scenario:
         def step() -> None:
             gone = device()
             gone.want(is_in=False)
-            self.town.scheduler.outside.call_later(away_s, lambda: gone.want(is_in=True))
+            self.world.scheduler.outside.call_later(away_s, lambda: gone.want(is_in=True))
 
         return step
 
@@ -223,11 +232,11 @@ class Scenario:
 
     def new_device(self) -> Callable[[], None]:
         user = self.chance.choice(self.users)
-        return lambda: void(self.town.device(user))
+        return lambda: void(self.world.device(user))
 
 
 def void(_: object) -> None:
-    """Forgets what it is given."""
+    """Ignore the argument."""
 
 
 _STEPS: list[tuple[Callable[[Scenario], Callable[[], None]], float]] = [

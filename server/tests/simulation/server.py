@@ -1,4 +1,4 @@
-"""The server's processes, joined as `app/` joins them, on simulated engines: a gateway, a worker, a relay."""
+"""The server's processes on simulated engines, built as `app/` builds them: a gateway, a worker, a relay."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -13,7 +13,8 @@ from simulation.kafka import SimConsumers, SimPublisher, Topic
 from simulation.keys import SimKeys
 from simulation.loop import BEGAN_MS, Process, Scheduler
 from simulation.network import Network
-from simulation.redis import Redis, SimCheckpoints, SimPresenceStore, SimRedis
+from simulation.redis import Redis, SimRedis
+from simulation.redis_stores import SimCheckpoints, SimPresenceStore
 from simulation.tables import Tables
 from simulation.wire import UPGRADE, Wire, WireSubscriber
 
@@ -88,7 +89,7 @@ class SimClock:
 
 @dataclass(frozen=True)
 class Engines:
-    """What outlives every process."""
+    """The engines, which survive every process."""
 
     scheduler: Scheduler
     network: Network
@@ -103,7 +104,7 @@ class Engines:
 
 
 class Names:
-    """A credential is the user's name."""
+    """Authentication in which the credential is the user's name."""
 
     async def verify(self, bearer: str, /) -> Principal:
         return Principal(tenant=TENANT, user=UserId(bearer))
@@ -130,7 +131,7 @@ PERMITS = ChangePermissions(
 
 
 class Gateway:
-    """One process: made inside of it, so that everything belongs to its loop."""
+    """One gateway process, created inside its event loop so that all its parts use that loop."""
 
     def __init__(self, engines: Engines, process: Process) -> None:
         self.process = process
@@ -168,7 +169,7 @@ class Gateway:
         connection = SimRedis(engines.redis, engines.network, process)
         traffic = TrafficStats()
         hub: Hub[ConnectedDevice] = Hub(_send_all, traffic)
-        world = NodeDeps(
+        deps = NodeDeps(
             gateway=GatewayId(process.name),
             routes=connection,
             bus=connection,
@@ -182,7 +183,7 @@ class Gateway:
             notify_offline=NoOfflineEvents().notify_offline,
             options=NodeOptions(renew_every_s=10.0),
         )
-        self.node = GatewayNode(world, hub, self._report)
+        self.node = GatewayNode(deps, hub, self._report)
         self._timers: TimerWheel[Connection] = TimerWheel(_TURN_S)
         self._shared = ConnectionDeps(
             handlers=HandlerDeps(cases=cases, limits=ConnectionLimits(), clock=clock),
@@ -201,7 +202,7 @@ class Gateway:
         process.begin(self._keep_time())
 
     def open(self, device: Process, ear: WireSubscriber) -> Wire:
-        """Called by a device; the gateway hears of it when its first frame comes."""
+        """Open a wire for a device. The gateway learns of it with the first frame."""
         wire = Wire(self._network, device, self.process, ear)
         wire.open(self._accept)
         self.wires.append(wire)
@@ -213,14 +214,14 @@ class Gateway:
         return peer
 
     async def _keep_time(self) -> None:
-        """In the order in which they came: a set's own order is not the seed's."""
+        """Run due timers in the order of the connections: the order of a set would not depend on the seed."""
         while True:
             await asyncio.sleep(_TURN_S)
             for peer in sorted(self._timers.due(self._shared.now()), key=self._ordered.__getitem__):
                 peer.on_timer()
 
     def _report(self, what: str, error: BaseException) -> None:
-        """What fails for want of an engine is foreseen: somebody tries again."""
+        """Report an error. Unavailable engines are expected, and the caller tries again."""
         if not isinstance(error, TidingsError | UnavailableError):
             self._scheduler.faults.append(f"{self.process.name}: {what}: {error!r}")
 
@@ -259,7 +260,7 @@ def start_worker(engines: Engines, process: Process) -> None:
 
 
 async def _never_buried(record: Record, reason: str) -> None:
-    raise AssertionError(f"{record.offset} was to be buried: {reason}")
+    raise AssertionError(f"record {record.offset} was sent to the dead-letter topic: {reason}")
 
 
 def start_relay(engines: Engines, process: Process) -> None:

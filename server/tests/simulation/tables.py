@@ -1,4 +1,4 @@
-"""Tables in memory, as DynamoDB has them: keys, conditions, transactions that are one step, pages."""
+"""DynamoDB tables in memory: keys, conditions, atomic transactions, pages."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,7 +52,7 @@ class Rows:
 
 
 class Tables:
-    """`stored` is told of each write: the item as it was, if it was there, and as it is."""
+    """All tables. `stored` is called for each write with the previous item, if any, and the new one."""
 
     def __init__(self) -> None:
         self.rows = {t.name: Rows(t.partition.name, t.sort.name if t.sort else None) for t in TABLES}
@@ -63,7 +63,7 @@ class Tables:
         return None if found is None else _shown(found, projection, names)
 
     def query(self, table: str, query: Query, most: int | None) -> QueryPage[Item]:
-        """`most`: where an engine cuts a page of its own accord."""
+        """Run a query. `most` is the size at which the engine ends a page early."""
         names, rows = query.names or {}, self.rows[table]
         match = _PARTITION.match(query.condition)
         assert match is not None, query.condition
@@ -94,7 +94,7 @@ class Tables:
     def write(self, action: TransactAction, returns: str | None = None) -> Item | None:
         there = self._there(action)
         if not _holds(action, there):
-            raise ConditionFailedError("it does not hold", item=None if there is None else _copy(there))
+            raise ConditionFailedError("the condition failed", item=None if there is None else _copy(there))
         after = self._apply(action, there)
         if returns == "ALL_NEW":
             return None if after is None else _copy(after)
@@ -108,7 +108,7 @@ class Tables:
     def transact(self, actions: Sequence[TransactAction]) -> None:
         there = [self._there(action) for action in actions]
         places = [(a.table, self.rows[a.table].place(_key(a))) for a in actions]
-        assert len(set(places)) == len(places), "an item twice in a transaction"
+        assert len(set(places)) == len(places), "a transaction contains an item twice"
         reasons = tuple(
             CancellationReason()
             if _holds(a, item)
@@ -171,16 +171,16 @@ def _copy(item: Mapping[str, Any]) -> Item:
 
 
 def _value(value: Any) -> Any:
-    """Nobody shares what can be changed; what DynamoDB can't hold is refused."""
+    """Copy a value so that it is never shared, and reject values that DynamoDB cannot store."""
     match value:
         case list() | tuple():
             return [_value(each) for each in value]
         case dict():
             return {name: _value(each) for name, each in value.items()}
         case set() | frozenset():
-            assert value, "DynamoDB holds no empty set"
+            assert value, "DynamoDB cannot store an empty set"
             return set(value)
         case str() | bytes() | bool() | int() | Decimal() | None:
             return value
         case _:
-            raise TypeError(f"{value!r} can't be stored")
+            raise TypeError(f"{value!r} cannot be stored")

@@ -1,5 +1,6 @@
-"""The contract suites of the DynamoDB stores, on the simulated tables: what the simulation stands on is held to the
-same as the engines. Left out, by name: what counts calls and units.
+"""The contract suites of the DynamoDB stores on the simulated tables: the same tests as on the engines.
+
+Tests that count calls and units are skipped by name.
 """
 
 import asyncio
@@ -45,15 +46,15 @@ LEFT_OUT = {
     "test_a_page_costs_one_query_and_one_batch_of_names",
     "test_asking_for_a_direct_chat_that_exists_costs_one_read",
 }
-"""They ask the ledger, which nobody keeps here."""
+"""They read the cost ledger, which the simulation does not keep."""
 
 
 class Direct(Network):
-    """Whatever is asked is done at once, on whichever loop asks."""
+    """Run every request at once, on the caller's loop."""
 
     def __init__(self) -> None:
         self.chance = Random(0)
-        self.weather = FAIR
+        self.conditions = FAIR
 
     @override
     async def ask[T](self, what: str, do: Callable[[], T], within_s: float = 2.0) -> T:

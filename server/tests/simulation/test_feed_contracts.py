@@ -1,4 +1,4 @@
-"""The contract suite of the stream, on the simulated one, written to by the real use cases on simulated tables."""
+"""The contract suite of the change stream on the simulated one, written by the real use cases on simulated tables."""
 
 import asyncio
 import inspect
@@ -25,7 +25,7 @@ OF_SCRIPTS = [test for test in SUITE if [*inspect.signature(test).parameters] ==
 
 
 class Refusing(Direct):
-    """Does the next one not."""
+    """Reject the next request."""
 
     is_to_refuse = False
 
@@ -61,7 +61,7 @@ def river(space: Namespace, tmp_path: Path) -> Play:
     return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 60))
 
 
-def test_the_whole_suite_is_run() -> None:
+def test_all_tests_of_the_suite_run() -> None:
     assert len(OF_RIVERS) + len(OF_SCRIPTS) == len(SUITE) >= 8
 
 

@@ -1,4 +1,4 @@
-"""The contract suite of a topic and its group, on the simulated Kafka: the same tests as on a broker."""
+"""The contract suite of a topic and its consumer group on the simulated Kafka: the same tests as on a broker."""
 
 import asyncio
 import inspect
@@ -90,7 +90,7 @@ class SimSite:
 
 
 def played(scene: Scene, seed: int) -> None:
-    """In virtual time; what it raises is raised here."""
+    """Run a scene in virtual time, and raise its error."""
     site = SimSite(seed)
     process = site.scheduler.process("test")
     ended: list[BaseException | None] = []
@@ -98,7 +98,7 @@ def played(scene: Scene, seed: int) -> None:
     async def act() -> None:
         try:
             await scene(site)
-        except BaseException as error:  # noqa: BLE001 - it is raised where pytest sees it
+        except BaseException as error:  # noqa: BLE001 - raised again below, where pytest sees it
             ended.append(error)
         else:
             ended.append(None)
@@ -106,13 +106,13 @@ def played(scene: Scene, seed: int) -> None:
     process.spawn(act())
     site.scheduler.run_until(lambda: bool(ended), _ENDS_S)
     site.scheduler.end()
-    assert ended, "it never came to an end"
+    assert ended, "the scene did not end"
     assert site.scheduler.faults == []
     if ended[0] is not None:
         raise ended[0]
 
 
-def test_the_whole_suite_is_run() -> None:
+def test_all_tests_of_the_suite_run() -> None:
     assert len(SUITE) >= 8
     assert {tuple(inspect.signature(test).parameters) for test in SUITE} == {("group",)}
     assert len(SimSite(0).keys()) == PARTITIONS

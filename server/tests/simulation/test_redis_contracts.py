@@ -13,7 +13,8 @@ from typing import Any, cast
 import pytest
 from contract.connections import test_bus, test_checkpoints, test_routes
 from simulation.loop import Process, Scheduler
-from simulation.redis import Redis, SimCheckpoints, SimRedis
+from simulation.redis import Redis, SimRedis
+from simulation.redis_stores import SimCheckpoints
 from simulation.test_contracts import Direct
 
 SUITES = (test_routes, test_checkpoints, test_bus)
@@ -30,7 +31,7 @@ type Contract = Callable[..., Coroutine[None, None, None]]
 
 
 class RealTime:
-    """In the place of scheduler and process: things happen on the loop that runs, at its time."""
+    """Replaces scheduler and process: callbacks run on the running loop, in real time."""
 
     is_alive = True
 
@@ -47,7 +48,7 @@ class RealTime:
         asyncio.get_running_loop().call_later(seconds, do, *args)
 
     def call_at(self, at: float, do: Callable[..., None], *args: Any) -> None:
-        """In order also at the same time, as the simulated loop keeps it."""
+        """Keep the order of callbacks with equal times, as the simulated loop does."""
         self._last_at = max(at, self._last_at + 1e-6)
         asyncio.get_running_loop().call_at(self._last_at, do, *args)
 
@@ -80,7 +81,7 @@ def _marks(server: Redis) -> SimCheckpoints:
     return SimCheckpoints(_sim(server))
 
 
-def test_most_of_the_suites_is_run() -> None:
+def test_most_tests_of_the_suites_run() -> None:
     assert len([*contracts()]) >= 12
 
 

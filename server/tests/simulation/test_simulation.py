@@ -1,4 +1,4 @@
-"""The same code on simulated engines, under many seeds; and that the simulation itself can be trusted."""
+"""The server's code on simulated engines, under many seeds, and tests of the simulation itself."""
 
 import logging
 import os
@@ -27,20 +27,20 @@ QUICKLY_CAUGHT = (
 
 @pytest.fixture(autouse=True)
 def _others_may_speak() -> Iterator[None]:
-    """Seeds silence the log for the whole process, which other tests look into."""
+    """Enable logging again: seeds disable it for the whole process, and other tests read the log."""
     yield
     logging.disable(logging.NOTSET)
 
 
 @pytest.mark.deadline(600)
-def test_nothing_promised_breaks_under_any_seed() -> None:
+def test_all_promises_hold_under_every_seed() -> None:
     tally = run_seeds(range(SEEDS))
     assert [(verdict.seed, verdict.breaches[:3]) for verdict in tally.failed] == []
-    assert tally.held > SEEDS * 10, "next to nothing was delivered, so next to nothing was checked"
+    assert tally.held > SEEDS * 10, "too few deliveries: the checks prove nothing"
     print(f"{SEEDS} seeds, median {tally.median_ms} ms of CPU, {tally.held} deliveries")
 
 
-def test_a_seed_is_the_same_in_every_process_whatever_strings_hash_to() -> None:
+def test_a_seed_does_not_depend_on_string_hashes() -> None:
     here = [run_seed(seed).digest for seed in REPLAYED]
     for hash_seed in ("0", "4242"):
         assert _digests_elsewhere(hash_seed) == here

@@ -1,4 +1,4 @@
-"""A socket between a device and a gateway: frames in order both ways, each in its time, until the wire is cut."""
+"""A socket between a device and a gateway: frames in order in both directions, each with a delay, until it is cut."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -21,7 +21,7 @@ class WireSubscriber(Protocol):
 
 
 class Wire:
-    """As the gateway sees it: a `Socket`. The two sides hear of a cut at different times."""
+    """The gateway's side, a `Socket`. The two sides detect a cut at different times."""
 
     upgrade = UPGRADE
     received_at = 0.0
@@ -34,7 +34,7 @@ class Wire:
         self._is_said_closed = self._is_ended_here = self._is_ended_there = False
 
     def open(self, accept: "Callable[[Wire], MessageHandler]") -> None:
-        """The gateway takes it in before it hears the first frame."""
+        """Let the gateway accept the connection before it receives the first frame."""
 
         def accepted(_: object) -> None:
             self._receiver = accept(self)
@@ -56,16 +56,16 @@ class Wire:
         self.close(_CUT)
 
     def say(self, data: bytes) -> None:
-        """From the device."""
+        """Send a frame from the device."""
         self._up(self._hear, data)
 
     def hang_up(self) -> None:
-        """The device goes. The gateway hears of it later, or by its own heartbeat."""
+        """Close from the device. The gateway learns of it later, or by its heartbeat."""
         self._is_ended_there = True
         self._up(self._end_here, _CUT)
 
     def cut(self) -> None:
-        """Nothing under way arrives; each side finds out for itself."""
+        """Drop everything in flight. Each side detects the cut on its own."""
         self._is_said_closed = True
         self._ear_deaf_until_end()
         self._gateway.call_later(

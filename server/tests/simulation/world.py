@@ -1,4 +1,4 @@
-"""All that one seed has: engines, processes that come and go, devices, and an office that manages chats."""
+"""Everything in one seed: engines, processes that start and die, devices, and a client that manages chats."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -75,7 +75,7 @@ class SimulatedWorld:
             process.kill()
 
     def start_all(self) -> None:
-        """What is not there is started."""
+        """Start the processes that are not running."""
         for place, gateway in enumerate(self.gateways):
             if gateway is None:
                 self.start_gateway(place)
@@ -98,7 +98,7 @@ class SimulatedWorld:
         return self.chance.choice(there) if there else None
 
     def manage(self, what: str, ask: Callable[[Gateway], Awaitable[object]]) -> None:
-        """Over REST, say: asked again until there is an answer for good."""
+        """Send a management request, as over REST, and repeat it until it has a definite answer."""
         self.busy += 1
         self.office.spawn(self._managed(what, ask))
 
@@ -112,7 +112,7 @@ class SimulatedWorld:
             await asyncio.sleep(0.2 + self.chance.random())
 
     async def _asked(self, gateway: Gateway, ask: Callable[[Gateway], Awaitable[object]]) -> str | None:
-        """What came of it; None: nobody knows, or not now."""
+        """Return the result, or None if it is unknown or the request must be repeated."""
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
         def settle(said: str | None) -> None:

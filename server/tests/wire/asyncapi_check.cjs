@@ -1,5 +1,5 @@
-// Parses an AsyncAPI document with the project's own parser, then holds frames against its schemas, which the parser
-// does not. Standard input: {document, frames: [[schema, frame], …]}. Prints what was found as JSON.
+// Parse an AsyncAPI document with AsyncAPI's own parser, then validate frames with its schemas, which the parser
+// does not. Standard input: {document, frames: [[schema, frame], …]}. Prints the results as JSON.
 const { readFileSync } = require("node:fs");
 const { Parser } = require("@asyncapi/parser");
 const Ajv = require("ajv/dist/2020");

@@ -1,4 +1,4 @@
-"""The AsyncAPI document, read by AsyncAPI's own parser; and its schemas, held against the golden frames by ajv."""
+"""The AsyncAPI document, checked by AsyncAPI's own parser, and its schemas, checked against the golden frames by ajv."""
 
 import json
 import os
@@ -24,13 +24,13 @@ PARSER = "@asyncapi/parser@3.6.3"
 SCRIPT = Path(__file__).with_name("asyncapi_check.cjs")
 WARNING = 1
 BEYOND_SCHEMAS = {"two_places", "half_a_character", "number_out_of_range", "too_deep"}
-"""What is wrong with these a schema can't say, or a reader of JSON has repaired."""
+"""Frames with errors that a schema cannot express, or that a JSON parser removes."""
 
 BEYOND_SCHEMAS_IN_WORDS = ("nested more than", "Only one of", "got `float`")
-"""The same, as the server says it. To a schema 1e5 is a whole number."""
+"""The same errors as texts of the server. To a schema 1e5 is an integer."""
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("npm") is None, reason="there is no npm to install AsyncAPI's parser with"
+    shutil.which("npm") is None, reason="npm is needed to install AsyncAPI's parser"
 )
 
 type Document = dict[str, Any]
@@ -39,7 +39,11 @@ type Frames = list[tuple[str, Any]]
 
 @pytest.fixture(scope="module")
 def parser() -> Path:
-    """Installed once, into the user's cache. Of two that install it at once one is first, and that one is used."""
+    """Install the parser once, into the user's cache.
+
+    Race: two test processes install it at the same time. Both install into a directory of their own, the first rename
+    succeeds, and both use its result.
+    """
     cache = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "tidings"
     home = cache / PARSER.replace("/", "-")
     if not home.exists():
@@ -82,7 +86,7 @@ def examples(document: Document) -> Frames:
 
 
 def refused_frames() -> Frames:
-    """Those that are JSON and of one known kind."""
+    """Return the refused frames that are JSON and of one known kind."""
     return [found for one in REFUSED if one.name not in BEYOND_SCHEMAS and (found := _of_a_kind(one))]
 
 
@@ -102,7 +106,7 @@ def mutated_frames() -> list[tuple[Sample, tuple[str, Any]]]:
 
 
 def _has_twins(one: Sample) -> bool:
-    """Of two equal keys each reader takes another."""
+    """Return whether a key occurs twice: parsers differ in which of the values they use."""
     lost = 0
 
     def count(pairs: list[tuple[str, Any]]) -> None:
@@ -115,19 +119,19 @@ def _has_twins(one: Sample) -> bool:
 
 @pytest.fixture(scope="module")
 def found(parser: Path) -> Document:
-    """One run for all: the parser takes its seconds."""
+    """Run the parser once for all tests, because it takes seconds."""
     document = asyncapi.asyncapi_document()
     mutants = [frame for _, frame in mutated_frames()]
     return parsed(parser, document, [*examples(document), *refused_frames(), *mutants])
 
 
-def test_the_parser_finds_nothing_wrong_and_everything_there(found: Document) -> None:
+def test_the_parser_reports_no_problem_and_finds_every_operation(found: Document) -> None:
     assert faults(found) == []
     assert found["operations"] == len(REQUESTS) + len(PUSHES)
     assert found["messages"] == 2 * len(REQUESTS) + len(PUSHES) + 1
 
 
-def test_every_golden_frame_is_of_its_schema_and_what_the_server_refuses_is_not(found: Document) -> None:
+def test_golden_frames_match_their_schema_and_refused_frames_do_not(found: Document) -> None:
     good, bad = examples(asyncapi.asyncapi_document()), refused_frames()
     assert len(good) > 40
     assert len(bad) > 12
@@ -135,7 +139,7 @@ def test_every_golden_frame_is_of_its_schema_and_what_the_server_refuses_is_not(
     assert [frame for frame, wanted, is_valid in verdicts if wanted is not is_valid] == []
 
 
-def test_the_server_takes_what_the_schema_allows_and_nothing_else(found: Document) -> None:
+def test_the_server_accepts_exactly_what_the_schema_allows(found: Document) -> None:
     mutants = mutated_frames()
     answers = [decode(one.data) for one, _ in mutants]
     assert 400 < sum(isinstance(answer, DecodedRequest) for answer in answers) < len(mutants) - 400
@@ -146,7 +150,7 @@ def test_the_server_takes_what_the_schema_allows_and_nothing_else(found: Documen
             assert isinstance(answer, DecodedRequest) is is_valid, one.data
 
 
-def test_a_reference_that_leads_nowhere_is_found(parser: Path) -> None:
+def test_a_broken_reference_is_found(parser: Path) -> None:
     document = asyncapi.asyncapi_document()
     del document["components"]["schemas"]["Send"]
     assert faults(parsed(parser, document, [])) != []

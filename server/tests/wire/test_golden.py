@@ -1,4 +1,4 @@
-"""The golden frames are what the codec reads and writes, to the byte."""
+"""The codec decodes and encodes the golden frames byte for byte."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def by_name(samples: tuple[Sample, ...]) -> pytest.MarkDecorator:
 
 
 @by_name(REQUEST_SAMPLES)
-def test_a_golden_request_is_taken(one: Sample) -> None:
+def test_a_golden_request_is_accepted(one: Sample) -> None:
     got = decode(one.data)
     assert isinstance(got, DecodedRequest), got
     assert one.name.startswith(REQUEST_BY_BODY[type(got.body)].name)

@@ -1,4 +1,4 @@
-"""Proxies that put faults between a client and a real engine. See docs/howto/test-with-faults.md."""
+"""Proxies that inject faults between a client and a real engine. See docs/howto/test-with-faults.md."""
 
 from faults.proxy.calls import Call
 from faults.proxy.connection_faults import (

@@ -1,4 +1,4 @@
-"""Answers in the shape that AWS gives them: status, headers, checksum, error type, words."""
+"""Answers in the format of AWS: status, headers, checksum, error type, message."""
 
 import random
 import string
@@ -15,7 +15,7 @@ REQUEST_ID_ALPHABET = string.digits + string.ascii_uppercase[:22]
 
 
 def answer(status: int, raw: bytes, **headers: str) -> Message:
-    """An answer of DynamoDB; `headers` replaces some, with _ for -."""
+    """Build an answer of DynamoDB. `headers` replaces headers; write `_` for `-`."""
     named = {
         "Server": "Server",
         "Date": formatdate(usegmt=True),
@@ -33,20 +33,20 @@ def error(name: str, message: str, *, status: int = 400) -> Reply:
 
 
 def capital_error(name: str, message: str, **members: object) -> Reply:
-    """The transactions' own errors spell `Message` with a capital."""
+    """Build an error of a transaction, which has `Message` with a capital letter."""
     body = {"__type": ERROR_PREFIX + name, **members, "Message": message}
     return Reply(answer(400, encode(body)))
 
 
 def cancelled(reasons: list[dict[str, str]]) -> Reply:
-    """TransactionCanceledException with one reason for each item of the transaction, in order."""
+    """Build a TransactionCanceledException with one reason for each item of the transaction, in order."""
     codes = ", ".join(reason["Code"] for reason in reasons)
     text = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
     return capital_error("TransactionCanceledException", text, CancellationReasons=reasons)
 
 
 def refusal(why: str) -> Reply:
-    """The proxy's own word to a client that does not speak its protocol."""
+    """Build the proxy's own answer to a client that does not use its protocol."""
     body = f"fault proxy: {why}\n".encode()
     headers = {b"Content-Type": b"text/plain", b"Connection": b"close"}
     return Reply(compose(b"HTTP/1.1 400 Bad Request", headers, body), End.CLOSE)

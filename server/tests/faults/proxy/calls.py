@@ -1,4 +1,4 @@
-"""What passed through the proxy, for tests to assert on."""
+"""Record the requests that passed the proxy, for assertions."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Call:
-    """One request. The fields fill in on its way, each before the client can see its effect.
+    """One request. Each field is set before the client can observe its effect.
 
-    `applied` is False if the engine never got it or refused it, True if it answered 2xx,
-    None while that is open, and for ever if the engine gave no answer.
+    `applied` is False if the engine did not receive or rejected the request, and True if it answered 2xx. It is None
+    until that is known, and permanently if the engine gave no answer.
     """
 
     operation: str
@@ -29,7 +29,7 @@ class Call:
 
 @final
 class CallLog:
-    """Counts always; keeps the calls only if it is to record, as a load test would fill the memory."""
+    """Count calls, and keep them only if asked to record: a load test would fill the memory."""
 
     def __init__(self, board: "ProxyEventLog", *, records: bool) -> None:
         self._board = board
@@ -40,7 +40,7 @@ class CallLog:
     @property
     def calls(self) -> tuple[Call, ...]:
         if not self._records:
-            raise RuntimeError("this proxy was made with record=False; its `counts` are there")
+            raise RuntimeError("this proxy was created with record=False: read its `counts`")
         with self._board.reading:
             return tuple(self._calls)
 

@@ -1,4 +1,4 @@
-"""Faults of the connection between client and engine: what is lost, cut, slow or spoilt on the way."""
+"""Faults of the connection between client and engine: lost, cut, slow or corrupt messages."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,7 +14,7 @@ NOT_HTTP = b"\x00\xff\x16\x03\x01 this is no HTTP \x80\r\n\r\n"
 
 @dataclass(frozen=True, slots=True)
 class DropRequest(Fault):
-    """Never reaches the engine; the client sees its connection end."""
+    """Drop the request before the engine receives it, and close the client's connection."""
 
     reset: bool = False
 
@@ -25,7 +25,7 @@ class DropRequest(Fault):
 
 @dataclass(frozen=True, slots=True)
 class DropAnswer(Fault):
-    """Applied, but not a byte of the answer comes back."""
+    """Apply the request, and send no byte of the answer."""
 
     reset: bool = False
 
@@ -42,7 +42,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class HalfAnswer(Fault):
-    """Applied; the connection ends after the headers, or in the middle of the body."""
+    """Apply the request, and close the connection after the headers or in the middle of the body."""
 
     part: Part = Part.HALF_BODY
     reset: bool = False
@@ -57,7 +57,7 @@ class HalfAnswer(Fault):
 
 @dataclass(frozen=True, slots=True)
 class SlowBytes(Fault):
-    """Applied; the answer comes in pieces with a pause between them."""
+    """Apply the request, and send the answer in pieces with a pause between them."""
 
     piece_bytes: int = 1
     pause_s: float = 0.01
@@ -68,7 +68,7 @@ class SlowBytes(Fault):
 
 
 class Spoilt(StrEnum):
-    """`HTTP`: no HTTP at all. The others have status 200 and whole headers."""
+    """How an answer is corrupt. `HTTP`: it is not HTTP. All others have status 200 and complete headers."""
 
     HTTP = "http"
     UTF8 = "utf8"
@@ -78,7 +78,7 @@ class Spoilt(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Garbage(Fault):
-    """Applied; what comes back can't be read, or (`CRC32`) reads well and does not fit its checksum."""
+    """Apply the request, and send an unreadable answer, or with `CRC32` a readable one with a wrong checksum."""
 
     spoilt: Spoilt = Spoilt.JSON
 
@@ -104,9 +104,9 @@ class Garbage(Fault):
 
 @dataclass(frozen=True, slots=True)
 class CloseIdle(Fault):
-    """Answers in full, then closes the connection that its client believes is kept alive.
+    """Answer completely, then close a connection that the client considers alive.
 
-    A client that is quick enough has its next request on the way already, and loses it.
+    A fast client has already sent its next request on it, and that request is lost.
     """
 
     reset: bool = False

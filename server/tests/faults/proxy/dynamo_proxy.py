@@ -1,6 +1,6 @@
-"""A proxy in front of an engine that speaks DynamoDB's protocol, with faults that a test puts in and takes out.
+"""A proxy in front of a DynamoDB engine, into which a test injects faults.
 
-It listens on 127.0.0.1 in a thread of its own. It signs nothing, so it suits local engines, not AWS.
+It listens on 127.0.0.1 in its own thread. It signs nothing, so it works with local engines and not with AWS.
 """
 
 import asyncio
@@ -33,9 +33,9 @@ class _Client:
 
 @final
 class DynamoProxy:
-    """`with DynamoProxy(engine_url) as proxy:` and give clients `proxy.url`. Thread-safe.
+    """Use it as `with DynamoProxy(engine_url) as proxy:` and connect clients to `proxy.url`. Thread-safe.
 
-    `record=False` keeps counts but no `calls`, for load.
+    `record=False` keeps counts and no `calls`, for load tests.
     """
 
     def __init__(self, upstream_url: str, *, record: bool = True) -> None:
@@ -54,9 +54,9 @@ class DynamoProxy:
         return f"http://127.0.0.1:{self.port}"
 
     def fault(self, fault: Fault, on: Match = EVERYTHING, dose: Frequency = ALWAYS) -> InstalledFault:
-        """Put a fault in; it is at work when this returns, until its `remove` or the end of its `with`.
+        """Inject a fault. It is active when this returns, until `remove` or the end of its `with` block.
 
-        A request meets the faults in order of installation, so a later one sits closer to the engine.
+        A request passes the faults in order of installation, so a later fault is closer to the engine.
         """
         installed = InstalledFault(fault, on, dose, HeldRequests(self._loop_thread, self._board), self._board)
         with self._installing:
@@ -66,36 +66,36 @@ class DynamoProxy:
 
     @property
     def calls(self) -> tuple[Call, ...]:
-        """Every request so far, in order of arrival."""
+        """Return all requests so far, in order of arrival."""
         return self._log.calls
 
     @property
     def counts(self) -> Counter[str]:
-        """How many requests of each operation arrived."""
+        """Return the number of requests by operation."""
         return self._log.counts
 
     def forget(self) -> None:
-        """Count and record from here on."""
+        """Clear counts and records."""
         self._log.forget()
 
     def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
-        """Wait for something that the proxy notes: calls, their fields, hits, what is held."""
+        """Wait for a condition on state that the proxy records: calls, their fields, hits, held requests."""
         self._board.wait(condition, timeout_s=timeout_s, what=f"the condition; calls: {self.counts}")
 
     async def until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
-        """`wait_until` for tests whose own loop has to bring it about."""
+        """Wait as `wait_until` does, without blocking the event loop of the test."""
         await asyncio.to_thread(self.wait_until, condition, timeout_s=timeout_s)
 
     def close_idle(self, *, reset: bool = False) -> int:
-        """Close every connection that waits for its client's next request; returns how many, when it is done."""
+        """Close all connections that wait for the client's next request. Return their number after they are closed."""
         return self._loop_thread.call(self._close_idle(reset=reset))
 
     def cpu_s(self) -> float:
-        """CPU seconds that the proxy's thread has used."""
+        """Return the CPU seconds used by the proxy's thread."""
         return self._loop_thread.cpu_s()
 
     def stop(self) -> None:
-        """Drop everything that is under way. Raises what failed in the proxy's thread."""
+        """Drop all requests in flight. Raises the errors of the proxy's thread."""
         if not self._loop_thread.loop.is_closed():
             self._loop_thread.call(self._shut())
         self._loop_thread.stop()
@@ -126,7 +126,7 @@ class DynamoProxy:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         client = _Client(writer)
         self._clients.add(client)
-        # what was drained is then in the kernel, where a reset that follows does not take it back
+        # An empty write buffer means that drained bytes are in the kernel, where a later reset does not discard them.
         writer.transport.set_write_buffer_limits(0)
         try:
             await self._answer_all(reader, client)

@@ -1,4 +1,4 @@
-"""A request in DynamoDB's protocol: which operation, which tables, what body."""
+"""A request of DynamoDB's protocol: operation, tables and body."""
 
 import json
 from collections import OrderedDict
@@ -17,7 +17,10 @@ MAX_ITERATORS = 10_000
 
 
 def decode(raw: bytes) -> Body:
-    """The JSON object in it; anything else counts as an empty one, as a body is matched and not judged."""
+    """Decode a JSON object.
+
+    Any other body counts as an empty object: the proxy matches bodies, it does not validate them.
+    """
     try:
         body = json.loads(raw)
     except ValueError:
@@ -31,7 +34,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
 
 @final
 class ShardIterators:
-    """Which table a shard iterator reads. It is opaque, so the answers that hand it out are remembered."""
+    """Map shard iterators to tables. Iterators are opaque, so the answers that contain them are recorded."""
 
     def __init__(self) -> None:
         self._tables: OrderedDict[str, str] = OrderedDict()
@@ -50,7 +53,7 @@ class ShardIterators:
 
 @final
 class Request:
-    """One request on its way; what needs its JSON is read on first use."""
+    """One request in flight. Its JSON is decoded on first use."""
 
     def __init__(self, message: Message, iterators: ShardIterators) -> None:
         self.message = message
@@ -58,7 +61,7 @@ class Request:
 
     @cached_property
     def operation(self) -> str:
-        """`PutItem` for the target `DynamoDB_20120810.PutItem`; empty if there is none."""
+        """Return `PutItem` for the target `DynamoDB_20120810.PutItem`, or an empty string if there is no target."""
         return self.message.headers.get(b"x-amz-target", b"").rpartition(b".")[2].decode("latin-1")
 
     @cached_property
@@ -67,14 +70,14 @@ class Request:
 
     @cached_property
     def tables(self) -> tuple[str, ...]:
-        """Each table once, in the order of the body; none if it is malformed, which the engine will tell."""
+        """Return each table once, in the order of the body. A malformed body has none; the engine reports the error."""
         try:
             return tuple(dict.fromkeys(self._named()))
         except (AttributeError, KeyError, TypeError):
             return ()
 
     def with_body(self, body: Body) -> "Request":
-        """The same call with another body. Its signature no longer fits, which local engines don't check."""
+        """Return the same call with another body. Its signature becomes invalid, which local engines do not check."""
         headers = {**self.message.headers, b"accept-encoding": b"identity"}
         return Request(compose(self.message.start_line, headers, encode(body)), self._iterators)
 
@@ -92,5 +95,5 @@ class Request:
 
 
 def _plain_name(name: str) -> str:
-    """A table may be named by its ARN: `arn:aws:dynamodb:region:account:table/NAME/stream/…`."""
+    """Return the table name of an ARN such as `arn:aws:dynamodb:region:account:table/NAME/stream/…`."""
     return name.split("/")[1] if name.startswith("arn:") and "/" in name else name

@@ -1,4 +1,4 @@
-"""Where the proxy's thread notes what happened, and where other threads wait for it."""
+"""State that the proxy's thread changes and other threads wait for."""
 
 import threading
 from collections.abc import Callable
@@ -7,9 +7,9 @@ from typing import Self, final
 
 @final
 class ProxyEventLog:
-    """`with board:` around a change wakes everybody who waits; `with board.reading:` only keeps changes out.
+    """A lock that notifies waiters. Use `with board:` to change state and `with board.reading:` only to read it.
 
-    The two must not be one: waiters read, and if reading woke others, two of them would wake each other for ever.
+    Reading must not notify: waiters read, so two of them would wake each other forever.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a fault is, and what it can do with a request that it got hold of."""
+"""The interface of a fault, and what it can do with a request."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 
 class Fault(ABC):
-    """Subclasses are frozen dataclasses: what a fault does is data, what it did stands in InstalledFault."""
+    """A fault. Subclasses are frozen dataclasses that describe its effect; `InstalledFault` has its state."""
 
     __slots__ = ()
 
     def fits(self, request: "Request") -> bool:  # noqa: ARG002 - most faults fit any request
-        """Whether such a request can suffer this at all; what does not fit is not counted either."""
+        """Return whether the fault can affect this request. Requests that do not fit are not counted."""
         return True
 
     @abstractmethod
     async def apply(self, exchange: "Exchange") -> "Reply":
-        """What the client gets."""
+        """Apply the fault and return the reply for the client."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request in the hands of a fault. `nth` is the number of the hit, from 1."""
+    """A request that a fault acts on. `nth` is the number of the hit, from 1."""
 
     request: "Request"
     call: "Call"
@@ -39,15 +39,15 @@ class Exchange:
     rest: tuple["InstalledFault", ...] = field(repr=False)
 
     async def forward(self, request: "Request | None" = None) -> "Reply":
-        """On through the faults that were installed later, to the engine."""
+        """Forward the request through the faults that were installed later, to the engine."""
         return await self.way.go(request or self.request, self.call, self.rest)
 
     async def hold(self) -> None:
-        """Wait until the test lets go; raises DroppedError if it drops the request instead."""
+        """Wait until the test releases the request. Raises `DroppedError` if the test drops it."""
         await self.installed.holds.take(self.request, self.call).gone()
 
     def repeat_when_released(self) -> None:
-        """Keep a copy, which goes to the engine by itself: its client has its answer, or is gone."""
+        """Keep a copy that is sent to the engine on release, independently of the client and its answer."""
         copy = self.way.log.open(self.request, is_copy=True)
         copy.faults = (self.installed.fault,)
         held = self.installed.holds.take(self.request, copy)

@@ -1,6 +1,6 @@
-"""How often a fault strikes, as a function of the number of the matching request (1, 2, 3 …).
+"""How often a fault applies, as a function of the number of the matching request (1, 2, 3 …).
 
-No dose keeps a state, so a frozen one can be shared, and a seed gives the same faults again.
+Frequencies have no state, so an instance can be shared, and a seed reproduces the same faults.
 """
 
 import random
@@ -9,14 +9,14 @@ from typing import Protocol
 
 
 class Frequency(Protocol):
-    """Whether the nth matching request is hit."""
+    """Decide whether the nth matching request is hit."""
 
     def strikes(self, nth: int) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """Every matching request, until the fault is removed."""
+    """Hit every matching request until the fault is removed."""
 
     def strikes(self, nth: int) -> bool:
         return nth > 0
@@ -24,7 +24,7 @@ class Always:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The first `count` matching requests, or that many after letting `after` pass."""
+    """Hit the first `count` matching requests, or the first `count` after skipping `after`."""
 
     count: int
     after: int = 0
@@ -35,7 +35,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """Each kth matching request."""
+    """Hit every kth matching request."""
 
     k: int
 
@@ -45,7 +45,7 @@ class Every:
 
 @dataclass(frozen=True, slots=True)
 class Chance:
-    """Each matching request with this probability, drawn from the seed and its number."""
+    """Hit each matching request with this probability, derived from the seed and its number."""
 
     probability: float
     seed: int
@@ -56,7 +56,7 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class Between:
-    """A number of seconds from a range, drawn from the seed and the number of the hit."""
+    """A duration in seconds from a range, derived from the seed and the number of the hit."""
 
     low_s: float
     high_s: float

@@ -1,4 +1,4 @@
-"""Requests and answers kept back until a test lets them go: what makes "late" an order of events, not a time."""
+"""Requests and answers that are held until a test releases them, so that tests control order instead of time."""
 
 from typing import TYPE_CHECKING, final
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 class DroppedError(Exception):
-    """The test dropped what was held."""
+    """The test dropped the held request."""
 
 
 @final
 class HeldRequest:
-    """One thing kept back. `call` tells what becomes of it, `body` which one it is."""
+    """A held request or answer. `call` records its outcome, `body` identifies it."""
 
     def __init__(self, request: "Request", call: "Call", holds: "HeldRequests") -> None:
         self.call = call
@@ -28,22 +28,22 @@ class HeldRequest:
         return self._request.body
 
     def release(self) -> None:
-        """Let it go on its way."""
+        """Continue with the request."""
         self._holds.forget(self)
         self._holds.loop_thread.soon(lambda: self._open(None))
 
     def drop(self) -> None:
-        """Never let it go; its client, if it still waits, is reset."""
+        """Drop the request permanently. A client that still waits is reset."""
         self._holds.forget(self)
         self._holds.loop_thread.soon(lambda: self._open(DroppedError()))
 
     def settle(self, *, timeout_s: float = 60) -> None:
-        """Let it go and wait until the engine has answered it."""
+        """Release the request and wait until the engine has answered it."""
         self.release()
         self._holds.board.wait(lambda: self.call.is_done, timeout_s=timeout_s, what=f"the end of {self.call}")
 
     async def gone(self) -> None:
-        """In the proxy's loop: wait until it is released; raises DroppedError if it is dropped."""
+        """Wait in the proxy's loop until the request is released. Raises `DroppedError` if it is dropped."""
         try:
             await self._gate
         finally:
@@ -60,7 +60,7 @@ class HeldRequest:
 
 @final
 class HeldRequests:
-    """What one installed fault keeps back, in order of arrival."""
+    """The requests that one installed fault holds, in order of arrival."""
 
     def __init__(self, loop_thread: "LoopThread", board: "ProxyEventLog") -> None:
         self.loop_thread = loop_thread
@@ -73,7 +73,11 @@ class HeldRequests:
             return tuple(self._held)
 
     def take(self, request: "Request", call: "Call") -> HeldRequest:
-        """In the proxy's loop. After `close` nothing is kept: the fault may be removed while a request comes in."""
+        """Hold a request; call it in the proxy's loop.
+
+        Race: a test removes the fault while a request arrives. After `close` the request is released at once, because
+        no call would release it later.
+        """
         held = HeldRequest(request, call, self)
         with self.board:
             if not self._is_closed:

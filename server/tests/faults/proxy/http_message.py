@@ -1,6 +1,6 @@
-"""HTTP/1.1 messages, kept byte for byte as they came: a proxy that rewrites what it passes would hide faults.
+"""HTTP/1.1 messages, unchanged byte for byte: a proxy that rewrites messages would hide faults.
 
-That is why no HTTP library stands here: they give headers and bodies, not the bytes.
+HTTP libraries return headers and bodies instead of the bytes, so none is used here.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ HEAD_END = b"\r\n\r\n"
 
 
 class ProtocolError(Exception):
-    """Bytes that are not HTTP/1.1, or a part of it that this proxy refuses."""
+    """Bytes that are not HTTP/1.1, or use a feature that this proxy does not support."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +45,18 @@ class Message:
 
 
 async def read_request(reader: asyncio.StreamReader) -> Message | None:
-    """The next request; None when the client is done, or left in the middle of one."""
+    """Read the next request. Return None if the client closed the connection, even in the middle of a request."""
     try:
         head = await _read_head(reader)
         if b"expect" in head.headers:
-            raise ProtocolError("Expect is refused: the proxy takes whole requests only")
+            raise ProtocolError("the header Expect is not supported: the proxy reads complete requests only")
         return await _with_body(reader, head)
     except (asyncio.IncompleteReadError, ConnectionError):
         return None
 
 
 async def read_answer(reader: asyncio.StreamReader, method: bytes) -> Message:
-    """The answer to a request of this method; raises IncompleteReadError if it ends too early."""
+    """Read the answer to a request of this method. Raises `IncompleteReadError` if the connection ends early."""
     head = await _read_head(reader)
     if method == b"HEAD" or head.status in (204, 304):
         return head
@@ -108,7 +108,7 @@ async def _read_chunks(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
         chunk = await reader.readexactly(size + 2)
         raw.append(chunk)
         body.append(chunk[:-2])
-    while raw[-1] != b"\r\n":  # trailers, up to the empty line
+    while raw[-1] != b"\r\n":  # trailers, until the empty line
         raw.append(await reader.readuntil(b"\r\n"))
     return b"".join(raw), b"".join(body)
 
@@ -122,7 +122,7 @@ def _chunk_size(line: bytes) -> int:
 
 
 def compose(start_line: bytes, headers: Mapping[bytes, bytes], body: bytes) -> Message:
-    """A message of our own making; the length is put right."""
+    """Build a message with a correct Content-Length."""
     named = {**headers, b"content-length": str(len(body)).encode()}
     named.pop(b"transfer-encoding", None)
     lines = [start_line, *(name + b": " + value for name, value in named.items())]

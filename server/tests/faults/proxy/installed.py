@@ -1,4 +1,4 @@
-"""A fault at work: whom it is meant for, how often it strikes, what it hit and what it holds."""
+"""An active fault: which requests it matches, how often it applies, what it hit and holds."""
 
 import asyncio
 from typing import TYPE_CHECKING, Self, final
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @final
 class InstalledFault:
-    """As a context manager it is removed at the end, which lets go of everything it still holds."""
+    """An active fault. As a context manager it is removed at the end, which releases everything that it holds."""
 
     def __init__(
         self, fault: "Fault", match: "Match", dose: "Frequency", holds: HeldRequests, board: "ProxyEventLog"
@@ -30,7 +30,7 @@ class InstalledFault:
         self._board = board
 
     def catches(self, request: "Request") -> bool:
-        """In the proxy's loop: count it, and say whether it is to be hit."""
+        """Count a request in the proxy's loop, and return whether the fault hits it."""
         if self.is_removed or not (self._match.holds(request) and self.fault.fits(request)):
             return False
         with self._board:
@@ -41,26 +41,26 @@ class InstalledFault:
 
     @property
     def held(self) -> tuple[HeldRequest, ...]:
-        """What is kept back right now, in order of arrival."""
+        """Return the requests that are held now, in order of arrival."""
         return self.holds.now()
 
     def wait_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[HeldRequest, ...]:
-        """Wait until so many are kept back, and return them."""
+        """Wait until `count` requests are held, and return them."""
         what = f"{count} requests held by {self.fault}"
         self._board.wait(lambda: len(self.held) >= count, timeout_s=timeout_s, what=what)
         return self.held
 
     async def until_held(self, count: int = 1, *, timeout_s: float = 60) -> tuple[HeldRequest, ...]:
-        """`wait_held` for tests whose own loop has to send what is waited for."""
+        """Wait as `wait_held` does, without blocking the event loop of the test."""
         return await asyncio.to_thread(self.wait_held, count, timeout_s=timeout_s)
 
     def release(self) -> None:
-        """Let go of all that is held now; what comes later is held again."""
+        """Release all requests that are held now. Later ones are held again."""
         for held in self.held:
             held.release()
 
     def remove(self) -> None:
-        """Strike no more, and let go of all that is held. Twice is harmless."""
+        """Remove the fault and release all held requests. Idempotent."""
         with self._board:
             self.is_removed = True
         self.holds.close()

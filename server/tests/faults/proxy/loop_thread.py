@@ -1,4 +1,4 @@
-"""An asyncio loop in a thread of its own, so that tests of any kind and other processes can reach what runs in it."""
+"""An asyncio event loop in its own thread, so that synchronous tests and other processes can use servers in it."""
 
 import asyncio
 import threading
@@ -11,7 +11,7 @@ type Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[An
 
 @final
 class LoopThread:
-    """Runs until `stop`. Its methods are for other threads; inside the loop they would wait for themselves."""
+    """Run an event loop until `stop`. Call its methods from other threads; inside the loop they would deadlock."""
 
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
@@ -22,34 +22,34 @@ class LoopThread:
         self._thread.start()
 
     def call[T](self, coroutine: Coroutine[Any, Any, T], *, timeout_s: float = 30) -> T:
-        """Run it in the loop and wait for what it returns or raises."""
+        """Run a coroutine in the loop, and return its result or raise its error."""
         if threading.current_thread() is self._thread:
             coroutine.close()
-            raise RuntimeError("called from the proxy's own thread, which would wait for itself")
+            raise RuntimeError("called from the proxy's own thread, which would deadlock")
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop).result(timeout_s)
 
     def soon(self, callback: Callable[[], object]) -> None:
-        """Run it in the loop before long; once the loop is closed there is nothing left to tell."""
+        """Schedule a callback in the loop. Does nothing after the loop is closed."""
         if not self.loop.is_closed():
             self.loop.call_soon_threadsafe(callback)
 
     def spawn(self, work: Coroutine[Any, Any, object]) -> None:
-        """In the loop: run it on its own; if it fails, `stop` raises that."""
+        """Start a task; call it in the loop. `stop` raises its error."""
         task = self.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
     def serving(self, serve: Serve) -> Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]:
-        """`serve` as asyncio.start_server wants it; left to itself, that trips over cancelled tasks in 3.12.1."""
+        """Adapt `serve` for `asyncio.start_server`, which handles cancelled tasks wrongly in Python 3.12.1."""
         return lambda reader, writer: self.spawn(serve(reader, writer))
 
     def cpu_s(self) -> float:
-        """CPU seconds that this thread alone has used: a measure that other load does not blur."""
+        """Return the CPU seconds of this thread alone, which other load does not affect."""
         assert self._thread.ident is not None
         return time.clock_gettime(time.pthread_getcpuclockid(self._thread.ident))
 
     def stop(self) -> None:
-        """Cancel what still runs, and raise what failed unseen: a test must not pass over a broken predicate."""
+        """Cancel running tasks and raise their unobserved errors: a test must not pass with a broken predicate."""
         if self.loop.is_closed():
             return
         self.call(_cancel_the_rest())
@@ -78,4 +78,4 @@ async def _cancel_the_rest() -> None:
     for task in rest:
         task.cancel()
     await asyncio.gather(*rest, return_exceptions=True)
-    await asyncio.sleep(0)  # aborted transports close their sockets in the loop's next turn
+    await asyncio.sleep(0)  # aborted transports close their sockets in the loop's next iteration

@@ -1,4 +1,4 @@
-"""Which requests a fault is meant for."""
+"""Which requests a fault applies to."""
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
@@ -11,9 +11,9 @@ type Predicate = Callable[[Body], bool]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Everything that is given must hold; a request with several tables matches if one of them is named.
+    """A condition on requests. All given parts must hold; one matching table of a request is enough.
 
-    `where` gets the decoded body and runs in the proxy's thread.
+    `where` receives the decoded body and runs in the proxy's thread.
     """
 
     operations: AbstractSet[str] | None = None

@@ -1,4 +1,4 @@
-"""The way of a request: through the installed faults in order of installation, then to the engine."""
+"""Pass a request through the installed faults in order of installation, then to the engine."""
 
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, final
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @final
 class RequestPipeline:
-    """Lives in the proxy's loop; only `faults` is written by other threads, whole."""
+    """The pipeline of one proxy. It runs in the proxy's loop; other threads only replace `faults` as a whole."""
 
     def __init__(
         self, upstream: Upstream, log: "CallLog", board: "ProxyEventLog", loop_thread: "LoopThread"
@@ -32,13 +32,13 @@ class RequestPipeline:
         self._iterators = ShardIterators()
 
     async def run(self, message: "Message") -> Reply:
-        """What the client gets for this."""
+        """Return the reply for the client."""
         request = Request(message, self._iterators)
         call = self.log.open(request)
         return await self.finish(self.go(request, call, self.faults), call)
 
     async def finish(self, reply: Awaitable[Reply], call: "Call") -> Reply:
-        """Wait for the reply, and note that this call is at its end."""
+        """Wait for the reply, and mark the call as done."""
         try:
             return await reply
         except DroppedError:

@@ -1,4 +1,4 @@
-"""What a client gets to see for its request: bytes, at which pace, and how it ends."""
+"""The reply to a request: bytes, their timing, and how the connection ends."""
 
 import asyncio
 import socket
@@ -12,7 +12,7 @@ NO_LINGER = struct.pack("ii", 1, 0)
 
 
 class End(Enum):
-    """What becomes of the client's connection after the bytes."""
+    """What happens to the client's connection after the bytes."""
 
     KEEP = auto()
     CLOSE = auto()
@@ -25,7 +25,10 @@ def cut(*, reset: bool) -> End:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`message` is None where not a byte is sent; `sent_bytes` is how much of it is, None for all."""
+    """A reply.
+
+    `message` is None if no byte is sent; `sent_bytes` is the length of the part to send, None for all of it.
+    """
 
     message: Message | None
     end: End = End.KEEP
@@ -47,7 +50,7 @@ def nothing(*, reset: bool) -> Reply:
 
 
 async def send(reply: Reply, writer: asyncio.StreamWriter) -> bool:
-    """Write it; True if the connection may carry another request. A client that left is not an error."""
+    """Send the reply. Return whether the connection can be used again. A disconnected client is not an error."""
     try:
         await _write(reply, writer)
     except ConnectionError:
@@ -68,7 +71,7 @@ async def _write(reply: Reply, writer: asyncio.StreamWriter) -> None:
 
 
 def close(writer: asyncio.StreamWriter, *, reset: bool) -> None:
-    """With FIN, or with RST: what a client sees when its peer was killed, or a box in between forgot about it."""
+    """Close with FIN, or with RST, as a client sees it if its peer was killed or a middlebox lost the connection."""
     if not reset:
         writer.close()
         return

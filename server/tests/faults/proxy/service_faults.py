@@ -1,4 +1,4 @@
-"""What DynamoDB itself answers under stress and local engines never do: throttles, conflicts, internal errors."""
+"""Errors that DynamoDB returns under load and local engines never do: throttling, conflicts, internal errors."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,7 +15,10 @@ NO_REASON: Reason = {"Code": "None"}
 
 
 class Throttled(StrEnum):
-    """By a table's provisioned capacity, or by what an on-demand table or the account can do right now."""
+    """Why a request is throttled.
+
+    By the provisioned capacity of a table, or by the current limit of an on-demand table or account.
+    """
 
     PROVISIONED = "ProvisionedThroughputExceededException"
     ON_DEMAND = "ThrottlingException"
@@ -40,10 +43,10 @@ def throttled(kind: Throttled = Throttled.PROVISIONED) -> Reply:
 
 @dataclass(frozen=True, slots=True)
 class Throttle(Fault):
-    """Refused without being applied. `items` are those of a transaction that are named as the reason.
+    """Reject a request without applying it. `items` are the items of a transaction that are given as the reason.
 
-    A transaction is cancelled with reasons, as AWS does it; with `whole_call` it gets the plain error
-    that AWS gives when it throttles the call before it looks at the items.
+    A transaction is cancelled with reasons, as on AWS. With `whole_call` it gets the plain error that AWS returns if
+    it throttles the call before it reads the items.
     """
 
     kind: Throttled = Throttled.PROVISIONED
@@ -60,10 +63,10 @@ class Throttle(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Conflict(Fault):
-    """Another transaction holds one of the items, so this was not applied.
+    """Reject a request because another transaction holds one of its items.
 
-    Fits transactions and writes of one item; nothing else can meet a conflict on AWS.
-    `items` are those of a transaction that are named as the reason.
+    Fits transactions and writes of one item; no other call can have a conflict on AWS. `items` are the items of a
+    transaction that are given as the reason.
     """
 
     items: tuple[int, ...] = (0,)
@@ -84,9 +87,9 @@ class Conflict(Fault):
 
 @dataclass(frozen=True, slots=True)
 class InProgress(Fault):
-    """TransactionInProgressException: a try with the same ClientRequestToken is still being worked on.
+    """Return TransactionInProgressException: a try with the same ClientRequestToken is still in progress.
 
-    `applied` forwards it first, so that the earlier try is one that did commit.
+    With `applied` the request is forwarded first, so that the earlier try has committed.
     """
 
     applied: bool = False
@@ -105,7 +108,10 @@ class InProgress(Fault):
 
 @dataclass(frozen=True, slots=True)
 class InternalError(Fault):
-    """InternalServerError, status 500. On AWS a write that gets it may have been applied: `applied` says which."""
+    """Return InternalServerError, status 500.
+
+    On AWS such a write may have been applied; `applied` selects whether it was.
+    """
 
     applied: bool = False
 
@@ -119,5 +125,5 @@ class InternalError(Fault):
 def _reasons(request: Request, items: tuple[int, ...], reason: Reason) -> list[Reason]:
     count = len(request.body.get("TransactItems", ()))
     if any(item >= count for item in items):
-        raise ValueError(f"items {items} are named as the reason, but the transaction has {count}")
+        raise ValueError(f"items {items} are given as the reason, but the transaction has {count} items")
     return [reason if place in items else NO_REASON for place in range(count)]

@@ -1,4 +1,4 @@
-"""The faults that hold right now on a TcpProxy, and how many bytes met them. One for all its connections."""
+"""The active faults of a `TcpProxy` and its byte counts, shared by all its connections."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class TcpFlow:
-    """Bytes in one direction, over all connections: read from one side, written to the other, gone for ever."""
+    """Bytes in one direction, over all connections: read from one side, written to the other, lost."""
 
     taken_bytes: int = 0
     passed_bytes: int = 0
@@ -26,7 +26,7 @@ class TcpFlow:
 
 @final
 class TcpConditions:
-    """Lives in the proxy's loop; other threads read the flows under the board."""
+    """The active faults. They change in the proxy's loop; other threads read the counts under the lock."""
 
     def __init__(self, board: "ProxyEventLog") -> None:
         self.board = board
@@ -58,6 +58,6 @@ class TcpConditions:
         return any(isinstance(fault, Freeze) and way in fault.direction for fault in self._faults)
 
     async def until(self, condition: Callable[[], bool]) -> None:
-        """Wait for faults to come or go until it holds."""
+        """Wait until a condition on the active faults holds."""
         while not condition():
             await self._changed.wait()

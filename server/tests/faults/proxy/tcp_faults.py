@@ -1,11 +1,11 @@
-"""Faults of a plain TCP connection, for Kafka and Redis. All are data; `tcp_link` and `tcp_proxy` obey them."""
+"""Faults of a TCP connection, for Kafka and Redis. They are data; `tcp_link` and `tcp_proxy` apply them."""
 
 from dataclasses import dataclass
 from enum import Flag, auto
 
 
 class Direction(Flag):
-    """Which way bytes go."""
+    """Direction of bytes."""
 
     TO_UPSTREAM = auto()
     TO_CLIENT = auto()
@@ -14,7 +14,7 @@ class Direction(Flag):
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Each byte arrives so much later; how many are on their way at once is not bounded by it."""
+    """Delay each byte by this time. The number of bytes in flight is not limited."""
 
     seconds: float
     direction: Direction = Direction.BOTH
@@ -22,7 +22,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Bandwidth:
-    """At most so many bytes a second, for each connection and direction."""
+    """Limit the bytes per second of each connection and direction."""
 
     bytes_per_s: int
     direction: Direction = Direction.BOTH
@@ -30,16 +30,16 @@ class Bandwidth:
 
 @dataclass(frozen=True, slots=True)
 class Freeze:
-    """Connections are accepted and stay open, bytes stop; when it is removed they flow again, none lost."""
+    """Accept connections and keep them open, and stop all bytes. After removal they continue; none is lost."""
 
     direction: Direction = Direction.BOTH
 
 
 @dataclass(frozen=True, slots=True)
 class Blackhole:
-    """After so many more bytes of a connection in a direction, the rest vanishes and nobody is told.
+    """Discard all bytes of a connection and direction after this number, without closing it.
 
-    When it is removed, connections that lost something are reset: a stream with a hole must not go on.
+    Removing the fault resets the connections that lost bytes, because a stream with a gap must not continue.
     """
 
     after_bytes: int = 0
@@ -48,7 +48,7 @@ class Blackhole:
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Nobody listens on the port; it is kept, and listened on again when this is removed. Connections stay."""
+    """Refuse new connections. The port stays reserved and listens again after removal. Open connections stay."""
 
 
 type TcpFault = Latency | Bandwidth | Freeze | Blackhole | Refuse

@@ -1,4 +1,4 @@
-"""One client's connection through a TcpProxy: two pipes, each as slow, frozen or leaky as the weather says."""
+"""One client's connection through a `TcpProxy`: a pipe in each direction, to which the active faults apply."""
 
 import asyncio
 from typing import TYPE_CHECKING, final
@@ -18,7 +18,7 @@ PACES_PER_S = 50
 
 @final
 class Pipe:
-    """Bytes in one direction: one task takes them in and stamps when they are due, one lets them out."""
+    """Bytes in one direction: one task reads them and sets when they are due, another writes them."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Pipe:
             await self._line.put((loop.time() + self._weather.latency_s(self._way), chunk))
 
     async def let_out(self) -> None:
-        """Until the end of the stream is passed on too."""
+        """Write bytes when they are due, until the end of the stream was forwarded."""
         loop = asyncio.get_running_loop()
         while True:
             due, chunk = await self._line.get()
@@ -61,14 +61,14 @@ class Pipe:
 
     @property
     def is_shut(self) -> bool:
-        """Whether the end of a connection, too, has to wait."""
+        """Return whether the end of a connection has to wait as well."""
         return self._weather.is_frozen(self._way) or self._room_bytes() == 0
 
     def leave_blackhole(self) -> None:
         self._into_blackhole_bytes = 0
 
     def abandon(self) -> None:
-        """What still waits when a connection ends is lost."""
+        """Count the bytes that still wait when the connection ends as lost."""
         with self._weather.board:
             self._flow.lost_bytes += self._waiting_bytes
         self._waiting_bytes = 0
@@ -80,7 +80,8 @@ class Pipe:
             piece, chunk = chunk[:size], chunk[size:]
             if bytes_per_s is not None:
                 await asyncio.sleep(len(piece) / bytes_per_s)
-            # nothing is awaited between this and the write, or bytes could overtake a freeze
+            # Race: a freeze begins while this task waits before its write. So it must not await between this check
+            # and the write.
             await self._weather.until(lambda: not self._weather.is_frozen(self._way))
             self._pass_on(piece)
             await self._writer.drain()
@@ -98,7 +99,7 @@ class Pipe:
         self._writer.write(kept)
 
     def _room_bytes(self) -> int | None:
-        """How many bytes pass before the blackhole; None without one."""
+        """Return how many bytes pass before the blackhole, or None without one."""
         depth_bytes = self._weather.blackhole_bytes(self._way)
         if depth_bytes is None:
             return None
@@ -107,7 +108,7 @@ class Pipe:
 
 @final
 class Link:
-    """A client's connection and the one to the engine that belongs to it."""
+    """A client's connection and its connection to the engine."""
 
     def __init__(self, client: Streams, upstream: Streams, weather: "TcpConditions") -> None:
         self._weather = weather
@@ -119,7 +120,7 @@ class Link:
         self._task = asyncio.current_task()
 
     async def run(self) -> None:
-        """Until both sides are done, or one breaks: then the other is reset."""
+        """Copy bytes until both sides have ended. If one side fails, reset the other."""
         is_broken = False
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -140,7 +141,7 @@ class Link:
             self._task.cancel()
 
     def leave_blackhole(self) -> None:
-        """A stream with a hole in it must not go on."""
+        """Reset the connection if it lost bytes: a stream with a gap must not continue."""
         if any(pipe.has_hole for pipe in self._pipes):
             self.cut(reset=True)
         for pipe in self._pipes:

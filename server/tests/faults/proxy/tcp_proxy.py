@@ -1,6 +1,6 @@
-"""A proxy in front of any TCP server, with faults that a test puts in and takes out: for Kafka and Redis.
+"""A proxy in front of any TCP server, into which a test injects faults; used for Kafka and Redis.
 
-Kafka's clients go where the broker tells them to, so let the broker advertise this proxy's port.
+Kafka clients connect to the address that the broker advertises, so the broker must advertise the proxy's port.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from faults.proxy.tcp_link import Link, Streams
 
 @final
 class TcpProxy:
-    """`with TcpProxy("127.0.0.1", 6379) as proxy:` and give clients `proxy.port`. Thread-safe.
+    """Use it as `with TcpProxy("127.0.0.1", 6379) as proxy:` and connect clients to `proxy.port`. Thread-safe.
 
-    The upstream need not be there yet. `listen_port=0` takes a free port, and keeps it to the end.
+    The upstream server may start later. `listen_port=0` selects a free port, which stays reserved to the end.
     """
 
     def __init__(self, upstream_host: str, upstream_port: int, listen_port: int = 0) -> None:
@@ -38,7 +38,7 @@ class TcpProxy:
         self._loop_thread.call(self._follow())
 
     def fault(self, fault: TcpFault) -> "InstalledTcpFault":
-        """Put a fault in; it holds for all connections when this returns, until `remove` or the end of `with`."""
+        """Inject a fault. It applies to all connections when this returns, until `remove` or the end of `with`."""
         installed = InstalledTcpFault(fault, self)
         self._loop_thread.call(self._install(installed))
         return installed
@@ -47,18 +47,18 @@ class TcpProxy:
         self._loop_thread.call(self._remove(installed))
 
     def cut(self, *, reset: bool = False) -> int:
-        """End every connection on both sides, with FIN or RST; returns how many."""
+        """Close all connections on both sides, with FIN or RST. Return their number."""
         return self._loop_thread.call(self._cut(reset=reset))
 
     @property
     def connections(self) -> int:
-        """How many are open now."""
+        """Return the number of open connections."""
         with self._board.reading:
             return len(self._links)
 
     @property
     def accepted(self) -> int:
-        """How many were made so far."""
+        """Return the number of connections accepted so far."""
         with self._board.reading:
             return self._accepted
 
@@ -67,15 +67,15 @@ class TcpProxy:
             return replace(self._weather.flows[way])
 
     def wait_until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
-        """Wait for something that the proxy notes: connections, bytes."""
+        """Wait for a condition on state that the proxy records: connections, bytes."""
         self._board.wait(condition, timeout_s=timeout_s, what=f"the condition; {self._weather.flows}")
 
     async def until(self, condition: Callable[[], bool], *, timeout_s: float = 60) -> None:
-        """`wait_until` for tests whose own loop has to bring it about."""
+        """Wait as `wait_until` does, without blocking the event loop of the test."""
         await asyncio.to_thread(self.wait_until, condition, timeout_s=timeout_s)
 
     def stop(self) -> None:
-        """Reset everything. Raises what failed in the proxy's thread."""
+        """Reset all connections. Raises the errors of the proxy's thread."""
         if not self._loop_thread.loop.is_closed():
             self._loop_thread.call(self._shut())
         self._loop_thread.stop()
@@ -145,7 +145,7 @@ class TcpProxy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InstalledTcpFault:
-    """As a context manager it is removed at the end. Twice is harmless."""
+    """An active fault. As a context manager it is removed at the end. Removing it twice is harmless."""
 
     fault: TcpFault
     proxy: TcpProxy
@@ -161,7 +161,10 @@ class InstalledTcpFault:
 
 
 async def _stop_listening(server: asyncio.Server) -> None:
-    """A connection that asyncio has accepted and not yet handed over would be left unclosed by `close` alone."""
+    """Stop accepting, wait until asyncio has passed on the connections that it accepted, and close the server.
+
+    `close` alone would leave such a connection open.
+    """
     for sock in server.sockets:
         asyncio.get_running_loop().remove_reader(sock.fileno())
     await asyncio.sleep(0)
@@ -169,19 +172,19 @@ async def _stop_listening(server: asyncio.Server) -> None:
 
 
 def _claim(port: int) -> socket.socket:
-    """Holds the port without listening, so that nobody else gets it while connections are refused."""
-    with socket.create_server(("127.0.0.1", port)) as probe:  # fails if somebody else listens there
+    """Reserve the port without listening, so that no other process takes it while connections are refused."""
+    with socket.create_server(("127.0.0.1", port)) as probe:  # fails if another process listens on the port
         free_port = probe.getsockname()[1]
     return _bind(free_port)
 
 
 def _listener(port: int) -> socket.socket:
-    # where connections linger that were closed from here: SO_REUSEADDR lets the next proxy have the port
+    # SO_REUSEADDR lets the next proxy use the port while connections that were closed from here are in TIME_WAIT.
     return _bind(port, socket.SO_REUSEADDR)
 
 
 def _bind(port: int, *options: int) -> socket.socket:
-    """SO_REUSEPORT lets the claim and the listener stand side by side; others are kept out by the claim."""
+    """Bind a socket. SO_REUSEPORT lets the reserving socket and the listener coexist; other processes cannot bind."""
     sock = socket.socket()
     for option in (socket.SO_REUSEPORT, *options):
         sock.setsockopt(socket.SOL_SOCKET, option, 1)

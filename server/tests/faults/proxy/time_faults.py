@@ -1,4 +1,4 @@
-"""Faults of time: late, held back until the test says so, and twice."""
+"""Faults of time: delayed, held until the test releases them, and duplicated."""
 
 import asyncio
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ type Seconds = float | Between
 
 
 class Point(StrEnum):
-    """`REQUEST`: the engine has not seen it. `ANSWER`: the engine has applied it."""
+    """Where a request is held. `REQUEST`: the engine has not received it. `ANSWER`: the engine has applied it."""
 
     REQUEST = "request"
     ANSWER = "answer"
@@ -21,7 +21,7 @@ class Point(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delay(Fault):
-    """Waits before the engine gets the request, after it has answered, or both; fixed or from a seeded range."""
+    """Wait before the engine gets the request, after it has answered, or both; fixed or from a seeded range."""
 
     before_s: Seconds = 0.0
     after_s: Seconds = 0.0
@@ -40,7 +40,7 @@ def _seconds(given: Seconds, nth: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Hold(Fault):
-    """Keeps the request, or its answer, until the test lets go. The client may give up meanwhile: it goes on."""
+    """Hold the request or its answer until the test releases it. A client that gives up meanwhile does not stop it."""
 
     at: Point = Point.REQUEST
 
@@ -56,7 +56,7 @@ class Hold(Fault):
 
 @dataclass(frozen=True, slots=True)
 class Repeat(Fault):
-    """Passes as usual and keeps a copy, which goes to the engine when the test lets go: a delayed duplicate."""
+    """Forward the request and keep a copy, which goes to the engine on release: a delayed duplicate."""
 
     @override
     async def apply(self, exchange: Exchange) -> Reply:

@@ -1,4 +1,4 @@
-"""Batches of which a part is left undone, as AWS does it when a partition is hot."""
+"""Batches that are processed only in part, as on AWS if a partition is hot."""
 
 from dataclasses import dataclass, replace
 from typing import Any, override
@@ -16,9 +16,9 @@ REST_NAMES = {"BatchWriteItem": "UnprocessedItems", "BatchGetItem": "Unprocessed
 
 @dataclass(frozen=True, slots=True)
 class Unprocessed(Fault):
-    """The last `left` items of a batch never reach the engine and come back as unprocessed.
+    """Keep the last `left` items of a batch from the engine, and return them as unprocessed.
 
-    If that leaves nothing to do, the whole call is throttled, as on AWS.
+    If no item is left to process, the whole call is throttled, as on AWS.
     """
 
     left: int = 1
@@ -43,7 +43,7 @@ class Unprocessed(Fault):
 
 
 def split(batch: Batch, left: int) -> tuple[Batch, Batch]:
-    """The batch without its last `left` items, and the batch of these; neither names a table in vain."""
+    """Return the batch without its last `left` items, and a batch of these. Neither contains a table without items."""
     done, rest = {}, {}
     room = max(sum(len(_items(entry)) for entry in batch.values()) - left, 0)
     for table, entry in batch.items():
@@ -57,7 +57,7 @@ def split(batch: Batch, left: int) -> tuple[Batch, Batch]:
 
 
 def merge(first: Batch, second: Batch) -> Batch:
-    """What the engine left undone by itself, and what never reached it."""
+    """Merge items that the engine left unprocessed with items that it never received."""
     merged = dict(first)
     for table, entry in second.items():
         known = _items(merged[table]) if table in merged else []
@@ -66,7 +66,7 @@ def merge(first: Batch, second: Batch) -> Batch:
 
 
 def _items(entry: Any) -> list[Any]:
-    """A table's part of a batch is a list of writes, or an object with keys and what to read of them."""
+    """Return the items of a table: a list of writes, or an object with keys and read options."""
     items: list[Any] = entry["Keys"] if isinstance(entry, dict) else entry
     return items
 

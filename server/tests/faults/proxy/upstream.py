@@ -1,4 +1,4 @@
-"""Kept-alive connections to the engine behind the proxy."""
+"""Keep-alive connections to the engine behind the proxy."""
 
 import asyncio
 from collections import deque
@@ -8,12 +8,13 @@ from urllib.parse import urlsplit
 
 from faults.proxy.http_message import MAX_HEAD_BYTES, Message, ProtocolError, read_answer
 
-# Below what engines allow: one that closes a connection while a request is on its way would look like a fault.
+# Shorter than the idle timeout of engines: an engine that closes a connection during a request would look like a
+# fault.
 MAX_IDLE_S = 5.0
 
 
 class UpstreamGoneError(Exception):
-    """The engine gave no answer. Whether it applied the request is not known, so nobody here repeats it."""
+    """The engine gave no answer. It may have applied the request, so the proxy does not repeat it."""
 
 
 @dataclass(slots=True)
@@ -29,18 +30,21 @@ class _Connection:
 
 @final
 class Upstream:
-    """Lives in the proxy's loop. One request at a time on a connection; as many connections as are needed."""
+    """A pool in the proxy's loop.
+
+    A connection carries one request at a time; the number of connections is not limited.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme != "http" or parts.hostname is None:
-            raise ValueError(f"the engine's URL is http://host:port, not {url!r}")
+            raise ValueError(f"the engine's URL must be http://host:port, not {url!r}")
         self._host = parts.hostname
         self._port = parts.port or 80
         self._idle: deque[_Connection] = deque()
 
     async def ask(self, request: Message) -> Message:
-        """Send it once and read the answer."""
+        """Send the request once and read the answer."""
         connection = None
         is_kept = False
         try:

@@ -1,1 +1,1 @@
-"""Faults against whole installations under load: one file each, with its invariant, its fault and how it heals."""
+"""Faults injected into whole installations under load. Each file has one fault and the invariant that must hold."""

@@ -1,4 +1,4 @@
-"""Three brokers, one of them killed at a time: two in sync are enough, and one that comes back catches up."""
+"""Kill one of three Kafka brokers at a time: two in-sync replicas suffice, and a restarted broker catches up."""
 
 import asyncio
 
@@ -6,16 +6,16 @@ from faults.whole.fault import Fault, FaultRun
 from tidings.engines.model import Engine
 
 
-async def inflict(doing: FaultRun) -> None:
-    fleet = doing.stand.city.fleet
+async def inflict(run: FaultRun) -> None:
+    fleet = run.installation.processes.fleet
     brokers = [each.node.name for each in fleet.status() if each.node.engine is Engine.KAFKA]
-    for turn in doing.rounds(3):
+    for turn in run.rounds(3):
         name = brokers[turn % len(brokers)]
-        doing.load.step(f"kill -9 {name}")
+        run.load.step(f"kill -9 {name}")
         await asyncio.to_thread(fleet.kill, name)
-        await doing.load.sent_more(20)
+        await run.load.sent_more(20)
         await asyncio.to_thread(fleet.restart, name)
-        await doing.load.sent_more(10)
+        await run.load.sent_more(10)
 
 
 FAULT = Fault(

@@ -1,4 +1,4 @@
-"""Every fault, in the order in which they are inflicted."""
+"""All faults, in the order in which they are injected."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Clocks that jump: some processes are an hour ahead, others a day behind. Order is the sequence, never a clock."""
+"""Shift clocks: some processes run an hour ahead, others a day behind. Order comes from sequences, not from clocks."""
 
 from fixtures.installation_processes import ProcessKind
 
@@ -13,16 +13,22 @@ _JUMPS_S: tuple[tuple[ProcessKind, str], ...] = (
 _KINDS: tuple[ProcessKind, ...] = ("delivery", "relay", "gateway")
 
 
-async def inflict(doing: FaultRun) -> None:
-    """A gateway stays within the life of the tokens, which is as far as its clock may be wrong and let anybody in."""
-    stand = doing.stand
-    for _ in doing.rounds():
+async def inflict(run: FaultRun) -> None:
+    """Shift one clock after the other, then restart all processes with correct clocks.
+
+    A gateway's clock is shifted by less than the lifetime of a token, because with a larger shift it could not
+    authenticate any device.
+    """
+    installation = run.installation
+    for _ in run.rounds():
         for kind, offset_s in _JUMPS_S:
-            doing.load.step(f"{kind} by {offset_s} s")
-            await stand.replace(stand.running[kind][0], kind, FAILPOINTS_CLOCK_OFFSET_S=offset_s)
-            await doing.load.sent_more(20)
+            run.load.step(f"{kind} by {offset_s} s")
+            await installation.replace(
+                installation.running[kind][0], kind, FAILPOINTS_CLOCK_OFFSET_S=offset_s
+            )
+            await run.load.sent_more(20)
         for kind in _KINDS:
-            await stand.renew(*[kind] * len(stand.running[kind]))
+            await installation.renew(*[kind] * len(installation.running[kind]))
 
 
 FAULT = Fault(

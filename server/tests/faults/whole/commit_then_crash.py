@@ -1,21 +1,21 @@
-"""A process dies between the commit and the publish: the entry is in the log, and nobody has been told."""
+"""Kill a process between commit and publish: the entry is in the log, and no event was published for it."""
 
 from faults.whole.fault import Fault, FaultRun
 
-_NOBODY = "127.0.0.1:9"
+_UNREACHABLE = "127.0.0.1:9"
 
 
-async def inflict(doing: FaultRun) -> None:
-    """A gateway that reaches no broker commits and acknowledges, as promised, and has all of it still to publish."""
-    stand = doing.stand
-    for _ in doing.rounds(2):
-        (mute,) = await stand.start("gateway", KAFKA_BOOTSTRAP_SERVERS=_NOBODY)
-        for device in list(doing.load.light_devices())[::3]:
+async def inflict(run: FaultRun) -> None:
+    """Start a gateway that cannot reach Kafka, let it acknowledge sends, and kill it before it can publish them."""
+    installation = run.installation
+    for _ in run.rounds(2):
+        (mute,) = await installation.start("gateway", KAFKA_BOOTSTRAP_SERVERS=_UNREACHABLE)
+        for device in list(run.load.light_devices())[::3]:
             device.cut()
-        await doing.load.sent_more(30)
-        doing.load.step("kill -9 of what has committed and not published")
-        await stand.kill(mute)
-        await doing.load.sent_more(10)
+        await run.load.sent_more(30)
+        run.load.step("kill -9 a gateway with unpublished commits")
+        await installation.kill(mute)
+        await run.load.sent_more(10)
 
 
 FAULT = Fault(

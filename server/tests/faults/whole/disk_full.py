@@ -1,4 +1,4 @@
-"""The broker's disk is full: it can't write any more, and gives up. Later there is room, and it is started again."""
+"""Fill a broker's disk: the broker cannot write and exits. Restart it once space is available again."""
 
 import asyncio
 import resource
@@ -6,26 +6,27 @@ import resource
 from faults.whole.fault import Fault, FaultRun
 from tidings.engines.model import Engine
 
-_NO_ROOM_BYTES = 1
-_CARRIED_WITHIN_S = 60.0
+_MAX_FILE_BYTES = 1
+_CAUGHT_UP_WITHIN_S = 60.0
 
 
-async def inflict(doing: FaultRun) -> None:
-    """No file of the process may grow: to it that is a disk without room, and needs no disk of that size."""
-    fleet = doing.stand.city.fleet
+async def inflict(run: FaultRun) -> None:
+    """Limit the size of the broker's files. To the broker this looks like a full disk, without a disk of that size."""
+    fleet = run.installation.processes.fleet
     (broker,) = [each for each in fleet.status() if each.node.engine is Engine.KAFKA]
-    for _ in doing.rounds():
+    for _ in run.rounds():
         pid = fleet.find(broker.node.name).pid.pid
         _, hard = resource.prlimit(pid, resource.RLIMIT_FSIZE)
-        doing.load.step("the broker's disk is full")
-        resource.prlimit(pid, resource.RLIMIT_FSIZE, (_NO_ROOM_BYTES, hard))
-        await doing.load.sent_more(40)
-        doing.load.step("there is room again")
+        run.load.step("the broker's disk is full")
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (_MAX_FILE_BYTES, hard))
+        await run.load.sent_more(40)
+        run.load.step("the broker's disk has space again")
         await asyncio.to_thread(fleet.restart, broker.node.name)
-        await doing.load.sent_more(10)
-        if not doing.is_short:
-            # round after round would only pile up what a broker that is hardly ever there can't carry
-            await doing.load.caught_up(_CARRIED_WITHIN_S)
+        await run.load.sent_more(10)
+        if not run.is_short:
+            # Wait for the backlog: otherwise every round adds to it, and the broker is available too rarely to drain
+            # it.
+            await run.load.caught_up(_CAUGHT_UP_WITHIN_S)
 
 
 FAULT = Fault(

@@ -1,4 +1,4 @@
-"""What a fault is: its name, the promise that is to hold, what is done, and how long until all is well again."""
+"""A fault test: its name, the invariant that must hold, what it does, and how long the installation may take to heal."""
 
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -12,15 +12,18 @@ from tidings_harness.workload.scenario import Scenario
 
 NOTHING = Verdict(events=0, sends=0, acked=0, unsettled=0, deliveries=0, devices=0, unquiet=0, rows=0)
 USUAL = Scenario(groups=2, members=30, devices=2, large_chat_members=104, rate=4)
-"""With a large chat, which is delivered in another way."""
+"""Includes a large chat, because large chats are delivered in a different way."""
 USUAL_FULL = Scenario(groups=3, members=90, devices=2, large_chat_members=180, rate=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultRun:
-    """What a fault may use. `deliveries`: its share of a full run; 0: the short form, seconds and not minutes."""
+    """The installation and the load that a fault acts on.
 
-    stand: FaultInstallation
+    `deliveries` is the fault's share of the deliveries of a full run. 0 selects the short form, which takes seconds.
+    """
+
+    installation: FaultInstallation
     load: HarnessRun
     deliveries: int = 0
 
@@ -29,7 +32,10 @@ class FaultRun:
         return not self.deliveries
 
     def rounds(self, least: int = 1) -> Iterator[int]:
-        """So many; in the full form on and on until its share of deliveries has been made."""
+        """Yield round numbers, at least `least` of them.
+
+        The full form continues until the fault's share of deliveries is reached.
+        """
         for turn in count():
             if turn >= least and self.load.ledger.delivered >= self.deliveries:
                 return
@@ -38,10 +44,12 @@ class FaultRun:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """`inflict` leaves everything as it found it, and raises if its fault did nothing to anybody.
+    """A fault and its limits.
 
-    `heals_within_s`: until everybody holds what was committed by then. It is what a slow and busy machine needs; how
-    long it took is told. Lost and doubled are not a matter of time.
+    `inflict` restores the installation when it returns, and raises if the fault had no effect. `heals_within_s` is
+    the maximum time until every device has all entries that were committed when the fault ended. It is generous
+    enough for a slow and busy machine; the report shows the actual time. Lost and duplicated entries fail the test
+    regardless of time.
     """
 
     name: str
@@ -56,7 +64,11 @@ class Fault:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """`notes`: who ended by himself, who never caught up. `error`: it could not be carried through."""
+    """Result of one fault.
+
+    `notes` lists processes that exited unexpectedly and devices that never caught up. `error` is set if the fault
+    could not be injected.
+    """
 
     name: str
     verdict: Verdict = NOTHING

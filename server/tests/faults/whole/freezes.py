@@ -1,4 +1,7 @@
-"""SIGSTOP for longer than leases last: who wakes up finds others in his place, and must not act as if nothing was."""
+"""SIGSTOP a process beyond its leases.
+
+When it continues, others own its work, and it must not act on the old leases.
+"""
 
 import signal
 
@@ -10,25 +13,25 @@ from faults.whole.installation import passed
 _KINDS: tuple[ProcessKind, ...] = ("relay", "delivery", "gateway")
 _SHORT_LEASES = {"GATEWAY_LEASE_S": "4", "GATEWAY_RENEW_EVERY_S": "1.3", "RELAY_LEASE_S": "4"}
 _SHORT_S, _LONG_S = 8.0, 20.0
-"""Longer than any lease; and shorter than a process takes for a sign that it hangs, and ends itself."""
+"""Longer than any lease, and shorter than the time after which a process's watchdog would end it."""
 
 
-async def inflict(doing: FaultRun) -> None:
-    """A second one of each is there to take over."""
-    stand = doing.stand
-    await stand.renew("gateway", "gateway", "relay", **_SHORT_LEASES)
-    added = await stand.start("relay", "delivery", **_SHORT_LEASES)
-    for turn in doing.rounds(len(_KINDS)):
+async def inflict(run: FaultRun) -> None:
+    """Freeze one process after the other, with a second process of each kind to take over."""
+    installation = run.installation
+    await installation.renew("gateway", "gateway", "relay", **_SHORT_LEASES)
+    added = await installation.start("relay", "delivery", **_SHORT_LEASES)
+    for turn in run.rounds(len(_KINDS)):
         kind = _KINDS[turn % len(_KINDS)]
-        frozen = stand.running[kind][0]
-        doing.load.step(f"SIGSTOP {kind}")
+        frozen = installation.running[kind][0]
+        run.load.step(f"SIGSTOP {kind}")
         frozen.popen.send_signal(signal.SIGSTOP)
-        await passed(_SHORT_S if doing.is_short else _LONG_S)
+        await passed(_SHORT_S if run.is_short else _LONG_S)
         frozen.popen.send_signal(signal.SIGCONT)
-        await doing.load.sent_more(20)
+        await run.load.sent_more(20)
     for process in added:
-        await stand.kill(process, signal.SIGTERM)
-    await stand.renew("gateway", "gateway", "relay")
+        await installation.kill(process, signal.SIGTERM)
+    await installation.renew("gateway", "gateway", "relay")
 
 
 FAULT = Fault(

@@ -1,4 +1,4 @@
-"""One shard of a Redis Cluster stops answering: users on other shards must not notice, and nobody may lose anything."""
+"""Freeze one shard of a Redis Cluster: users on other shards must not notice, and no user may lose an entry."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -15,50 +15,51 @@ from tidings.platform.redis.keys import KeyBuilder, slot
 from tidings_harness.workload.scenario import Scenario
 
 _SHARDS: Final = 6
-"""More than there are gateways and chats in a small load, so that one shard has keys of users alone."""
+"""More than the gateways and chats of a small load, so that at least one shard has only keys of users."""
 _SHORT_S, _LONG_S = 12.0, 60.0
 _SHORT_LEASE: Final = {"GATEWAY_LEASE_S": "8", "GATEWAY_RENEW_EVERY_S": "2"}
 """Shorter than the freeze, as the usual lease of 30 s is shorter than the freeze of the full form."""
 _BRIEF_S: Final = 4.0
-_SOON_AGAIN: Final = {"RELAY_AUDIT_DELAY_S": "1"}
-_AGAIN_WITHIN_S: Final = 20.0
+_SHORT_AUDIT_DELAY: Final = {"RELAY_AUDIT_DELAY_S": "1"}
+_REPUBLISHED_WITHIN_S: Final = 20.0
 _ROUTED_WITHIN_S: Final = 120.0
 _HEALED_WITHIN_S: Final = 180.0
 _KEPT_UP_S, _KEPT_UP_TIMES = 10.0, 10.0
-"""Users on other shards catch up within this time, plus so many times what it took before the freeze."""
+"""Users on other shards must catch up within `_KEPT_UP_S` plus `_KEPT_UP_TIMES` times the duration before the freeze.
+"""
 
 type Route = tuple[str, str]
-"""A gateway and an epoch, as text."""
+"""Gateway and epoch, as text."""
 type Routes = Mapping[str, Mapping[str, Route]]
-"""By user and device."""
+"""Routes by user and device."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """A cluster that a whole installation runs on, and which shard has which key."""
+    """A cluster that an installation runs on, and the mapping from keys to shards."""
 
     servers: Servers
     slots: Sequence[tuple[int, int, int]]
-    """First, last, and the port of the shard that has them."""
+    """First slot, last slot, and port of the shard that has them."""
     keys: KeyBuilder
     tenant: str
 
     @classmethod
-    async def take_over(cls, stand: FaultInstallation, **changes: str) -> "Shards":
-        """Form a cluster and move the installation to it. The cluster ends with the stand."""
-        city = stand.city
-        home = city.directory / f"cluster-{len(city.started)}"
+    async def take_over(cls, installation: FaultInstallation, **changes: str) -> "Shards":
+        """Form a cluster and move the installation to it. The cluster ends with the installation."""
+        processes = installation.processes
+        home = processes.directory / f"cluster-{len(processes.started)}"
         servers = await asyncio.to_thread(form_cluster, "valkey-cluster", home, _SHARDS)
-        stand.until_end.callback(servers.end)
+        installation.until_end.callback(servers.end)
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in servers.nodes)
-        await stand.renew(*WHOLE, REDIS_URL=f"redis://{hosts}", REDIS_IS_CLUSTER="true", **changes)
+        await installation.renew(*WHOLE, REDIS_URL=f"redis://{hosts}", REDIS_IS_CLUSTER="true", **changes)
         answer = await asyncio.to_thread(ask, servers.nodes[0].port, "CLUSTER", "SLOTS")
         assert isinstance(answer, list)
         slots = [(first, last, port) for first, last, (_, port, *_), *_ in answer]
-        return cls(servers, slots, KeyBuilder(city.space.key_prefix), city.space.tenant)
+        return cls(servers, slots, KeyBuilder(processes.space.key_prefix), processes.space.tenant)
 
     def routes(self, users: Iterable[str]) -> Routes:
-        """Read routes from the shards themselves."""
+        """Read routes directly from the shards."""
         found: dict[str, dict[str, Route]] = {}
         for user in users:
             answer = ask(self.of_user(user), "HGETALL", self.keys.key(self.tenant, user, "routes"))
@@ -71,7 +72,7 @@ class Shards:
         return self._port(self.tenant, user, "routes")
 
     def of_chat(self, chat: str) -> int:
-        """Return the shard of a chat's mark and channel."""
+        """Return the shard of a chat's checkpoint and channel."""
         return self._port(self.tenant, chat, "handled")
 
     def of_gateway(self, gateway: str) -> int:
@@ -85,7 +86,7 @@ class Shards:
 
 @dataclass(frozen=True, slots=True)
 class Frozen:
-    """A shard, and who needs it."""
+    """A frozen shard, and the users and chats that need it."""
 
     node: Server | FleetServer
     shards: Shards
@@ -104,77 +105,77 @@ class Frozen:
         return not self.is_concerned(chat, user)
 
 
-async def inflict(doing: FaultRun) -> None:
+async def inflict(run: FaultRun) -> None:
     """Freeze a shard for longer than a lease; in the full form another shard in each round."""
-    shards = await Shards.take_over(doing.stand, **(_SHORT_LEASE if doing.is_short else {}))
-    for turn in doing.rounds():
-        await _outlive_leases(doing, shards, turn)
-        doing.load.talk()
-    await doing.stand.renew(*WHOLE)
+    shards = await Shards.take_over(run.installation, **(_SHORT_LEASE if run.is_short else {}))
+    for turn in run.rounds():
+        await _outlive_leases(run, shards, turn)
+        run.load.talk()
+    await run.installation.renew(*WHOLE)
 
 
-async def _outlive_leases(doing: FaultRun, shards: Shards, turn: int) -> None:
-    load = doing.load
+async def _outlive_leases(run: FaultRun, shards: Shards, turn: int) -> None:
+    load = run.load
     usual_s = await load.caught_up(_ROUTED_WITHIN_S)
-    async with _freeze(doing, shards, turn) as frozen:
-        await passed(_SHORT_S if doing.is_short else _LONG_S)
+    async with _freeze(run, shards, turn) as frozen:
+        await passed(_SHORT_S if run.is_short else _LONG_S)
         took_s = await load.caught_up(_KEPT_UP_S + _KEPT_UP_TIMES * usual_s, frozen.is_spared)
-        assert took_s < inf, f"late, though on other shards: {load.behind(frozen.is_spared)[:10]}"
-        assert load.behind(frozen.is_concerned), "nobody is late: the fault did nothing"
+        assert took_s < inf, f"users on other shards are late: {load.behind(frozen.is_spared)[:10]}"
+        assert load.behind(frozen.is_concerned), "no user is late: the fault had no effect"
         await load.hush()
     spared = [user for user in frozen.routes if not frozen.is_needed_by(user)]
     now = await asyncio.to_thread(shards.routes, spared)
     lost = [user for user in spared if now[user] != frozen.routes[user]]
-    assert spared, "everybody needs this shard"
+    assert spared, "every user needs this shard"
     assert not lost, f"{len(lost)} of {len(spared)} users on other shards lost a route: {lost[:10]}"
     assert await load.caught_up(_HEALED_WITHIN_S) < inf, f"still late: {load.behind()[:10]}"
 
 
-async def freeze_briefly(doing: FaultRun, **changes: str) -> None:
-    """Freeze a shard for less than a lease, and let nobody speak afterwards: no later message and no resume helps.
+async def freeze_briefly(run: FaultRun, **changes: str) -> None:
+    """Freeze a shard for less than a lease, and stop all sends, so that no later message or resume can help.
 
-    What users on the shard missed is pushed because it was not marked as handled, or never. The installation stays on
-    the cluster, so that no device reconnects before the history is checked.
+    Entries that users on the shard missed are pushed because no checkpoint covers them, or never. The installation
+    stays on the cluster, so that no device reconnects before the history is checked.
     """
-    load = doing.load
-    shards = await Shards.take_over(doing.stand, **_SOON_AGAIN, **changes)
-    async with _freeze(doing, shards) as frozen:
+    load = run.load
+    shards = await Shards.take_over(run.installation, **_SHORT_AUDIT_DELAY, **changes)
+    async with _freeze(run, shards) as frozen:
         await passed(_BRIEF_S)
         await load.hush()
-        await load.caught_up(_AGAIN_WITHIN_S, frozen.is_spared)
-    await load.caught_up(_AGAIN_WITHIN_S)
+        await load.caught_up(_REPUBLISHED_WITHIN_S, frozen.is_spared)
+    await load.caught_up(_REPUBLISHED_WITHIN_S)
 
 
 @asynccontextmanager
-async def _freeze(doing: FaultRun, shards: Shards, turn: int = 0) -> AsyncIterator[Frozen]:
+async def _freeze(run: FaultRun, shards: Shards, turn: int = 0) -> AsyncIterator[Frozen]:
     """Freeze the shard that the fewest gateways and chats are on, and of these the one with the most users."""
-    routes = await _everybody_is_routed(doing, shards)
+    routes = await _wait_for_routes(run, shards)
     gateways = {gateway for theirs in routes.values() for gateway, _ in theirs.values()}
-    shared = [*map(shards.of_gateway, gateways), *(shards.of_chat(group.chat) for group in doing.load.groups)]
+    shared = [*map(shards.of_gateway, gateways), *(shards.of_chat(group.chat) for group in run.load.groups)]
     users = [shards.of_user(user) for user in routes]
     nodes = sorted(shards.servers.nodes, key=lambda node: (shared.count(node.port), -users.count(node.port)))
     node = nodes[turn % len(nodes)]
-    doing.load.step("SIGSTOP of a shard")
+    run.load.step("SIGSTOP of a shard")
     node.freeze()
     try:
         yield Frozen(node, shards, routes)
     finally:
-        doing.load.step("SIGCONT of the shard")
+        run.load.step("SIGCONT of the shard")
         node.thaw()
 
 
-async def _everybody_is_routed(doing: FaultRun, shards: Shards) -> Routes:
+async def _wait_for_routes(run: FaultRun, shards: Shards) -> Routes:
     """Wait until each device has a route to a gateway of this cluster."""
-    devices = {(each.user, each.name) for group in doing.load.groups for each in group.everyone()}
+    devices = {(each.user, each.name) for group in run.load.groups for each in group.everyone()}
     users = {user for user, _ in devices}
     found: Routes = {}
 
-    def are_there() -> bool:
+    def have_routes() -> bool:
         nonlocal found
         found = shards.routes(users)
         return all(name in found[user] for user, name in devices)
 
-    await within(_ROUTED_WITHIN_S, are_there, "everybody has a route")
+    await within(_ROUTED_WITHIN_S, have_routes, "every device has a route")
     return found
 
 

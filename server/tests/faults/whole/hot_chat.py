@@ -1,13 +1,13 @@
-"""A chat that everybody writes to at once, through two gateways."""
+"""Let many users write to one chat at the same time, through two gateways."""
 
 from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
 
 
-async def inflict(doing: FaultRun) -> None:
-    for _ in doing.rounds():
-        doing.load.step("hot")
-        await doing.load.sent_more(600)
+async def inflict(run: FaultRun) -> None:
+    for _ in run.rounds():
+        run.load.step("hot")
+        await run.load.sent_more(600)
 
 
 FAULT = Fault(

@@ -1,4 +1,4 @@
-"""An installation to be broken: its processes by kind, ended and started again while devices talk to it."""
+"""An installation for fault tests: its processes are stopped and replaced by kind while devices use it."""
 
 import asyncio
 import functools
@@ -17,53 +17,59 @@ from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.target import TargetInstallation
 
 _TRIES: Final = 4
-_ASKED_EVERY_S: Final = 0.3
+_POLL_EVERY_S: Final = 0.3
 WHOLE: Final[tuple[ProcessKind, ...]] = ("gateway", "gateway", "delivery", "relay", "api")
 
 
 class FaultInstallation:
-    """Blocking work (starting, waiting for readiness) is done in threads: the devices live in this loop."""
+    """The running processes of an installation, by kind.
 
-    def __init__(self, city: InstallationProcesses, balancer: Balancer) -> None:
-        self.city, self._balancer = city, balancer
+    Blocking work (start, wait for readiness) runs in threads, because the devices run in this event loop.
+    """
+
+    def __init__(self, processes: InstallationProcesses, balancer: Balancer) -> None:
+        self.processes, self._balancer = processes, balancer
         self.running: dict[ProcessKind, list[InstallationProcess]] = defaultdict(list)
         self.until_end = ExitStack()
-        """What a fault adds to the installation and leaves there; closed with the stand."""
+        """Resources that a fault adds to the installation and leaves there; closed with the installation."""
         self.site = TargetInstallation(
             api="",
             sockets=[],
             steady_socket=f"ws://127.0.0.1:{balancer.port}/v1/socket",
-            token=functools.cache(city.token),
+            token=functools.cache(processes.token),
         )
 
     async def start(self, *kinds: ProcessKind, **changes: str) -> list[InstallationProcess]:
-        """All at once, and then all of them ready."""
-        started = [self.city.run(kind, **{"FAILPOINTS_PAUSE_AT": "", **changes}) for kind in kinds]
+        """Start all processes concurrently, and return when all of them are ready."""
+        started = [self.processes.run(kind, **{"FAILPOINTS_PAUSE_AT": "", **changes}) for kind in kinds]
         for process in started:
             await asyncio.to_thread(_ready, process)
         for kind, process in zip(kinds, started, strict=True):
             self.running[kind].append(process)
-        await asyncio.to_thread(self._told)
+        await asyncio.to_thread(self._update_addresses)
         return started
 
     async def kill(self, process: InstallationProcess, by: signal.Signals = signal.SIGKILL) -> None:
-        """It is gone when this returns; nobody is sent to it any more."""
+        """Stop a process and wait for its exit.
+
+        New connections are routed to other processes before the signal is sent.
+        """
         for processes in self.running.values():
             if process in processes:
                 processes.remove(process)
-        await asyncio.to_thread(self._told)
+        await asyncio.to_thread(self._update_addresses)
         process.popen.send_signal(by)
         await asyncio.to_thread(process.exit_code)
 
     async def replace(
         self, process: InstallationProcess, kind: ProcessKind, **changes: str
     ) -> InstallationProcess:
-        """Killed, and another of its kind in its place."""
+        """Kill a process and start another one of its kind."""
         await self.kill(process)
         return (await self.start(kind, **changes))[0]
 
     async def renew(self, *kinds: ProcessKind, **changes: str) -> None:
-        """New ones first, then the old ones are ended: everything of these kinds runs with other settings."""
+        """Replace all processes of these kinds: start new ones with the given settings, then kill the old ones."""
         old = [(kind, process) for kind in set(kinds) for process in self.running[kind]]
         await self.start(*kinds, **changes)
         for _, process in old:
@@ -71,20 +77,22 @@ class FaultInstallation:
 
     @asynccontextmanager
     async def load(self, scenario: Scenario) -> AsyncIterator[HarnessRun]:
-        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.city.directory))
+        directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.processes.directory))
         async with HarnessRun(self.site, scenario, directory) as load:
             yield load
 
-    async def mend(self) -> list[str]:
-        """Who ended by himself, with his last words; others take their places."""
+    async def replace_exited(self) -> list[str]:
+        """Replace processes that exited unexpectedly, and return one note with exit code and last output for each."""
         found = []
         for kind in list(self.running):
             for process in [each for each in self.running[kind] if each.popen.poll() is not None]:
-                found.append(f"{kind} ended by itself with {process.popen.poll()}: {process.tail()[-800:]}")
+                found.append(
+                    f"{kind} exited unexpectedly with {process.popen.poll()}: {process.tail()[-800:]}"
+                )
                 await self.replace(process, kind)
         return found
 
-    def _told(self) -> None:
+    def _update_addresses(self) -> None:
         ports = [process.socket_port for process in self.running["gateway"]]
         self._balancer.ports = ports
         self.site.sockets[:] = [f"ws://127.0.0.1:{port}/v1/socket" for port in ports]
@@ -94,21 +102,21 @@ class FaultInstallation:
 
 @asynccontextmanager
 async def installation_under_fault(
-    city: InstallationProcesses, *kinds: ProcessKind
+    processes: InstallationProcesses, *kinds: ProcessKind
 ) -> AsyncIterator[FaultInstallation]:
     async with Balancer() as balancer:
-        stand = FaultInstallation(city, balancer)
-        await stand.start(*(kinds or WHOLE))
+        installation = FaultInstallation(processes, balancer)
+        await installation.start(*(kinds or WHOLE))
         try:
-            yield stand
+            yield installation
         finally:
-            for process in [each for processes in stand.running.values() for each in processes]:
+            for process in [each for processes in installation.running.values() for each in processes]:
                 process.popen.kill()
-            stand.until_end.close()
+            installation.until_end.close()
 
 
 def _ready(process: InstallationProcess) -> None:
-    """With more patience than tests have: the machine is being kept busy on purpose."""
+    """Wait for readiness longer than other tests do: the machine is busy on purpose."""
     for tries_left in reversed(range(_TRIES)):
         try:
             process.wait_for_status("/readyz", 200)
@@ -120,15 +128,15 @@ def _ready(process: InstallationProcess) -> None:
 
 
 async def passed(seconds: float) -> None:
-    """A fault holds for so long: it is time that does the harm, not an event to wait for."""
+    """Wait while a fault lasts. Here the passage of time does the harm; there is no event to wait for."""
     await asyncio.sleep(seconds)
 
 
 async def within(seconds: float, holds: Callable[[], bool], what: str) -> None:
-    """`holds` asks other processes, and is asked in a thread."""
+    """Wait until `holds` returns true. It queries other processes, so it is called in a thread."""
     try:
         async with asyncio.timeout(seconds):
-            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - it is other processes that change
-                await asyncio.sleep(_ASKED_EVERY_S)
+            while not await asyncio.to_thread(holds):  # noqa: ASYNC110 - the state is in other processes
+                await asyncio.sleep(_POLL_EVERY_S)
     except TimeoutError:
         raise AssertionError(f"not within {seconds} s: {what}") from None

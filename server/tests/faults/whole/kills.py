@@ -1,4 +1,4 @@
-"""Kill -9, again and again, of every kind of process; each time another one takes its place."""
+"""Kill -9 each kind of process repeatedly, and replace it each time."""
 
 from fixtures.installation_processes import ProcessKind
 
@@ -7,12 +7,12 @@ from faults.whole.fault import Fault, FaultRun
 _KINDS: tuple[ProcessKind, ...] = ("gateway", "delivery", "relay", "api")
 
 
-async def inflict(doing: FaultRun) -> None:
-    for turn in doing.rounds(len(_KINDS)):
+async def inflict(run: FaultRun) -> None:
+    for turn in run.rounds(len(_KINDS)):
         kind = _KINDS[turn % len(_KINDS)]
-        doing.load.step(f"kill -9 {kind}")
-        await doing.stand.replace(doing.stand.running[kind][0], kind)
-        await doing.load.sent_more(20)
+        run.load.step(f"kill -9 {kind}")
+        await run.installation.replace(run.installation.running[kind][0], kind)
+        await run.load.sent_more(20)
 
 
 FAULT = Fault(

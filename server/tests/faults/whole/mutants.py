@@ -1,4 +1,4 @@
-"""Servers that break a promise on purpose, under a small load: the checker must say which one was broken."""
+"""Mutant servers under a small load: each breaks one promise, and the checker must report which one."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ _GATEWAYS: Final = ("gateway", "gateway")
 
 @dataclass(frozen=True, slots=True)
 class Breaking:
-    """Which processes are mutants, and the rule that is to catch them."""
+    """The kinds of processes that run as mutants, and the rule that must catch them."""
 
     kinds: tuple[ProcessKind, ...]
     rule: Rule
     under: Callable[..., Awaitable[None]] | None = None
-    """A fault without which it breaks nothing; it starts the mutants anew."""
+    """A fault that the mutant needs to show its effect. It restarts the mutants itself."""
 
 
 BREAKING: Final[dict[str, Breaking]] = {
@@ -58,25 +58,26 @@ class Caught:
         return self.rule in self.broken
 
 
-async def catch(stand: FaultInstallation, names: Sequence[str]) -> AsyncIterator[Caught]:
-    """Mutants of a kind follow each other: a good one is put back only when the next is of another kind.
+async def catch(installation: FaultInstallation, names: Sequence[str]) -> AsyncIterator[Caught]:
+    """Run each mutant and yield what the checker found.
 
-    One that was missed has a second chance: whether it does any harm in a short time is chance too.
+    Mutants of the same kinds run in sequence; correct processes are restored only when the next mutant has other
+    kinds. A mutant that was missed is tried once more, because in a short run its effect depends on chance.
     """
     for name, following in pairwise([*names, None]):
         assert name is not None
-        caught = await _catch(name, stand)
-        yield caught if caught.is_caught else await _catch(name, stand)
+        caught = await _catch(name, installation)
+        yield caught if caught.is_caught else await _catch(name, installation)
         if following and BREAKING[following].kinds != BREAKING[name].kinds:
-            await stand.renew(*BREAKING[name].kinds)
+            await installation.renew(*BREAKING[name].kinds)
 
 
-async def _catch(name: str, stand: FaultInstallation) -> Caught:
+async def _catch(name: str, installation: FaultInstallation) -> Caught:
     breaking = BREAKING[name]
-    await stand.renew(*breaking.kinds, FAILPOINTS_MUTANT=name)
-    async with stand.load(_LOAD) as load:
+    await installation.renew(*breaking.kinds, FAILPOINTS_MUTANT=name)
+    async with installation.load(_LOAD) as load:
         await load.sent_more(_ENTRIES)
         if breaking.under is not None:
-            await breaking.under(FaultRun(stand=stand, load=load), FAILPOINTS_MUTANT=name)
+            await breaking.under(FaultRun(installation=installation, load=load), FAILPOINTS_MUTANT=name)
         verdict = await load.finish(_QUIET_WITHIN_S)
     return Caught(name, breaking.rule, frozenset(verdict.broken))

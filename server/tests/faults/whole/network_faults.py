@@ -1,4 +1,4 @@
-"""Bad weather between us and each engine: throttling, conflicts, lost answers, latency, cuts, a frozen broker."""
+"""Faults between Tidings and each engine: throttling, conflicts, lost answers, latency, cuts, a frozen broker."""
 
 import asyncio
 from collections.abc import Iterator
@@ -43,31 +43,31 @@ def _all_at_once(dynamo: DynamoProxy, turn: int) -> Iterator[None]:
         yield
 
 
-async def inflict(doing: FaultRun) -> None:
-    """Who is to be tried gets proxies for engines, and afterwards the engines again."""
-    stand, city = doing.stand, doing.stand.city
+async def inflict(run: FaultRun) -> None:
+    """Connect the processes to the engines through proxies, inject the faults, then connect them directly again."""
+    installation, processes = run.installation, run.installation.processes
     with (
-        DynamoProxy(city.tables.url, record=False) as dynamo,
-        TcpProxy("127.0.0.1", int(city.redis_url.rpartition(":")[2])) as redis,
-        _before_kafka(city.fleet) as kafka,
+        DynamoProxy(processes.tables.url, record=False) as dynamo,
+        TcpProxy("127.0.0.1", int(processes.redis_url.rpartition(":")[2])) as redis,
+        _proxy_of_kafka(processes.fleet) as kafka,
     ):
         changes = {
             "DYNAMO_ENDPOINT": dynamo.url,
             "REDIS_URL": f"redis://127.0.0.1:{redis.port}",
             "KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{kafka.port}",
         }
-        await stand.renew(*_KINDS, **changes)
-        for turn in doing.rounds():
-            await _dynamo(doing, dynamo, turn)
-            await _slow_and_cut(doing, "Redis", redis)
-            await _slow_and_cut(doing, "Kafka", kafka)
-            await _frozen(doing)
-        await stand.renew(*_KINDS)
-        assert min(kafka.accepted, redis.accepted) > 0, "nobody came by the proxies"
+        await installation.renew(*_KINDS, **changes)
+        for turn in run.rounds():
+            await _dynamo(run, dynamo, turn)
+            await _slow_and_cut(run, "Redis", redis)
+            await _slow_and_cut(run, "Kafka", kafka)
+            await _frozen(run)
+        await installation.renew(*_KINDS)
+        assert min(kafka.accepted, redis.accepted) > 0, "no process connected through the proxies"
 
 
-def _before_kafka(fleet: LocalCluster) -> TcpProxy:
-    """Where the broker tells those to go who come by it."""
+def _proxy_of_kafka(fleet: LocalCluster) -> TcpProxy:
+    """Return a proxy on the port that the broker advertises, so that clients of the broker connect through it."""
     ports = _broker(fleet).ports
     return TcpProxy("127.0.0.1", ports["proxied"], listen_port=ports["advertised"])
 
@@ -77,29 +77,29 @@ def _broker(fleet: LocalCluster) -> EngineNode:
     return broker
 
 
-async def _dynamo(doing: FaultRun, dynamo: DynamoProxy, turn: int) -> None:
-    doing.load.step("DynamoDB throttles, conflicts, fails, is slow, loses requests and answers")
+async def _dynamo(run: FaultRun, dynamo: DynamoProxy, turn: int) -> None:
+    run.load.step("DynamoDB throttles, conflicts, fails, is slow, loses requests and answers")
     with _all_at_once(dynamo, turn):
-        await doing.load.sent_more(60)
+        await run.load.sent_more(60)
 
 
-async def _slow_and_cut(doing: FaultRun, name: str, proxy: TcpProxy) -> None:
-    doing.load.step(f"{name} is slow, then cut")
+async def _slow_and_cut(run: FaultRun, name: str, proxy: TcpProxy) -> None:
+    run.load.step(f"{name} is slow, then cut")
     with proxy.fault(Latency(0.3)):
-        await doing.load.sent_more(20)
+        await run.load.sent_more(20)
     for _ in range(3):
         await asyncio.to_thread(proxy.cut, reset=True)
-        await doing.load.sent_more(10)
+        await run.load.sent_more(10)
 
 
-async def _frozen(doing: FaultRun) -> None:
-    fleet = doing.stand.city.fleet
+async def _frozen(run: FaultRun) -> None:
+    fleet = run.installation.processes.fleet
     broker = _broker(fleet).name
-    doing.load.step("Kafka stands still")
+    run.load.step("Kafka is frozen")
     fleet.pause(broker)
-    await passed(6 if doing.is_short else 40)
+    await passed(6 if run.is_short else 40)
     fleet.resume(broker)
-    await doing.load.sent_more(10)
+    await run.load.sent_more(10)
 
 
 FAULT = Fault(

@@ -1,4 +1,4 @@
-"""Events that can't be read stand in the topic between good ones."""
+"""Publish undecodable events between valid ones."""
 
 import asyncio
 import os
@@ -10,20 +10,24 @@ from faults.whole.fault import Fault, FaultRun
 from faults.whole.installation import within
 
 _POISON = (b"", b"{}", b"not an event", b"\xff\xfe\x00", b"\x93\xa1\xff", b"\x93" * 5_000)
-"""The one before the last is an event whose tenant is no text."""
+"""The second to last is an event whose tenant is not a string."""
 _AT_ONCE = 50
 
 
-async def inflict(doing: FaultRun) -> None:
-    city = doing.stand.city
-    topic = city.space.topic_prefix + "messages"
-    aside = await asyncio.to_thread(_records, city.kafka, topic + "-dead")
-    for _ in doing.rounds(4):
-        doing.load.step(f"{_AT_ONCE} poison events")
-        await asyncio.to_thread(_poison, city.kafka, topic)
-        aside += _AT_ONCE
-        await doing.load.sent_more(20)
-    await within(180, lambda: _records(city.kafka, topic + "-dead") >= aside, "all poison was set aside")
+async def inflict(run: FaultRun) -> None:
+    processes = run.installation.processes
+    topic = processes.space.topic_prefix + "messages"
+    dead_letters = await asyncio.to_thread(_records, processes.kafka, topic + "-dead")
+    for _ in run.rounds(4):
+        run.load.step(f"{_AT_ONCE} poison events")
+        await asyncio.to_thread(_poison, processes.kafka, topic)
+        dead_letters += _AT_ONCE
+        await run.load.sent_more(20)
+    await within(
+        180,
+        lambda: _records(processes.kafka, topic + "-dead") >= dead_letters,
+        "all poison events are in the dead-letter topic",
+    )
 
 
 def _poison(servers: str, topic: str) -> None:
@@ -35,7 +39,7 @@ def _poison(servers: str, topic: str) -> None:
 
 
 def _records(servers: str, topic: str) -> int:
-    """How many stand in a topic."""
+    """Return the number of records in a topic."""
     with closing(Consumer({"bootstrap.servers": servers, "group.id": "counts"})) as consumer:
         partitions = consumer.list_topics(topic, timeout=30).topics[topic].partitions
         ends = [

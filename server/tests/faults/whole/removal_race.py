@@ -1,4 +1,4 @@
-"""Members are removed and come back while everybody talks, as quickly as the API lets them."""
+"""Remove members and add them again under load, as fast as the API allows."""
 
 import asyncio
 
@@ -12,23 +12,23 @@ from tidings_harness.workload.target import RestClient
 _SHORT, _FULL = 40, 20
 
 
-async def inflict(doing: FaultRun) -> None:
-    """In all chats at once; each member as often as he may come back."""
-    rest = RestClient(doing.stand.site)
+async def inflict(run: FaultRun) -> None:
+    """Remove and add members in all chats concurrently, each member as often as the scenario allows."""
+    rest = RestClient(run.installation.site)
     removed = 0
     try:
-        for _ in doing.rounds():
-            doing.load.step("members are removed and come back")
-            count = _SHORT if doing.is_short else _FULL
-            removed += sum(await asyncio.gather(*(_race(rest, g, count) for g in doing.load.groups)))
-            await doing.load.sent_more(20)
+        for _ in run.rounds():
+            run.load.step("members are removed and added again")
+            count = _SHORT if run.is_short else _FULL
+            removed += sum(await asyncio.gather(*(_race(rest, g, count) for g in run.load.groups)))
+            await run.load.sent_more(20)
     finally:
         await rest.close()
     assert removed >= _SHORT, f"only {removed} members were removed"
 
 
 async def _race(rest: RestClient, group: Group, count: int) -> int:
-    """How many were removed and have come back."""
+    """Return how many members were removed and added again."""
     done = 0
     for _ in range(count):
         who = next(group.to_remove, None)

@@ -1,4 +1,4 @@
-"""The tables of `docs/explanation/faults.md`, written between their marks; the prose around them is by hand."""
+"""Write the tables of `docs/explanation/faults.md` between their markers. The text around them is written by hand."""
 
 import os
 import platform
@@ -25,10 +25,10 @@ class Run:
 
 
 def write(path: Path, run: Run, outcomes: Sequence[Outcome], caught: Sequence[Caught]) -> None:
-    """What was not run keeps its table."""
+    """Replace the tables of the suites that ran; the other tables stay."""
     text = path.read_text()
     if outcomes:
-        lines = [_said_of(run, outcomes), "", *_faults(outcomes)]
+        lines = [_summary(run, outcomes), "", *_faults(outcomes)]
         text = _between("short" if run.is_short else "full", lines, text)
     if caught:
         text = _between("servers", _servers(caught), text)
@@ -40,7 +40,7 @@ def _between(mark: str, lines: Sequence[str], text: str) -> str:
     return re.sub(rf"<!-- {mark} -->.*?<!-- end -->", lambda _: table, text, flags=re.DOTALL)
 
 
-def _said_of(run: Run, outcomes: Sequence[Outcome]) -> str:
+def _summary(run: Run, outcomes: Sequence[Outcome]) -> str:
     deliveries = sum(each.verdict.deliveries for each in outcomes)
     lost = sum(each.verdict.lost for each in outcomes)
     doubled = sum(each.verdict.doubled for each in outcomes)
@@ -56,19 +56,19 @@ def _machine() -> str:
 
 
 def _commit() -> str:
-    told = subprocess.run(
+    described = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     )
-    return told.stdout.strip() or "unknown"
+    return described.stdout.strip() or "unknown"
 
 
 def _faults(outcomes: Sequence[Outcome]) -> list[str]:
-    told = {fault.name: fault for fault in FAULTS}
+    by_name = {fault.name: fault for fault in FAULTS}
     return [
         "| fault | what is done | what must hold | deliveries | devices | lost | doubled | healed in |",
         "|---|---|---|---|---|---|---|---|",
         *(
-            f"| {each.name} | {told[each.name].fault} | {told[each.name].invariant} "
+            f"| {each.name} | {by_name[each.name].fault} | {by_name[each.name].invariant} "
             f"| {each.verdict.deliveries:,} | {each.verdict.devices:,} | {each.verdict.lost} | {each.verdict.doubled} "
             f"| {each.healed_s:.1f} s |"
             for each in outcomes
@@ -81,4 +81,4 @@ def _servers(caught: Sequence[Caught]) -> list[str]:
         f"| `{each.name}` | {each.rule.value} | {', '.join(sorted(rule.value for rule in each.broken)) or 'nothing'} |"
         for each in caught
     ]
-    return ["| mutant | is to break | caught by |", "|---|---|---|", *rows]
+    return ["| mutant | breaks | caught by |", "|---|---|---|", *rows]

@@ -1,7 +1,7 @@
-"""The tables are put back to an older copy: what was acknowledged since is lost by definition, and nothing else is.
+"""Restore the tables from an older copy: only entries acknowledged after the copy may be lost.
 
-All tables come from one instant, or rows and heads come from another instant than the log: AWS restores and replicates
-each table by itself.
+All tables are copied at the same time, or rows and heads at another time than the log: AWS restores and replicates
+each table separately.
 """
 
 import asyncio
@@ -27,120 +27,126 @@ from tidings_harness.workload.scenario import Scenario
 _COMMAND: Final = [sys.executable, "-c", "from tidings.cli import main; main()", "restore", "finish"]
 _GONE_WITHIN_S: Final = 60.0
 _WAIT_S: Final = 1.0
-"""Every process was waited for until it was gone, so there is nobody who could still write."""
+"""How long `restore finish` waits for writers. All processes have exited before, so no writer is left."""
 _APART: Final = 30
-"""Entries between two copies of different tables: some seconds of the load."""
+"""Entries between the copies of two tables: some seconds of load."""
 _FAR_APART: Final = 400
 _LOST: Final = 60
-"""Entries that are acknowledged after the last copy."""
+"""Entries acknowledged after the last copy."""
 
 
 class Rows(Enum):
-    """From which instant rows and heads come, compared with the log and all other tables."""
+    """When rows and heads were copied, relative to the log and all other tables."""
 
     WITH_THE_LOG = "together with the log"
     AFTER_THE_LOG = "after the log"
     BEFORE_THE_LOG = "before the log"
 
 
-async def inflict(doing: FaultRun) -> None:
-    for turn in doing.rounds():
-        await restore(doing, turn)
+async def inflict(run: FaultRun) -> None:
+    for turn in run.rounds():
+        await restore(run, turn)
 
 
-async def inflict_apart(doing: FaultRun) -> None:
-    for turn in doing.rounds(2):
-        await restore(doing, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
+async def inflict_apart(run: FaultRun) -> None:
+    for turn in run.rounds(2):
+        await restore(run, turn, rows=(Rows.AFTER_THE_LOG, Rows.BEFORE_THE_LOG)[turn % 2])
 
 
-async def restore_rows_ahead(doing: FaultRun, **changes: str) -> None:
-    """So far apart that the log does not pass the rows before the run ends."""
-    await restore(doing, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
+async def restore_rows_ahead(run: FaultRun, **changes: str) -> None:
+    """Copy rows so long after the log that the log does not reach them again before the run ends."""
+    await restore(run, 0, rows=Rows.AFTER_THE_LOG, apart=_FAR_APART, **changes)
 
 
 async def restore(
-    doing: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
+    run: FaultRun, turn: int = 0, *, rows: Rows = Rows.WITH_THE_LOG, apart: int = _APART, **changes: str
 ) -> None:
-    """`changes`: settings of the processes that are started afterwards."""
-    stand, load = doing.stand, doing.load
-    copy, rows_copy = (stand.city.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
+    """Copy the tables, stop all processes, restore the copy and start them again with the settings in `changes`."""
+    installation, load = run.installation, run.load
+    copy, rows_copy = (installation.processes.directory / f"{name}-{turn}.db" for name in ("copy", "rows"))
     if rows is Rows.BEFORE_THE_LOG:
-        await asyncio.to_thread(_copy, stand.city, rows_copy)
+        await asyncio.to_thread(_copy, installation.processes, rows_copy)
         await load.sent_more(apart)
     load.copied()
     at = datetime.now(UTC)
     load.step(f"the tables are copied, rows and heads {rows.value}")
-    await asyncio.to_thread(_copy, stand.city, copy)
+    await asyncio.to_thread(_copy, installation.processes, copy)
     if rows is Rows.AFTER_THE_LOG:
         await load.sent_more(apart)
-        await asyncio.to_thread(_copy, stand.city, rows_copy)
+        await asyncio.to_thread(_copy, installation.processes, rows_copy)
     await load.sent_more(_LOST)
-    load.step("everything is stopped, and the copy put back")
-    await _stop_all(stand)
+    load.step("all processes are stopped, and the copy is restored")
+    await _stop_all(installation)
     if rows is not Rows.WITH_THE_LOG:
-        _replace_rows(stand.city, copy, rows_copy)
-    _put_back(stand.city, copy)
-    await asyncio.to_thread(_finish, stand.city, at)
-    await stand.start(*WHOLE, **changes)
+        _replace_rows(installation.processes, copy, rows_copy)
+    _put_back(installation.processes, copy)
+    await asyncio.to_thread(_finish, installation.processes, at)
+    await installation.start(*WHOLE, **changes)
     await load.sent_more(40)
 
 
-async def _stop_all(stand: FaultInstallation) -> None:
-    running = [process for processes in stand.running.values() for process in processes]
-    await asyncio.gather(*(stand.kill(process) for process in running))
+async def _stop_all(installation: FaultInstallation) -> None:
+    running = [process for processes in installation.running.values() for process in processes]
+    await asyncio.gather(*(installation.kill(process) for process in running))
 
 
-def _copy(city: InstallationProcesses, copy: Path) -> None:
-    """All tables at one instant, while they are written to."""
-    with closing(sqlite3.connect(_database(city))) as live, closing(sqlite3.connect(copy)) as kept:
+def _copy(processes: InstallationProcesses, copy: Path) -> None:
+    """Copy all tables at one point in time, while they are written to."""
+    with closing(sqlite3.connect(_database(processes))) as live, closing(sqlite3.connect(copy)) as kept:
         live.backup(kept)
 
 
-def _replace_rows(city: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
-    """Replace rows and heads in a copy by those of another copy."""
+def _replace_rows(processes: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
+    """Replace rows and heads in a copy with those of another copy."""
     with closing(sqlite3.connect(copy, isolation_level=None)) as kept:
         kept.execute("ATTACH ? AS other", (str(rows_copy),))
         for table in (DELIVERY_STATE, CHAT_COUNTERS):
-            name = f'"{city.tables.prefix}{table.name}"'
+            name = f'"{processes.tables.prefix}{table.name}"'
             kept.execute(f"DELETE FROM main.{name}")
             kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
 
 
-def _put_back(city: InstallationProcesses, copy: Path) -> None:
-    """Not in a thread: the engine dies with the one that started it."""
-    name = next(each.node.name for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
-    city.fleet.kill(name)
-    database = _database(city)
+def _put_back(processes: InstallationProcesses, copy: Path) -> None:
+    """Replace the engine's database with the copy.
+
+    Must not run in a thread: the engine exits together with the thread that started it.
+    """
+    name = next(each.node.name for each in processes.fleet.status() if each.node.engine is Engine.DYNAMO)
+    processes.fleet.kill(name)
+    database = _database(processes)
     for beside in ("-wal", "-shm"):
         database.with_name(database.name + beside).unlink(missing_ok=True)
     shutil.copyfile(copy, database)
-    city.fleet.restart(name)
+    processes.fleet.restart(name)
 
 
-def _database(city: InstallationProcesses) -> Path:
+def _database(processes: InstallationProcesses) -> Path:
     return (
-        next(each.node.data for each in city.fleet.status() if each.node.engine is Engine.DYNAMO)
+        next(each.node.data for each in processes.fleet.status() if each.node.engine is Engine.DYNAMO)
         / "dynoxide.db"
     )
 
 
-def _finish(city: InstallationProcesses, at: datetime) -> None:
-    """Who was killed is a member of his group for some seconds more, and is said to be at work."""
+def _finish(processes: InstallationProcesses, at: datetime) -> None:
+    """Run `tidings restore finish`.
+
+    Repeat it while Kafka still lists the killed processes as members of their groups.
+    """
     deadline = time.monotonic() + _GONE_WITHIN_S
-    while "still_running" in (said := _restored(city, at)) and time.monotonic() < deadline:
+    while "still_running" in (output := _restored(processes, at)) and time.monotonic() < deadline:
         time.sleep(0.5)
-    assert "ok: epoch" in said, said
+    assert "ok: epoch" in output, output
 
 
-def _restored(city: InstallationProcesses, at: datetime) -> str:
+def _restored(processes: InstallationProcesses, at: datetime) -> str:
     done = subprocess.run(
         [*_COMMAND, "--yes", f"--to={at.isoformat()}", f"--wait-s={_WAIT_S:g}"],
         check=False,
         capture_output=True,
         text=True,
         timeout=120,
-        cwd=city.directory,
-        env=city.environment(),
+        cwd=processes.directory,
+        env=processes.environment(),
     )
     return done.stdout + done.stderr
 

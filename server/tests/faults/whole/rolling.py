@@ -1,4 +1,4 @@
-"""A rolling restart of everything under load, as a deployment does it: SIGTERM, one process after the other."""
+"""Restart all processes one after the other with SIGTERM under load, as a deployment does."""
 
 import signal
 
@@ -9,14 +9,14 @@ from faults.whole.fault import Fault, FaultRun
 _KINDS: tuple[ProcessKind, ...] = ("api", "delivery", "relay", "gateway")
 
 
-async def inflict(doing: FaultRun) -> None:
-    stand = doing.stand
-    for _ in doing.rounds():
+async def inflict(run: FaultRun) -> None:
+    installation = run.installation
+    for _ in run.rounds():
         for kind in _KINDS:
-            for old in list(stand.running[kind]):
-                doing.load.step(f"restart {kind}")
-                await stand.start(kind)
-                await stand.kill(old, signal.SIGTERM)
+            for old in list(installation.running[kind]):
+                run.load.step(f"restart {kind}")
+                await installation.start(kind)
+                await installation.kill(old, signal.SIGTERM)
 
 
 FAULT = Fault(

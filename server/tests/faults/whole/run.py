@@ -1,6 +1,7 @@
-"""`just faults`: every fault against a whole installation, and every mutant server against the checker.
+"""Inject every fault into a whole installation, and run the checker against every mutant server.
 
-Tells a line for each; the last line is JSON for programs. Exit code 1 if anything was lost, doubled or missed.
+Prints one line for each; the last line is JSON. Exits with 1 if an entry was lost or duplicated, or a mutant was
+missed.
 """
 
 import argparse
@@ -33,13 +34,16 @@ from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind, Engine, StartRequest
 
 FULL_DELIVERIES = 5_200_000
-_TOLD = 10
+_MAX_NOTES = 10
 _REPOSITORY = Path(__file__).parents[4]
 
 
 @dataclass
 class Trial:
-    """What is to be done, and what came of it. `deliveries`: of each fault; 0: the short form."""
+    """The selected faults and mutants, and their results.
+
+    `deliveries` is the number of deliveries for each fault; 0 selects the short form.
+    """
 
     faults: list[Fault]
     mutants: list[str]
@@ -48,25 +52,27 @@ class Trial:
     outcomes: list[Outcome] = field(default_factory=list)
     caught: list[Caught] = field(default_factory=list)
     again: set[str] = field(default_factory=set)
-    """Could not be carried through at first, and were tried once more. What a fault has found is never tried again."""
+    """Faults that could not be injected and were tried once more. A fault that found a violation is never retried."""
 
-    def on_all_grounds(self) -> None:
-        """Mutants come where the single broker is, after the faults that need no more."""
+    def run_all(self) -> None:
+        """Run each fault on engines with its number of brokers. Mutants run after the faults that need one broker."""
         for brokers in sorted({1} | {fault.brokers for fault in self.faults}):
             faults = [fault for fault in self.faults if fault.brokers == brokers]
             mutants = self.mutants if brokers == 1 else []
             if faults or mutants:
-                with ground(brokers) as city:
-                    uvloop.run(self._on(city, faults, mutants))
+                with engines(brokers) as processes:
+                    uvloop.run(self._on(processes, faults, mutants))
 
-    async def _on(self, city: InstallationProcesses, faults: Sequence[Fault], mutants: Sequence[str]) -> None:
-        """On one installation, as long as it can be broken no further than its faults are meant to."""
+    async def _on(
+        self, processes: InstallationProcesses, faults: Sequence[Fault], mutants: Sequence[str]
+    ) -> None:
+        """Run faults and then mutants on one installation; start a new one after a fault that could not be injected."""
         left = list(faults)
         while left or mutants:
-            async with installation_under_fault(city) as stand:
+            async with installation_under_fault(processes) as installation:
                 while left:
                     fault = left.pop(0)
-                    outcome = await self._tried(fault, stand)
+                    outcome = await self._tried(fault, installation)
                     if outcome.error and fault.name not in self.again:
                         self.again.add(fault.name)
                         self.outcomes.remove(outcome)
@@ -74,34 +80,34 @@ class Trial:
                     if outcome.error:
                         break
                 else:
-                    async for caught in catch(stand, mutants):
+                    async for caught in catch(installation, mutants):
                         self.caught.append(caught)
-                        tell_caught(caught)
+                        print_caught(caught)
                     return
 
-    async def _tried(self, fault: Fault, stand: FaultInstallation) -> Outcome:
+    async def _tried(self, fault: Fault, installation: FaultInstallation) -> Outcome:
         began = time.monotonic()
         try:
-            outcome = await inflicted(fault, stand, self.deliveries)
-        except Exception:  # noqa: BLE001 - the others are to be tried all the same; it is told, and counts as broken
+            outcome = await inject(fault, installation, self.deliveries)
+        except Exception:  # noqa: BLE001 - report it as an error of this fault and continue with the next one
             outcome = Outcome(name=fault.name, error=traceback.format_exc(), took_s=time.monotonic() - began)
         self.outcomes.append(outcome)
-        tell(outcome)
+        print_outcome(outcome)
         if self.keep and not outcome.is_good:
-            _keep(stand, self.keep / fault.name.replace(" ", "-"))
+            _keep(installation, self.keep / fault.name.replace(" ", "-"))
         return outcome
 
 
-async def inflicted(fault: Fault, stand: FaultInstallation, deliveries: int) -> Outcome:
+async def inject(fault: Fault, installation: FaultInstallation, deliveries: int) -> Outcome:
     began = time.monotonic()
-    async with stand.load(fault.full_scenario if deliveries else fault.scenario) as load:
+    async with installation.load(fault.full_scenario if deliveries else fault.scenario) as load:
         await load.sent_more(20)
-        await fault.inflict(FaultRun(stand=stand, load=load, deliveries=deliveries))
-        load.step("the fault is over")
-        notes = await stand.mend()
+        await fault.inflict(FaultRun(installation=installation, load=load, deliveries=deliveries))
+        load.step("the fault has ended")
+        notes = await installation.replace_exited()
         healed_s = await load.caught_up(fault.heals_within_s)
         if healed_s == inf:
-            notes += load.behind()[:_TOLD]
+            notes += load.behind()[:_MAX_NOTES]
         verdict = await load.finish(fault.heals_within_s)
     return Outcome(
         name=fault.name,
@@ -112,45 +118,45 @@ async def inflicted(fault: Fault, stand: FaultInstallation, deliveries: int) -> 
     )
 
 
-def tell(outcome: Outcome) -> None:
+def print_outcome(outcome: Outcome) -> None:
     found = outcome.verdict
-    say(
+    print_line(
         f"{outcome.name:34} {'good' if outcome.is_good else 'BROKEN':7} {found.deliveries:9,} deliveries  "
         f"lost {found.lost}  doubled {found.doubled}  healed in {outcome.healed_s:.1f} s  "
         f"took {outcome.took_s:.0f} s"
     )
     for note in (*outcome.notes, outcome.error):
         if note:
-            say(f"    {note}")
+            print_line(f"    {note}")
     for breach in found.breaches:
-        say(f"    {breach.rule.value}: {breach.count}")
+        print_line(f"    {breach.rule.value}: {breach.count}")
         for example in breach.examples:
-            say(f"        {example}")
+            print_line(f"        {example}")
 
 
-def tell_caught(caught: Caught) -> None:
+def print_caught(caught: Caught) -> None:
     found = ", ".join(sorted(rule.value for rule in caught.broken)) or "nothing"
-    say(f"mutant {caught.name:27} {'caught' if caught.is_caught else 'MISSED':7} by: {found}")
+    print_line(f"mutant {caught.name:27} {'caught' if caught.is_caught else 'MISSED':7} by: {found}")
 
 
-def say(line: str) -> None:
+def print_line(line: str) -> None:
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
-def _keep(stand: FaultInstallation, where: Path) -> None:
-    """The histories, and what each process said."""
+def _keep(installation: FaultInstallation, where: Path) -> None:
+    """Copy the histories and the logs of all processes."""
     where.mkdir(parents=True, exist_ok=True)
-    for history in stand.city.directory.glob("history-*"):
+    for history in installation.processes.directory.glob("history-*"):
         shutil.copytree(history, where / history.name, dirs_exist_ok=True)
-    for number, process in enumerate(stand.city.started):
+    for number, process in enumerate(installation.processes.started):
         lines = [json.dumps(line) for line in process.lines]
         (where / f"process-{number}.log").write_text("\n".join([*lines, process.stderr]))
 
 
 @contextmanager
-def ground(brokers: int) -> Iterator[InstallationProcesses]:
-    """dynoxide if it is built: it is much the quicker one."""
+def engines(brokers: int) -> Iterator[InstallationProcesses]:
+    """Start the engines. DynamoDB is dynoxide if it is installed, because it is much faster."""
     cache = default_cache()
     dynamo: DynamoKind = "dynoxide" if dynoxide.is_installed(cache) else "local"
     wish = StartRequest(
@@ -164,15 +170,15 @@ def ground(brokers: int) -> Iterator[InstallationProcesses]:
         fleet = LocalCluster(Path(place) / "engines", cache, dies_with_us=True)
         try:
             fleet.start(wish)
-            with installation_on(fleet, dynamo, Path(place)) as city:
-                asyncio.run(city.found())
-                yield city
+            with installation_on(fleet, dynamo, Path(place)) as processes:
+                asyncio.run(processes.found())
+                yield processes
         finally:
             fleet.stop()
 
 
-def wanted(options: argparse.Namespace) -> Trial:
-    """A part of a name chooses what has it, faults and mutants; without any it is all of them."""
+def select(options: argparse.Namespace) -> Trial:
+    """Select faults and mutants whose names contain one of the given parts; without any, all of them."""
     names = options.names or [""]
     faults = [fault for fault in FAULTS if any(name in fault.name for name in names)]
     mutants = [mutant for mutant in BREAKING if any(name in mutant for name in names)]
@@ -184,18 +190,23 @@ def wanted(options: argparse.Namespace) -> Trial:
     return Trial(faults, mutants, share, options.keep)
 
 
-def asked() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", help="parts of names of faults or mutants; none: all")
-    parser.add_argument("--short", action="store_true", help="seconds of each, as in CI")
+def parse_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="just faults", description=__doc__)
+    parser.add_argument("names", nargs="*", help="Parts of names of faults or mutants. Default: all.")
+    parser.add_argument("--short", action="store_true", help="Run each fault for some seconds, as CI does.")
     parser.add_argument(
-        "--deliveries", type=int, default=FULL_DELIVERIES, help="of the full form, over all faults"
+        "--deliveries",
+        type=int,
+        default=FULL_DELIVERIES,
+        help="Deliveries of the full form, over all faults.",
     )
-    parser.add_argument("--mutants", choices=("with", "without", "only"), default="with")
     parser.add_argument(
-        "--write", type=Path, help="a page of the repository whose tables are to tell of this run"
+        "--mutants", choices=("with", "without", "only"), default="with", help="Whether to run the mutants."
     )
-    parser.add_argument("--keep", type=Path, help="a folder for histories and logs of what broke")
+    parser.add_argument(
+        "--write", type=Path, help="Page of the repository in which to write the tables of this run."
+    )
+    parser.add_argument("--keep", type=Path, help="Folder for the histories and logs of failed faults.")
     return parser.parse_args()
 
 
@@ -213,18 +224,22 @@ def figures_of(trial: Trial) -> dict[str, int]:
 
 
 def main() -> int:
-    options, began = asked(), time.monotonic()
-    trial = wanted(options)
+    options, began = parse_arguments(), time.monotonic()
+    trial = select(options)
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))  # of all that it starts, too
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that all it has started ends with it
-    trial.on_all_grounds()
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (most_files, most_files)
+    )  # inherited by all processes that it starts
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(1)
+    )  # exit normally, so that all started processes are stopped
+    trial.run_all()
     took_s = time.monotonic() - began
     if options.write:
         run = Run(is_short=options.short, took_s=took_s)
         write(_REPOSITORY / options.write, run, trial.outcomes, trial.caught)
     figures = figures_of(trial)
-    say(json.dumps(figures | {"seconds": round(took_s)}))
+    print_line(json.dumps(figures | {"seconds": round(took_s)}))
     return 1 if figures["broken"] or figures["mutants_missed"] else 0
 
 

@@ -1,4 +1,4 @@
-"""Devices that stop reading: they are closed and come back, and nobody else is slowed down."""
+"""Pause devices: the gateway closes them, they resume, and no other device is slowed down."""
 
 import asyncio
 from itertools import islice
@@ -11,31 +11,31 @@ from tidings_harness.workload.scenario import Scenario
 _EVERY = 4
 _CLOSES = "tidings_socket_closes_total{"
 _SMALL = {"GATEWAY_MAX_SEND_BUFFER_BYTES": "32768", "GATEWAY_KERNEL_SEND_BYTES": "8192"}
-"""So that a few hundred kilobytes are more than a gateway holds for somebody."""
+"""Small buffers, so that a few hundred kilobytes exceed what a gateway buffers for a device."""
 
 
-async def inflict(doing: FaultRun) -> None:
-    await doing.stand.renew("gateway", "gateway", **_SMALL)
-    for turn in doing.rounds(2):
-        slow = list(islice(doing.load.light_devices(), turn % _EVERY, None, _EVERY))
-        doing.load.step(f"{len(slow)} devices stop reading")
-        await _closed(doing, slow)
-        await doing.load.sent_more(20)
-    await doing.stand.renew("gateway", "gateway")
+async def inflict(run: FaultRun) -> None:
+    await run.installation.renew("gateway", "gateway", **_SMALL)
+    for turn in run.rounds(2):
+        slow = list(islice(run.load.light_devices(), turn % _EVERY, None, _EVERY))
+        run.load.step(f"{len(slow)} devices stop reading")
+        await _pause_until_closed(run, slow)
+        await run.load.sent_more(20)
+    await run.installation.renew("gateway", "gateway")
 
 
-async def _closed(doing: FaultRun, slow: list[LightDevice]) -> None:
-    """Until the gateways have given up most of them: for what waits for them, in a resume, or for their silence."""
-    wanted = await asyncio.to_thread(_given_up, doing) + len(slow) // 2
+async def _pause_until_closed(run: FaultRun, slow: list[LightDevice]) -> None:
+    """Pause the devices until the gateways have closed half of them, for a full send buffer or for silence."""
+    wanted = await asyncio.to_thread(_count_closes, run) + len(slow) // 2
     for device in slow:
         device.pause()
-    await within(180, lambda: _given_up(doing) >= wanted, "most of those who did not read were closed")
+    await within(180, lambda: _count_closes(run) >= wanted, "half of the paused devices were closed")
     for device in slow:
         device.unpause()
 
 
-def _given_up(doing: FaultRun) -> float:
-    pages: list[str] = [each.get("/metrics")[1] for each in doing.stand.running["gateway"]]
+def _count_closes(run: FaultRun) -> float:
+    pages: list[str] = [each.get("/metrics")[1] for each in run.installation.running["gateway"]]
     lines = [line for page in pages for line in page.splitlines() if line.startswith(_CLOSES)]
     return sum(float(line.rpartition(" ")[2]) for line in lines)
 

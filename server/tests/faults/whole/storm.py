@@ -1,4 +1,4 @@
-"""All devices lose their connections at once and come back together, while people go on talking."""
+"""Disconnect all devices at the same time, under load; all of them reconnect together."""
 
 from faults.whole.fault import Fault, FaultRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
@@ -6,15 +6,15 @@ from tidings_harness.workload.scenario import SCENARIOS, Scenario
 _BACK_WITHIN_S = 300.0
 
 
-async def inflict(doing: FaultRun) -> None:
-    devices = list(doing.load.light_devices())
-    for _ in doing.rounds():
-        doing.load.step(f"{len(devices)} connections cut")
+async def inflict(run: FaultRun) -> None:
+    devices = list(run.load.light_devices())
+    for _ in run.rounds():
+        run.load.step(f"{len(devices)} connections cut")
         for device in devices:
             device.cut()
-        await doing.load.sent_more(20)
-        if not doing.is_short:
-            await doing.load.caught_up(_BACK_WITHIN_S)
+        await run.load.sent_more(20)
+        if not run.is_short:
+            await run.load.caught_up(_BACK_WITHIN_S)
 
 
 FAULT = Fault(

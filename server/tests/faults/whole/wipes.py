@@ -1,20 +1,20 @@
-"""Redis and Kafka's log are emptied while people talk: promise 5."""
+"""Empty Redis and delete Kafka's log under load: promise 5."""
 
 import asyncio
 
 from faults.whole.fault import Fault, FaultRun
 
 
-async def inflict(doing: FaultRun) -> None:
-    city = doing.stand.city
-    for turn in doing.rounds(3):
+async def inflict(run: FaultRun) -> None:
+    processes = run.installation.processes
+    for turn in run.rounds(3):
         if turn % 3 != 1:
-            doing.load.step("FLUSHALL")
-            await asyncio.to_thread(city.flush_redis)
+            run.load.step("FLUSHALL")
+            await asyncio.to_thread(processes.flush_redis)
         if turn % 3 != 0:
-            doing.load.step("Kafka's log deleted")
-            await asyncio.to_thread(city.delete_kafka_log)
-        await doing.load.sent_more(20)
+            run.load.step("Kafka's log deleted")
+            await asyncio.to_thread(processes.delete_kafka_log)
+        await run.load.sent_more(20)
 
 
 FAULT = Fault(

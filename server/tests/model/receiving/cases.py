@@ -1,4 +1,4 @@
-"""Every model of receiving with its bounds: `HELD` is what CI explores, `HELD_WIDE` the same machines in wider ones."""
+"""All models of receiving with their bounds: CI explores `HELD`; `HELD_WIDE` has the same models in wider bounds."""
 
 from model.cases import Bounds
 from model.receiving import connection, gateways, growth, large, membership, relay
@@ -62,7 +62,7 @@ SILENT_TWO = _small(
     "2 gateways, 1 entry, a channel is lost, a drop",
     gateways.Scene(silences=1, drops=1, gateways=2, entries=1),
 )
-# with heartbeats: what breaks in the scenes above because nothing heals it
+# With heartbeats: mutants that break the scenes above only because nothing repairs their effect.
 BEATS = _small(
     "first, heartbeats",
     "1 device, 1 entry, a drop, a worker dies",

@@ -1,14 +1,14 @@
-"""A connection: "a chat's entries come in sequence order without holes", whatever is pushed, and in whichever order.
+"""Model a connection: a chat's entries arrive in sequence order without holes, for any order of pushes.
 
 One device, one chat. Each entry is pushed once or more to the newest route, at any time after its commit, in any
-order; an old socket may be pushed to as well. A push ahead of the next makes the gateway read the range between,
-which takes its time. Frames take theirs too, and those under way are lost with their socket. A device may connect
-anew while it still reads the old socket, on which it does not rest from then on. A socket that takes more than its bound is closed, and says so.
+order; an old socket may receive pushes as well. A push that skips entries makes the gateway read the range between,
+which takes time. Frames take time too, and frames in flight are lost with their socket. A device may reconnect while
+it still reads the old socket, which it no longer relies on. A socket whose send buffer exceeds its limit is closed
+with a message that tells the device to reconnect.
 
-Bounds: entries and faults of the scene; two frames under way.
+Bounds: entries and faults of the scene; two frames in flight.
 
-Abstracted: rows and routes are in `small.py`. A row is at least as far as the furthest push, at most at
-the head.
+Abstracted: rows and routes are in `small.py`. A row is at least as far as the furthest push, and at most at the head.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ class Scene:
 
 
 class Left(NamedTuple):
-    """Faults that may still come."""
+    """Faults that may still occur."""
 
     drops: int
     handovers: int
@@ -52,7 +52,7 @@ class Left(NamedTuple):
 
 
 class Conn(NamedTuple):
-    """`position` is up to where was sent; `reading` up to where a range is being read, 0 if none is."""
+    """`position` is the last sequence sent; `reading` is the end of a range that is being read, 0 if none is."""
 
     position: int
     phase: int = INSTALLED
@@ -63,7 +63,7 @@ class Conn(NamedTuple):
 
 
 class State(NamedTuple):
-    """`conns`: the newest last; `told` is the furthest that any socket was sent, which only a mutant asks."""
+    """`conns` has the newest last; `told` is the highest sequence sent on any socket, which only a mutant uses."""
 
     head: int
     owed: tuple[int, ...]
@@ -106,7 +106,7 @@ class Connection:
                     yield ("entry", n, "is pushed once more, to socket", number), again
 
     def _pushed(self, state: State, number: int, n: int) -> State:
-        """Nobody there, or not yet registered: what is owed no more stands in the row."""
+        """Push an entry. Without a registered connection nothing is sent: the row has the entry."""
         conn = state.conns[number] if state.conns else None
         if conn is None or conn.phase == INSTALLED or conn.is_closed:
             return state
@@ -162,13 +162,13 @@ class Connection:
             yield ("socket", number, "breaks"), self._broke(state, number)._replace(left=left)
 
     def _broke(self, state: State, number: int) -> State:
-        """The route went with the newest socket, so its device rests on no older one."""
+        """The route is removed with the newest socket, so the device no longer relies on an older one."""
         is_newest = number == len(state.conns) - 1
         stays = self.mutant is Mutant.STAYS_WITH_OLD
         return state._replace(conns=()) if is_newest and not stays else _without(state, number)
 
     def _taken(self, state: State, number: int, conn: Conn) -> State:
-        """The client's rule: what it holds already it does not take again."""
+        """The client's rule: it ignores entries that it has."""
         n, *rest = conn.frames
         there = _with(state, number, conn._replace(frames=tuple(rest)))
         if n <= state.position and self.mutant is not Mutant.CLIENT_TAKES_ALL:
@@ -202,7 +202,7 @@ class Connection:
             yield ("for socket", number, "the log is read, without its last"), self._drained(short, number)
 
     def _drained(self, state: State, number: int) -> State:
-        """What came meanwhile, above the position; it may be ahead again."""
+        """Send the buffered pushes above the position; one of them may skip entries again."""
         while state.conns[number].waiting and not state.conns[number].reading:
             n, *rest = state.conns[number].waiting
             conn = state.conns[number]._replace(waiting=tuple(rest))
@@ -223,7 +223,7 @@ class Connection:
 
     def show(self, state: State) -> str:
         sockets = [
-            f"socket {number}: sent {conn.position}, under way {conn.frames}, waiting {conn.waiting}"
+            f"socket {number}: sent {conn.position}, in flight {conn.frames}, waiting {conn.waiting}"
             for number, conn in enumerate(state.conns)
         ]
         return " | ".join([f"head {state.head}, device at {state.position}", *sockets])
@@ -234,7 +234,7 @@ def _highest_pushed(state: State) -> int:
 
 
 def _route(state: State) -> int:
-    """The newest socket that is registered; an old one that registers late is in `small.py`."""
+    """Return the newest registered socket; `small.py` models an old one that registers late."""
     return max((number for number, conn in enumerate(state.conns) if conn.phase != INSTALLED), default=0)
 
 

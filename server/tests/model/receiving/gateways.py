@@ -1,7 +1,7 @@
-"""The gateways' half of `small.py`: "A gateway, per connection, in this order", takeover, heartbeats; no worker.
+"""The gateways' part of `small.py`: connect, takeover, heartbeats. The worker is not here.
 
-Every step is one that another process may come before or after. Replaying the buffer and going live is one step: a
-gateway does both without waiting for anybody.
+Other processes may act before or after every step. Replaying the buffer and going live is one step, because a gateway
+does both without waiting.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,7 @@ from model.receiving.sockets import (
 GATEWAYS = ("A", "B")
 
 UNHEARD, HEARS, MUFFLED = range(3)
-"""What became of a gateway's own channel: Redis has none, has it, or counts it and what it carries gets lost."""
+"""State of a gateway's own channel: not subscribed, subscribed, or subscribed in Redis while its messages get lost."""
 
 
 class Mutant(StrEnum):
@@ -73,7 +73,7 @@ class Mutant(StrEnum):
 
 @dataclass(frozen=True)
 class Scene:
-    """How many of what; `heals`: heartbeats come, so something may rest on them."""
+    """The numbers of a scene; `heals`: heartbeats occur, so a rule may depend on them."""
 
     entries: int = 2
     devices: int = 1
@@ -89,7 +89,7 @@ class Scene:
 
 
 class Left(NamedTuple):
-    """Faults that may still come."""
+    """Faults that may still occur."""
 
     drops: int
     worker_deaths: int
@@ -100,7 +100,7 @@ class Left(NamedTuple):
 
 
 class Work(NamedTuple):
-    """An event in a worker's hands; `found` are the routes of the devices that it has still to push to."""
+    """An event that a worker handles; `found` are the routes of the devices that it still has to push to."""
 
     n: int
     step: int = 0
@@ -109,7 +109,7 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`hears`: what became of the gateways' own channels; `zombie`: what a worker still does without its partition."""
+    """`hears` is the state of the gateways' channels; `zombie` is the work of a worker that lost its partition."""
 
     offset: int
     row: int
@@ -159,7 +159,7 @@ class Gateways:
             yield ("device", d, "loses its connection"), gone._replace(left=left)
 
     def _dropped(self, device: Device, conn: Conn) -> Device:
-        """A registered socket stands until its gateway notices; another is forgotten, or registers late."""
+        """A registered socket stays until its gateway detects the loss; an unregistered one is forgotten, or registers late."""
         if conn.epoch:
             return orphaned(device, conn)
         if self.scene.late_registrations:
@@ -167,7 +167,7 @@ class Gateways:
         return without(device, conn)
 
     def _orphan(self, state: State, d: int, conn: Conn) -> Steps:
-        """A socket whose device is gone: its gateway notices, or goes on as if it were there."""
+        """A socket without its device: the gateway detects it, or continues as if the device were connected."""
         if conn.phase != LIVE or conn.old != NOWHERE:
             yield from self._next(state, d, conn)
         elif self.scene.heals:
@@ -175,13 +175,13 @@ class Gateways:
         yield ("the gateway closes the old socket of", d, "by itself"), self._closed(state, d, conn)
 
     def _closed(self, state: State, d: int, conn: Conn) -> State:
-        """With its route, if the route is still its own."""
+        """Close a socket, and remove its route if it still belongs to the socket."""
         gone = with_device(state, d, without(state.devices[d], conn))
         is_own = state.routes[d] == conn.route or self.mutant is Mutant.UNREGISTER_WITHOUT_COMPARE
         return with_route(gone, d, NOWHERE) if is_own else gone
 
     def _next(self, state: State, d: int, conn: Conn) -> Steps:
-        """Install, register, read, send what is ahead, replay and go live, close the old socket."""
+        """Install, register, read, send missing entries, replay and go live, close the old socket."""
         who, is_registered = _who(d, conn), conn.epoch and not conn.is_again
         if conn.phase == INSTALLED and not is_registered and not self._reads_first(conn):
             yield from self._registers(state, d, conn)
@@ -203,7 +203,10 @@ class Gateways:
         return self.mutant is Mutant.REGISTER_AFTER_READ or (conn.is_again and self.mutant in again)
 
     def _registers(self, state: State, d: int, conn: Conn) -> Steps:
-        """A new socket over whatever is there; one that was live before only where no other's route stands."""
+        """Register the socket.
+
+        A new socket replaces any route; one that was live before registers only if no other route exists.
+        """
         is_free = state.routes[d] in {NOWHERE, conn.route}
         if self.mutant is Mutant.SILENCE_READS and conn.is_again:
             kept = _with_conn(state, d, conn, conn._replace(is_again=False))
@@ -228,7 +231,7 @@ class Gateways:
         return self._closes_old(there, d, new) if self.mutant is Mutant.CLOSE_FIRST else there
 
     def _reads(self, state: State, d: int, conn: Conn) -> Steps:
-        """Strong: what was written before is seen."""
+        """Read with strong consistency: earlier writes are visible."""
         installs_late = self.mutant is Mutant.INSTALL_AFTER_REGISTER and not conn.is_again
         if installs_late and conn.phase == INSTALLED and conn.epoch:
             installed = conn._replace(phase=REGISTERED)
@@ -239,7 +242,7 @@ class Gateways:
             yield (*_who(d, conn), "reads row", row), _with_conn(state, d, conn, read)
 
     def _sends(self, state: State, d: int, conn: Conn) -> State:
-        """What was pending is deleted by its key when the device has it."""
+        """Send the missing entries. Queue items are deleted by their key once the device has them."""
         device = state.devices[d]
         if self.mutant is Mutant.PENDING_ALONE:
             lacking = [n for n in conn.drains if n > device.position]
@@ -260,7 +263,7 @@ class Gateways:
         return self._put(state, d, live, conn, ahead(state.devices[d], max(conn.buffer, default=0)))
 
     def _closes_old(self, state: State, d: int, conn: Conn) -> State:
-        """By its epoch: the device may be at the same gateway again."""
+        """Close the old socket by its epoch: the device may be connected to the same gateway again."""
         device = moved(state.devices[d], conn, conn._replace(old=NOWHERE))
         there = with_device(state, d, device)
         if self.mutant is Mutant.CLOSE_BY_DEVICE and conn.gateway == conn.old[0]:
@@ -274,7 +277,7 @@ class Gateways:
         return _without_pending(read, state.pending) if conn.is_held else read
 
     def _heartbeat(self, state: State, d: int, conn: Conn) -> Steps:
-        """Its own route is prolonged, a missing one re-created; another's says that this socket is an old one."""
+        """Renew the own route and re-create a missing one. A route of another socket means that this one is old."""
         there = state.routes[d]
         if there == conn.route:
             return
@@ -299,7 +302,7 @@ class Gateways:
         return state._replace(fault=Promise.UNDISTURBED if robbed and robbed.is_held else state.fault)
 
     def resumes(self, state: State, d: int, conn: Conn) -> State:
-        """From the start: it buffers, registers again, reads again."""
+        """Start the resume again: buffer, register again, read again."""
         again = conn._replace(phase=INSTALLED, target=0, drains=(), old=NOWHERE, is_again=True)
         return _with_conn(state, d, conn, again)
 
@@ -309,7 +312,7 @@ class Gateways:
         return there._replace(fault=fault or state.fault)
 
     def pushed(self, state: State, d: int, conn: Conn, n: int) -> State:
-        """What a gateway makes of a push: kept while the device resumes, else sent if it is ahead."""
+        """Handle a push: buffer it while the device resumes, else send the missing entries."""
         if not conn.is_held or not self._is_installed(conn):
             return state
         if conn.phase == LIVE:

@@ -1,15 +1,15 @@
-"""Growth: "A chat is large from the first entry whose member count passes 100, for good".
+"""Model growth: a chat is large from the first entry whose member count exceeds 100, permanently.
 
-One chat, one user with one device. Entry 1 finds a small chat, entry 2 makes it large, the others come after; where
-the scene says so, the user joins with the third. The worker handles entries as of their sequence: those up to the
-second by rows and routes, those above by the counter and the channel; a join goes to whom it names by rows and routes
-besides. A worker dies, or loses its partition and goes on with what it has in hand: so an older event is handled
-late. A device resumes meanwhile, or is there all the time.
+One chat, one user with one device. Entry 1 finds a small chat, entry 2 makes it large, the others follow; in some
+scenes the user joins with the third. The worker handles entries according to their sequence: up to the second by rows
+and routes, later ones by the counter and the channel. A join is also sent by row and route to the user who joins. A
+worker dies, or loses its partition and finishes its current event, so an older event is handled late. A device
+resumes meanwhile, or is connected all the time.
 
 Bounds: entries and faults of the scene.
 
-Abstracted as in `small.py` and `large.py`; old sockets and what they do late are there. A gateway knows which chats
-are large by the rows, so it reads them after the registration, then subscribes, then reads the counters.
+Abstracted as in `small.py` and `large.py`, which also model old sockets. A gateway learns from the rows which chats
+are large. So it registers, reads the rows, subscribes, and then reads the counters.
 """
 
 from collections.abc import Iterable, Iterator
@@ -51,7 +51,7 @@ class Scene:
 
 
 class Left(NamedTuple):
-    """Faults that may still come."""
+    """Faults that may still occur."""
 
     drops: int
     worker_deaths: int
@@ -64,7 +64,10 @@ class Row(NamedTuple):
 
 
 class Conn(NamedTuple):
-    """`is_on`: subscribed. `grows`: what a live one still does because it was pushed the entry that made it large."""
+    """`is_on`: subscribed.
+
+    `grows`: remaining steps of a live connection that was pushed the entry that made the chat large.
+    """
 
     phase: int = AWAY
     target: int = 0
@@ -74,7 +77,7 @@ class Conn(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What is left to do for an event; `found`: the device had a route when it was looked up."""
+    """Remaining steps for an event; `found`: the device had a route at the look-up."""
 
     n: int
     todo: tuple[str, ...]
@@ -159,7 +162,7 @@ class Growth:
         if n > GROWS:
             names_him = self.scene.joins and n == JOINS and self.mutant is not Mutant.JOIN_ON_THE_CHANNEL
             return BY_BOTH if names_him else BY_CHANNEL
-        # one who joins later has no row yet that these entries would be written to
+        # A user who joins later has no row yet to which these entries could be written.
         return (COMMIT,) if self.scene.joins else BY_ROUTES
 
     def _works(self, state: State, work: Work) -> tuple[Label, Work | None, State]:
@@ -186,7 +189,7 @@ class Growth:
         return state._replace(offset=n) if work is state.work else state
 
     def _row(self, row: Row, n: int) -> Row:
-        """`large` in the same write as the last sequence."""
+        """Write `large` together with the last sequence."""
         says_large = n >= GROWS and not self.sets_large_apart and self.mutant is not Mutant.JOINER_NOT_LARGE
         return Row(max(row.last, n), row.is_large or says_large)
 
@@ -199,7 +202,10 @@ class Growth:
         return state._replace(conn=conn._replace(buffer=tuple(sorted({*conn.buffer, n}))))
 
     def _sent(self, state: State, n: int) -> State:
-        """What is ahead up to n. Who gets the entry that makes the chat large, or joins a large one, subscribes."""
+        """Send the missing entries up to n.
+
+        The entry that makes the chat large, or the user's join, subscribes the device.
+        """
         if n <= state.position:
             return state
         conn = state.conn
@@ -223,13 +229,13 @@ class Growth:
                 live = self._sent(live, n)
             yield ("the gateway replays its buffer and is live",), live
         elif conn.grows:
-            yield ("the gateway, told of growth:", conn.grows[0]), self._grown(state)
+            yield ("the gateway, after the growth:", conn.grows[0]), self._grown(state)
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
             yield ("the device loses its connection",), state._replace(conn=Conn(), left=left)
 
     def _prepares(self, state: State) -> tuple[Label, State]:
-        """Registers, reads the row, and of a large chat the counter, after the confirmation."""
+        """Register, read the row, and for a large chat the counter, after the confirmation of the subscription."""
         conn = state.conn
         if conn.phase == INSTALLED:
             return ("the gateway registers",), state._replace(conn=conn._replace(phase=REGISTERED))
@@ -265,7 +271,7 @@ class Growth:
             yield ("the partition goes to another worker",), moved
 
     def broken(self, state: State) -> None:
-        """No rule: what is sent is what is ahead."""
+        """No rule: only missing entries are sent."""
 
     def broken_by_step(self, before: State, after: State) -> None:
         """No rule."""

@@ -1,16 +1,17 @@
-"""A large chat: one row, one channel, "subscribe to the user's large chats and wait for the confirmation".
+"""Model a large chat: one row, one channel, and a subscription that the gateway waits for.
 
-One gateway with up to two devices of members; the worker of the chat's partition raises the counter and publishes
-once. What a gateway asks of Redis goes through one connection in order: subscribe, unsubscribe when its last device
-has gone, subscribe again; confirmations come back in order. Redis may lose the subscription, with everything under
-way in that connection; the gateway notices later and asks again. Devices that come meanwhile do not wait. Once the
-subscription is confirmed, the gateway compares every device with the counter: a live one gets what it lacks, for one
-that resumes the counter is noted. The gateway may die: then its devices come to another that has not subscribed yet.
+One gateway with up to two devices of members. The worker of the chat's partition raises the counter and publishes
+once. Commands of a gateway to Redis use one connection, in order: subscribe, unsubscribe after its last device has
+disconnected, subscribe again; confirmations return in order. Redis may lose the subscription, with everything in
+flight on that connection; the gateway detects it later and subscribes again. Devices that connect meanwhile do not wait.
+After the confirmation, the gateway compares every device with the counter: a live one receives its missing entries,
+and for a resuming one the counter is stored. The gateway may die: then its devices connect to another one that has
+not subscribed yet.
 
 Bounds: entries, devices and faults of the scene.
 
-Abstracted as in `small.py`. What is published reaches a subscribed gateway in the same step; what was lost on its way
-is what was published just after the loss. Members: `membership.py`.
+Abstracted as in `small.py`. A published entry reaches a subscribed gateway in the same step; entries lost in flight
+are those published just after the loss. Members: `membership.py`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -60,7 +61,7 @@ class Scene:
 
 
 class Left(NamedTuple):
-    """Faults that may still come."""
+    """Faults that may still occur."""
 
     drops: int
     worker_deaths: int
@@ -77,9 +78,11 @@ class Device(NamedTuple):
 
 
 class Channel(NamedTuple):
-    """The gateway's connection to Redis. `wanted` is the number of its subscription, 0 for none, of those `asked_for`; `asked` and `confirmed` are
-    under way there and back; `is_on` is what Redis knows, `is_sure` and `is_broken` what the gateway could.
-    `is_owed`: it was lost, and devices are to be compared once it is confirmed.
+    """The gateway's connection to Redis.
+
+    `wanted` is the number of its subscription among those `asked_for`, 0 for none. `asked` and `confirmed` are in
+    flight in each direction. `is_on` is the state in Redis, `is_sure` and `is_broken` the state that the gateway can
+    know. `is_owed`: the subscription was lost, and devices are to be compared once it is confirmed.
     """
 
     wanted: int = 0
@@ -158,7 +161,7 @@ class Large:
             yield ("device", d, "loses its connection"), gone
 
     def _subscribes(self, state: State, d: int, device: Device) -> Steps:
-        """The first device asks; whoever comes meanwhile waits for the same confirmation."""
+        """The first device subscribes; devices that connect meanwhile wait for the same confirmation."""
         channel = state.channel
         goes_on = self.mutant is Mutant.UNCONFIRMED or (
             self.mutant is Mutant.SECOND_GOES_ON and channel.wanted
@@ -205,7 +208,7 @@ class Large:
         return state._replace(channel=_asked(fresh)._replace(is_owed=is_owed))
 
     def _compared(self, state: State) -> State:
-        """A device that resumes may have read the counter while nothing was heard."""
+        """Compare all devices: a resuming one may have read the counter while the gateway received nothing."""
         state = state._replace(channel=state.channel._replace(is_owed=False))
         return self._heard(state, state.counter, is_noted=self.mutant is not Mutant.LOST_SKIPS_RESUMING)
 
@@ -267,7 +270,7 @@ class Large:
             yield ("Redis loses the subscription",), state._replace(channel=broken, left=fewer)
 
     def broken(self, state: State) -> None:
-        """No rule: what is sent is what is ahead."""
+        """No rule: only missing entries are sent."""
 
     def broken_by_step(self, before: State, after: State) -> None:
         """No rule."""

@@ -1,14 +1,15 @@
-"""Membership: "every read and push intersects" a member's intervals, "and a device's position jumps the gap".
+"""Model membership: reads and pushes are limited to a member's intervals, and positions skip the gaps.
 
 One chat, small or large, one user with one device. The log is given: messages, and leaves and returns of the user,
-each with the membership row in one transaction. The worker gives an entry to whom it concerns as of its sequence,
-read from intervals that may be ahead of it by now; so late events, repeated ones and those of a worker that lost its
-partition mean the same as early ones. A gateway knows, from the entries that pass, whether its device is in: the next
-entry of one who is in may be sent as it is, everything else is cut by the intervals as they are.
+each with the membership row in one transaction. The worker sends an entry to the members at its sequence, read from
+intervals that may be ahead of it. So late and repeated events, and those of a worker that lost its partition, mean
+the same as early ones. A gateway learns from passing entries whether its device's user is a member. The next entry of
+a member is sent directly; everything else is filtered by the current intervals.
 
 Bounds: the log and the faults of the scene.
 
-Abstracted as in `small.py`, `large.py` and `growth.py`: a subscription takes no time here, and old sockets do not act.
+Abstracted as in `small.py`, `large.py` and `growth.py`: a subscription takes no time here, and old sockets do not
+act.
 """
 
 from collections.abc import Iterable, Iterator
@@ -40,7 +41,10 @@ class Mutant(StrEnum):
 
 @dataclass(frozen=True)
 class Scene:
-    """`log` by kinds; in a large chat entries go by the counter and the channel, joins and leaves by routes besides."""
+    """`log` is given by kinds.
+
+    In a large chat entries use the counter and the channel; joins and leaves also use routes.
+    """
 
     log: str = "mlm"
     is_large: bool = False
@@ -50,7 +54,7 @@ class Scene:
 
 
 class Left(NamedTuple):
-    """Faults that may still come."""
+    """Faults that may still occur."""
 
     drops: int
     worker_deaths: int
@@ -58,7 +62,10 @@ class Left(NamedTuple):
 
 
 class Conn(NamedTuple):
-    """`position` is the gateway's: it jumps what its device may not see. `known` is the head it knew members by."""
+    """`position` is the gateway's: it skips entries that the user may not see.
+
+    `known` is the head of its membership data.
+    """
 
     phase: int = AWAY
     position: int = 0
@@ -75,7 +82,7 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`held` is the last entry that the device got."""
+    """`held` is the last entry that the device received."""
 
     head: int
     offset: int
@@ -100,12 +107,12 @@ class Membership:
         self.mutant = mutant
 
     def is_in(self, n: int) -> bool:
-        """Whether the user is a member after entry n."""
+        """Return whether the user is a member after entry n."""
         changes = [kind for kind in self.scene.log[:n] if kind != MESSAGE]
         return not changes or changes[-1] == JOIN
 
     def may_see(self, n: int, head: int) -> bool:
-        """As of the intervals when the log has come to `head`: both the join and the leave are seen."""
+        """Return visibility by the intervals as of `head`, which contain both the join and the leave."""
         if self.mutant is Mutant.INTERVAL_REPLACED and n < self.scene.log[:head].rfind(JOIN) + 1:
             return False
         if n > head:
@@ -136,7 +143,7 @@ class Membership:
         return (COUNT, *concerned, PUBLISH, COMMIT) if self.scene.is_large else (*concerned, COMMIT)
 
     def _concerns(self, state: State, n: int) -> bool:
-        """Whether the entry goes to this user by his row and his routes."""
+        """Return whether the entry is sent to this user by row and routes."""
         if self.scene.is_large and self.scene.log[n - 1] == MESSAGE:
             return False
         if self.mutant is Mutant.AUDIENCE_NOW:
@@ -203,7 +210,7 @@ class Membership:
         return live
 
     def _sent_up_to(self, state: State, n: int) -> State:
-        """The next entry of one who is in as it is; else what the intervals let through of the range."""
+        """Send the next entry of a member directly, else the part of the range that the intervals allow."""
         conn = state.conn
         if n <= conn.position:
             return state
@@ -236,7 +243,7 @@ class Membership:
         return Promise.NO_HOLE if any(self._is_seen(other) for other in range(held + 1, n)) else None
 
     def _is_seen(self, n: int) -> bool:
-        """The truth."""
+        """Return whether the user may see entry n, by the complete log."""
         return self.is_in(n) or self.is_in(n - 1)
 
     def _faults(self, state: State) -> Steps:

@@ -1,8 +1,8 @@
-"""Every rule of receiving, sentence by sentence, with the mutants that break it and the promises that then fall.
+"""Every rule of receiving, with the mutants that break it and the promises that are then violated.
 
-`SAID` are the sentences of the design; `MISSING` are rules that it lacks, and without which the models break;
-`HEALED` are mutants that break nothing where heartbeats come and the relay runs: without the rule it is late, not
-lost. `SPARED` are mutants that break nothing at all, and why.
+`SAID` has the sentences of the design. `MISSING` has rules that the design lacks and the models need. `HEALED` has
+mutants that break nothing if heartbeats occur and the relay runs: without the rule an entry is late, not lost.
+`SPARED` has mutants that break nothing at all, with the reason.
 """
 
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Healed:
 
 @dataclass(frozen=True)
 class Spared:
-    """A rule that could go, as far as the promises are concerned, and what it is good for."""
+    """A rule that no promise needs, and the reason for it."""
 
     mutant: StrEnum
     scenes: tuple[Bounds, ...]
@@ -325,4 +325,4 @@ NOT_MODELLED = (
     ("A repair job covers an outage longer than the 24 hours of DynamoDB Streams.", "e2e test of the job"),
     ("`message.expired` events.", "not modelled: they change content, not which entries are delivered"),
 )
-"""Rules that concern the encoding, the engines or the amount: they are tested there."""
+"""Rules about the encoding, the engines or quantities, which are tested there."""

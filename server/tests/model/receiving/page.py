@@ -1,4 +1,4 @@
-"""The tables of docs/explanation/delivery-models.md, written from what the models find."""
+"""Write the tables of docs/explanation/delivery-models.md from the results of the models."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ PAGE = Path(__file__).parents[4] / "docs" / "explanation" / "delivery-models.md"
 
 
 def tables() -> dict[str, str]:
-    """The tables that a test holds against the page; the wide one is written by hand of `just models --wide`."""
+    """Return the tables that a test compares with the page. `just models --wide --write` writes the wide one."""
     return {
         "held": held(HELD),
         "said": broken(SAID),

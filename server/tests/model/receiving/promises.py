@@ -1,4 +1,4 @@
-"""What is promised to a device, each with the words that a breach is told in."""
+"""The promises to a device, with the text that reports a violation."""
 
 from enum import StrEnum
 

@@ -1,18 +1,19 @@
-"""The relay: commit without publish, a lost Kafka log, a wiped Redis are "all the same case"; handled marks.
+"""Model the relay: an unpublished commit, a lost Kafka log and an empty Redis are the same case.
 
-One chat. Senders commit entries and publish them in any order, or die between the two. A worker takes events, reads
-the gap before each by the mark, handles, marks, commits the offset; it dies at any step, or loses its partition and
-goes on. Kafka may lose what it holds, Redis the mark. The relay goes through the commits in order and publishes what
-is not marked, unless Kafka has it; it never goes past an entry that is not marked.
+One chat. Senders commit entries and publish them in any order, or die between the two. A worker takes an event, reads
+the entries between it and the checkpoint, handles them, advances the checkpoint and commits the offset. It dies at
+any step, or loses its partition and continues. Kafka may lose its log, Redis the checkpoint. The relay reads the
+commits in order and publishes entries that no checkpoint covers, unless Kafka has them. It never passes an entry that
+no checkpoint covers.
 
-What the text does not say, and the model needs (docs/adr, the draft on delivery): a mark that is not there vouches
-for nothing below. So a mark is an interval: "handled from here to there". What lies between an event and the
-interval is read and handled with the event, from either side, and what does not touch the interval is not marked.
+A rule that the text lacks and the model needs (docs/adr/0009): a missing checkpoint says nothing about older entries.
+So a checkpoint is an interval: "processed from here to there". Entries between an event and the interval are read and
+handled with the event, on either side. Entries that do not touch the interval do not change it.
 
 Bounds: entries and faults of the scene.
 
-Abstracted: what handling an entry means is in `small.py`, `large.py` and `membership.py`; here it is one step. Kafka
-holds what is not committed yet. Reading the commits from the stream is the relay's own: it sees them all, in order.
+Abstracted: `small.py`, `large.py` and `membership.py` model the handling of an entry; here it is one step. Kafka
+keeps events that are not committed yet. The relay reads all commits from the stream, in order.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +25,7 @@ from model.explore import Label
 from model.receiving.promises import Promise
 
 type Mark = tuple[int, int]
-"""Handled is what lies above the first and up to the second."""
+"""Processed entries: above the first value and up to the second."""
 
 NO_MARK: Mark = (0, 0)
 
@@ -44,7 +45,7 @@ class Mutant(StrEnum):
 
 @dataclass(frozen=True)
 class Scene:
-    """`handled`: how many entries are handled and marked at the start; `relays`: there is a relay."""
+    """`handled`: number of entries that are processed and covered at the start; `relays`: a relay runs."""
 
     entries: int = 3
     handled: int = 0
@@ -57,7 +58,7 @@ class Scene:
 
 
 class Left(NamedTuple):
-    """Faults that may still come."""
+    """Faults that may still occur."""
 
     sender_deaths: int
     worker_deaths: int
@@ -67,7 +68,7 @@ class Left(NamedTuple):
 
 
 class Work(NamedTuple):
-    """An event in a worker's hands: `todo` is not handled yet, `span` is what will be marked."""
+    """An event that a worker handles: `todo` is not handled yet, `span` will be covered by the checkpoint."""
 
     n: int
     span: Mark = NO_MARK
@@ -76,8 +77,10 @@ class Work(NamedTuple):
 
 
 class State(NamedTuple):
-    """`unsent` are commits that their senders have yet to publish, `seen` those that were published
-    once, which only a mutant asks."""
+    """`unsent` are commits that their senders still have to publish.
+
+    `seen` are those that were published once, which only a mutant uses.
+    """
 
     head: int
     unsent: tuple[int, ...]
@@ -127,7 +130,7 @@ class Relay:
         for one in state.unsent:
             sent = state._replace(unsent=tuple(other for other in state.unsent if other != one))
             yield ("entry", one, "is published"), self._published(sent, one)
-            # without a relay the last one must come through, so that there is somebody to find the gap
+            # Without a relay the last entry must be published, because only its event makes a worker find the gap.
             if state.left.sender_deaths and (self.scene.relays or one < self.scene.entries):
                 left = state.left._replace(sender_deaths=state.left.sender_deaths - 1)
                 yield ("the sender of", one, "dies before it publishes"), sent._replace(left=left)
@@ -158,7 +161,7 @@ class Relay:
         )
 
     def _span(self, mark: Mark, n: int) -> Mark:
-        """The event, with what lies between it and the mark."""
+        """Return the event's sequence, with the entries between it and the checkpoint."""
         low, high = mark
         if mark == NO_MARK or _is_marked(mark, n) or self.mutant in {Mutant.GAP_UNREAD, Mutant.MARK_JUMPS}:
             return (n - 1, n)
@@ -175,7 +178,7 @@ class Relay:
         return ("commits the offset of", work.n), None, self._committed(state, work)
 
     def _marked(self, mark: Mark, span: Mark) -> Mark:
-        """Joined with what is marked, if they touch."""
+        """Merge the span with the checkpoint if they touch."""
         low, high = span
         if self.mutant is Mutant.MARK_GOES_BACK:
             return span

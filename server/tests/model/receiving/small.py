@@ -1,18 +1,17 @@
-"""A small chat: "The worker, per event, in this order" against "A gateway, per connection, in this order".
+"""Model a small chat: the steps of the worker per event, and the steps of a gateway per connection.
 
-One chat, one user who only receives, one or two devices, one or two gateways, the worker of the chat's partition.
-A worker dies at any step and its events come again; or it loses its partition, and goes on with what it has in hand
-while another begins. A gateway dies with all its sockets. A device loses its connection at any step and comes back,
-to the same gateway or another, before or after the old socket is noticed. Where the scene says so, Redis loses
-routes or a gateway's own channel, and heartbeats come. Where it does not, no heartbeat comes: nothing rests on it.
+One chat, one user who only receives, one or two devices, one or two gateways, the worker of the chat's partition. A
+worker dies at any step and its events are delivered again; or it loses its partition, and finishes its current event
+while another worker starts. A gateway dies with all its sockets. A device loses its connection at any step and
+reconnects, to the same gateway or another, before or after the loss of the old socket is detected. In some scenes Redis loses
+routes or a gateway's channel, and heartbeats occur. In the others no heartbeat occurs, so no rule depends on one.
 
 Bounds: entries, devices and faults of the scene.
 
-Abstracted: nobody but the worker sees a commit, so an entry commits and is published as the worker takes it
-(`relay.py` is about those that are not published); a push reaches a gateway in
-the step in which it is published, because it may be published as late as one likes; the range between is read in the
-same step (`connection.py` is about those that take their time). All devices start away. Leases: a route whose lease
-ends under a living socket is a route that Redis lost.
+Abstracted: only the worker observes a commit, so an entry commits and is published when the worker takes it
+(`relay.py` models unpublished ones). A push reaches a gateway in the step in which it is published, because it may be
+published at any later time. The missing range is read in the same step (`connection.py` models slow reads). All
+devices start disconnected. A route whose lease ends while its socket is alive is a route that Redis lost.
 """
 
 from collections.abc import Iterable
@@ -74,7 +73,7 @@ class Small(Gateways):
                 yield ("the worker that lost its partition", *label), after._replace(zombie=work)
 
     def _notifications(self, state: State, gateway: int) -> Steps:
-        """Its channel is gone: it subscribes again, and when that is confirmed every device on it resumes."""
+        """The gateway's channel was lost: it subscribes again, and after the confirmation every device on it resumes."""
         name = GATEWAYS[gateway]
         heard = state._replace(hears=_with(state.hears, gateway, HEARS))
         quiet = {Mutant.STARTS_DEAF, Mutant.SILENCE_ALONE, Mutant.SILENCE_UNCONFIRMED}
@@ -128,7 +127,7 @@ class Small(Gateways):
             yield ("finds no route for", work.n, "yet"), _on(work)._replace(found=missed), state
 
     def _pushes(self, state: State, work: Work) -> tuple[Label, Work, State]:
-        """To one device after the other; nobody listening means that the route is stale."""
+        """Push to one device after the other. A channel without a subscriber means that the route is stale."""
         d = next((d for d, route in enumerate(work.found) if route != NOWHERE), None)
         if d is None:
             step = COMMIT if work.had_route else PEND
@@ -136,7 +135,7 @@ class Small(Gateways):
         route = work.found[d]
         rest = work._replace(found=(*work.found[:d], NOWHERE, *work.found[d + 1 :]))
         if not state.alive[route[0]] or state.hears[route[0]] == UNHEARD:
-            return ("finds nobody listening for device", d), rest, self._stale_deleted(state, d, route)
+            return ("finds no subscriber for device", d), rest, self._stale_deleted(state, d, route)
         conn = at(state.devices[d], route)
         arrives = conn and state.hears[route[0]] == HEARS
         after = self.pushed(state, d, conn, work.n) if conn and arrives else state
@@ -157,7 +156,7 @@ class Small(Gateways):
         return state
 
     def _committed(self, state: State, work: Work) -> State:
-        """Only the partition's owner commits: Kafka refuses the other."""
+        """Commit the offset. Kafka refuses a worker that does not own the partition."""
         return state._replace(offset=work.n) if work is state.work else state
 
     def _faults(self, state: State) -> Steps:
@@ -200,7 +199,8 @@ class Small(Gateways):
     def broken_at_end(self, state: State) -> str | None:
         if any(device.position < self.scene.entries for device in state.devices):
             return Promise.ARRIVED
-        # who dies between the pending row and the ring leaves a row behind of what the device has long got
+        # Race: a worker puts the queue item and dies before it sends the resume signal; the device gets the entry in
+        # another way, and the item stays. So the rule applies only to scenes without worker deaths.
         scene = self.scene
         is_sure = not (scene.worker_deaths or scene.rebalances or scene.heals)
         return Promise.READ if state.pending and is_sure else None
@@ -219,7 +219,7 @@ def _on(work: Work) -> Work:
 
 
 def _died(state: State, gateway: int) -> State:
-    """With every socket on it; its id never comes back."""
+    """The gateway dies with all its sockets; its id is never used again."""
     for d, device in enumerate(state.devices):
         for conn in device.conns:
             if conn.gateway == gateway:

@@ -1,7 +1,7 @@
-"""A device and its sockets, as the gateways have them: values, and what becomes of an entry that is sent.
+"""A device and its sockets, as the gateways see them, and the effect of sending an entry.
 
-Shared by the models of small chats. A frame that is sent to a device is held by it at once: frames that are lost on
-their way, and range reads that take their time, are in `connection.py`.
+Shared by the models of small chats. A device has a sent frame immediately; `connection.py` models frames lost in
+flight and slow range reads.
 """
 
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ type Route = tuple[int, int]
 
 
 class Conn(NamedTuple):
-    """A socket at a gateway. `target` is how far the rows said, `old` the route that it took over.
+    """A socket at a gateway. `target` is the head in the rows, `old` the route that it replaced.
 
-    `is_again`: it resumes, and was live before. `is_held`: the device is at its other end; a gateway does not know.
+    `is_again`: it resumes, and was live before. `is_held`: the device uses the socket, which a gateway cannot know.
     """
 
     gateway: int
@@ -42,7 +42,7 @@ class Conn(NamedTuple):
 
 
 class Device(NamedTuple):
-    """`position`: up to where it holds everything; `epochs` counts its registrations."""
+    """`position`: the device has all entries up to here; `epochs` counts its registrations."""
 
     position: int = 0
     epochs: int = 0
@@ -54,7 +54,7 @@ class Device(NamedTuple):
 
 
 def at(device: Device, route: Route) -> Conn | None:
-    """Who gets what is pushed to this route."""
+    """Return the socket that receives pushes to this route."""
     return next((conn for conn in device.conns if conn.epoch and conn.route == route), None)
 
 
@@ -68,12 +68,15 @@ def without(device: Device, gone: Conn) -> Device:
 
 
 def orphaned(device: Device, conn: Conn) -> Device:
-    """The device is gone from it. What only a living socket needs is blanked, so that states alike are one."""
+    """Disconnect the device from the socket.
+
+    Fields that only a live socket needs are cleared, to merge equal states.
+    """
     return moved(device, conn, Conn(conn.gateway, conn.epoch, LIVE, is_held=False))
 
 
 def sent(device: Device, conn: Conn, sequences: Iterable[int]) -> tuple[Device, Promise | None]:
-    """The device with these entries, and what is wrong with having sent them."""
+    """Return the device with these entries, and the promise that sending them violates."""
     position = device.position
     if not conn.is_held:
         return device, None
@@ -87,5 +90,5 @@ def sent(device: Device, conn: Conn, sequences: Iterable[int]) -> tuple[Device, 
 
 
 def ahead(device: Device, n: int) -> range:
-    """What a device still lacks up to n: a push ahead of the next makes the gateway read the range between."""
+    """Return the entries that the device lacks up to n: a push that skips entries makes the gateway read the range."""
     return range(device.position + 1, n + 1)

@@ -1,5 +1,6 @@
-"""Sentences of the design that break as they stand, each by the shortest schedule that shows it, without any fault
-where none is needed. What was decided instead is in docs/adr/0009-complete-the-delivery-rules.md.
+"""Sentences of the design that are wrong as written, each with the shortest schedule that shows it.
+
+Most need no fault. The decisions are in docs/adr/0009-complete-the-delivery-rules.md.
 """
 
 from typing import Any
@@ -114,7 +115,7 @@ A_WIPE = relay.Scene(3, handled=1, sender_deaths=1, wipes=1)
         "mark-after-a-wipe",
     ],
 )
-def test_the_design_as_it_stands_loses_an_entry(
+def test_the_original_design_loses_an_entry(
     mended: Model[Any], as_it_stands: Model[Any], schedule: str
 ) -> None:
     assert explore(mended).breach is None

@@ -1,7 +1,6 @@
-"""The models of receiving hold in their bounds, each mutant is caught by the promise it breaks, and no rule is
-without one.
+"""The models of receiving hold in their bounds, every rule has a mutant, and every mutant violates its promise.
 
-To read how a mutant falls: `just models --trace small.ROWS_AFTER_LOOKUP`.
+Print the trace of a mutant with `just models --trace small.ROWS_AFTER_LOOKUP`.
 """
 
 from collections.abc import Callable
@@ -47,45 +46,45 @@ SMALL_ENOUGH = 6_000
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)
-    assert found.ends > 0, "some schedule comes to an end, so that what must hold there was looked at"
+    assert found.ends > 0, "no schedule ended, so the rules for final states were not checked"
 
 
 @pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
-def test_no_schedule_goes_on_for_ever(bounds: Bounds) -> None:
+def test_every_schedule_ends(bounds: Bounds) -> None:
     if explored(bounds).states > SMALL_ENOUGH:
-        pytest.skip("the same machine in narrower bounds is looked at")
+        pytest.skip("explored in narrower bounds by another case")
     assert not goes_round(bounds.make(None))
 
 
 @pytest.mark.parametrize("one", BREAKS, ids=lambda one: one.name)
-def test_without_the_rule_its_promise_falls(one: Break) -> None:
+def test_a_mutant_violates_the_promise_of_its_rule(one: Break) -> None:
     breach = explored(one.bounds, one.mutant).breach
     assert breach is not None, "no model needs this rule"
     assert breach.invariant == one.falls, str(breach)
 
 
 @pytest.mark.parametrize("one", HEALED, ids=lambda one: one.mutant.name)
-def test_without_the_rule_it_is_late_and_not_lost(one: Healed) -> None:
+def test_without_the_rule_an_entry_is_late_and_not_lost(one: Healed) -> None:
     found = explored(one.bounds, one.mutant)
     assert found.breach is None, str(found.breach)
     assert found.ends > 0
 
 
 @pytest.mark.parametrize("one", SPARED, ids=lambda one: one.mutant.name)
-def test_a_rule_that_is_said_to_be_spared_breaks_nothing(one: Spared) -> None:
+def test_a_spared_mutant_breaks_nothing(one: Spared) -> None:
     for bounds in one.scenes:
         found = explored(bounds, one.mutant)
         assert found.breach is None, str(found.breach)
         assert found.ends > 0
 
 
-def test_every_mutant_stands_for_a_rule_or_is_spared() -> None:
+def test_every_mutant_breaks_a_rule_or_is_listed_as_spared() -> None:
     listed = [one.mutant for one in BREAKS] + [one.mutant for one in SPARED]
     defined = [mutant for model in MODELS for mutant in model.Mutant]
     assert sorted(map(repr, listed)) == sorted(map(repr, defined))
 
 
-def test_every_rule_is_broken_by_something() -> None:
+def test_every_rule_has_a_mutant() -> None:
     assert all(rule.breaks for rule in SAID + MISSING)
 
 
@@ -98,7 +97,7 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("a route to a dead gateway in a worker's hands, and a new one", DIED, lambda s: s.work and s.work.found[:1] == ((0, 1),) and not s.alive[0] and s.routes[0][0] == 1),
     ("a live device without a route", LOST, lambda s: s.devices[0].held and s.devices[0].held.phase == LIVE and s.routes[0] == NOWHERE),
     ("a route that leads to an old socket", LATE, lambda s: any(not c.is_held and c.route == s.routes[0] for c in s.devices[0].conns) and s.devices[0].held and s.devices[0].held.phase == LIVE),
-    ("a live device on a gateway that nobody reaches", SILENT, lambda s: s.hears == (gateways.UNHEARD,) and s.devices[0].held and s.devices[0].held.phase == LIVE),
+    ("a live device on an unreachable gateway", SILENT, lambda s: s.hears == (gateways.UNHEARD,) and s.devices[0].held and s.devices[0].held.phase == LIVE),
     ("a device that waits behind an unsubscription", CHANNEL_TWO, lambda s: [what for what, _ in s.channel.asked] == ["unsubscribe", "subscribe"]),
     ("a late event in a large chat", CHANNEL_ANOTHER, lambda s: s.zombie and s.zombie.n == 1 and s.counter == 2),
     ("live devices on a subscription that is lost", CHANNEL_LOST, lambda s: s.channel.is_broken and s.devices[0].phase == large.LIVE),
@@ -106,24 +105,24 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("marks that do not touch", WIPED, lambda s: s.work and s.mark != relay.NO_MARK and s.mark[0] >= s.work.n),
     ("a device that has jumped a gap", RETURNED, lambda s: s.held == 5 and s.conn.phase == membership.LIVE),
     ("a push during a range read", ORDER, lambda s: any(c.reading and c.waiting for c in s.conns)),
-    ("two sockets with frames under way", HANDOVER, lambda s: len([c for c in s.conns if c.frames]) == 2),
+    ("two sockets with frames in flight", HANDOVER, lambda s: len([c for c in s.conns if c.frames]) == 2),
     ("a socket that is closed for being slow", SLOW, lambda s: any(c.is_closed for c in s.conns)),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("what", "bounds", "wanted"), REACHED, ids=[what for what, _, _ in REACHED])
-def test_the_model_gets_where_its_rules_are_put_to_the_test(
+def test_the_model_reaches_the_states_that_its_rules_are_about(
     what: str, bounds: Bounds, wanted: Callable[[Any], bool]
 ) -> None:
     assert reaches(bounds.make(None), wanted) is not None, what
 
 
 def test_the_tables_of_the_page_are_current() -> None:
-    """Here, where what they tell of has been searched already."""
+    """In this file, because its tests have already explored the models."""
     text = PAGE.read_text()
     assert with_tables(text, tables()) == text, "run `just models --of delivery --write`"
 
 
-def test_every_wide_search_was_written_down() -> None:
+def test_the_page_has_every_wide_search() -> None:
     text = PAGE.read_text()
     assert [bounds.what for bounds in HELD_WIDE if f"| {bounds.what} |" not in text] == []

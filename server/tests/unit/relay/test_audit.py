@@ -5,11 +5,9 @@ from itertools import pairwise
 import pytest
 from fixtures.relay_env import PATIENCE, RelayEnv, chat_of, drain_relay, tend
 
-from tidings.kernel.fences import OffsetFence, PartitionProgress, is_explained_by_lag
 from tidings.platform.dynamo.streams import ChangeType
 from tidings.relay.audit import POINTS_PER_CHAT
 from tidings.relay.relay import RelayTiming
-from tidings.relay.rules import backoff_s, chunk_by_size
 
 A = chat_of("a")
 
@@ -340,20 +338,3 @@ async def test_reading_pauses_while_the_backlog_is_too_large() -> None:
     while len(feed.handed["s"]) < 40:
         await later(env, relay, 2)
     await relay.stop()
-
-
-def test_lag_explains_only_events_below_the_fence() -> None:
-    assert is_explained_by_lag(OffsetFence(0, 10), PartitionProgress(0, 20, 9))
-    assert not is_explained_by_lag(OffsetFence(0, 10), PartitionProgress(0, 20, 10))
-    assert not is_explained_by_lag(OffsetFence(0, 10), PartitionProgress(0, 5, 3))
-    assert not is_explained_by_lag(OffsetFence(0, 10), PartitionProgress(1, 20, 9))
-
-
-def test_backoff_grows_up_to_its_maximum() -> None:
-    assert [backoff_s(5, 60, tries) for tries in (0, 1, 3, 4, 5000)] == [5, 10, 40, 60, 60]
-
-
-def test_a_record_of_the_topic_is_bounded_in_entries_and_bytes() -> None:
-    assert chunk_by_size([("a", 4), ("b", 4), ("c", 4)], 2, 100) == [["a", "b"], ["c"]]
-    assert chunk_by_size([("a", 60), ("b", 60), ("c", 400)], 9, 100) == [["a"], ["b"], ["c"]]
-    assert chunk_by_size([], 9, 100) == []
