@@ -20,7 +20,7 @@ async def test_list_thread_and_state_are_on_the_screen_whatever_its_size(size: t
         assert max(map(len, text.splitlines())) <= size[0]
 
 
-async def test_a_message_goes_from_on_its_way_to_read() -> None:
+async def test_a_message_goes_from_sending_to_read() -> None:
     server = town()
     server.is_pushing = False
     async with staged(server=server) as stage:
@@ -30,7 +30,7 @@ async def test_a_message_goes_from_on_its_way_to_read() -> None:
         await server.cut()
         await stage.sees("no connection")
         await stage.pilot.press("enter")
-        await stage.sees("How are you?  ◌ on its way")
+        await stage.sees("How are you?  ◌ sending")
         server.shut = None
         await stage.sees("How are you?  ✓")
         await server.push_entry("d1", 4)

@@ -84,10 +84,10 @@ def test_presence_and_last_seen() -> None:
     ("kind", "users", "said"),
     [
         ("join", ("ben",), "ben joined"),
-        ("join", ("cleo", "dora"), "ben let cleo, dora in"),
-        ("join", ("a", "b", "c", "d"), "ben let a, b and 2 more in"),
+        ("join", ("cleo", "dora"), "ben added cleo, dora"),
+        ("join", ("a", "b", "c", "d"), "ben added a, b and 2 more"),
         ("leave", (), "ben left"),
-        ("leave", ("cleo",), "ben took cleo out"),
+        ("leave", ("cleo",), "ben removed cleo"),
         ("weather", (), ""),
     ],
 )

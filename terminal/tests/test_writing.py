@@ -166,7 +166,7 @@ async def test_replies_of_others_follow_what_becomes_of_the_message_they_answer(
         await stage.says("d1", "anna", **stage.server.change("redact", "d1", 2))
         await stage.sees("↪ you: message deleted")
         await stage.says("d1", "ben", "And that", reply_to=99)
-        await stage.sees("↪ a message that is not loaded")
+        await stage.sees("↪ message not loaded")
 
 
 async def test_a_reply_is_to_the_chosen_message_and_escape_keeps_the_words() -> None:
