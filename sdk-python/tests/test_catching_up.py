@@ -1,4 +1,4 @@
-"""`position_too_old`, a restored installation, and what a client may conclude by itself."""
+"""`position_too_old`, a restored installation, and how a client finds its own messages in the log."""
 
 import pytest
 from clients import client_of
@@ -18,7 +18,7 @@ from tidings_wire.frames.messages import Send
 
 
 def tried(after: int, *, epoch: int = 0) -> MemoryStore:
-    """The outbox of a client that died in the middle of a try."""
+    """Return the store of a client that died during a try."""
     store = MemoryStore()
     store.own(StoreOwner("anna", "d-1", epoch))
     store.add(OutboxEntry(Send(chat="g1", client_message_id="k-1", after=after, text="hi"), epoch))

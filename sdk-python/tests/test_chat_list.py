@@ -1,4 +1,4 @@
-"""Rows of the chat list, kept current by entries and watermarks."""
+"""The chat list is updated by entries and watermarks."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,7 +140,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["ben", "anna", "read", "join"]), st.
 
 @given(STEPS)
 def test_unread_is_what_counting_gives(steps: list[tuple[str, int]]) -> None:
-    """From an empty chat on, everything is held and so everything is exact."""
+    """The list has all messages of a chat that was empty, so its count must be exact."""
     chats, log, read = listed(head=0), list[str](), 0
     for what, back in steps:
         if what == "read" and log:

@@ -1,4 +1,4 @@
-"""The state machine alone: no socket, no clock."""
+"""The state machine of a connection, without a socket and a clock."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What `events()` gives: each entry once and in order, whatever was pushed twice, late, too early or not at all."""
+"""`events()` delivers each entry once and in order, even if pushes are repeated, late, early or lost."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from tidings_sdk import (
 )
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-"""A script that fails takes seconds; it is short enough to read as it is."""
+"""A failing script takes seconds, and is short enough to read without shrinking."""
 
 
 async def entries(client: Client, count: int) -> list[int]:

@@ -1,4 +1,4 @@
-"""The examples, and the client of the tutorial, run: here against the scripted server."""
+"""The examples and the client of the tutorial work with the scripted server."""
 
 import asyncio
 import json
@@ -143,7 +143,7 @@ async def test_each_state_of_an_inbox_is_printed_once_and_its_count_agrees_with_
         inbox.put({"title": "first"})
         process = await started(EXAMPLES / "show_inbox.py", server.url)
         drawn = await _draws(process, "unread: 1", "* first")
-        inbox.put({"title": "broadcast"})  # the device hears of it later, but counts have it
+        inbox.put({"title": "broadcast"})  # the device is notified later, but the counts include it
         await inbox.gives({"title": "second"})
         drawn += await _draws(process, "unread: 3", "* second", "* broadcast", "* first")
         for _ in range(3):
@@ -159,7 +159,7 @@ async def test_each_state_of_an_inbox_is_printed_once_and_its_count_agrees_with_
 
 
 async def _draws(process: asyncio.subprocess.Process, *lines: str) -> list[str]:
-    """Wait until these lines are the last, and return all that were printed meanwhile."""
+    """Wait until the last printed lines are `lines`. Return all lines that were printed meanwhile."""
     assert process.stdout is not None
     drawn: list[str] = []
     async with asyncio.timeout(30):

@@ -1,4 +1,4 @@
-"""Counts of an inbox only go forward, whatever way they come; after each new connection they are asked for again."""
+"""Counts of an inbox only move forward. The client requests them again on each new connection."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 
 class Desk:
-    """Answers each request with the next version. `faults` come first."""
+    """Answer each request with the next version, after the `faults`."""
 
     def __init__(self, *faults: Exception) -> None:
         self.asked: list[Body] = []
@@ -63,7 +63,7 @@ def test_older_counts_never_replace_newer_ones(
 
 
 async def test_to_mark_nothing_asks_for_no_mark() -> None:
-    """`read` without ids would be all of them."""
+    """The server takes `read` without ids as all notifications."""
     desk = Desk()
     inbox = Inbox(desk, "default")
     for mark in (inbox.mark_read, inbox.mark_unread, inbox.archive, inbox.restore):
@@ -150,7 +150,7 @@ async def test_after_a_broadcast_was_told_the_counts_are_stale_until_they_were_a
 
 
 async def test_a_new_connection_asks_for_what_the_old_one_told_of() -> None:
-    """Another process may have an older copy of the log; what was shown would be gone for a moment."""
+    """Another process may have an older copy of the broadcast log. Its answer would hide a shown broadcast for a while."""
     desk = Desk()
     inboxes = InboxRegistry(desk, lambda _: None)
     await inboxes.get("default").refresh()

@@ -1,4 +1,4 @@
-"""What is pushed when a client has resumed: rows of chats that it did not know, and what it acknowledges."""
+"""Pushed rows of unknown chats, changes, and acknowledgements."""
 
 from clients import client_of
 from fixtures.loops import until
@@ -11,7 +11,7 @@ WITHIN_S = 30.0
 
 
 async def taken(client: Client, count: int) -> list[object]:
-    """So many events of chats; the last one counts as given when one more is asked for."""
+    """Read `count` events of chats. The last one is processed when the next one is requested."""
     found: list[object] = []
     async for event in client.events():
         if isinstance(event, MessageAdded | MessageChanged | ChatRow):

@@ -1,4 +1,4 @@
-"""Coming back: when, with which credential, and when not at all."""
+"""Reconnects: when, with which credential, and when the client stops."""
 
 from functools import partial
 

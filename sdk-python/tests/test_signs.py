@@ -1,4 +1,4 @@
-"""Signs of others over a connection that comes and goes: watched chats and users, ticks, typing, presence, the list."""
+"""Ephemeral events over an unstable connection: watched chats and users, receipts, typing, presence, the chat list."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ PAIR = [{"user": "anna", "since": 1}, {"user": "ben", "since": 1}]
 
 
 class Reader:
-    """Reads a client's events in the background."""
+    """Read a client's events in the background."""
 
     def __init__(self, client: Client) -> None:
         self.events: list[Event] = []
@@ -70,7 +70,7 @@ async def test_what_is_watched_is_told_to_each_new_connection() -> None:
 
 
 async def test_a_resume_on_the_same_connection_subscribes_anew() -> None:
-    """What was missed of entries is missed of signs too."""
+    """If pushes of entries are lost, so are ephemeral events."""
     async with ScriptedServer() as server, client_of(server) as client:
         server.answers["resume"] = lambda _: {"ok": {"epoch": 0}}
         client.chat("g1").watch()
@@ -269,7 +269,7 @@ async def test_the_chat_list_is_kept_current() -> None:
 
 
 async def test_the_chat_list_is_there_again_with_the_store() -> None:
-    """A chat that the device has a position in comes without its row: the server takes it for known."""
+    """The server pushes no row for a chat that the device has a position in."""
     store = MemoryStore()
     async with ScriptedServer() as server:
         async with client_of(server, store=store) as client:

@@ -1,4 +1,4 @@
-"""Both stores keep the same promises; the file keeps them over a crash."""
+"""Both stores give the same guarantees; the file gives them across a crash."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ ROWS = [
 
 @pytest.fixture(params=["memory", "file"])
 def again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
-    """The store, and each time it is called the store as the next process finds it."""
+    """Return a function that opens the store; each later call opens it as the next process would."""
     held: list[Store] = [MemoryStore()]
 
     def opened() -> Store:

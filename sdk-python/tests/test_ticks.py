@@ -1,4 +1,4 @@
-"""Ticks by the server's rule, from receipts and the log alone."""
+"""Delivery status by the server's rule, from receipts and the log alone."""
 
 from dataclasses import dataclass, field
 
@@ -101,7 +101,7 @@ def test_alone_in_a_chat_nothing_is_delivered() -> None:
 
 @dataclass
 class Truth:
-    """A chat as the server has it."""
+    """A chat in the state of the server."""
 
     head: int = 1
     intervals: dict[str, list[Interval]] = field(
@@ -142,7 +142,7 @@ class Truth:
         )
 
     def step(self, verb: str, user: str, back: int) -> Entry | Receipts | None:
-        """What the client hears of it, if it could happen."""
+        """Apply a step if it is possible. Return what the server pushes to the client."""
         if verb == "whole":
             return self.whole()
         if verb in ("delivered", "read"):

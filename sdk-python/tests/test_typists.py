@@ -1,4 +1,4 @@
-"""Typing ends by itself, is told now and then, and never for longer than it lasts."""
+"""Typing ends automatically, is sent every few seconds only, and its end is sent while others see it."""
 
 from math import inf
 
@@ -43,7 +43,7 @@ def test_the_end_is_told_only_while_others_see_it() -> None:
 
 
 def test_after_a_message_the_next_beginning_passes_the_server_too() -> None:
-    """It passes on what changes, and the same again only every three seconds."""
+    """The server forwards changes at once, and a repeat only every three seconds."""
     own = TypingSender()
     own.begins("g1", 0.0)
     own.sent("g1")

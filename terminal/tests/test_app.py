@@ -1,4 +1,4 @@
-"""What a person sees and does: the whole app on the real SDK, at the scripted server."""
+"""The whole app with the real SDK and the scripted server: screen and keys."""
 
 from dataclasses import replace
 
@@ -161,7 +161,7 @@ async def test_a_lost_connection_is_seen_and_so_is_what_was_missed() -> None:
 
 
 def _resumes_with(server: ScriptedServer, entries: dict[str, object]) -> None:
-    """What was missed comes between the welcome and `resumed`."""
+    """The server pushes missed entries between the welcome and `resumed`."""
     server.before_resumed.append({"entries": entries})
 
 
@@ -243,7 +243,7 @@ async def test_nothing_but_the_open_chat_is_watched() -> None:
 async def test_a_chat_that_was_just_opened_stays_open_when_the_list_was_redrawn_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The redrawn list highlights the chat that was open; that is no choice of the user's."""
+    """The redrawn list highlights the previous chat, which must not open it."""
     async with staged() as stage:
         await stage.sees("Hello Ben!", "cleo: I bring cake.")
         pane, view, opened = stage.app.query_one(ChatPane), stage.app.query_one(ChatView), list[str]()

@@ -1,4 +1,4 @@
-"""`tidings chat` before anything is on the screen: where it goes, and what it says if it can't."""
+"""The options of `tidings chat`, and its errors before the app starts."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ async def test_the_people_of_dev_are_found_and_each_new_token_with_them(tmp_path
     assert (where.url, await where.token()) == ("ws://127.0.0.1:1/v1/socket", "t-1")
     written(tmp_path, "t-2")
     assert await where.token() == "t-2"
-    with pytest.raises(EndpointMissing, match="no user dora. Choose one of anna"):
+    with pytest.raises(EndpointMissing, match="no user dora"):
         from_dev("dora", tmp_path / "client.json")
 
 

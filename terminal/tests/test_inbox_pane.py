@@ -1,4 +1,4 @@
-"""The inbox in the chat: a glance of it, live, and the list with its keys; the whole app at the scripted server."""
+"""The inbox in the app: live summary, and list with its keys, with the scripted server."""
 
 import pytest
 from scripted_inbox import ScriptedInbox

@@ -1,4 +1,4 @@
-"""The model under events: the connection, what was caught up with, titles."""
+"""The model applies events: connection, number of missed messages, titles."""
 
 from tidings_sdk import ChatRow, ConnectionStateChanged, Entry, InstallationRestored, MessageAdded, State
 from tidings_terminal.model import ScreenModel, partner, partners

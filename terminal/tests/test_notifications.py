@@ -1,4 +1,4 @@
-"""The notifications that were read, under news."""
+"""Loaded notifications, and the changes applied to them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A thread under pages, entries and answers that come in any order."""
+"""A transcript with pages, entries and answers in any order."""
 
 from tidings_sdk import Entry, HistoryPage, Reaction
 from tidings_terminal.transcript import Transcript

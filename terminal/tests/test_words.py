@@ -1,4 +1,4 @@
-"""What is said: cleaned, short, and right about days and numbers."""
+"""Texts on the screen: cleaned, shortened, with correct days and numbers."""
 
 from datetime import UTC, timedelta, timezone
 

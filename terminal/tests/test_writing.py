@@ -1,4 +1,4 @@
-"""Commands, replies and deletions: what a person writes and what they confirm, on the real SDK at the scripted server."""
+"""Commands, replies, edits and confirmed deletions, with the real SDK and the scripted server."""
 
 import pytest
 from stage import Stage, staged, town
@@ -98,7 +98,7 @@ async def test_a_message_is_deleted_only_after_a_confirmation() -> None:
 
 
 async def test_the_message_in_the_question_is_the_one_that_is_deleted() -> None:
-    """Another device of the same user sends while the question is open."""
+    """Another device of the user sends a message while the confirmation is open."""
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         await stage.pilot.press("ctrl+t")
@@ -206,7 +206,7 @@ async def test_what_was_being_written_is_back_after_an_edit_or_a_reaction() -> N
 
 
 def keys(stage: Stage) -> list[tuple[str, bool]]:
-    """The keys in the footer, and whether each is whole on the screen."""
+    """Return the keys in the footer, and whether each is completely visible."""
     width = stage.app.size.width
     found = sorted(stage.app.screen.query(FooterKey), key=lambda key: key.region.x)
     return [(key.description, key.region.width > 0 and key.region.right <= width) for key in found]
