@@ -25,7 +25,7 @@ def acks(server: ScriptedServer) -> dict[str, int]:
     return {chat: n for body in server.tries("ack") for chat, n in body["delivered"].items()}
 
 
-async def test_what_the_app_has_taken_is_acked_once_in_a_while() -> None:
+async def test_processed_entries_are_acked_at_intervals() -> None:
     store = MemoryStore()
     store.save_positions({"g1": 0})
     async with ScriptedServer() as server, client_of(server, store=store) as client:
@@ -39,7 +39,7 @@ async def test_what_the_app_has_taken_is_acked_once_in_a_while() -> None:
         assert len(server.tries("ack")) == 1
 
 
-async def test_a_chat_that_came_with_its_row_alone_is_held_up_to_its_head() -> None:
+async def test_the_position_of_a_chat_with_only_a_row_is_its_head() -> None:
     store = MemoryStore()
     async with ScriptedServer() as server, client_of(server, store=store) as client:
         await until(lambda: server.sockets, WITHIN_S)
@@ -63,7 +63,7 @@ async def test_a_chat_that_came_with_its_row_alone_is_held_up_to_its_head() -> N
         assert server.tries("history") == [], "nothing was missing"
 
 
-async def test_a_change_tells_what_the_message_says_now() -> None:
+async def test_a_change_has_the_current_state_of_the_message() -> None:
     store = MemoryStore()
     store.save_positions({"g1": 5})
     async with ScriptedServer() as server, client_of(server, store=store) as client:

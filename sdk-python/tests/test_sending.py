@@ -53,7 +53,7 @@ async def _storm(script: list[str], chats: list[str], *, is_pushing: bool) -> No
     chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
     deaths=st.lists(st.integers(1, 5), min_size=1, max_size=3),
 )
-def test_whenever_it_is_ended_the_next_client_goes_on_where_it_was(
+def test_the_next_client_continues_wherever_the_last_one_ended(
     script: list[str], chats: list[str], deaths: list[int]
 ) -> None:
     run(_died(script, chats, deaths))
@@ -108,7 +108,7 @@ def _same_in_every_try(server: ScriptedServer, *, may_rise: bool) -> None:
         assert afters == sorted(afters) if may_rise else len(set(afters)) == 1
 
 
-async def test_a_message_is_there_at_once_and_acknowledged_with_its_sequence() -> None:
+async def test_a_message_is_pending_at_once_and_acknowledged_with_its_sequence() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         sending = client.chat("g1").send("hi")
         assert not sending.is_done
@@ -124,7 +124,7 @@ async def test_where_nothing_fails_each_message_is_tried_once_and_chats_do_not_w
         assert len(server.tries()) == 30
 
 
-async def test_who_was_away_and_is_back_is_refused_once_and_then_heard() -> None:
+async def test_after_a_rejoin_the_first_send_is_refused_and_the_next_succeeds() -> None:
     """A membership is valid only if its join is at or before `after`, so `after` must be raised after a rejoin."""
     async with ScriptedServer() as server, client_of(server) as client:
         chat = client.chat("g1")
