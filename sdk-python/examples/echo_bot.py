@@ -1,7 +1,7 @@
-"""Says again what others say: echo_bot.py URL OUTBOX, with the token in TIDINGS_TOKEN.
+"""Repeat the messages of other users: echo_bot.py URL OUTBOX, with the token in TIDINGS_TOKEN.
 
-With a new outbox it answers nothing that was written before it came; what it missed while it was away, it answers.
-The outbox is a file: a bot that is killed and started again sends what it had not sent, and nothing twice.
+With a new outbox, the bot ignores messages from before its first start. It answers messages that it missed while it was
+not running. The outbox is a file: after a crash, the bot sends the unsent messages, and none twice.
 """
 
 import asyncio

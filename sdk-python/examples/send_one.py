@@ -1,4 +1,4 @@
-"""Send one message and go: send_one.py URL CHAT TEXT, with the token in TIDINGS_TOKEN."""
+"""Send one message and exit: send_one.py URL CHAT TEXT, with the token in TIDINGS_TOKEN."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Shows an inbox and follows it: show_inbox.py URL, with the token in TIDINGS_TOKEN."""
+"""Show an inbox and its changes: show_inbox.py URL, with the token in TIDINGS_TOKEN."""
 
 import asyncio
 import os
@@ -24,12 +24,14 @@ async def read(inbox: Inbox) -> dict[str, Notification]:
     return {notification.id: notification for notification in (await inbox.list(limit=20)).notifications}
 
 
-async def follow(inbox: Inbox, shown: dict[str, Notification], news: InboxUpdate) -> dict[str, Notification]:
-    shown = shown | {notification.id: notification for notification in (*news.added, *news.amended)}
-    shown = {name: notification for name, notification in shown.items() if name not in news.removed}
-    # counts can be ahead of the list, by a broadcast for example
-    is_whole = news.added or news.amended or news.removed
-    if news.has_more or not is_whole or unread(shown) != news.counts.unread:
+async def follow(
+    inbox: Inbox, shown: dict[str, Notification], update: InboxUpdate
+) -> dict[str, Notification]:
+    shown = shown | {notification.id: notification for notification in (*update.added, *update.amended)}
+    shown = {name: notification for name, notification in shown.items() if name not in update.removed}
+    # The counts can be newer than the list, for example after a broadcast.
+    is_complete = update.added or update.amended or update.removed
+    if update.has_more or not is_complete or unread(shown) != update.counts.unread:
         return await read(inbox)
     return shown
 
@@ -39,7 +41,7 @@ def unread(shown: dict[str, Notification]) -> int:
 
 
 def draw(inbox: Inbox, shown: dict[str, Notification], drawn: str = "") -> str:
-    """Print what is new on the screen, and return it. Each state is printed once."""
+    """Print the inbox if it has changed, and return the text."""
     counted, here = inbox.counts.unread if inbox.counts else 0, unread(shown)
     head = f"unread: {counted}" if counted == here else f"unread: {counted}, {here} of them in this list"
     newest_first = [notification for _, notification in sorted(shown.items(), reverse=True)]

@@ -1,4 +1,4 @@
-"""An inbox at the scripted server: answers as the real one does, and pushes what happens."""
+"""An inbox of the scripted server. It answers like the real one, and pushes changes."""
 
 from dataclasses import dataclass, field
 
@@ -46,7 +46,7 @@ class ScriptedInbox:
         return notification
 
     async def broadcasts(self, message: Frame) -> Frame:
-        """Without counts: who shows them asks."""
+        """Push a broadcast. It has no counts: the client requests them."""
         notification = self.put(message)
         await self.server.push(
             broadcast={"inbox": "default", "up_to": len(self.notifications), "added": [notification]}
@@ -68,7 +68,7 @@ class ScriptedInbox:
         await self.server.push(inbox={"counts": self.counts, "removed": [notification["id"]]})
 
     async def tells_counts(self) -> None:
-        """As when something was marked on another device."""
+        """Push a change without notifications, like a mark of another device."""
         self.version += 1
         await self.server.push(inbox={"counts": self.counts})
 

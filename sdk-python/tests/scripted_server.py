@@ -1,7 +1,7 @@
-"""A server that keeps the protocol's promises about the log and, by a script, none about the network.
+"""A server with the real guarantees for the log, and a network that fails by a script.
 
-It appends as the real one does: nothing with the key in `(after, head]`, then at head + 1. So a client that changes a key
-or its `after` between tries gets a second message, here as there.
+It appends like the real one: if the key is in `(after, head]`, it returns that entry; otherwise it appends at head + 1.
+So a client that changes a key or its `after` between tries creates a second message, as with the real server.
 """
 
 import asyncio
@@ -23,12 +23,12 @@ PLAIN = "answer"
 FAULTS = (
     PLAIN,
     "cut before",  # the frame is lost with the connection
-    "cut after",  # it is done, the answer is lost
-    "done late",  # the connection is lost, and the frame gets its turn after the client's next one
+    "cut after",  # the request takes effect, the answer is lost
+    "done late",  # the connection is lost, and the frame takes effect after the client's next one
     "close before",
     "close after",
     "twice",  # two answers under one id
-    "held",  # the answer comes after the next one
+    "held",  # the answer follows the next answer
     "unknown, done",
     "unknown, not done",
     "too fast",
@@ -45,7 +45,7 @@ def error(code: str, *, retryable: bool = False, **more: object) -> Frame:
 
 @dataclass
 class Seen:
-    """A request, as it came."""
+    """A received request."""
 
     connection: int
     kind: str
@@ -105,7 +105,7 @@ class ScriptedServer:
         return [one.body for one in self.seen if one.kind == kind]
 
     def add(self, chat: str, by: str = "ben", **entry: object) -> Frame:
-        """Somebody else's."""
+        """Add an entry of another user."""
         log = self.logs[chat]
         made = {
             "sequence": len(log) + 1,
@@ -202,7 +202,7 @@ class ScriptedServer:
         return late
 
     async def _under(self, fault: str, socket: ServerConnection, kind: str, body: Frame) -> Frame | None:
-        """The answer, if one is to be given."""
+        """Return the answer, or None if the script withholds it."""
         match fault:
             case "cut before" | "done late":
                 socket.transport.abort()
@@ -267,7 +267,7 @@ class ScriptedServer:
         return self._page(body) if kind == "history" else {"ok": {}}
 
     def _append(self, kind: str, body: Frame) -> Frame:
-        """The duplicate check comes first and reaches back to `after`; then it is appended at head + 1."""
+        """Append an entry at head + 1, unless its key is in the log after `after`."""
         log, after = self.logs[body["chat"]], body["after"]
         if after > len(log):
             return error("position_ahead")
@@ -288,7 +288,7 @@ class ScriptedServer:
         return {"ok": {"sequence": entry["sequence"]}}
 
     def change(self, kind: str, chat: str, sequence: int, text: str = "", emoji: str = "") -> Frame:
-        """What the entry of a change says; the message is changed, if there is one."""
+        """Apply an edit, redaction or reaction to its message. Return the fields of its entry."""
         changes: dict[str, Frame] = {
             "edit": {"text": text, "edited_at": 2},
             "redact": {"text": "", "state": "redacted"},

@@ -1,4 +1,4 @@
-"""`position_too_old`, a restored installation, and what a client may conclude by itself."""
+"""`position_too_old`, a restored installation, and how a client finds its own messages in the log."""
 
 import pytest
 from clients import client_of
@@ -18,14 +18,14 @@ from tidings_wire.frames.messages import Send
 
 
 def tried(after: int, *, epoch: int = 0) -> MemoryStore:
-    """The outbox of a client that died in the middle of a try."""
+    """Return the store of a client that died during a try."""
     store = MemoryStore()
     store.own(StoreOwner("anna", "d-1", epoch))
     store.add(OutboxEntry(Send(chat="g1", client_message_id="k-1", after=after, text="hi"), epoch))
     return store
 
 
-async def test_after_is_raised_to_where_the_reading_ended_if_the_key_is_not_there() -> None:
+async def test_after_is_raised_to_the_end_of_the_page_if_the_key_is_absent() -> None:
     store = tried(after=1)
     async with ScriptedServer(window=5) as server:
         for _ in range(300):
@@ -36,7 +36,7 @@ async def test_after_is_raised_to_where_the_reading_ended_if_the_key_is_not_ther
         assert server.keys("g1").count("k-1") == 1
 
 
-async def test_an_own_key_that_is_found_is_the_answer_and_nothing_is_sent_again() -> None:
+async def test_an_own_key_in_the_log_settles_the_message_without_a_resend() -> None:
     store = tried(after=1)
     async with ScriptedServer(window=5) as server:
         server.add("g1")
@@ -66,7 +66,7 @@ async def test_after_is_not_raised_over_the_end_of_a_membership(kind: str) -> No
         assert store.load().rows == []
 
 
-async def test_in_a_restored_installation_what_is_not_there_is_sent_with_an_after_from_now() -> None:
+async def test_after_a_restore_a_lost_message_is_sent_with_a_current_after() -> None:
     store = tried(after=40, epoch=0)
     store.save_positions({"g1": 40})
     async with ScriptedServer(epoch=1) as server:
@@ -81,7 +81,7 @@ async def test_in_a_restored_installation_what_is_not_there_is_sent_with_an_afte
         assert server.keys("g1") == ["ben-0", "k-1"]
 
 
-async def test_in_a_restored_installation_what_survived_is_not_sent_again() -> None:
+async def test_after_a_restore_a_message_in_the_log_is_not_sent_again() -> None:
     store = tried(after=1, epoch=0)
     async with ScriptedServer(epoch=1) as server:
         server.add("g1")
@@ -91,7 +91,7 @@ async def test_in_a_restored_installation_what_survived_is_not_sent_again() -> N
         assert server.tries() == []
 
 
-async def test_a_pushed_own_entry_is_as_good_as_its_answer() -> None:
+async def test_a_pushed_own_entry_settles_the_message() -> None:
     async with ScriptedServer(["cut after"]) as server:
         server.add("g1")
         async with client_of(server, store=tried(after=1)) as client:
@@ -104,7 +104,7 @@ async def test_a_pushed_own_entry_is_as_good_as_its_answer() -> None:
             assert event.entry.sequence == 2
 
 
-async def test_a_final_refusal_is_told_and_those_behind_it_go_on() -> None:
+async def test_a_refused_message_is_reported_and_later_ones_are_sent() -> None:
     async with ScriptedServer(refusals={"bad": "blocked"}) as server, client_of(server) as client:
         bad, good = client.chat("g1").send("bad"), client.chat("g1").send("good")
         with pytest.raises(SendFailed, match="blocked"):
@@ -113,7 +113,7 @@ async def test_a_final_refusal_is_told_and_those_behind_it_go_on() -> None:
         assert client.pending == 0
 
 
-async def test_a_server_that_fails_at_a_row_for_ever_does_not_hold_up_those_behind_it() -> None:
+async def test_repeated_internal_errors_of_one_row_do_not_block_later_rows() -> None:
     async with ScriptedServer(refusals={"bad": "internal"}) as server, client_of(server) as client:
         bad, good = client.chat("g1").send("bad"), client.chat("g1").send("good")
         with pytest.raises(SendFailed, match="internal"):
@@ -122,7 +122,7 @@ async def test_a_server_that_fails_at_a_row_for_ever_does_not_hold_up_those_behi
         assert (await good).sequence == 1
 
 
-async def test_what_was_not_answered_stays_in_the_store_and_the_next_client_sends_it() -> None:
+async def test_an_unanswered_message_stays_in_the_store_for_the_next_client() -> None:
     store = MemoryStore()
     async with ScriptedServer() as server:
         server.answers["send"] = lambda _: error("overloaded", retryable=True)
@@ -139,7 +139,7 @@ async def test_what_was_not_answered_stays_in_the_store_and_the_next_client_send
         assert len({one["after"] for one in server.tries()}) == 1
 
 
-async def test_what_the_server_would_refuse_is_refused_before_it_is_stored() -> None:
+async def test_an_invalid_message_is_refused_before_it_is_stored() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         for bad in ("x" * 4097, "half an emoji: \ud83d"):
             with pytest.raises(ValueError, match=r"length|surrogates"):

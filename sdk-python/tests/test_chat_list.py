@@ -1,4 +1,4 @@
-"""Rows of the chat list, kept current by entries and watermarks."""
+"""The chat list is updated by entries and watermarks."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +24,7 @@ def row_of(chats: ChatList) -> ChatRow:
     return row
 
 
-def test_a_message_of_another_is_one_more_unread_with_its_words() -> None:
+def test_a_message_of_another_user_raises_unread_and_sets_the_preview() -> None:
     chats = listed(unread=2, read=3, name="us")
     chats.apply_entries("g1", [message(11), message(12, text="see you")], "anna")
     row = row_of(chats)
@@ -38,13 +38,13 @@ def test_a_message_of_another_is_one_more_unread_with_its_words() -> None:
     )
 
 
-def test_who_writes_has_read_what_stands_above() -> None:
+def test_sending_a_message_marks_earlier_ones_as_read() -> None:
     chats = listed(unread=2)
     chats.apply_entries("g1", [message(11), message(12, by="anna"), message(13)], "anna")
     assert row_of(chats).unread == 1
 
 
-def test_reading_up_to_a_message_leaves_those_behind_it() -> None:
+def test_messages_after_the_read_position_stay_unread() -> None:
     chats = listed(unread=2, read=8)
     chats.apply_entries("g1", [message(n) for n in range(11, 15)], "anna")
     assert chats.read("g1", 9)
@@ -56,13 +56,13 @@ def test_reading_up_to_a_message_leaves_those_behind_it() -> None:
     assert row_of(chats).unread == 0
 
 
-def test_entries_that_the_row_knows_of_are_not_counted_again() -> None:
+def test_entries_up_to_the_head_of_the_row_are_not_counted_again() -> None:
     chats = listed(unread=3)
     chats.apply_entries("g1", [message(9), message(10)], "anna")
     assert row_of(chats).unread == 3
 
 
-def test_words_that_are_edited_or_redacted_go_from_the_row() -> None:
+def test_edits_and_redactions_change_the_preview() -> None:
     chats = listed(preview="hi", last=10)
     chats.apply_entries("g1", [message(10)], "anna")
     edit = Entry(sequence=11, by="ben", at=11, kind="edit", refers_to=10, changed=MessageState(text="hello"))
@@ -92,7 +92,7 @@ def test_a_row_that_came_without_its_entries_follows_a_redaction_of_its_message(
     assert (row_of(chats).preview, row_of(chats).state, row_of(chats).name) == (None, "redacted", "us")
 
 
-def test_a_row_shows_no_words_of_a_message_that_expires_or_is_gone() -> None:
+def test_a_row_has_no_preview_of_an_expiring_or_deleted_message() -> None:
     chats = listed(preview="hi", last=10)
     chats.apply_entries("g1", [Entry(sequence=11, by="ben", at=11, text="secret", expires_at=99)], "anna")
     assert (row_of(chats).preview, row_of(chats).state) == (None, "ephemeral"), "as the server's rows do"
@@ -100,7 +100,7 @@ def test_a_row_shows_no_words_of_a_message_that_expires_or_is_gone() -> None:
     assert (row_of(chats).preview, row_of(chats).state) == (None, "redacted")
 
 
-def test_a_late_row_does_not_take_back_what_came_meanwhile() -> None:
+def test_a_late_row_does_not_undo_later_entries() -> None:
     chats = listed(head=10, unread=0)
     chats.apply_entries("g1", [message(11)], "anna")
     chats.apply_row(ChatRow(chat="g1", head=10, name="us", is_muted=True))
@@ -108,7 +108,7 @@ def test_a_late_row_does_not_take_back_what_came_meanwhile() -> None:
     assert (row.head, row.unread, row.name, row.is_muted) == (11, 1, "us", True)
 
 
-def test_a_chat_that_was_unknown_gets_a_row_of_what_its_entries_say() -> None:
+def test_a_row_is_created_from_the_entries_of_an_unknown_chat() -> None:
     chats = ChatList()
     create = Entry(sequence=1, by="ben", at=7, kind="create", name="us", users=("anna", "ben", "cleo"))
     made = chats.apply_entries("g1", [create], "anna")
@@ -123,7 +123,7 @@ def test_a_chat_that_was_unknown_gets_a_row_of_what_its_entries_say() -> None:
     assert [row.name for row in chats.rows()] == ["them", "us"]
 
 
-def test_who_leaves_has_no_row_any_more() -> None:
+def test_leaving_a_chat_removes_its_row() -> None:
     chats = listed()
     chats.apply_entries("g1", [Entry(sequence=11, by="ben", at=1, kind="leave", users=("anna",))], "anna")
     assert chats.rows() == []
@@ -139,8 +139,8 @@ STEPS = st.lists(st.tuples(st.sampled_from(["ben", "anna", "read", "join"]), st.
 
 
 @given(STEPS)
-def test_unread_is_what_counting_gives(steps: list[tuple[str, int]]) -> None:
-    """From an empty chat on, everything is held and so everything is exact."""
+def test_unread_equals_the_counted_messages(steps: list[tuple[str, int]]) -> None:
+    """The list has all messages of a chat that was empty, so its count must be exact."""
     chats, log, read = listed(head=0), list[str](), 0
     for what, back in steps:
         if what == "read" and log:

@@ -1,4 +1,4 @@
-"""The state machine alone: no socket, no clock."""
+"""The state machine of a connection, without a socket and a clock."""
 
 import json
 
@@ -42,7 +42,7 @@ def live() -> ConnectionProtocol:
     return connection
 
 
-def test_it_is_let_in_and_goes_live() -> None:
+def test_a_connection_authenticates_and_becomes_live() -> None:
     connection, hello = opened({"g1": 4})
     assert hello == {
         "id": 1,
@@ -63,7 +63,7 @@ def test_it_is_let_in_and_goes_live() -> None:
     assert isinstance(went_live, BecameLive)
 
 
-def test_many_positions_are_told_in_parts() -> None:
+def test_many_positions_are_sent_in_parts() -> None:
     connection, hello = opened({f"g{number}": 1 for number in range(2_500)})
     told = [hello["connect"]]
     connection.received(WELCOME, 1.0)
@@ -91,14 +91,14 @@ def test_answers_are_read_in_the_form_of_their_request_and_only_once() -> None:
     assert connection.received(answer, 2.0) == []
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_dropped() -> None:
+def test_the_answer_to_a_dropped_request_is_ignored() -> None:
     connection = live()
     request_id, _ = connection.ask(GetHistory(chat="g1"))
     connection.drop_request(request_id)
     assert connection.received(json.dumps({"id": request_id, "ok": {}}), 2.0) == []
 
 
-def test_silence_longer_than_a_heartbeat_and_its_grace_is_nobody() -> None:
+def test_silence_beyond_heartbeat_and_grace_abandons_the_connection() -> None:
     connection = live()
     assert connection.on_timer(35.9) == []
     (pong,) = connection.received('{"ping":{}}', 30.0)
@@ -109,21 +109,21 @@ def test_silence_longer_than_a_heartbeat_and_its_grace_is_nobody() -> None:
     assert connection.state is State.CLOSED
 
 
-def test_who_is_not_let_in_in_time_goes() -> None:
+def test_a_connect_without_an_answer_in_time_is_abandoned() -> None:
     connection, _ = opened()
     (gone,) = connection.on_timer(10.0)
     assert isinstance(gone, Abandon)
 
 
 @pytest.mark.parametrize("frame", ["", "[]", "{", '{"id":"x","ok":{}}', '{"entry":{"chat":1}}', '{"id":1}'])
-def test_what_is_no_frame_ends_the_connection_and_raises_nothing(frame: str) -> None:
+def test_an_invalid_frame_ends_the_connection_without_raising(frame: str) -> None:
     connection, _ = opened()
     (gone,) = connection.received(frame, 1.0)
     assert isinstance(gone, Abandon)
     assert connection.received(WELCOME, 1.0) == []
 
 
-def test_pushes_and_refusals_are_handed_on() -> None:
+def test_pushes_and_refusals_become_effects() -> None:
     connection = live()
     assert connection.received('{"typing":{"chat":"g1","user":"ben"}}', 2.0) == [
         PushReceived(TypingPush(chat="g1", user="ben"))
@@ -137,7 +137,7 @@ def test_pushes_and_refusals_are_handed_on() -> None:
     assert isinstance(turned_away, ConnectRefused)
 
 
-def test_resume_as_a_push_brings_the_positions_as_they_are_now() -> None:
+def test_a_pushed_resume_sends_the_current_positions() -> None:
     held = {"g1": 1}
     connection = ConnectionProtocol(lambda: held, 0.0)
     connection.opened("secret", "d", "sdk", 3)
@@ -149,7 +149,7 @@ def test_resume_as_a_push_brings_the_positions_as_they_are_now() -> None:
     assert json.loads(write.data) == {"id": 2, "resume": {"positions": {"g1": 7}, "epoch": 3}}
 
 
-def test_the_wait_doubles_up_to_its_bound_and_begins_anew_after_a_calm_minute() -> None:
+def test_the_backoff_doubles_up_to_its_bound_and_resets_after_a_live_minute() -> None:
     backoff = Backoff(lambda: 1.0)
     assert [backoff.wait_s(0.0) for _ in range(7)] == [1, 2, 4, 8, 16, 30, 30]
     backoff.is_live(100.0)
@@ -160,7 +160,7 @@ def test_the_wait_doubles_up_to_its_bound_and_begins_anew_after_a_calm_minute() 
     assert backoff.wait_s(262.0, retry_after_ms=1000, spread_ms=500) == 1.5
 
 
-def test_the_pace_is_that_of_the_server_with_room_for_heartbeats() -> None:
+def test_the_token_bucket_leaves_room_for_heartbeats() -> None:
     pace = TokenBucket(50, 100, 0.0)
     taken = sum(pace.take(0.0) == 0 for _ in range(200))
     assert taken == 80

@@ -1,4 +1,4 @@
-"""What `events()` gives: each entry once and in order, whatever was pushed twice, late, too early or not at all."""
+"""`events()` delivers each entry once and in order, even if pushes are repeated, late, early or lost."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ from tidings_sdk import (
 )
 
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-"""A script that fails takes seconds; it is short enough to read as it is."""
+"""A failing script takes seconds, and is short enough to read without shrinking."""
 
 
 async def entries(client: Client, count: int) -> list[int]:
@@ -67,7 +67,7 @@ def _at_zero() -> MemoryStore:
     return store
 
 
-async def test_a_hole_is_filled_before_what_lies_behind_it_is_given_out() -> None:
+async def test_a_gap_is_filled_before_later_entries_are_delivered() -> None:
     async with ScriptedServer() as server, client_of(server, store=_at_zero()) as client:
         for _ in range(500):
             server.add("g1")
@@ -85,7 +85,7 @@ async def test_a_range_that_was_missed_moves_the_position_to_its_end() -> None:
         assert client.position("g1") == 9
 
 
-async def test_positions_are_brought_with_the_next_connect() -> None:
+async def test_positions_are_sent_with_the_next_connect() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         server.add("g1")
         await live(server)
@@ -98,7 +98,7 @@ async def test_positions_are_brought_with_the_next_connect() -> None:
         assert server.hellos[1]["epoch"] == 0
 
 
-async def test_what_was_not_taken_by_its_reader_comes_again_to_the_next_client() -> None:
+async def test_unprocessed_entries_are_delivered_to_the_next_client() -> None:
     store = MemoryStore()
     async with ScriptedServer() as server:
         for _ in range(3):
@@ -111,7 +111,7 @@ async def test_what_was_not_taken_by_its_reader_comes_again_to_the_next_client()
         assert store.load().positions == {"g1": 1}
 
 
-async def test_a_reader_that_is_slow_or_not_there_costs_a_bounded_queue_and_no_entry() -> None:
+async def test_a_slow_or_missing_reader_loses_no_entry_and_bounds_the_queue() -> None:
     async with ScriptedServer() as server, client_of(server, max_events=10) as client:
         for _ in range(100):
             server.add("g1")
@@ -141,7 +141,7 @@ async def test_a_reader_may_wait_for_its_own_sends_while_the_queue_is_full() -> 
         assert len(server.logs["g2"]) == 20
 
 
-async def test_signs_of_others_and_states_of_the_connection_are_events_too() -> None:
+async def test_ephemeral_events_and_connection_states_are_events() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         await live(server)
         await server.push(typing={"chat": "g1", "user": "ben"})
@@ -155,7 +155,7 @@ async def test_signs_of_others_and_states_of_the_connection_are_events_too() -> 
         assert seen[-1] == TypingChanged("g1", ("ben",))
 
 
-async def test_history_begins_a_chat_that_was_unknown_and_moves_no_other_position() -> None:
+async def test_history_sets_only_the_position_of_an_unknown_chat() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         for _ in range(60):
             server.add("g1")
@@ -169,7 +169,7 @@ async def test_history_begins_a_chat_that_was_unknown_and_moves_no_other_positio
         assert await entries(client, 1) == [61]
 
 
-async def test_live_only_leaves_out_what_was_there_before_the_client() -> None:
+async def test_live_only_omits_entries_from_before_the_first_sync() -> None:
     async with ScriptedServer() as server:
         old = [server.told(server.add("g1", text=text)) for text in ("old", "older")]
         server.before_resumed += [

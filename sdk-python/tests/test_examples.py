@@ -1,4 +1,4 @@
-"""The examples, and the client of the tutorial, run: here against the scripted server."""
+"""The examples and the client of the tutorial work with the scripted server."""
 
 import asyncio
 import json
@@ -41,7 +41,7 @@ async def test_the_plain_client_sends_its_message_once(script: list[str]) -> Non
         assert len({(one["client_message_id"], one["after"]) for one in server.tries()}) == 1
 
 
-async def test_the_plain_client_takes_a_final_no() -> None:
+async def test_the_plain_client_reports_a_refusal() -> None:
     refusal = (error("credential_invalid"), 4500, "credential_invalid")
     async with ScriptedServer(refuse_connect=[refusal]) as server:
         process = await started(PLAIN, server.url, "anna", "g1", "hello")
@@ -61,7 +61,7 @@ async def test_one_message_is_sent() -> None:
         assert (process.returncode, out.strip()) == (0, b"g1.1"), err
 
 
-async def test_the_bot_says_again_what_others_say(tmp_path: Path) -> None:
+async def test_the_bot_repeats_messages_of_others(tmp_path: Path) -> None:
     async with ScriptedServer(is_pushing=True) as server:
         bot = await started(EXAMPLES / "echo_bot.py", server.url, str(tmp_path / "outbox"))
         await until(lambda: server.sockets)
@@ -73,7 +73,7 @@ async def test_the_bot_says_again_what_others_say(tmp_path: Path) -> None:
         await bot.communicate()
 
 
-async def test_a_bot_with_a_new_outbox_answers_nothing_old_and_what_it_missed(tmp_path: Path) -> None:
+async def test_a_bot_with_a_new_outbox_ignores_old_messages_and_answers_missed_ones(tmp_path: Path) -> None:
     async with ScriptedServer(is_pushing=True) as server:
         old = [server.told(server.add("g1", text=f"old {n}")) for n in range(3)]
         server.before_resumed = [{"entries": {"chat": "g1", "after": 0, "up_to": 3, "entries": old}}]
@@ -89,7 +89,7 @@ async def test_a_bot_with_a_new_outbox_answers_nothing_old_and_what_it_missed(tm
         await bot.communicate()
 
 
-async def test_the_block_of_the_readme_runs_as_it_stands(tmp_path: Path) -> None:
+async def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
     (block,) = re.findall(
         r"^```python\n(import asyncio.*?)^```$",
         (EXAMPLES.parent / "README.md").read_text(),
@@ -143,7 +143,7 @@ async def test_each_state_of_an_inbox_is_printed_once_and_its_count_agrees_with_
         inbox.put({"title": "first"})
         process = await started(EXAMPLES / "show_inbox.py", server.url)
         drawn = await _draws(process, "unread: 1", "* first")
-        inbox.put({"title": "broadcast"})  # the device hears of it later, but counts have it
+        inbox.put({"title": "broadcast"})  # the device is notified later, but the counts include it
         await inbox.gives({"title": "second"})
         drawn += await _draws(process, "unread: 3", "* second", "* broadcast", "* first")
         for _ in range(3):
@@ -159,7 +159,7 @@ async def test_each_state_of_an_inbox_is_printed_once_and_its_count_agrees_with_
 
 
 async def _draws(process: asyncio.subprocess.Process, *lines: str) -> list[str]:
-    """Wait until these lines are the last, and return all that were printed meanwhile."""
+    """Wait until the last printed lines are `lines`. Return all lines that were printed meanwhile."""
     assert process.stdout is not None
     drawn: list[str] = []
     async with asyncio.timeout(30):

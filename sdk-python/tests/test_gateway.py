@@ -1,4 +1,4 @@
-"""End to end: this client, and the one of the tutorial, at real gateways on real engines."""
+"""End to end: the SDK and the client of the tutorial with real gateways and engines."""
 
 import asyncio
 import sys
@@ -48,7 +48,7 @@ async def test_two_clients_on_two_gateways_cut_off_again_and_again(
 
 
 async def _all(client: Client, chat: str, name: str, cuts: list[int]) -> None:
-    """Some at once, which the outbox puts in order, and some one after the other."""
+    """Send some messages concurrently, which the outbox orders, and some one after the other."""
     at_once = [client.chat(chat).send(f"{name}-{n:03}") for n in range(MESSAGES // 2)]
     sequences = [(await sending).sequence for sending in at_once]
     for n in range(MESSAGES // 2, MESSAGES):

@@ -1,4 +1,4 @@
-"""Counts of an inbox only go forward, whatever way they come; after each new connection they are asked for again."""
+"""Counts of an inbox only move forward. The client requests them again on each new connection."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 
 class Desk:
-    """Answers each request with the next version. `faults` come first."""
+    """Answer each request with the next version, after the `faults`."""
 
     def __init__(self, *faults: Exception) -> None:
         self.asked: list[Body] = []
@@ -62,8 +62,8 @@ def test_older_counts_never_replace_newer_ones(
     assert inbox.counts == kept
 
 
-async def test_to_mark_nothing_asks_for_no_mark() -> None:
-    """`read` without ids would be all of them."""
+async def test_marking_no_notifications_sends_no_request() -> None:
+    """The server takes `read` without ids as all notifications."""
     desk = Desk()
     inbox = Inbox(desk, "default")
     for mark in (inbox.mark_read, inbox.mark_unread, inbox.archive, inbox.restore):
@@ -71,7 +71,7 @@ async def test_to_mark_nothing_asks_for_no_mark() -> None:
     assert desk.asked == [GetCounts(inbox="default")]
 
 
-async def test_marks_are_asked_for_as_they_are_meant() -> None:
+async def test_each_mark_sends_its_request() -> None:
     desk, name = Desk(), "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
     inbox = Inbox(desk, "default")
     await inbox.mark_read([name])
@@ -86,7 +86,7 @@ async def test_marks_are_asked_for_as_they_are_meant() -> None:
     assert inbox.counts.unread == 3
 
 
-async def test_a_new_connection_asks_for_the_inboxes_that_are_looked_at() -> None:
+async def test_a_new_connection_requests_the_counts_of_used_inboxes() -> None:
     desk = Desk()
     told: list[InboxUpdate | BroadcastUpdate] = []
     inboxes = InboxRegistry(desk, told.append)
@@ -118,7 +118,7 @@ async def test_what_is_refused_for_now_is_asked_again(
     assert len(news) == told
 
 
-async def test_a_push_moves_the_counts_and_is_told() -> None:
+async def test_a_push_updates_the_counts_and_is_an_event() -> None:
     told: list[InboxUpdate | BroadcastUpdate] = []
     inboxes = InboxRegistry(Desk(), told.append)
     news = InboxUpdate(counts=of(5, unread=4))
@@ -130,7 +130,7 @@ async def test_a_push_moves_the_counts_and_is_told() -> None:
     assert inbox.counts == of(5, unread=4)
 
 
-async def test_after_a_broadcast_was_told_the_counts_are_stale_until_they_were_asked_for_with_it() -> None:
+async def test_counts_are_stale_after_a_broadcast_until_the_refresh() -> None:
     desk, told = Desk(), list[InboxUpdate | BroadcastUpdate]()
     inboxes = InboxRegistry(desk, told.append)
     inbox = inboxes.get("default")
@@ -149,8 +149,8 @@ async def test_after_a_broadcast_was_told_the_counts_are_stale_until_they_were_a
     assert not inbox.is_stale
 
 
-async def test_a_new_connection_asks_for_what_the_old_one_told_of() -> None:
-    """Another process may have an older copy of the log; what was shown would be gone for a moment."""
+async def test_a_new_connection_requests_the_announced_broadcasts() -> None:
+    """Another process may have an older copy of the broadcast log. Its answer would hide a shown broadcast for a while."""
     desk = Desk()
     inboxes = InboxRegistry(desk, lambda _: None)
     await inboxes.get("default").refresh()
@@ -164,7 +164,7 @@ async def test_a_new_connection_asks_for_what_the_old_one_told_of() -> None:
     ]
 
 
-async def test_after_a_restore_nothing_is_asked_for_that_may_be_gone_and_any_counts_are_newer() -> None:
+async def test_after_a_restore_at_least_is_reset_and_any_counts_are_newer() -> None:
     desk = Desk()
     inboxes = InboxRegistry(desk, lambda _: None)
     inbox = inboxes.get("default")

@@ -1,4 +1,4 @@
-"""This client's frames are those of `protocol/`: the golden ones to the byte, the others by schema."""
+"""The client's frames agree with `protocol/`: with the golden frames byte by byte, with the schema otherwise."""
 
 import json
 from pathlib import Path
@@ -26,15 +26,15 @@ def golden(file: str) -> pytest.MarkDecorator:
 
 
 @golden("requests")
-def test_a_request_is_written_to_the_byte(one: dict[str, Any]) -> None:
+def test_a_request_is_encoded_byte_by_byte(one: dict[str, Any]) -> None:
     form = REQUEST_OF[one["decoded"]["kind"]].body
     body = msgspec.convert(one["decoded"]["body"], form)
-    written = one["text"].replace("\\u00e9", "é")  # an escape is as good, and not what this encoder writes
+    written = one["text"].replace("\\u00e9", "é")  # this encoder writes no escape, which is equivalent
     assert encode_request(body, one["decoded"].get("id")) == written.encode()
 
 
 @golden("answers")
-def test_an_answer_is_read_whole(one: dict[str, Any]) -> None:
+def test_an_answer_is_decoded_completely(one: dict[str, Any]) -> None:
     got = decode_frame(one["text"])
     assert isinstance(got, Response)
     form = REQUEST_OF[one["decoded"].get("answers", "ping")].answer
@@ -43,14 +43,14 @@ def test_an_answer_is_read_whole(one: dict[str, Any]) -> None:
 
 
 @golden("pushes")
-def test_a_push_is_read_whole(one: dict[str, Any]) -> None:
+def test_a_push_is_decoded_completely(one: dict[str, Any]) -> None:
     got = decode_frame(one["text"])
     assert isinstance(got, PUSH_OF[one["decoded"]["kind"]].body)
     assert json.loads(msgspec.json.encode(got)) == in_short(one)
 
 
 def in_short(one: dict[str, Any]) -> Any:
-    """The body as it was written: what has its default is left out."""
+    """Return the body of the golden frame, without default values."""
     frame = json.loads(one["text"])
     return next(body for name, body in frame.items() if name != "id")
 
@@ -66,11 +66,11 @@ def test_every_request_and_push_is_known_and_the_level_is_the_same() -> None:
 
 
 ASKED_BY_APPS = {kind.body for kind in REQUEST_OF.values() if kind.name != "connect"}
-"""What `connect` holds comes from the client itself; the golden frames look after it."""
+"""The client creates `connect` itself. The golden frames cover it."""
 
 
 @pytest.mark.parametrize("form", sorted(ASKED_BY_APPS, key=str))
-def test_what_is_sent_has_the_fields_and_bounds_of_the_schema(form: type[Body]) -> None:
+def test_requests_have_the_fields_and_bounds_of_the_schema(form: type[Body]) -> None:
     assert fields_of(form, with_bounds=True) == published(form, with_bounds=True)
 
 
@@ -80,7 +80,7 @@ def test_what_is_sent_has_the_fields_and_bounds_of_the_schema(form: type[Body]) 
         {*(kind.body for kind in PUSH_OF.values()), *(kind.answer for kind in REQUEST_OF.values())}, key=str
     ),
 )
-def test_what_is_read_has_the_fields_of_the_schema(form: type[Body]) -> None:
+def test_answers_and_pushes_have_the_fields_of_the_schema(form: type[Body]) -> None:
     assert fields_of(form, with_bounds=False) == published(form, with_bounds=False)
 
 

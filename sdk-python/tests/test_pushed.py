@@ -1,4 +1,4 @@
-"""What is pushed when a client has resumed: rows of chats that it did not know, and what it acknowledges."""
+"""Pushed rows of unknown chats, changes, and acknowledgements."""
 
 from clients import client_of
 from fixtures.loops import until
@@ -11,7 +11,7 @@ WITHIN_S = 30.0
 
 
 async def taken(client: Client, count: int) -> list[object]:
-    """So many events of chats; the last one counts as given when one more is asked for."""
+    """Read `count` events of chats. The last one is processed when the next one is requested."""
     found: list[object] = []
     async for event in client.events():
         if isinstance(event, MessageAdded | MessageChanged | ChatRow):
@@ -25,7 +25,7 @@ def acks(server: ScriptedServer) -> dict[str, int]:
     return {chat: n for body in server.tries("ack") for chat, n in body["delivered"].items()}
 
 
-async def test_what_the_app_has_taken_is_acked_once_in_a_while() -> None:
+async def test_processed_entries_are_acked_at_intervals() -> None:
     store = MemoryStore()
     store.save_positions({"g1": 0})
     async with ScriptedServer() as server, client_of(server, store=store) as client:
@@ -39,7 +39,7 @@ async def test_what_the_app_has_taken_is_acked_once_in_a_while() -> None:
         assert len(server.tries("ack")) == 1
 
 
-async def test_a_chat_that_came_with_its_row_alone_is_held_up_to_its_head() -> None:
+async def test_the_position_of_a_chat_with_only_a_row_is_its_head() -> None:
     store = MemoryStore()
     async with ScriptedServer() as server, client_of(server, store=store) as client:
         await until(lambda: server.sockets, WITHIN_S)
@@ -63,7 +63,7 @@ async def test_a_chat_that_came_with_its_row_alone_is_held_up_to_its_head() -> N
         assert server.tries("history") == [], "nothing was missing"
 
 
-async def test_a_change_tells_what_the_message_says_now() -> None:
+async def test_a_change_has_the_current_state_of_the_message() -> None:
     store = MemoryStore()
     store.save_positions({"g1": 5})
     async with ScriptedServer() as server, client_of(server, store=store) as client:

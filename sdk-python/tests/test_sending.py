@@ -1,4 +1,4 @@
-"""The outbox over a network that fails by a script: nothing twice, nothing lost, the order kept."""
+"""The outbox with a network that fails by a script: nothing is duplicated, lost or reordered."""
 
 import asyncio
 from collections import defaultdict
@@ -16,7 +16,7 @@ from tidings_sdk import Client, MemoryStore, MessageSent, SendFailed
 
 CHATS = ("g1", "g2")
 UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
-"""A script that fails takes seconds; it is short enough to read as it is."""
+"""A failing script takes seconds, and is short enough to read without shrinking."""
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
@@ -53,14 +53,14 @@ async def _storm(script: list[str], chats: list[str], *, is_pushing: bool) -> No
     chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
     deaths=st.lists(st.integers(1, 5), min_size=1, max_size=3),
 )
-def test_whenever_it_is_ended_the_next_client_goes_on_where_it_was(
+def test_the_next_client_continues_wherever_the_last_one_ended(
     script: list[str], chats: list[str], deaths: list[int]
 ) -> None:
     run(_died(script, chats, deaths))
 
 
 async def _died(script: list[str], chats: list[str], deaths: list[int]) -> None:
-    """`deaths`: after so many requests each."""
+    """End each client after a number of requests, given by `deaths`."""
     store = MemoryStore()
     async with ScriptedServer(script, watch=_is_stored_in(store)) as server:
         async with client_of(server, store=store) as client:
@@ -80,7 +80,7 @@ def _has_seen_or_done(server: ScriptedServer, client: Client, count: int) -> boo
 
 
 def _is_stored_in(store: MemoryStore) -> Callable[[str, Frame], None]:
-    """When a message is first seen by the server, its row stands in the store with that `after`."""
+    """When a message first arrives at the server, the store has its row with the same `after`."""
     known: set[str] = set()
 
     def watch(kind: str, body: Frame) -> None:
@@ -108,7 +108,7 @@ def _same_in_every_try(server: ScriptedServer, *, may_rise: bool) -> None:
         assert afters == sorted(afters) if may_rise else len(set(afters)) == 1
 
 
-async def test_a_message_is_there_at_once_and_acknowledged_with_its_sequence() -> None:
+async def test_a_message_is_pending_at_once_and_acknowledged_with_its_sequence() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         sending = client.chat("g1").send("hi")
         assert not sending.is_done
@@ -124,8 +124,8 @@ async def test_where_nothing_fails_each_message_is_tried_once_and_chats_do_not_w
         assert len(server.tries()) == 30
 
 
-async def test_who_was_away_and_is_back_is_refused_once_and_then_heard() -> None:
-    """A membership counts only if its join stands at or before `after`, so `after` must not stay where it was."""
+async def test_after_a_rejoin_the_first_send_is_refused_and_the_next_succeeds() -> None:
+    """A membership is valid only if its join is at or before `after`, so `after` must be raised after a rejoin."""
     async with ScriptedServer() as server, client_of(server) as client:
         chat = client.chat("g1")
         assert (await chat.send("before")).sequence == 1

@@ -1,4 +1,4 @@
-"""Coming back: when, with which credential, and when not at all."""
+"""Reconnects: when, with which credential, and when the client stops."""
 
 from functools import partial
 
@@ -41,7 +41,7 @@ async def stopped_by(client: Client) -> BaseException:
 
 
 @pytest.mark.parametrize("code", [4000, 4001, 4002, 4005, 4499, 1001, 1011, 1012, 1013])
-async def test_a_close_that_means_reconnect_brings_the_client_back(code: int) -> None:
+async def test_the_client_reconnects_after_a_reconnect_code(code: int) -> None:
     async with ScriptedServer() as server, client_of(server):
         await until(lambda: server.sockets)
         await server.close_all(code)
@@ -80,7 +80,7 @@ async def test_a_terminal_close_stops_the_client_and_keeps_the_outbox(
         assert len(store.load().rows) == 1
 
 
-async def test_the_time_that_a_close_tells_is_kept_to() -> None:
+async def test_the_delay_of_a_close_is_respected() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         await until(lambda: server.sockets)
         await server.close_all(4005, "try_again_later retry_after_ms=300")
@@ -91,7 +91,7 @@ async def test_the_time_that_a_close_tells_is_kept_to() -> None:
         await until(lambda: len(server.hellos) == 2)
 
 
-async def test_a_provider_is_asked_once_and_again_when_the_credential_is_over() -> None:
+async def test_a_provider_is_called_once_and_again_after_expiry() -> None:
     tokens = Tokens()
     async with ScriptedServer() as server, client_of(server, token=tokens):
         for count, code in enumerate((4000, 4006, 4500), start=1):
@@ -118,7 +118,7 @@ async def test_a_string_that_has_expired_stops_the_client() -> None:
         assert isinstance(await stopped_by(client), CredentialRefused)
 
 
-async def test_a_provider_that_fails_is_asked_again() -> None:
+async def test_a_failing_provider_is_called_again() -> None:
     tries = 0
 
     async def tokens() -> str:
@@ -132,7 +132,7 @@ async def test_a_provider_that_fails_is_asked_again() -> None:
         assert (await client.chat("g1").send("hi")).sequence == 1
 
 
-async def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
+async def test_the_client_waits_for_a_server_that_starts_later() -> None:
     async with ScriptedServer() as gone:
         pass
     async with client_of(gone) as client:
@@ -144,7 +144,7 @@ async def test_a_server_that_is_not_there_yet_is_waited_for() -> None:
             assert (await sending).sequence == 1
 
 
-async def test_reconnect_is_followed_after_what_is_in_flight_was_answered() -> None:
+async def test_reconnect_waits_for_the_answers_in_flight() -> None:
     async with ScriptedServer(["answer", "leave"]) as server, client_of(server) as client:
         chat = client.chat("g1")
         assert (await chat.send("one")).sequence == 1
@@ -181,7 +181,7 @@ async def test_pings_are_answered() -> None:
     ("status", "body", "wait_s"),
     [(503, b'{"retry_after_ms":250}', 0.25), (429, b"<html>", 1.0), (502, b"", None)],
 )
-async def test_a_door_that_is_shut_for_now_is_tried_again_when_it_says(
+async def test_a_temporary_http_error_is_retried_after_its_delay(
     status: int, body: bytes, wait_s: float | None
 ) -> None:
     async with ScriptedServer(shut=(status, body)) as server, client_of(server) as client:
@@ -191,6 +191,6 @@ async def test_a_door_that_is_shut_for_now_is_tried_again_when_it_says(
         assert closed.wait_s == wait_s if wait_s else (closed.wait_s or 0) < 0.1
 
 
-async def test_a_door_that_does_not_exist_stops_the_client() -> None:
+async def test_an_http_not_found_stops_the_client() -> None:
     async with ScriptedServer(shut=(404, b"")) as server, client_of(server) as client:
         assert "HTTP 404" in str(await stopped_by(client))

@@ -1,4 +1,4 @@
-"""Signs of others over a connection that comes and goes: watched chats and users, ticks, typing, presence, the list."""
+"""Ephemeral events over an unstable connection: watched chats and users, receipts, typing, presence, the chat list."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ PAIR = [{"user": "anna", "since": 1}, {"user": "ben", "since": 1}]
 
 
 class Reader:
-    """Reads a client's events in the background."""
+    """Read a client's events in the background."""
 
     def __init__(self, client: Client) -> None:
         self.events: list[Event] = []
@@ -57,7 +57,7 @@ def subscribed(server: ScriptedServer, what: str = "chats") -> list[list[str]]:
     return [body[what] for body in server.tries("subscribe") if what in body]
 
 
-async def test_what_is_watched_is_told_to_each_new_connection() -> None:
+async def test_each_new_connection_subscribes_to_watched_names() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         client.chat("g1").watch()
         client.watch("ben", "cleo")
@@ -69,8 +69,8 @@ async def test_what_is_watched_is_told_to_each_new_connection() -> None:
         assert {one.connection for one in server.seen if one.kind == "subscribe"} == {1, 2}
 
 
-async def test_a_resume_on_the_same_connection_subscribes_anew() -> None:
-    """What was missed of entries is missed of signs too."""
+async def test_a_resume_on_the_same_connection_subscribes_again() -> None:
+    """If pushes of entries are lost, so are ephemeral events."""
     async with ScriptedServer() as server, client_of(server) as client:
         server.answers["resume"] = lambda _: {"ok": {"epoch": 0}}
         client.chat("g1").watch()
@@ -80,7 +80,7 @@ async def test_a_resume_on_the_same_connection_subscribes_anew() -> None:
         assert server.connections == 1
 
 
-async def test_many_go_in_parts_and_what_is_watched_no_more_is_taken_back() -> None:
+async def test_many_subscriptions_go_in_parts_and_unwatch_unsubscribes() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         for n in range(250):
             client.chat(f"g{n}").watch()
@@ -91,7 +91,7 @@ async def test_many_go_in_parts_and_what_is_watched_no_more_is_taken_back() -> N
         await until(lambda: server.tries("unsubscribe") == [{"chats": ["g7"]}], WITHIN_S)
 
 
-async def test_one_name_that_is_refused_does_not_cost_the_others_theirs() -> None:
+async def test_a_refused_name_does_not_block_other_subscriptions() -> None:
     def answer(body: Frame) -> Frame:
         return error("not_a_member") if "g2" in body.get("chats", []) else {"ok": {}}
 
@@ -109,19 +109,19 @@ async def test_one_name_that_is_refused_does_not_cost_the_others_theirs() -> Non
         assert server.tries("subscribe") == [*asked, {"chats": ["g4"]}], "the refused name is not sent again"
 
 
-async def test_a_server_that_is_busy_is_asked_again() -> None:
+async def test_a_subscription_is_retried_on_a_busy_server() -> None:
     async with ScriptedServer(["too fast", "answer"]) as server, client_of(server) as client:
         client.chat("g1").watch()
         await until(lambda: len(server.tries("subscribe")) == 2, WITHIN_S)
 
 
-async def test_names_that_no_server_would_take_are_refused_at_once() -> None:
+async def test_invalid_names_are_refused_at_once() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         with pytest.raises(ValueError, match="users"):
             client.watch("ben#")
 
 
-async def test_ticks_follow_receipts_and_say_so() -> None:
+async def test_the_status_follows_receipts_with_an_event() -> None:
     async with ScriptedServer(is_pushing=True) as server, client_of(server, store=at(0)) as client:
         reader, chat = Reader(client), client.chat("g1")
         chat.watch()
@@ -143,7 +143,7 @@ async def test_ticks_follow_receipts_and_say_so() -> None:
         assert len(reader.of(ReceiptsChanged)) == 3, "what changed nothing is not told"
 
 
-async def test_ticks_follow_joins_and_leaves_in_the_log() -> None:
+async def test_the_status_follows_joins_and_leaves_in_the_log() -> None:
     async with ScriptedServer() as server, client_of(server, store=at(0)) as client:
         reader, chat = Reader(client), client.chat("g1")
         chat.watch()
@@ -158,7 +158,7 @@ async def test_ticks_follow_joins_and_leaves_in_the_log() -> None:
         assert len(reader.of(ReceiptsChanged)) == 3
 
 
-async def test_what_the_user_read_on_another_device_is_told_and_what_he_read_here_is_not() -> None:
+async def test_reads_on_another_device_are_events_and_own_reads_are_not() -> None:
     async with ScriptedServer(["held"]) as server, client_of(server) as client:
         reader = Reader(client)
         await live(server)
@@ -176,7 +176,7 @@ async def test_what_the_user_read_on_another_device_is_told_and_what_he_read_her
         assert (row.read, row.unread) == (9, 0)
 
 
-async def test_typing_of_others_is_told_and_ends_with_their_message() -> None:
+async def test_typing_of_others_is_an_event_and_ends_with_their_message() -> None:
     async with ScriptedServer() as server, client_of(server, store=at(0)) as client:
         reader, chat = Reader(client), client.chat("g1")
         await live(server)
@@ -191,7 +191,7 @@ async def test_typing_of_others_is_told_and_ends_with_their_message() -> None:
         assert chat.typing_users == ()
 
 
-async def test_typing_of_others_ends_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_typing_of_others_ends_automatically(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidings_sdk.typing_state.ENDS_AFTER_S", 0.05)
     async with ScriptedServer() as server, client_of(server) as client:
         reader = Reader(client)
@@ -201,7 +201,7 @@ async def test_typing_of_others_ends_by_itself(monkeypatch: pytest.MonkeyPatch) 
         assert [event.users for event in reader.of(TypingChanged)] == [("ben",), ()]
 
 
-async def test_with_the_connection_goes_what_only_it_could_tell() -> None:
+async def test_presence_and_typing_are_discarded_with_the_connection() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         reader = Reader(client)
         client.watch("ben")
@@ -215,7 +215,7 @@ async def test_with_the_connection_goes_what_only_it_could_tell() -> None:
         assert client.presence("ben") is None
 
 
-async def test_ones_own_typing_is_told_once_for_many_keys_and_ends_with_the_message() -> None:
+async def test_own_typing_is_sent_once_for_many_keys_and_ends_with_the_message() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         chat = client.chat("g1")
         await chat.send("first")
@@ -235,7 +235,7 @@ async def test_ones_own_typing_is_told_once_for_many_keys_and_ends_with_the_mess
         assert [body.get("is_typing", True) for body in server.tries("typing")][4:] == [True, False, True]
 
 
-async def test_how_one_is_there_is_told_to_each_new_connection() -> None:
+async def test_each_new_connection_sends_the_presence_status() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         await client.chat("g1").send("hi")
         client.set_presence("away")
@@ -268,8 +268,8 @@ async def test_the_chat_list_is_kept_current() -> None:
         assert client.chat("g9").row == made
 
 
-async def test_the_chat_list_is_there_again_with_the_store() -> None:
-    """A chat that the device has a position in comes without its row: the server takes it for known."""
+async def test_the_chat_list_is_restored_from_the_store() -> None:
+    """The server pushes no row for a chat that the device has a position in."""
     store = MemoryStore()
     async with ScriptedServer() as server:
         async with client_of(server, store=store) as client:

@@ -1,4 +1,4 @@
-"""Both stores keep the same promises; the file keeps them over a crash."""
+"""Both stores give the same guarantees; the file gives them across a crash."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ ROWS = [
 
 @pytest.fixture(params=["memory", "file"])
 def again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]:
-    """The store, and each time it is called the store as the next process finds it."""
+    """Return a function that opens the store; each later call opens it as the next process would."""
     held: list[Store] = [MemoryStore()]
 
     def opened() -> Store:
@@ -35,7 +35,7 @@ def again(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], Store]
     return opened
 
 
-def test_rows_come_back_as_they_were_and_in_their_order(again: Callable[[], Store]) -> None:
+def test_rows_are_restored_in_their_order(again: Callable[[], Store]) -> None:
     store = again()
     for row in ROWS:
         store.add(row)
@@ -45,7 +45,7 @@ def test_rows_come_back_as_they_were_and_in_their_order(again: Callable[[], Stor
     again().close()
 
 
-def test_positions_go_with_their_epoch(again: Callable[[], Store]) -> None:
+def test_positions_are_deleted_with_their_epoch(again: Callable[[], Store]) -> None:
     store = again()
     store.own(StoreOwner("anna", "d", 0))
     store.save_positions({"g1": 4, "g2": 1})
@@ -58,7 +58,7 @@ def test_positions_go_with_their_epoch(again: Callable[[], Store]) -> None:
     again().close()
 
 
-def test_the_chat_list_comes_back_and_goes_with_its_epoch(again: Callable[[], Store]) -> None:
+def test_the_chat_list_is_restored_and_deleted_with_its_epoch(again: Callable[[], Store]) -> None:
     store = again()
     store.own(StoreOwner("anna", "d", 0))
     rows = [ChatRow(chat=chat, head=3, name="Grüße", members=("ben",)) for chat in ("g1", "g2", "g3")]
@@ -79,7 +79,7 @@ def test_a_file_is_for_one_client_and_for_its_owner_alone(tmp_path: Path) -> Non
     FileStore(tmp_path / "outbox").close()
 
 
-def test_what_was_stored_is_there_after_the_process_was_killed(tmp_path: Path) -> None:
+def test_stored_data_survives_a_killed_process(tmp_path: Path) -> None:
     script = f"""
 import os, signal
 from tidings_sdk import ChatRow, FileStore

@@ -1,4 +1,4 @@
-"""Ticks by the server's rule, from receipts and the log alone."""
+"""Delivery status by the server's rule, from receipts and the log alone."""
 
 from dataclasses import dataclass, field
 
@@ -32,7 +32,7 @@ def chat_of(*users: str) -> ChatReceipts:
     return ticks
 
 
-def test_a_message_is_read_once_everybody_has_read_it() -> None:
+def test_a_message_is_read_when_all_members_have_read_it() -> None:
     ticks = chat_of("anna", "ben", "cleo")
     assert ticks.status(5, "anna").status is DeliveryStatus.SENT
     ticks.apply_receipts(
@@ -50,7 +50,7 @@ def test_a_message_is_read_once_everybody_has_read_it() -> None:
     assert ticks.status(6, "anna").status is DeliveryStatus.SENT
 
 
-def test_marks_never_go_back_and_a_late_list_takes_nothing_away() -> None:
+def test_watermarks_never_move_back_even_with_a_late_snapshot() -> None:
     ticks = chat_of("anna", "ben")
     ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=9, read=9)))
     assert not ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=3, read=2)))
@@ -64,7 +64,7 @@ def test_marks_never_go_back_and_a_late_list_takes_nothing_away() -> None:
     assert ticks.status(9, "anna").status is DeliveryStatus.READ
 
 
-def test_who_leaves_holds_up_nobody_and_who_joins_later_does_not_either() -> None:
+def test_members_who_left_or_joined_later_do_not_delay_the_status() -> None:
     ticks = chat_of("anna", "ben", "cleo")
     ticks.apply_receipts(told(MemberWatermarks(user="ben", read=5)))
     assert ticks.status(5, "anna").status is DeliveryStatus.SENT
@@ -76,7 +76,7 @@ def test_who_leaves_holds_up_nobody_and_who_joins_later_does_not_either() -> Non
     assert ticks.members == ("anna", "ben", "dora")
 
 
-def test_who_is_not_in_the_whole_list_is_not_there() -> None:
+def test_a_user_absent_from_the_snapshot_is_not_a_member() -> None:
     ticks = chat_of("anna", "ben", "cleo")
     assert ticks.apply_receipts(
         told(
@@ -88,7 +88,7 @@ def test_who_is_not_in_the_whole_list_is_not_there() -> None:
     assert ticks.status(5, "anna").status is DeliveryStatus.READ
 
 
-def test_nothing_is_counted_before_the_whole_list_has_come() -> None:
+def test_there_is_no_status_before_the_first_snapshot() -> None:
     ticks = ChatReceipts()
     assert not ticks.saw(entry(3, "message", "ben"))
     status = ticks.status(2, "anna")
@@ -101,7 +101,7 @@ def test_alone_in_a_chat_nothing_is_delivered() -> None:
 
 @dataclass
 class Truth:
-    """A chat as the server has it."""
+    """A chat in the state of the server."""
 
     head: int = 1
     intervals: dict[str, list[Interval]] = field(
@@ -142,7 +142,7 @@ class Truth:
         )
 
     def step(self, verb: str, user: str, back: int) -> Entry | Receipts | None:
-        """What the client hears of it, if it could happen."""
+        """Apply a step if it is possible. Return what the server pushes to the client."""
         if verb == "whole":
             return self.whole()
         if verb in ("delivered", "read"):
@@ -185,7 +185,7 @@ VERBS = st.sampled_from(["message", "message", "delivered", "read", "join", "lea
 
 
 @given(st.lists(st.tuples(VERBS, st.sampled_from(PEOPLE), st.integers(0, 3)), max_size=40))
-def test_whatever_happens_the_client_says_what_the_server_says(steps: list[tuple[str, str, int]]) -> None:
+def test_the_client_derives_the_same_status_as_the_server(steps: list[tuple[str, str, int]]) -> None:
     truth, ticks = Truth(), ChatReceipts()
     ticks.apply_receipts(truth.whole())
     for step in steps:

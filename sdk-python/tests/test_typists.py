@@ -1,11 +1,11 @@
-"""Typing ends by itself, is told now and then, and never for longer than it lasts."""
+"""Typing ends automatically, is sent every few seconds only, and its end is sent while others see it."""
 
 from math import inf
 
 from tidings_sdk.typing_state import ENDS_AFTER_S, TYPING_EVERY_S, TypingSender, TypingUsers
 
 
-def test_it_ends_after_some_seconds_without_another_sign() -> None:
+def test_typing_ends_after_some_seconds_without_a_repeat() -> None:
     typists = TypingUsers()
     assert typists.on_typing("g1", "ben", 0.0)
     assert not typists.on_typing("g1", "ben", 4.0)
@@ -16,7 +16,7 @@ def test_it_ends_after_some_seconds_without_another_sign() -> None:
     assert (typists.of("g1"), typists.due_at) == ((), inf)
 
 
-def test_it_ends_when_he_stops_and_chats_are_apart() -> None:
+def test_typing_ends_with_a_stop_and_chats_are_independent() -> None:
     typists = TypingUsers()
     typists.on_typing("g1", "ben", 0.0)
     typists.on_typing("g2", "ben", 0.0)
@@ -25,14 +25,14 @@ def test_it_ends_when_he_stops_and_chats_are_apart() -> None:
     assert (typists.of("g1"), typists.of("g2")) == ((), ("ben",))
 
 
-def test_ones_own_is_told_every_few_seconds_whatever_the_keys() -> None:
+def test_own_typing_is_sent_every_few_seconds_only() -> None:
     own, told = TypingSender(), 0
     for tenth in range(100):
         told += len(own.begins("g1", tenth / 10))
     assert told == 1 + int(9.9 / TYPING_EVERY_S)
 
 
-def test_the_end_is_told_only_while_others_see_it() -> None:
+def test_the_end_is_sent_only_while_others_see_the_typing() -> None:
     own = TypingSender()
     assert own.ends("g1", 0.0) == ()
     own.begins("g1", 1.0)
@@ -42,8 +42,8 @@ def test_the_end_is_told_only_while_others_see_it() -> None:
     assert own.ends("g1", 3.0 + ENDS_AFTER_S) == ()
 
 
-def test_after_a_message_the_next_beginning_passes_the_server_too() -> None:
-    """It passes on what changes, and the same again only every three seconds."""
+def test_typing_after_a_message_is_forwarded_again() -> None:
+    """The server forwards changes at once, and a repeat only every three seconds."""
     own = TypingSender()
     own.begins("g1", 0.0)
     own.sent("g1")

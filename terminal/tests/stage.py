@@ -1,4 +1,4 @@
-"""The app on a screen of a given size, on the real SDK, at the scripted server."""
+"""Run the app on a screen of a given size, with the real SDK and the scripted server."""
 
 import time
 from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ class Stage:
 
     @property
     def text(self) -> str:
-        """What a person sees."""
+        """The text on the screen."""
         width, height = self.app.size
         lines = self.app.screen._compositor.render_strips()
         assert len(lines) == height
@@ -38,7 +38,7 @@ class Stage:
 
     @property
     def underlined(self) -> str:
-        """What the cursor is at."""
+        """The text under the cursor."""
         lines = self.app.screen._compositor.render_strips()
         return "".join(
             segment.text for strip in lines for segment in strip if segment.style and segment.style.underline
@@ -51,27 +51,27 @@ class Stage:
     async def sees_no(self, *words: str) -> None:
         await self.until(lambda: not any(word in self.text for word in words), f"no {words} in")
 
-    async def until(self, holds: Callable[[], object], said: str = "") -> None:
+    async def until(self, holds: Callable[[], object], expected: str = "") -> None:
         try:
             await until(holds, WITHIN_S)
         except AssertionError:
-            raise AssertionError(f"{said}:\n{self.text}") from None
+            raise AssertionError(f"{expected}:\n{self.text}") from None
 
     async def types(self, text: str, *keys: str) -> None:
         await self.pilot.press(*(" " if c == " " else c for c in _keys(text)), *keys)
 
     async def says(self, chat: str, by: str, text: str = "", **more: object) -> Frame:
-        """Somebody else writes; the server pushes it."""
+        """Push a message of another user."""
         entry = self.server.add(chat, by, text=text, **more)
         await self.server.push_entry(chat, entry["sequence"])
         return entry
 
     async def got(self, chat: str, **members: Frame) -> None:
-        told = [{"user": user, **marks} for user, marks in members.items()]
-        await self.server.push(receipts={"chat": chat, "members": told})
+        watermarks = [{"user": user, **marks} for user, marks in members.items()]
+        await self.server.push(receipts={"chat": chat, "members": watermarks})
 
     async def chats(self) -> None:
-        """What a device gets that knows nothing: its rows, then `resumed`."""
+        """Push the chat rows of a device without positions, then `resumed`."""
         rows = [
             {
                 "chat": chat,
@@ -121,7 +121,7 @@ async def staged(
 
 
 async def watched(stage: Stage, chat: str) -> None:
-    """The server's first word on a chat that is subscribed to."""
+    """Wait for the subscription to a chat, and push its snapshot of receipts."""
     await stage.until(lambda: any(chat in body.get("chats", []) for body in stage.server.tries("subscribe")))
     members = [{"user": user, "since": 1} for user in MEMBERS[chat]]
     await stage.server.push(receipts={"chat": chat, "members": members, "is_snapshot": True})

@@ -1,4 +1,4 @@
-"""What a person sees and does: the whole app on the real SDK, at the scripted server."""
+"""The whole app with the real SDK and the scripted server: screen and keys."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ async def test_list_thread_and_state_are_on_the_screen_whatever_its_size(size: t
         assert max(map(len, text.splitlines())) <= size[0]
 
 
-async def test_a_message_goes_from_on_its_way_to_read() -> None:
+async def test_a_message_goes_from_sending_to_read() -> None:
     server = town()
     server.is_pushing = False
     async with staged(server=server) as stage:
@@ -30,7 +30,7 @@ async def test_a_message_goes_from_on_its_way_to_read() -> None:
         await server.cut()
         await stage.sees("no connection")
         await stage.pilot.press("enter")
-        await stage.sees("How are you?  ◌ on its way")
+        await stage.sees("How are you?  ◌ sending")
         server.shut = None
         await stage.sees("How are you?  ✓")
         await server.push_entry("d1", 4)
@@ -41,7 +41,7 @@ async def test_a_message_goes_from_on_its_way_to_read() -> None:
         await stage.sees("How are you?  ✓✓ read")
 
 
-async def test_what_is_refused_says_so_and_why() -> None:
+async def test_a_refused_message_shows_its_reason() -> None:
     server = town()
     server.refusals["no"] = "blocked"
     async with staged(server=server) as stage:
@@ -91,7 +91,7 @@ async def test_a_message_is_chosen_in_the_thread_and_escape_leaves_what_was_begu
         await stage.sees("│ half a word")
 
 
-async def test_what_was_begun_in_a_chat_waits_there() -> None:
+async def test_a_draft_stays_in_its_chat() -> None:
     async with staged() as stage:
         await stage.types("half a")
         await stage.sees("Hello Ben!", "│ half a")
@@ -114,7 +114,7 @@ async def test_typing_is_seen_until_the_message_comes() -> None:
         assert stage.server.tries("typing") == [{"chat": "d1"}]
 
 
-async def test_presence_of_the_other_one_stands_in_list_and_head() -> None:
+async def test_presence_of_the_other_user_is_in_list_and_title() -> None:
     async with staged() as stage:
         await stage.until(
             lambda: any("ben" in body.get("users", []) for body in stage.server.tries("subscribe"))
@@ -125,7 +125,7 @@ async def test_presence_of_the_other_one_stands_in_list_and_head() -> None:
         await stage.sees("last seen ", "▌○ ben")
 
 
-async def test_what_is_on_the_screen_is_read_and_other_chats_count() -> None:
+async def test_the_visible_chat_is_marked_read_and_others_count_unread() -> None:
     async with staged() as stage:
         await stage.until(lambda: {"chat": "d1", "sequence": 3} in stage.server.tries("read"))
         await stage.says("g1", "cleo", "And coffee.")
@@ -140,14 +140,14 @@ async def test_what_is_on_the_screen_is_read_and_other_chats_count() -> None:
         await stage.until(lambda: {"chats": ["d1"]} in stage.server.tries("unsubscribe"))
 
 
-async def test_what_was_read_elsewhere_is_no_badge_here() -> None:
+async def test_reads_on_another_device_remove_the_badge() -> None:
     async with staged() as stage:
         await stage.sees("cleo: I bring cake.", " 1 │")
         await stage.got("g1", anna={"read": 3})
         await stage.sees_no(" 1 │")
 
 
-async def test_a_lost_connection_is_seen_and_so_is_what_was_missed() -> None:
+async def test_a_lost_connection_and_missed_messages_are_shown() -> None:
     async with staged() as stage:
         server = stage.server
         await stage.sees("● live", "Hi Anna. Lunch?")
@@ -161,11 +161,11 @@ async def test_a_lost_connection_is_seen_and_so_is_what_was_missed() -> None:
 
 
 def _resumes_with(server: ScriptedServer, entries: dict[str, object]) -> None:
-    """What was missed comes between the welcome and `resumed`."""
+    """The server pushes missed entries between the welcome and `resumed`."""
     server.before_resumed.append({"entries": entries})
 
 
-async def test_older_messages_come_when_somebody_scrolls() -> None:
+async def test_scrolling_up_loads_older_messages() -> None:
     server = ScriptedServer(is_pushing=True, now_ms=NOW_MS)
     for n in range(130):
         server.add("d1", "ben", text=f"message {n:03}")
@@ -202,7 +202,7 @@ STRANGE = [
 
 
 @pytest.mark.parametrize("size", [(80, 24), (50, 15)], ids=str)
-async def test_strange_words_break_nothing(size: tuple[int, int]) -> None:
+async def test_unusual_text_breaks_nothing(size: tuple[int, int]) -> None:
     async with staged(size) as stage:
         await stage.sees("Hello Ben!")
         for n, text in enumerate(STRANGE):
@@ -213,7 +213,7 @@ async def test_strange_words_break_nothing(size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize("variable", ["NO_COLOR", None])
-async def test_everything_is_told_without_colours_too(
+async def test_every_state_is_visible_without_colours(
     monkeypatch: pytest.MonkeyPatch, variable: str | None
 ) -> None:
     if variable:
@@ -233,7 +233,7 @@ async def test_a_refused_credential_ends_the_app_with_its_reason() -> None:
         assert "4500" in (stage.app.return_value or "")
 
 
-async def test_nothing_but_the_open_chat_is_watched() -> None:
+async def test_only_the_open_chat_is_watched() -> None:
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         chats = [body["chats"] for body in stage.server.tries("subscribe") if "chats" in body]
@@ -243,7 +243,7 @@ async def test_nothing_but_the_open_chat_is_watched() -> None:
 async def test_a_chat_that_was_just_opened_stays_open_when_the_list_was_redrawn_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The redrawn list highlights the chat that was open; that is no choice of the user's."""
+    """The redrawn list highlights the previous chat, which must not open it."""
     async with staged() as stage:
         await stage.sees("Hello Ben!", "cleo: I bring cake.")
         pane, view, opened = stage.app.query_one(ChatPane), stage.app.query_one(ChatView), list[str]()

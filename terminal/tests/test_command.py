@@ -1,4 +1,4 @@
-"""`tidings chat` before anything is on the screen: where it goes, and what it says if it can't."""
+"""The options of `tidings chat`, and its errors before the app starts."""
 
 import json
 import subprocess
@@ -20,16 +20,16 @@ def written(directory: Path, token: str = "t-1") -> Path:
     return path
 
 
-async def test_the_people_of_dev_are_found_and_each_new_token_with_them(tmp_path: Path) -> None:
+async def test_demo_users_and_their_new_tokens_are_read_from_the_dev_file(tmp_path: Path) -> None:
     where = from_dev("anna", written(tmp_path))
     assert (where.url, await where.token()) == ("ws://127.0.0.1:1/v1/socket", "t-1")
     written(tmp_path, "t-2")
     assert await where.token() == "t-2"
-    with pytest.raises(EndpointMissing, match="no dora here; there are anna"):
+    with pytest.raises(EndpointMissing, match="no user dora"):
         from_dev("dora", tmp_path / "client.json")
 
 
-async def test_a_token_comes_out_of_a_file_or_of_the_environment(
+async def test_a_token_comes_from_a_file_or_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TIDINGS_TOKEN", raising=False)
@@ -50,7 +50,7 @@ def test_without_dev_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("words", [[], ["--as", "anna", "--url", "ws://x"]])
-def test_one_of_the_two_ways_is_to_be_said(words: list[str]) -> None:
+def test_exactly_one_of_as_and_url_is_required(words: list[str]) -> None:
     assert CliRunner().invoke(chat, words).exit_code == 2
 
 

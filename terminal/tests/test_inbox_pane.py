@@ -1,4 +1,4 @@
-"""The inbox in the chat: a glance of it, live, and the list with its keys; the whole app at the scripted server."""
+"""The inbox in the app: live summary, and list with its keys, with the scripted server."""
 
 import pytest
 from scripted_inbox import ScriptedInbox
@@ -18,7 +18,7 @@ def filled() -> ScriptedInbox:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-async def test_count_and_last_notifications_stand_beside_the_chats(size: tuple[int, int]) -> None:
+async def test_the_summary_shows_count_and_last_notifications(size: tuple[int, int]) -> None:
     inbox = filled()
     async with staged(size, inbox.server) as stage:
         await stage.sees("Inbox   2 unread", " • New feature", " • Your order is on its", "   Welcome")
@@ -27,7 +27,7 @@ async def test_count_and_last_notifications_stand_beside_the_chats(size: tuple[i
         assert max(map(len, text.splitlines())) <= size[0]
 
 
-async def test_without_an_inbox_nothing_is_shown_and_nothing_said() -> None:
+async def test_without_an_inbox_there_is_no_summary_and_no_error() -> None:
     async with staged() as stage:
         await stage.until(lambda: stage.server.tries("notifications"))
         await stage.pilot.press("ctrl+o")
@@ -50,7 +50,7 @@ async def test_new_amended_and_recalled_notifications_are_seen_live() -> None:
         await stage.sees_no("Lift")
 
 
-async def test_a_broadcast_is_seen_live_with_the_counts_that_are_asked_for() -> None:
+async def test_a_broadcast_is_shown_live_with_its_counts() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
@@ -61,7 +61,7 @@ async def test_a_broadcast_is_seen_live_with_the_counts_that_are_asked_for() -> 
         await stage.sees_no("We are back")
 
 
-async def test_what_is_marked_on_another_device_is_seen_here() -> None:
+async def test_marks_of_another_device_are_shown() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread", " • New feature")
@@ -110,7 +110,7 @@ async def test_where_the_cursor_is_can_be_seen_without_colours(monkeypatch: pyte
         assert "New feature" not in stage.underlined
 
 
-async def test_all_that_was_told_of_is_read_and_nothing_that_was_not() -> None:
+async def test_mark_all_read_covers_only_received_notifications() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
@@ -121,7 +121,7 @@ async def test_all_that_was_told_of_is_read_and_nothing_that_was_not() -> None:
         assert inbox.server.tries("mark")[-1] == {"inbox": "default", "to": "read", "before": NOW_MS}
 
 
-async def test_messages_are_neither_read_nor_changed_behind_the_list() -> None:
+async def test_messages_behind_the_inbox_are_neither_read_nor_changed() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.until(lambda: {"chat": "d1", "sequence": 3} in inbox.server.tries("read"))
@@ -138,7 +138,7 @@ async def test_messages_are_neither_read_nor_changed_behind_the_list() -> None:
         await stage.until(lambda: {"chat": "d1", "sequence": 4} in inbox.server.tries("read"))
 
 
-async def test_another_chat_is_gone_to_from_the_list() -> None:
+async def test_another_chat_opens_from_the_inbox() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
@@ -150,7 +150,7 @@ async def test_another_chat_is_gone_to_from_the_list() -> None:
         await stage.sees("soup  ✓")
 
 
-async def test_older_notifications_come_as_the_cursor_goes_down() -> None:
+async def test_moving_the_cursor_down_loads_older_notifications() -> None:
     inbox = ScriptedInbox(town())
     for n in range(50):
         inbox.put({"title": f"notification {n:02}"}, is_read=True)
@@ -177,7 +177,7 @@ async def test_after_a_lost_connection_the_inbox_is_read_again() -> None:
         await stage.sees("Inbox   3 unread", " • Missed")
 
 
-async def test_what_expires_goes_by_itself() -> None:
+async def test_an_expired_notification_disappears() -> None:
     inbox = filled()
     inbox.next_change_at = NOW_MS + 1
     async with staged(server=inbox.server) as stage:

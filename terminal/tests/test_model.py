@@ -1,4 +1,4 @@
-"""The model under events: the connection, what was caught up with, titles."""
+"""The model applies events: connection, number of missed messages, titles."""
 
 from tidings_sdk import ChatRow, ConnectionStateChanged, Entry, InstallationRestored, MessageAdded, State
 from tidings_terminal.model import ScreenModel, partner, partners
@@ -13,7 +13,7 @@ def message(n: int, by: str = "ben") -> MessageAdded:
     return MessageAdded("g1", Entry(sequence=n, by=by, at=1, text="hi"))
 
 
-def test_what_came_between_resuming_and_live_was_missed() -> None:
+def test_messages_between_resuming_and_live_count_as_missed() -> None:
     model = ScreenModel()
     moved(model, State.CONNECTING, State.RESUMING)
     model.apply(message(1), "anna", 0.0)
@@ -32,7 +32,7 @@ def test_what_came_between_resuming_and_live_was_missed() -> None:
     assert model.hint == "back, nothing was missed"
 
 
-def test_the_time_to_the_next_try_runs() -> None:
+def test_the_time_to_the_next_try_counts_down() -> None:
     model = ScreenModel()
     model.apply(ConnectionStateChanged(State.CLOSED, 5.0), "anna", 100.0)
     assert model.connection(102.0).endswith("next try in 3 s")
@@ -40,14 +40,14 @@ def test_the_time_to_the_next_try_runs() -> None:
     assert model.connection(103.0) == "◌ connecting"
 
 
-def test_after_a_restore_nothing_of_before_is_shown() -> None:
+def test_a_restore_clears_the_transcripts() -> None:
     model = ScreenModel()
     model.thread("g1").waits("k", "hi")
     model.apply(InstallationRestored(1), "anna", 0.0)
     assert model.threads == {}
 
 
-def test_a_chat_is_called_by_its_name_its_members_or_who_wrote() -> None:
+def test_a_title_is_the_name_the_members_or_the_last_sender() -> None:
     model = ScreenModel()
     assert model.title(ChatRow(chat="g1", head=1, name="us\x1b[2J"), "anna") == "us[2J"
     assert model.title(ChatRow(chat="d1", head=1, members=("ben",)), "anna") == "ben"

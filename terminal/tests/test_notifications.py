@@ -1,4 +1,4 @@
-"""The notifications that were read, under news."""
+"""Loaded notifications, and the changes applied to them."""
 
 import pytest
 
@@ -23,7 +23,7 @@ def ids(held: NotificationBuffer) -> list[str]:
     return [note.id for note in held.notes]
 
 
-def test_news_are_put_in_their_place() -> None:
+def test_changes_are_applied_in_order() -> None:
     held = shelf("5", "3")
     news = InboxUpdate(
         counts=COUNTS, added=(notification("7"), notification("4")), amended=(notification("3", "new"),)
@@ -35,7 +35,7 @@ def test_news_are_put_in_their_place() -> None:
     assert ids(held) == ["7", "4", "3"]
 
 
-def test_a_broadcast_is_put_in_its_place_and_what_was_read_of_it_stays_read() -> None:
+def test_a_broadcast_is_inserted_in_order_and_stays_read() -> None:
     held = shelf("5", "3")
     held.read(["3"])
     news = BroadcastUpdate(inbox="default", up_to=9, added=(notification("7"), notification("3", "again")))
@@ -50,7 +50,7 @@ def test_a_broadcast_is_put_in_its_place_and_what_was_read_of_it_stays_read() ->
     assert not held.broadcast(BroadcastUpdate(inbox="default", up_to=11, has_more=True))
 
 
-def test_what_is_older_than_all_that_was_read_comes_with_its_page() -> None:
+def test_older_notifications_are_added_with_their_page() -> None:
     held = shelf("5", "3", cursor="3")
     held.happened(InboxUpdate(counts=COUNTS, amended=(notification("2"),)))
     assert ids(held) == ["5", "3"]
@@ -62,11 +62,11 @@ def test_what_is_older_than_all_that_was_read_comes_with_its_page() -> None:
     "news",
     [InboxUpdate(counts=COUNTS), InboxUpdate(counts=COUNTS, added=(notification("6"),), has_more=True)],
 )
-def test_news_that_do_not_say_all_ask_for_the_list(news: InboxUpdate) -> None:
+def test_incomplete_changes_request_the_list(news: InboxUpdate) -> None:
     assert not shelf("5").happened(news)
 
 
-def test_marks_are_seen_before_the_list_is_read_again() -> None:
+def test_marks_are_shown_before_the_list_is_read_again() -> None:
     held = shelf("5", "3")
     held.read(["3", "unknown"])
     assert [note.is_read for note in held.notes] == [False, True]
@@ -86,7 +86,7 @@ def test_marks_are_seen_before_the_list_is_read_again() -> None:
         ({"title": "a\x1b[2J\nb"}, "a[2J b", ""),
     ],
 )
-def test_a_notification_is_told_by_its_title_or_its_first_words(
+def test_a_notification_shows_its_title_or_its_first_text(
     message: dict[str, object], title: str, more: str
 ) -> None:
     assert formatting.notification_text(message) == (title, more)

@@ -1,4 +1,4 @@
-"""A thread under pages, entries and answers that come in any order."""
+"""A transcript with pages, entries and answers in any order."""
 
 from tidings_sdk import Entry, HistoryPage, Reaction
 from tidings_terminal.transcript import Transcript
@@ -17,7 +17,7 @@ def texts(thread: Transcript) -> list[str]:
     return [message.text for message in thread.messages]
 
 
-def test_entries_before_the_first_page_come_with_it() -> None:
+def test_entries_before_the_first_page_are_loaded_with_it() -> None:
     thread = Transcript("g1")
     thread.add_entries(entry(3))
     assert thread.messages == []
@@ -26,7 +26,7 @@ def test_entries_before_the_first_page_come_with_it() -> None:
     assert (texts(thread), thread.oldest, thread.newest, thread.has_older) == (["m2", "m3", "m4"], 2, 4, True)
 
 
-def test_older_pages_stand_above_and_do_not_undo_what_is_newer() -> None:
+def test_older_pages_are_added_above_and_undo_no_changes() -> None:
     thread = Transcript("g1")
     thread.page(page(entry(5), has_older=True))
     thread.add_entries(
@@ -54,7 +54,7 @@ def test_an_answer_and_the_entry_may_come_in_either_order() -> None:
         assert (thread.waiting, texts(thread)) == ([], ["m1"])
 
 
-def test_what_is_refused_stays_until_it_is_dismissed() -> None:
+def test_a_refused_message_stays_until_it_is_dismissed() -> None:
     thread = Transcript("g1")
     thread.waits("k", "no")
     thread.refused("k", "blocked")
@@ -73,7 +73,7 @@ def test_a_redacted_message_keeps_nothing_and_can_not_be_changed() -> None:
     assert thread.last_of("anna") is None
 
 
-def test_a_change_of_a_message_that_is_not_held_adds_no_line() -> None:
+def test_a_change_of_an_unloaded_message_adds_no_line() -> None:
     thread = Transcript("g1")
     thread.page(page(entry(5), has_older=True))
     thread.add_entries(
@@ -82,7 +82,7 @@ def test_a_change_of_a_message_that_is_not_held_adds_no_line() -> None:
     assert texts(thread) == ["m5"]
 
 
-def test_a_thread_that_is_open_for_days_stays_bounded() -> None:
+def test_a_transcript_has_a_maximum_size() -> None:
     thread = Transcript("g1")
     thread.page(page())
     for sequence in range(1, 3_000):

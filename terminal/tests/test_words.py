@@ -1,4 +1,4 @@
-"""What is said: cleaned, short, and right about days and numbers."""
+"""Texts on the screen: cleaned, shortened, with correct days and numbers."""
 
 from datetime import UTC, timedelta, timezone
 
@@ -32,11 +32,11 @@ def test_emoji_and_scripts_that_need_joiners_keep_them() -> None:
     ("at", "said"),
     [(NOON - 3600_000, "11:00"), (NOON - DAY_MS, "14 Nov"), (NOON - 400 * DAY_MS, "11 Oct 2024")],
 )
-def test_the_hour_of_today_the_day_of_before(at: int, said: str) -> None:
+def test_today_shows_the_time_and_earlier_days_the_date(at: int, said: str) -> None:
     assert formatting.format_clock(at, NOON, UTC) == said
 
 
-def test_days_are_those_of_the_reader() -> None:
+def test_days_are_in_the_time_zone_of_the_user() -> None:
     midnight = NOON + 12 * 3600_000
     assert formatting.format_day(midnight, UTC) == "Sunday 16 November 2025"
     assert formatting.format_day(midnight, timezone(timedelta(hours=-1))) == "Saturday 15 November 2025"
@@ -53,11 +53,11 @@ def test_days_are_those_of_the_reader() -> None:
         (MessageStatus(DeliveryStatus.READ, ("ben",), ("ben",)), "✓✓ read"),
     ],
 )
-def test_ticks_differ_by_more_than_a_colour(status: MessageStatus, said: str) -> None:
+def test_delivery_marks_differ_by_more_than_a_colour(status: MessageStatus, said: str) -> None:
     assert formatting.delivery_mark(status) == said
 
 
-def test_who_types() -> None:
+def test_typing_text_names_the_users() -> None:
     assert formatting.typing_text(()) == ""
     assert formatting.typing_text(("ben",)) == "ben is typing …"
     assert formatting.typing_text(("ben", "cleo")) == "ben and cleo are typing …"
@@ -84,12 +84,12 @@ def test_presence_and_last_seen() -> None:
     ("kind", "users", "said"),
     [
         ("join", ("ben",), "ben joined"),
-        ("join", ("cleo", "dora"), "ben let cleo, dora in"),
-        ("join", ("a", "b", "c", "d"), "ben let a, b and 2 more in"),
+        ("join", ("cleo", "dora"), "ben added cleo, dora"),
+        ("join", ("a", "b", "c", "d"), "ben added a, b and 2 more"),
         ("leave", (), "ben left"),
-        ("leave", ("cleo",), "ben took cleo out"),
+        ("leave", ("cleo",), "ben removed cleo"),
         ("weather", (), ""),
     ],
 )
-def test_what_happened(kind: str, users: tuple[str, ...], said: str) -> None:
+def test_event_text(kind: str, users: tuple[str, ...], said: str) -> None:
     assert formatting.event_text(Entry(sequence=1, by="ben", at=1, kind=kind, users=users)) == said

@@ -1,4 +1,4 @@
-"""Commands, replies and deletions: what a person writes and what they confirm, on the real SDK at the scripted server."""
+"""Commands, replies, edits and confirmed deletions, with the real SDK and the scripted server."""
 
 import pytest
 from stage import Stage, staged, town
@@ -98,7 +98,7 @@ async def test_a_message_is_deleted_only_after_a_confirmation() -> None:
 
 
 async def test_the_message_in_the_question_is_the_one_that_is_deleted() -> None:
-    """Another device of the same user sends while the question is open."""
+    """Another device of the user sends a message while the confirmation is open."""
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         await stage.pilot.press("ctrl+t")
@@ -115,7 +115,7 @@ def preview(stage: Stage, title: str) -> str:
     return lines[next(n for n, line in enumerate(lines) if title in line) + 1].strip(" ▌")
 
 
-async def test_the_list_says_that_the_newest_message_was_deleted() -> None:
+async def test_the_list_shows_that_the_newest_message_was_deleted() -> None:
     async with staged() as stage:
         await stage.sees("cleo: I bring cake.")
         redaction = stage.server.change("redact", "g1", 3)
@@ -129,7 +129,7 @@ async def test_the_list_says_that_the_newest_message_was_deleted() -> None:
         await stage.until(lambda: preview(stage, "  ben") == "message deleted", "in the open chat")
 
 
-async def test_a_deleted_or_wordless_message_is_named_in_a_list_that_was_just_loaded() -> None:
+async def test_a_new_list_shows_placeholders_for_deleted_and_data_messages() -> None:
     server = town()
     server.change("redact", "d1", 3)
     server.logs["g1"][-1].update(text="", data={"lat": 52})
@@ -139,7 +139,7 @@ async def test_a_deleted_or_wordless_message_is_named_in_a_list_that_was_just_lo
         await stage.until(lambda: preview(stage, "Lunch  ") == "cleo: (data)")
 
 
-async def test_a_reply_shows_what_it_answers_while_it_waits_and_afterwards() -> None:
+async def test_a_reply_quotes_its_message_before_and_after_the_commit() -> None:
     server = town()
     server.is_pushing = False
     async with staged(server=server) as stage:
@@ -156,7 +156,7 @@ async def test_a_reply_shows_what_it_answers_while_it_waits_and_afterwards() -> 
         await stage.sees_no("Reply to ben")
 
 
-async def test_replies_of_others_follow_what_becomes_of_the_message_they_answer() -> None:
+async def test_quotes_follow_changes_of_the_quoted_message() -> None:
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         await stage.says("d1", "ben", "So am I", reply_to=2)
@@ -166,10 +166,10 @@ async def test_replies_of_others_follow_what_becomes_of_the_message_they_answer(
         await stage.says("d1", "anna", **stage.server.change("redact", "d1", 2))
         await stage.sees("↪ you: message deleted")
         await stage.says("d1", "ben", "And that", reply_to=99)
-        await stage.sees("↪ a message that is not loaded")
+        await stage.sees("↪ message not loaded")
 
 
-async def test_a_reply_is_to_the_chosen_message_and_escape_keeps_the_words() -> None:
+async def test_a_reply_refers_to_the_selected_message_and_escape_keeps_the_text() -> None:
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         await stage.pilot.press("shift+tab", "up", "y")
@@ -184,7 +184,7 @@ async def test_a_reply_is_to_the_chosen_message_and_escape_keeps_the_words() -> 
         await stage.sees_no("Reply to")
 
 
-async def test_an_edit_keeps_what_a_message_answers_and_its_data() -> None:
+async def test_an_edit_keeps_the_reply_and_the_data_of_a_message() -> None:
     server = town()
     server.logs["d1"][1].update(reply_to=1, data={"lat": 52}, mentions=["ben"])
     async with staged(server=server) as stage:
@@ -196,7 +196,7 @@ async def test_an_edit_keeps_what_a_message_answers_and_its_data() -> None:
         assert kept == ("Hello Ben", 1, {"lat": 52}, ["ben"])
 
 
-async def test_what_was_being_written_is_back_after_an_edit_or_a_reaction() -> None:
+async def test_the_draft_returns_after_an_edit_or_a_reaction() -> None:
     async with staged() as stage:
         await stage.types("half a")
         await stage.pilot.press("ctrl+r", "enter")
@@ -206,14 +206,14 @@ async def test_what_was_being_written_is_back_after_an_edit_or_a_reaction() -> N
 
 
 def keys(stage: Stage) -> list[tuple[str, bool]]:
-    """The keys in the footer, and whether each is whole on the screen."""
+    """Return the keys in the footer, and whether each is completely visible."""
     width = stage.app.size.width
     found = sorted(stage.app.screen.query(FooterKey), key=lambda key: key.region.x)
     return [(key.description, key.region.width > 0 and key.region.right <= width) for key in found]
 
 
 @pytest.mark.parametrize("width", [40, 50, 60, 80, 120])
-async def test_the_footer_shows_as_many_keys_as_fit_and_none_by_half(width: int) -> None:
+async def test_the_footer_shows_as_many_complete_keys_as_fit(width: int) -> None:
     async with staged((width, 20)) as stage:
         await stage.sees("Hello Ben!", "Help", "Quit")
         await stage.until(lambda: keys(stage) and all(whole for _, whole in keys(stage)), str(keys(stage)))

@@ -53,16 +53,16 @@ def _requests() -> str:
     rows = (
         (
             f"`{kind.name}`",
-            "needed" if kind.needs_id else "if wanted",
+            "required" if kind.needs_id else "optional",
             _first_line(kind.body),
         )
         for kind in REQUESTS
     )
-    return _table(("request", "`id`", "what"), rows)
+    return _table(("request", "`id`", "description"), rows)
 
 
 def _pushes() -> str:
-    return _table(("push", "what"), ((f"`{kind.name}`", _first_line(kind.body)) for kind in PUSHES))
+    return _table(("push", "description"), ((f"`{kind.name}`", _first_line(kind.body)) for kind in PUSHES))
 
 
 def _states() -> str:
@@ -73,10 +73,10 @@ def _states() -> str:
 
 def _close_codes() -> str:
     rows = (
-        (code.value, f"`{code.name.lower()}`", "reconnect" if code.is_reconnect else "do not", text)
+        (code.value, f"`{code.name.lower()}`", "yes" if code.is_reconnect else "no", text)
         for code, text in TEXTS.items()
     )
-    return _table(("code", "name", "then", "why"), rows)
+    return _table(("code", "name", "reconnect", "reason"), rows)
 
 
 def _error_codes() -> str:
@@ -88,31 +88,31 @@ def _error_codes() -> str:
 def _limits() -> str:
     limits = ConnectionLimits()
     rows = (
-        ("a frame", f"{fields.MAX_FRAME_BYTES:,} bytes", "close 4502"),
+        ("size of a frame", f"{fields.MAX_FRAME_BYTES:,} bytes", "close 4502"),
         ("nesting of a frame", f"{fields.MAX_FRAME_DEPTH} levels", "`request_invalid`"),
         ("objects and lists in a frame", f"{fields.MAX_FRAME_CONTAINERS:,}", "`request_invalid`"),
         (
-            "from opening to the end of authentication",
+            "time from opening the connection to authentication",
             f"{limits.authenticate_within_s:g} s",
             "close 4003, or 4005",
         ),
         ("requests in flight", limits.in_flight, "`rate_limited`"),
         (
             "frames",
-            f"{limits.frames_per_s} a second, {limits.burst} at once",
-            f"`rate_limited`; {limits.burst} more regardless: close 4004",
+            f"{limits.frames_per_s} per second, burst of {limits.burst}",
+            f"`rate_limited`; after {limits.burst} more: close 4004",
         ),
         (
-            "frames that are not of the protocol",
-            f"{limits.faults}, and one more each {limits.fault_every_s:g} s",
+            "invalid frames",
+            f"{limits.faults}, and one more every {limits.fault_every_s:g} s",
             "close 4501",
         ),
-        ("`typing` of a chat", f"once in {limits.typing_every_s:g} s", "answered, not passed on"),
+        ("`typing` of a chat", f"once every {limits.typing_every_s:g} s", "answered, not forwarded"),
         ("positions in a frame", f"{fields.MAX_POSITIONS:,}", "`request_invalid`; send parts"),
         ("watermarks in an `ack`", fields.MAX_WATERMARKS, "`request_invalid`"),
         ("silence after a heartbeat", f"{limits.pong_within_s:g} s", "close 4001"),
     )
-    return _table(("what", "bound", "beyond it"), rows)
+    return _table(("what", "limit", "beyond it"), rows)
 
 
 _TABLES: dict[str, Callable[[], str]] = {

@@ -1,4 +1,4 @@
-"""Tidings from Python: `Client`, its chats, and the events it gives."""
+"""The SDK for Python: `Client`, its chats and inboxes, and its events."""
 
 from tidings_sdk import dev
 from tidings_sdk.chat import Chat

@@ -1,4 +1,4 @@
-"""How long to wait before the next try. Pure: time and chance come from outside."""
+"""Compute the wait before the next try. Time and randomness are arguments."""
 
 from collections.abc import Callable
 from math import inf
@@ -7,12 +7,15 @@ from typing import Final, final
 FIRST_S: Final = 1.0
 LONGEST_S: Final = 30.0
 CALM_S: Final = 60.0
-"""After so long a time live, the next failure counts as the first."""
+"""After a connection that was live this long, the next failure counts as the first."""
 
 
 @final
 class Backoff:
-    """`chance` gives numbers from 0 to 1: thousands of clients lose their server in the same moment."""
+    """Exponential backoff with full jitter, because all clients of a server lose it at the same time.
+
+    `chance` returns random numbers from 0 to 1.
+    """
 
     def __init__(
         self, chance: Callable[[], float], first_s: float = FIRST_S, longest_s: float = LONGEST_S
@@ -26,7 +29,10 @@ class Backoff:
         self._live_since = now
 
     def wait_s(self, now: float, retry_after_ms: int | None = None, spread_ms: int = 0) -> float:
-        """What the server tells is kept to: it has spread it already. Else a random time under a bound that doubles."""
+        """Return the wait. A delay from the server is used as it is, because the server has spread it already.
+
+        Without one, the wait is random below a bound that doubles with each failure.
+        """
         if now - self._live_since >= CALM_S:
             self._bound_s = self._first_s
         self._live_since = inf

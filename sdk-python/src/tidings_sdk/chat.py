@@ -1,4 +1,4 @@
-"""One chat: what may be done in it. What changes the log goes through the outbox, the rest is asked at once."""
+"""The operations on one chat. Changes of the log go through the outbox; other requests are sent at once."""
 
 from collections.abc import Sequence
 from typing import Protocol, final
@@ -15,7 +15,7 @@ from tidings_wire.frames.structs import Body
 
 
 class ChatBackend(Protocol):
-    """What a chat needs of its client."""
+    """The parts of the client that a chat uses."""
 
     ephemeral: EphemeralState
 
@@ -26,10 +26,10 @@ class ChatBackend(Protocol):
 
 @final
 class Chat:
-    """One chat, as `client.chat(id)` gives it."""
+    """One chat. Get it with `client.chat(id)`."""
 
-    def __init__(self, desk: ChatBackend, chat: str) -> None:
-        self._backend = desk
+    def __init__(self, backend: ChatBackend, chat: str) -> None:
+        self._backend = backend
         self.id = chat
 
     def send(
@@ -42,7 +42,11 @@ class Chat:
         content_type: str | None = None,
         ttl_seconds: int | None = None,
     ) -> QueuedSend:
-        """It is in the store when this returns, and goes out in its turn. `await` what is returned for the outcome."""
+        """Put a message into the outbox. Messages of a chat are sent in order.
+
+        The message is in the store when this returns. `await` the result for the outcome. Raises `OutboxFull`, and
+        `ValueError` for content that the server would refuse.
+        """
         return self._backend.put(
             Send(
                 chat=self.id,
@@ -65,7 +69,7 @@ class Chat:
         reply_to: int | None = None,
         mentions: Sequence[str] = (),
     ) -> QueuedSend:
-        """Replace the whole content of the message: what is not given is empty afterwards."""
+        """Replace the whole content of the message. Arguments that are not given become empty."""
         return self._backend.put(
             Edit(
                 chat=self.id,
@@ -79,7 +83,7 @@ class Chat:
         )
 
     def redact(self, sequence: int) -> QueuedSend:
-        """The message is emptied, for good."""
+        """Delete the content of the message permanently."""
         return self._backend.put(
             Redact(chat=self.id, client_message_id=new_client_message_id(), sequence=sequence)
         )
@@ -99,48 +103,54 @@ class Chat:
         around: int | None = None,
         limit: int = 50,
     ) -> HistoryPage:
-        """A page, newest first; without a place the newest. It moves no position but the first of an unknown chat."""
-        asked = GetHistory(chat=self.id, before=before, after=after, around=around, limit=limit)
-        page = await self._backend.request(asked)
-        assert isinstance(page, HistoryPage)  # noqa: S101 - the form that `history` is answered in
+        """Read a page of entries, newest first: `before`, `after` or `around` a sequence, or the newest page.
+
+        The newest page sets the position of a chat that this device does not know yet. Positions of other chats do
+        not change. Raises `RequestRefused` or `RequestTimeout`.
+        """
+        request = GetHistory(chat=self.id, before=before, after=after, around=around, limit=limit)
+        page = await self._backend.request(request)
+        assert isinstance(page, HistoryPage)  # noqa: S101 - the answer to `history`
         if before is None and after is None and around is None:
             self._backend.read_up_to(self.id, page)
         return page
 
     async def read(self, sequence: int) -> None:
-        """The user has read up to here."""
-        asked = Read(chat=self.id, sequence=sequence)
+        """Mark the chat as read up to `sequence`."""
         self._backend.ephemeral.reads(self.id, sequence)
-        await self._backend.request(asked)
+        await self._backend.request(Read(chat=self.id, sequence=sequence))
         self._backend.ephemeral.has_read(self.id, sequence)
 
     def watch(self) -> None:
-        """Ticks and typing of this chat, from now on and after each reconnect. Entries come without it."""
+        """Subscribe to receipts and typing of this chat, now and after each reconnect. Entries need no subscription."""
         self._backend.ephemeral.watch(chats=(self.id,))
 
     def unwatch(self) -> None:
-        """End what `watch` began."""
+        """End the subscription of `watch`."""
         self._backend.ephemeral.unwatch(chats=(self.id,))
 
     def status(self, sequence: int) -> MessageStatus:
-        """Of a message of one's own, as far as is known; `ReceiptsChanged` says when it may be another."""
+        """Return the status of one of the user's own messages, as far as known. `ReceiptsChanged` announces changes."""
         return self._backend.ephemeral.status(self.id, sequence)
 
     @property
     def row(self) -> ChatRow | None:
-        """The chat as the user's list shows it."""
+        """The row of the chat in the user's chat list, or None."""
         return self._backend.ephemeral.chats.row(self.id)
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Who is there, if the chat is watched and not large."""
+        """The members, if the chat is watched and not large."""
         return self._backend.ephemeral.members(self.id)
 
     @property
     def typing_users(self) -> tuple[str, ...]:
-        """Who types now, if the chat is watched."""
+        """The users who are typing, if the chat is watched."""
         return self._backend.ephemeral.typists(self.id)
 
     def typing(self, *, is_typing: bool = True) -> None:
-        """At every key, if you like: it is told every few seconds. Ends by itself, and with a message."""
+        """Report that the user is typing. Call it on every keystroke: it is sent every few seconds only.
+
+        Typing ends automatically after some seconds, and when a message is sent.
+        """
         self._backend.ephemeral.type(self.id, is_typing=is_typing)

@@ -1,4 +1,4 @@
-"""What an app holds: a client, from which chats and events come. What is behind it is `device`."""
+"""The public client of the SDK. `client_core` has its implementation."""
 
 import ssl as tls
 from collections.abc import AsyncIterator
@@ -23,11 +23,13 @@ from tidings_wire.frames.history import ChatRow
 
 @final
 class Client:
-    """One device of one user. `async with` it; then chats send and `events()` tells, whatever the network does.
+    """One device of one user. Use it with `async with`; it reconnects automatically.
 
-    `token`: the credential, or an async function that gets one when it is needed. `store`: where the outbox is kept;
-    without one it ends with the process. `max_events`: how many events wait for their reader; beyond that entries are
-    read from the log later, anything else is dropped (`dropped_events`). `proxy`: True is what the environment says.
+    `token`: the credential, or an async function that returns one when the client needs it. `store`: where the outbox
+    and the positions are kept; the default store is in memory and ends with the process. `max_events`: maximum number
+    of events that wait for `events()`. Beyond it, entries are read from the log later, and other events are dropped and
+    counted in `dropped_events`. `max_outbox`: maximum number of messages in the outbox. `proxy`: True uses the proxy
+    settings of the environment. `patience`: how long to wait for sockets, answers and reconnects.
     """
 
     def __init__(
@@ -56,18 +58,20 @@ class Client:
     def from_dev(
         cls, user: str, *, store: Store | None = None, device: str | None = None, path: Path = dev.CLIENT
     ) -> Self:
-        """Make a client of a user of the `tidings dev` that runs in this folder. Raises `NoDevServer`."""
-        told = dev.read_dev_file(path)
-        if user not in told["users"]:
-            raise dev.NoDevServer(f"There is no user {user} here; there are {', '.join(told['users'])}.")
+        """Create a client for a user of the `tidings dev` that runs in this directory. Raises `NoDevServer`."""
+        dev_file = dev.read_dev_file(path)
+        if user not in dev_file["users"]:
+            raise dev.NoDevServer(
+                f"`tidings dev` has no user {user}. Choose one of {', '.join(dev_file['users'])}."
+            )
 
         async def token() -> str:
             return str(dev.read_dev_file(path)["users"][user]["token"])
 
-        return cls(told["gateway"], token, store=store, device=device, proxy=None)
+        return cls(dev_file["gateway"], token, store=store, device=device, proxy=None)
 
     async def __aenter__(self) -> Self:
-        """Does not wait for the connection: what is sent before it stands waits in the outbox."""
+        """Start the client. Does not wait for the connection: earlier messages wait in the outbox."""
         self._device = ClientCore(
             self._dialling,
             self._credentials,
@@ -84,48 +88,49 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """What was not answered stays in the store."""
+        """Close the connection and the store. Unanswered messages stay in the store."""
         await self._running.close()
 
     def chat(self, chat: str) -> Chat:
-        """Get a chat by its id; nothing is requested yet."""
+        """Return a chat by its id, without a request to the server."""
         return Chat(self._running, chat)
 
     def inbox(self, name: str = "default") -> Inbox:
-        """The same one each time. Changes of it come with the events, once something was asked of it."""
+        """Return an inbox, always the same object. Its first request subscribes to changes, which are events."""
         return self._running.inboxes.get(name)
 
     def chats(self) -> list[ChatRow]:
-        """The user's chats as this device knows them, kept current: pinned first, then newest activity first."""
+        """Return the user's current chat list: pinned chats first, then newest activity first."""
         return self._running.ephemeral.chats.rows()
 
     def watch(self, *users: str) -> None:
-        """Presence of these users, from now on and after each reconnect. Chats have a `watch` of their own."""
+        """Subscribe to the presence of users, now and after each reconnect. For chats, use `Chat.watch`."""
         self._running.ephemeral.watch(users=users)
 
     def unwatch(self, *users: str) -> None:
-        """End what `watch` began."""
+        """End the subscription of `watch`."""
         self._running.ephemeral.unwatch(users=users)
 
     def presence(self, user: str) -> PresenceChanged | None:
-        """Of a watched user; None: not told yet, or there is no connection that could tell."""
+        """Return the presence of a watched user. None: not received yet, or there is no connection."""
         return self._running.ephemeral.presence(user)
 
     def set_presence(self, appearance: PresenceState) -> None:
-        """How the user is there on this device, now and after each reconnect; at first `online`."""
+        """Set the user's presence on this device, now and after each reconnect. The default is `online`."""
         self._running.ephemeral.set_presence(appearance)
 
     def events(self, *, live_only: bool = False) -> AsyncIterator[Event]:
-        """Iterate over the events, for one reader. `live_only` leaves out entries that are older than the client.
+        """Iterate over the events, for one reader. `live_only` omits entries from before the client's first sync.
 
-        An event counts as given when the next one is asked for; what was not given is given again after a crash, if
-        the store survives it. Ends when the client is closed, raises `ClientStopped` if the client cannot continue.
+        An event is processed when the loop requests the next one. After a crash, unprocessed entries are delivered
+        again if the store is a file. Ends when the client is closed. Raises `ClientStopped` if the client cannot
+        continue.
         """
         events = self._running.events()
         return _live(events) if live_only else events
 
     async def flush(self) -> None:
-        """Until the outbox is empty. Raises `ClientStopped` if it can't get so."""
+        """Wait until the outbox is empty. Raises `ClientStopped` if the client stops before."""
         await self._running.flush()
 
     @property
@@ -134,12 +139,12 @@ class Client:
 
     @property
     def user(self) -> str | None:
-        """As the server said; None before the first connection."""
+        """The user of the credential, from the server or the store. None before the first connection."""
         return self._running.user
 
     @property
     def pending(self) -> int:
-        """How many wait in the outbox."""
+        """The number of messages in the outbox."""
         return self._running.pending
 
     @property
@@ -147,7 +152,7 @@ class Client:
         return self._running.dropped_events
 
     def position(self, chat: str) -> int | None:
-        """Up to where this device holds the chat; None: it does not know it."""
+        """Return the device's position in a chat. None: the device does not know the chat."""
         return self._running.position(chat)
 
     @property

@@ -1,4 +1,4 @@
-"""One device of one user, inside: joins session, outbox, positions and feed. `client` is what an app sees of it."""
+"""The implementation of `Client`: connects session, outbox, positions and event queue."""
 
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
@@ -43,12 +43,12 @@ from tidings_wire.frames.session import Welcome
 from tidings_wire.frames.structs import Body, ErrorBody
 
 _SAVE_EVERY_S = 1.0
-_ACKS_IN_A_FRAME = 200
+_MAX_ACKS_PER_FRAME = 200
 
 
 @final
 class ClientCore:
-    """Made in a running loop, and running from then on. It is what chats, session and lanes talk to."""
+    """One running client. Chats, inboxes, the session and the send queues call it. Needs a running event loop."""
 
     def __init__(
         self,
@@ -59,16 +59,16 @@ class ClientCore:
         max_events: int,
         max_outbox: int,
     ) -> None:
-        kept = store.load()
+        stored = store.load()
         self._store = store
-        self._owner = kept.owner
-        self._positions = Positions(kept.positions)
-        self._first_sync = FirstSync(is_over=bool(kept.positions))
-        self._outbox = Outbox(store, kept.rows, max_outbox)
+        self._owner = stored.owner
+        self._positions = Positions(stored.positions)
+        self._first_sync = FirstSync(is_over=bool(stored.positions))
+        self._outbox = Outbox(store, stored.rows, max_outbox)
         self._events = EventQueue(max_events)
-        self._sendings: dict[tuple[str, str], QueuedSend] = {}
+        self._queued_sends: dict[tuple[str, str], QueuedSend] = {}
         self._moved: dict[str, int] = {}
-        self._taken: dict[str, int] = {}
+        self._processed: dict[str, int] = {}
         self._heads: dict[str, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._error: Exception | None = None
@@ -78,7 +78,7 @@ class ClientCore:
         self._session = Session(dialling, credentials, self)
         self.ephemeral = EphemeralState(
             self._session,
-            ChatList(kept.chats),
+            ChatList(stored.chats),
             user=lambda: self.user,
             offer=self._events.offer,
             start=self._start,
@@ -87,13 +87,13 @@ class ClientCore:
         self._send_queues = SendQueues(
             self._session, self._outbox, self._positions, self, start=self._start, backoff=backoff
         )
-        self._filling = GapFiller(self._session, self._positions, self._events, self._deliver, self._start)
+        self._gap_filler = GapFiller(self._session, self._positions, self._events, self._deliver, self._start)
         self.inboxes = InboxRegistry(self, self._events.offer)
         self.state = State.CLOSED
 
     def run(self) -> None:
         self._start(self._session.run())
-        self._start(self._keep_positions())
+        self._start(self._store_positions_regularly())
         for chat in self._outbox.chats:
             self._send_queues.wake(chat)
 
@@ -115,7 +115,7 @@ class ClientCore:
             yield event
             if isinstance(event, LOG_EVENTS) and owner is self._owner:
                 self._first_sync.took(event.origin)
-                self._moved[event.chat] = self._taken[event.chat] = event.entry.sequence
+                self._moved[event.chat] = self._processed[event.chat] = event.entry.sequence
 
     async def flush(self) -> None:
         while len(self._outbox) and self._error is None and not self._is_closed:
@@ -142,15 +142,15 @@ class ClientCore:
     def put(self, request: Request) -> QueuedSend:
         self._check_running()
         validate(request)
-        after = self._positions.head(request.chat) if self._can_go_at_once(request.chat) else None
+        after = self._positions.head(request.chat) if self._is_sent_immediately(request.chat) else None
         row = OutboxEntry(request)
         if after is not None and self._session.epoch is not None:
             row = row.sent_after(after, self._session.epoch)
         self._outbox.add(row)
-        sending = self._sendings[row.chat, row.key] = QueuedSend(request)
+        queued_send = self._queued_sends[row.chat, row.key] = QueuedSend(request)
         self._send_queues.wake(row.chat)
         self.ephemeral.sent(row.chat)
-        return sending
+        return queued_send
 
     async def request(self, body: Body) -> Body:
         self._check_running()
@@ -165,8 +165,11 @@ class ClientCore:
             self._moved[chat] = page.up_to
         self._positions.begin(chat, page.up_to)
 
-    def _can_go_at_once(self, chat: str) -> bool:
-        """Then `after` is stored with the row; else right before the first try, when more may be known."""
+    def _is_sent_immediately(self, chat: str) -> bool:
+        """Return whether a new row is sent immediately.
+
+        Then `after` is stored with the row; otherwise right before the first try, when the head may be higher.
+        """
         return self._outbox.is_empty(chat) and self.state in (State.RESUMING, State.LIVE)
 
     def device(self) -> str | None:
@@ -181,7 +184,9 @@ class ClientCore:
     def welcomed(self, welcome: Welcome) -> None:
         old, new = self._owner, StoreOwner(welcome.user, welcome.device, welcome.epoch)
         if old is not None and old.user != new.user:
-            raise StoreOwnerMismatch(f"The store is of the user {old.user}, the credential of {new.user}.")
+            raise StoreOwnerMismatch(
+                f"The store belongs to the user {old.user}, the credential to {new.user}."
+            )
         if old == new:
             return
         if old is not None and old.epoch != new.epoch:
@@ -190,7 +195,10 @@ class ClientCore:
         self._owner = new
 
     def on_live(self) -> None:
-        """Chats that came with their row alone are held up to there: what is older is history."""
+        """Set positions, fill gaps and subscribe again.
+
+        If only the row of a chat was pushed, its position is the head of the row: older entries are history.
+        """
         for chat, head in self._heads.items():
             if self._positions.of(chat) is None:
                 self._moved[chat] = head
@@ -198,21 +206,21 @@ class ClientCore:
         self._heads.clear()
         self._first_sync.on_live()
         for chat in self._positions.behind():
-            self._filling.wake(chat)
+            self._gap_filler.wake(chat)
         self._start(self.inboxes.refresh_all())
         self.ephemeral.on_live()
 
     def pushed(self, body: Body) -> None:
         match body:
             case EntryPush():
-                self._range(body.chat, body.sequence - 1, body.sequence, (body,))
+                self._on_entries(body.chat, body.sequence - 1, body.sequence, (body,))
             case Entries():
-                self._range(body.chat, body.after, body.up_to, body.entries)
+                self._on_entries(body.chat, body.after, body.up_to, body.entries)
             case ChatRow():
-                self._row(body)
+                self._on_row(body)
             case ChatRows():
                 for row in body.rows:
-                    self._row(row)
+                    self._on_row(row)
                     self._heads[row.chat] = row.head
             case InboxUpdate():
                 self.inboxes.pushed(body)
@@ -238,14 +246,14 @@ class ClientCore:
         return self._owner.user if self._owner else ""
 
     def _outcome(self, row: OutboxEntry, outcome: MessageSent | SendFailed, event: Event) -> None:
-        sending = self._sendings.pop((row.chat, row.key), None)
-        if sending is not None:
-            sending.finish(outcome)
+        queued_send = self._queued_sends.pop((row.chat, row.key), None)
+        if queued_send is not None:
+            queued_send.finish(outcome)
         self._events.offer(event)
         self._idle.set()
 
-    def _range(self, chat: str, after: int, up_to: int, entries: tuple[Entry, ...]) -> None:
-        """A push. The outbox looks first: an own key that is seen is as good as its answer."""
+    def _on_entries(self, chat: str, after: int, up_to: int, entries: tuple[Entry, ...]) -> None:
+        """Process pushed entries. The send queues see them first: an entry with an own key replaces a lost answer."""
         self._first_sync.saw(chat, up_to)
         for entry in entries:
             if entry.client_message_id is not None and entry.by == self.user:
@@ -254,15 +262,15 @@ class ClientCore:
             self._positions.missed(chat, after, up_to)
         else:
             self._deliver(chat, self._positions.take(chat, after, up_to, entries))
-        self._filling.wake(chat)
+        self._gap_filler.wake(chat)
 
-    def _row(self, row: ChatRow) -> None:
+    def _on_row(self, row: ChatRow) -> None:
         self._first_sync.saw(row.chat, row.head)
         self._positions.committed(row.chat, row.head)
         self.ephemeral.pushed(row)
 
     def _deliver(self, chat: str, entries: list[Entry]) -> None:
-        """The entries first: there is room for them, and signs may be lost."""
+        """Put entries into the event queue, before events derived from them, which may be dropped if it is full."""
         is_connected = self.state is State.LIVE
         for entry in entries:
             origin = self._first_sync.origin(chat, entry.sequence, is_connected=is_connected)
@@ -274,27 +282,34 @@ class ClientCore:
         self._positions.clear()
         self._first_sync.restart()
         self._moved.clear()
-        self._taken.clear()
+        self._processed.clear()
         self._heads.clear()
         self._events.drop_entries()
         self.ephemeral.restored()
         self.inboxes.restored()
         self._events.offer(InstallationRestored(epoch))
 
-    async def _keep_positions(self) -> None:
+    async def _store_positions_regularly(self) -> None:
         while True:
             await asyncio.sleep(_SAVE_EVERY_S)
             self._store_positions()
             self._ack()
 
     def _ack(self) -> None:
-        """What the app has taken. Who is not connected need not: the positions of the next `connect` say the same."""
-        taken, self._taken = self._taken, {}
-        for some in batched(taken.items(), _ACKS_IN_A_FRAME):
-            self._session.send(Ack(delivered=dict(some)))
+        """Acknowledge the entries that the app has processed.
+
+        Without a connection this is not needed: the positions in the next `connect` are acknowledgements too.
+        """
+        processed, self._processed = self._processed, {}
+        for batch in batched(processed.items(), _MAX_ACKS_PER_FRAME):
+            self._session.send(Ack(delivered=dict(batch)))
 
     def _store_positions(self) -> None:
-        """The list first: if it is lost, entries that it should know come again."""
+        """Store the chat list, then the positions.
+
+        If the process ends in between, entries that the list already has are delivered again. In the other order, the
+        list would miss entries.
+        """
         if changed := self.ephemeral.chats.changed():
             self._store.save_chats(changed)
         self._first_sync.finish(is_behind=bool(self._positions.behind()))
@@ -310,7 +325,7 @@ class ClientCore:
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        """A task that fails stops the client: one that goes on without its session would only seem to work."""
+        """Stop the client if a task fails: without its session it would only appear to work."""
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             for other in self._tasks:
@@ -318,7 +333,7 @@ class ClientCore:
             stop = (
                 error
                 if isinstance(error, TidingsError)
-                else ClientStopped(f"A mistake in the client: {error!r}")
+                else ClientStopped(f"Internal error of the client: {error!r}")
             )
             stop.__cause__ = stop.__cause__ or (error if error is not stop else None)
             self._end(stop)
@@ -327,10 +342,10 @@ class ClientCore:
         self._error = self._error or error
         self.state = State.CLOSED
         self._events.end(error)
-        for sending in self._sendings.values():
+        for queued_send in self._queued_sends.values():
             why = f": {self._error}" if self._error else "."
-            sending.finish(SendUnconfirmed(f"The client ended before the answer came{why}"))
-        self._sendings.clear()
+            queued_send.finish(SendUnconfirmed(f"The client ended before the answer arrived{why}"))
+        self._queued_sends.clear()
         self._idle.set()
 
     def _check_running(self) -> None:

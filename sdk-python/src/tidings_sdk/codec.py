@@ -1,4 +1,4 @@
-"""Requests to bytes, and bytes to answers and pushes. What this client does not know is ignored, as the protocol asks."""
+"""Encode requests; decode answers and pushes. Unknown pushes and fields are ignored, as the protocol requires."""
 
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 
 class Response(NamedTuple):
-    """Of a request with this id. Which form the `ok` has, only the asker knows."""
+    """The answer to the request with this id. The type of `ok` depends on the request."""
 
     id: int
     is_ok: bool
@@ -20,23 +20,23 @@ class Response(NamedTuple):
 
 
 _encode: Final = msgspec.json.Encoder().encode
-_loosely: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_keys: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def encode_request(body: Body, request_id: int | None = None) -> bytes:
-    """`id` first: then even a frame that the server can't read is answered under its id."""
+    """Encode a request with its `id` first, so that the server can answer even a frame that it cannot decode."""
     name = REQUEST_BY_BODY[type(body)].name
     return _encode({name: body} if request_id is None else {"id": request_id, name: body})
 
 
 def validate(body: Body) -> None:
-    """Raises `ValueError` for what the server would refuse: it would be stored, tried and thrown away again."""
+    """Raise `ValueError` for a request that the server would refuse, before it is stored in the outbox."""
     msgspec.json.decode(_encode(body), type=type(body))
 
 
 def decode_frame(data: bytes | str) -> Response | Body | None:
-    """None: a push from a newer server. Raises `msgspec.DecodeError` for what is no frame at all."""
-    keys = _loosely(data)
+    """Decode an answer or a push. Returns None for an unknown push. Raises `msgspec.DecodeError` for other data."""
+    keys = _decode_keys(data)
     if "id" in keys:
         is_ok = "ok" in keys
         return Response(msgspec.json.decode(keys["id"], type=int), is_ok, keys["ok" if is_ok else "error"])

@@ -1,4 +1,4 @@
-"""The credential: a string that stays, or a provider that is asked when there is none, or the last one is over."""
+"""The credential: a fixed string, or a provider that is called for the first one and after one expires."""
 
 from collections.abc import Awaitable, Callable
 from typing import final
@@ -8,7 +8,10 @@ type Provider = Callable[[], Awaitable[str]]
 
 @final
 class Credentials:
-    """Kept over reconnects: when a server ends, its devices come back at once, and not all through the login too."""
+    """Keep the credential across reconnects.
+
+    When a server stops, all of its devices reconnect; they must not all log in again as well.
+    """
 
     def __init__(self, source: str | Provider) -> None:
         self._source = source
@@ -17,7 +20,7 @@ class Credentials:
 
     async def get(self) -> str:
         if self._held is None:
-            assert not isinstance(self._source, str)  # noqa: S101 - a string is held from the start
+            assert not isinstance(self._source, str)  # noqa: S101 - a string is available from the start
             self._held = await self._source()
             self.is_fresh = True
         return self._held
@@ -29,5 +32,5 @@ class Credentials:
         return not isinstance(self._source, str)
 
     def renew(self) -> None:
-        """The next `get` asks anew."""
+        """Call the provider at the next `get`. A fixed string stays."""
         self._held = None if self.can_renew() else self._held

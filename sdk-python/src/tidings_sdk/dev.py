@@ -1,4 +1,4 @@
-"""What `tidings dev` tells programs on the same machine: addresses, tokens and chats to try with."""
+"""Read the file of `tidings dev` with addresses, tokens and chats for programs on the same machine."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,8 @@ from typing import Any, Final
 CLIENT: Final = Path(".tidings/dev/client.json")
 
 
-class NoDevServer(Exception):  # noqa: N818 - said to a person as it stands
-    """`tidings dev` does not run here, or has no such user."""
+class NoDevServer(Exception):  # noqa: N818 - shown to people by this name
+    """`tidings dev` does not run in this directory, or has no such user."""
 
 
 def read_dev_file(path: Path = CLIENT) -> dict[str, Any]:
@@ -21,5 +21,5 @@ def read_dev_file(path: Path = CLIENT) -> dict[str, Any]:
 
 
 def chat_id(name: str = "direct", path: Path = CLIENT) -> str:
-    """Return the id of a chat that `tidings dev` made: `direct` is of anna and ben, `group` of all three."""
+    """Return the id of a demo chat: `direct` is the chat of anna and ben, `group` the chat of all three."""
     return str(read_dev_file(path)["chats"][name])

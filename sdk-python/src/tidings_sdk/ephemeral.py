@@ -1,6 +1,6 @@
-"""What is known of others and of the user's chats, joined: watched chats and users, ticks, typing, presence, rows.
+"""The state of watched chats and users, and of the chat list: receipts, typing, presence, rows.
 
-`device` hands over what was pushed and what was given out; here it becomes events, and answers to who asks.
+`client_core` passes pushes and delivered entries in; this module turns them into events, and answers queries.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from tidings_sdk.receipts import MessageStatus, ReceiptTracker
 from tidings_sdk.send_queues import RequestSender
 from tidings_sdk.subscriptions import Subscriptions
 from tidings_sdk.typing_state import TypingSender, TypingUsers
-from tidings_wire.frames.ephemeral import Presence as PresenceTold
+from tidings_wire.frames.ephemeral import Presence as PresenceRequest
 from tidings_wire.frames.ephemeral import PresencePush, Receipts, Subscribe, Typing, TypingPush
 from tidings_wire.frames.history import ChatRow, Entry
 from tidings_wire.frames.structs import Body
@@ -48,7 +48,7 @@ class EphemeralState:
         self._typists = TypingUsers()
         self._own = TypingSender()
         self._presences: dict[str, PresenceChanged] = {}
-        self._appearance: PresenceState = "online"
+        self._presence_state: PresenceState = "online"
         self._reads: dict[str, int] = {}
         self._timer: asyncio.TimerHandle | None = None
 
@@ -78,21 +78,21 @@ class EphemeralState:
     def presence(self, user: str) -> PresenceChanged | None:
         return self._presences.get(user)
 
-    def set_presence(self, appearance: PresenceState) -> None:
-        self._appearance = appearance
-        validate(PresenceTold(status=appearance))
-        self._session.send(PresenceTold(status=appearance))
+    def set_presence(self, status: PresenceState) -> None:
+        self._presence_state = status
+        validate(PresenceRequest(status=status))
+        self._session.send(PresenceRequest(status=status))
 
     def type(self, chat: str, *, is_typing: bool) -> None:
         validate(Typing(chat=chat, is_typing=is_typing))
-        for word in (self._own.begins if is_typing else self._own.ends)(chat, self._now()):
-            self._session.send(Typing(chat=chat, is_typing=word))
+        for is_typing_now in (self._own.begins if is_typing else self._own.ends)(chat, self._now()):
+            self._session.send(Typing(chat=chat, is_typing=is_typing_now))
 
     def sent(self, chat: str) -> None:
         self._own.sent(chat)
 
     def reads(self, chat: str, sequence: int) -> None:
-        """About to be told: what comes back of it is not from elsewhere."""
+        """Record a read position before it is sent, so that its push is not taken for one of another device."""
         self._reads[chat] = max(self._reads.get(chat, 0), sequence)
 
     def has_read(self, chat: str, sequence: int) -> None:
@@ -100,11 +100,11 @@ class EphemeralState:
 
     def on_live(self) -> None:
         self._watching.on_live()
-        if self._appearance != "online":
-            self._session.send(PresenceTold(status=self._appearance))
+        if self._presence_state != "online":
+            self._session.send(PresenceRequest(status=self._presence_state))
 
     def state_changed(self, state: State) -> None:
-        """What others do can't be seen from here any more; how far they got stays true."""
+        """Discard typing and presence when the connection ends. Receipts stay valid."""
         if state in (State.RESUMING, State.LIVE):
             return
         self._watching.on_disconnected()
@@ -134,7 +134,7 @@ class EphemeralState:
                 self._offer(self._presences[user])
 
     def gave(self, chat: str, entries: list[Entry]) -> None:
-        """Entries of the log, in order, each once."""
+        """Apply delivered entries of the log. Each arrives once, in order."""
         user = self._user() or ""
         row = self.chats.apply_entries(chat, entries, user)
         if row is not None:

@@ -1,27 +1,28 @@
-"""What can go wrong, as a tree:
+"""The errors of the SDK.
 
-TidingsError
-├── RequestRefused          the server said no, for good; `code` says why
-│   └── SendFailed          the same of something in the outbox: it is not in the log and will not be
-├── ClientStopped           the client has stopped, and says why; nothing in the outbox is lost
-│   ├── CredentialRefused
-│   ├── ProtocolUnsupported
-│   └── StoreOwnerMismatch  the store holds the outbox of somebody else
-├── SendUnconfirmed         the client ended before an answer came; the row stays in the store
-├── RequestTimeout          a request (not of the outbox) was cut off; it may be asked again
-├── OutboxFull              as many messages wait as the outbox may hold
-└── StoreInUse              another process has the file of the outbox open
+All of them are subclasses of `TidingsError`:
+
+- `RequestRefused`: the server refused a request; `code` has the reason.
+  - `SendFailed`: the server refused a message of the outbox; it will never be in the log.
+- `ClientStopped`: the client cannot continue; the messages of the outbox stay in the store.
+  - `CredentialRefused`: the credential is invalid or revoked.
+  - `ProtocolUnsupported`: the server does not support this client's protocol level.
+  - `StoreOwnerMismatch`: the store belongs to another user.
+- `SendUnconfirmed`: the client ended before the answer; the message stays in the store.
+- `RequestTimeout`: a request outside the outbox received no answer; it may be repeated.
+- `OutboxFull`: the outbox has its maximum number of messages.
+- `StoreInUse`: another process has the store's file open.
 """
 
 from tidings_wire.frames.structs import ErrorBody
 
 
 class TidingsError(Exception):
-    """Any error of this package."""
+    """Base class of all errors of this package."""
 
 
 class RequestRefused(TidingsError):
-    """`code` is stable, see the reference of errors; the text is for people."""
+    """The server refused a request. `code` is stable (see the error reference); the text is for people."""
 
     def __init__(self, body: ErrorBody) -> None:
         super().__init__(f"{body.code}: {body.message}" + (f" {body.hint}" if body.hint else ""))
@@ -30,11 +31,11 @@ class RequestRefused(TidingsError):
 
 
 class SendFailed(RequestRefused):
-    """Final: the outbox has let go of it, and no later try of it is under way."""
+    """The server refused a message. Final: the message was removed from the outbox and is not retried."""
 
 
 class ClientStopped(TidingsError):
-    """`close_code` is there if the server closed the connection for good."""
+    """The client cannot continue. `close_code` is set if the server closed the connection permanently."""
 
     def __init__(self, why: str, close_code: int | None = None) -> None:
         super().__init__(why)
@@ -42,28 +43,28 @@ class ClientStopped(TidingsError):
 
 
 class CredentialRefused(ClientStopped):
-    """Another credential is needed, or a login."""
+    """The credential is invalid or revoked. Another one is needed, or a new login."""
 
 
 class ProtocolUnsupported(ClientStopped):
-    """The server no longer speaks this client's level of the protocol."""
+    """The server does not support this client's protocol level. Update the SDK."""
 
 
 class StoreOwnerMismatch(ClientStopped):
-    """Sending one user's messages in another's name would be worse than not sending them."""
+    """The store belongs to another user. Its messages must not be sent as this user."""
 
 
 class SendUnconfirmed(TidingsError):
-    """Sent or not is not known. The next client on the same store goes on with it, without doubling it."""
+    """Whether the message was committed is unknown. The next client with the same store retries it without a duplicate."""
 
 
 class RequestTimeout(TidingsError):
-    """The connection went away, or the time was up."""
+    """The connection was lost or the answer was late. The effect of the request is unknown."""
 
 
 class OutboxFull(TidingsError):
-    """Wait for what is under way, or show that nothing goes out."""
+    """The outbox is full. Wait for messages in flight (`flush`), or show the user that sending is blocked."""
 
 
 class StoreInUse(TidingsError):
-    """Two clients on one outbox would send everything out of order."""
+    """Another process uses the store. Two clients with one outbox would send messages out of order."""

@@ -1,7 +1,7 @@
-"""The queue between the connection and whoever reads events. Bounded, and the connection never waits for it.
+"""The bounded queue between the connection and the reader of events. The connection never waits for it.
 
-What finds no room: an entry is fetched again later, from the log, when there is room; anything else is dropped and
-counted, because it is told elsewhere (handles, `client.state`) or may be lost by nature (typing, presence).
+If the queue is full, entries are read from the log later, when there is space. Other events are dropped and counted:
+they are available elsewhere (`QueuedSend`, `client.state`), or are ephemeral (typing, presence).
 """
 
 import asyncio
@@ -17,7 +17,7 @@ class EventQueue:
         self.capacity = capacity
         self.dropped = 0
         self._events: deque[Event] = deque()
-        self._moved = asyncio.Event()
+        self._changed = asyncio.Event()
         self._is_ended = False
         self._error: Exception | None = None
 
@@ -30,15 +30,15 @@ class EventQueue:
             self.dropped += 1
             return
         self._events.append(event)
-        self._move()
+        self._notify_waiters()
 
     async def take(self) -> Event | None:
-        """The next one, or None at the end; raises what the client was stopped by."""
+        """Wait for the next event. Returns None at the end; raises the error that stopped the client."""
         while not self._events and not self._is_ended:
-            await self._moved.wait()
+            await self._changed.wait()
         if self._events:
             event = self._events.popleft()
-            self._move()
+            self._notify_waiters()
             return event
         if self._error is not None:
             raise self._error
@@ -46,18 +46,18 @@ class EventQueue:
 
     async def wait_until_free(self, entries: int) -> None:
         while self.free < entries and not self._is_ended:
-            await self._moved.wait()
+            await self._changed.wait()
 
     def drop_entries(self) -> None:
-        """Of an epoch that is over: their sequences mean other entries now."""
+        """Drop the entries of an earlier epoch: their sequences belong to other entries now."""
         self._events = deque(event for event in self._events if not isinstance(event, LOG_EVENTS))
-        self._move()
+        self._notify_waiters()
 
     def end(self, error: Exception | None = None) -> None:
         self._is_ended, self._error = True, self._error or error
-        self._move()
+        self._notify_waiters()
 
-    def _move(self) -> None:
-        """Wakes all who wait now; each looks for himself."""
-        self._moved.set()
-        self._moved = asyncio.Event()
+    def _notify_waiters(self) -> None:
+        """Wake all waiting tasks. Each checks its own condition again."""
+        self._changed.set()
+        self._changed = asyncio.Event()

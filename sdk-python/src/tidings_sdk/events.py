@@ -1,4 +1,4 @@
-"""What `client.events()` gives: entries of logs, what became of sends, states of the connection, and signs of others."""
+"""The events of `client.events()`: entries, outcomes of sends, connection states, receipts, typing and presence."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,7 +13,7 @@ class EventOrigin(StrEnum):
     """When an entry was committed, as seen from this client."""
 
     HISTORY = "history"
-    """Before the client's first sync: it was there when the client came."""
+    """Before the client's first sync."""
     MISSED = "missed"
     """While the client was not connected."""
     LIVE = "live"
@@ -21,7 +21,7 @@ class EventOrigin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageAdded:
-    """A message, one's own too. In a chat they come in the order of their sequences, each once."""
+    """A message, also one of the user's own. Each arrives once, in the order of the sequences of its chat."""
 
     chat: str
     entry: Entry
@@ -29,13 +29,13 @@ class MessageAdded:
 
     @property
     def is_live(self) -> bool:
-        """False for history: what was in the log before this client first came. True for what it missed."""
+        """False for entries from before the client's first sync. True for new and for missed ones."""
         return self.origin is not EventOrigin.HISTORY
 
 
 @dataclass(frozen=True, slots=True)
 class MessageChanged:
-    """An edit, a redaction or a reaction; `entry.refers_to` says of which message."""
+    """An edit, a redaction or a reaction. `entry.refers_to` is the sequence of the changed message."""
 
     chat: str
     entry: Entry
@@ -48,7 +48,7 @@ class MessageChanged:
 
 @dataclass(frozen=True, slots=True)
 class ChatChanged:
-    """A join, a leave, a name … and whatever a newer server puts into a log."""
+    """A join, a leave, a new name or role, and kinds of entries that this SDK does not know."""
 
     chat: str
     entry: Entry
@@ -61,7 +61,7 @@ class ChatChanged:
 
 @dataclass(frozen=True, slots=True)
 class MessageSent:
-    """Something of the outbox is committed, at this sequence."""
+    """A message, edit, redaction or reaction of the outbox was committed at this sequence."""
 
     chat: str
     client_message_id: str
@@ -71,7 +71,7 @@ class MessageSent:
 
 @dataclass(frozen=True, slots=True)
 class MessageSendFailed:
-    """Something of the outbox is not in the log and will not be."""
+    """A message, edit, redaction or reaction of the outbox was refused. It will never be in the log."""
 
     chat: str
     client_message_id: str
@@ -80,7 +80,7 @@ class MessageSendFailed:
 
 @dataclass(frozen=True, slots=True)
 class ConnectionStateChanged:
-    """`wait_s`: when closed, how long until the next try."""
+    """The state of the connection. `wait_s`: in the state CLOSED, the time until the next attempt."""
 
     state: State
     wait_s: float | None = None
@@ -89,21 +89,21 @@ class ConnectionStateChanged:
 
 @dataclass(frozen=True, slots=True)
 class InstallationRestored:
-    """The installation was restored from a backup: what is shown of chats is to be read anew."""
+    """The installation was restored from a backup. Discard the chats that the app shows, and read them again."""
 
     epoch: int
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptsChanged:
-    """Members of a watched chat got further, came or went: `chat.status` of its messages may be another now."""
+    """Watermarks or members of a watched chat changed. `chat.status` of its messages may have changed."""
 
     chat: str
 
 
 @dataclass(frozen=True, slots=True)
 class ReadElsewhere:
-    """The user has read up to here on another device: a badge that is shown can go."""
+    """The user has read the chat up to `sequence` on another device."""
 
     chat: str
     sequence: int
@@ -111,7 +111,7 @@ class ReadElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class TypingChanged:
-    """Who types in the chat now; nobody, if it is empty."""
+    """The users who are typing in a watched chat now."""
 
     chat: str
     users: tuple[str, ...]
@@ -119,7 +119,10 @@ class TypingChanged:
 
 @dataclass(frozen=True, slots=True)
 class PresenceChanged:
-    """How a watched user is there: `online`, `away`, `offline`. `last_seen_at`: if he is not, and lets it be told."""
+    """The presence of a watched user: `online`, `away` or `offline`.
+
+    `last_seen_at`: when an offline user was last seen, in milliseconds, if the user shares it.
+    """
 
     user: str
     status: str

@@ -1,7 +1,7 @@
-"""Which entries were in the logs before this client first came. Pure.
+"""Distinguish entries from before the client's first sync from new ones. Without I/O.
 
-The first sync is over when the client has gone live and the app has taken every entry of it. Positions are stored from
-then on, so a client that ends earlier begins its first sync again and takes no old message for news.
+The first sync ends when the client is live and the app has processed every entry of it. Positions are stored only from
+then on. A client that ends earlier repeats its first sync, and does not report old messages as new.
 """
 
 from typing import final
@@ -18,7 +18,7 @@ class FirstSync:
         self._waiting = 0
 
     def saw(self, chat: str, up_to: int) -> None:
-        """The server told of entries up to here. Before the client is live they are all history."""
+        """Record that entries up to `up_to` exist. Before the client is live, all of them are history."""
         if not self._is_live:
             self._up_to[chat] = max(self._up_to.get(chat, 0), up_to)
 
@@ -37,12 +37,12 @@ class FirstSync:
         self._waiting -= origin is EventOrigin.HISTORY
 
     def finish(self, *, is_behind: bool) -> None:
-        """`is_behind`: entries are still to be read from the log."""
+        """End the first sync if it is complete. `is_behind`: the client still has to read entries from the log."""
         if self._is_live and not self._waiting and not is_behind:
             self.is_over = True
 
     def restart(self) -> None:
-        """The installation was restored: the client knows nothing any more."""
+        """Start a new first sync, after the installation was restored."""
         self.is_over = self._is_live = False
         self._up_to.clear()
         self._waiting = 0

@@ -1,4 +1,4 @@
-"""The flow "a hole": what was missed of a chat is read from its log, page by page, while there is room to give it out."""
+"""Fill gaps: read missed entries of a chat from its log, page by page, while the event queue has space."""
 
 import asyncio
 import random
@@ -15,7 +15,7 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 _PAGE: Final = 200
 _MAX_STALLS: Final = 5
-"""So often history may have nothing new although something was pushed; then the next push asks again."""
+"""How often history may return nothing new although an entry was pushed. Then the next push tries again."""
 
 
 @final
@@ -24,14 +24,14 @@ class GapFiller:
         self,
         asking: RequestSender,
         positions: Positions,
-        feed: EventQueue,
-        give: Callable[[str, list[Entry]], None],
+        events: EventQueue,
+        deliver: Callable[[str, list[Entry]], None],
         start: Callable[..., object],
     ) -> None:
         self._asking = asking
         self._positions = positions
-        self._events = feed
-        self._deliver = give
+        self._events = events
+        self._deliver = deliver
         self._start = start
         self._running: set[str] = set()
 
@@ -52,7 +52,7 @@ class GapFiller:
             self._running.discard(chat)
 
     async def _step(self, chat: str) -> bool:
-        """Did the position move, or was there just no connection?"""
+        """Read one page. Return False if the position did not move although the server answered."""
         limit = min(_PAGE, self._events.capacity)
         await self._events.wait_until_free(limit)
         await self._asking.let_in()
@@ -61,9 +61,9 @@ class GapFiller:
             answer = await self._asking.ask(GetHistory(chat=chat, after=position, limit=limit), epoch=epoch)
         except RequestTimeout:
             return True
-        return self._took(chat, answer)
+        return self._on_answer(chat, answer)
 
-    def _took(self, chat: str, answer: Body) -> bool:
+    def _on_answer(self, chat: str, answer: Body) -> bool:
         if isinstance(answer, ErrorBody) and not answer.retryable:
             self._positions.abandon_gap(chat)
         if not isinstance(answer, HistoryPage):

@@ -1,6 +1,6 @@
-"""What is to be sent, in order, chat by chat, and what an answer means for it. Pure but for the store it writes through.
+"""The outbox: messages in order for each chat, and the meaning of answers. The only I/O is writing to the store.
 
-A row is in the store before its first try, with the key and the `after` of all its tries. `after` None: never tried.
+A row is stored before its first try, with the key and the `after` of all its tries. `after` is None before the first.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ from tidings_wire.frames.messages import CommitResult, Send
 from tidings_wire.frames.structs import Body, ErrorBody
 
 MAX_FAILURES: Final = 5
-"""So often a server may fail at a row by its own mistake before those behind it get their turn."""
+"""How often the server may answer a row with `internal` before the row fails, so that later rows are sent."""
 
 
 class Accepted(NamedTuple):
@@ -22,14 +22,14 @@ class Accepted(NamedTuple):
 
 
 class RetryLater(NamedTuple):
-    """The same frame, after this time or one's own backoff. `is_failure`: by a mistake of the server's."""
+    """Send the same frame after this delay or the backoff. `is_failure`: the server had an internal error."""
 
     retry_after_ms: int | None = None
     is_failure: bool = False
 
 
 class CatchUpFirst(NamedTuple):
-    """Read what came since `after` first."""
+    """Read the entries since `after` first."""
 
 
 class Rejected(NamedTuple):
@@ -39,11 +39,11 @@ class Rejected(NamedTuple):
 type SendDecision = Accepted | RetryLater | CatchUpFirst | Rejected
 
 _NOT_ABOUT_THE_ROW: Final = frozenset({"credential_expired", "credential_invalid"})
-"""The connection ends over these; the row waits for the next one."""
+"""These errors end the connection. The row waits for the next one."""
 
 
 def decide_send(answer: Body, failures: int) -> SendDecision:
-    """`failures`: how often the server has failed at this row by itself."""
+    """Decide what an answer means for a row. `failures`: how often the server answered the row with `internal`."""
     if isinstance(answer, CommitResult):
         return Accepted(answer.sequence, answer.is_repeat)
     if not isinstance(answer, ErrorBody):
@@ -62,7 +62,7 @@ class FoundInLog(NamedTuple):
 
 
 class MembershipEnded(NamedTuple):
-    """The right to send ended in between: tries from before are refused, and so `after` must not be raised over it."""
+    """The user's right to send ended. Tries from before are refused, so `after` must not be raised over this entry."""
 
     entry: Entry
 
@@ -70,7 +70,7 @@ class MembershipEnded(NamedTuple):
 def find_in_log(
     row: OutboxEntry, user: str, entries: tuple[Entry, ...]
 ) -> FoundInLog | MembershipEnded | None:
-    """Oldest first: a key that stands before the end of the membership was sent in time."""
+    """Search entries for the key of a row, or the end of the membership. The one with the lower sequence counts."""
     for entry in sorted(entries, key=lambda e: e.sequence):
         if entry.client_message_id == row.key and entry.by == user:
             return FoundInLog(entry.sequence)
@@ -111,16 +111,17 @@ class Outbox:
         return rows[0] if rows else None
 
     def add(self, row: OutboxEntry) -> None:
-        """Stored when this returns."""
+        """Add a row. It is stored when this returns. Raises `OutboxFull`."""
         if len(self) >= self._max_rows:
-            raise OutboxFull(f"{self._max_rows} messages wait in the outbox.")
+            raise OutboxFull(f"The outbox is full: {self._max_rows} messages are waiting.")
         self._store.add(row)
         self._chats.setdefault(row.chat, deque()).append(row)
 
     def change_first(self, row: OutboxEntry) -> None:
-        """`after` is set before the first try, or raised after catching up; the key never changes.
+        """Store a new `after` of the first row. The key never changes.
 
-        A row that was settled meanwhile, by a push, stays settled.
+        Race: a push settles the row while its sender reads the log. Then another row is first, and this call does
+        nothing.
         """
         first = self.first(row.chat)
         if first is not None and first.key == row.key:
@@ -128,7 +129,7 @@ class Outbox:
             self._chats[row.chat][0] = row
 
     def remove(self, chat: str, key: str) -> bool:
-        """Answered: the row goes. False if it had gone before."""
+        """Delete a settled row. Return False if it was deleted before."""
         rows = self._chats.get(chat, deque())
         found = next((row for row in rows if row.key == key), None)
         if found is None:

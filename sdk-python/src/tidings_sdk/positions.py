@@ -1,7 +1,7 @@
-"""Up to where the device holds each chat, what lies ahead of that, and what may be given out. Pure.
+"""The device's position in each chat, and gaps after it. Without I/O.
 
-A `position` moves over ranges that were received whole, never over a hole. What is pushed ahead of a hole is not kept:
-its sequence is, and history gives the range, so that nothing grows while a hole is open.
+A position moves over completely received ranges, never over a gap. Entries that are pushed after a gap are not kept,
+only their highest sequence; the client reads the range from history. So memory does not grow while there is a gap.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from tidings_wire.frames.history import Entry
 
 
 @dataclass(slots=True)
-class _Held:
+class _ChatPosition:
     position: int | None = None
     ahead: int = 0
     head: int = 0
@@ -21,76 +21,76 @@ class _Held:
 @final
 class Positions:
     def __init__(self, known: Mapping[str, int] | None = None) -> None:
-        self._chats = {chat: _Held(position) for chat, position in (known or {}).items()}
+        self._chats = {chat: _ChatPosition(position) for chat, position in (known or {}).items()}
 
     def on_reported(self) -> dict[str, int]:
-        """For `connect` and `resume`."""
-        return {chat: held.position for chat, held in self._chats.items() if held.position is not None}
+        """Return the positions for `connect` and `resume`."""
+        return {chat: state.position for chat, state in self._chats.items() if state.position is not None}
 
     def of(self, chat: str) -> int | None:
-        held = self._chats.get(chat)
-        return held.position if held else None
+        state = self._chats.get(chat)
+        return state.position if state else None
 
     def head(self, chat: str) -> int | None:
-        """The highest sequence seen committed, by this process: what a new message is sent `after`. None: ask.
+        """Return the highest committed sequence that this process has seen, the `after` of a new message, or None.
 
-        It may be above the position. A key that was never sent stands nowhere, so least of all below there. A position
-        out of the store may be from long ago, and from before a membership ended and began anew.
+        It may be above the position: a new key is not in the log yet, so it is not below the head either. The stored
+        position is not used instead. It may be old, and from before a membership that ended and began again.
         """
-        held = self._chats.get(chat)
-        return held.head or None if held else None
+        state = self._chats.get(chat)
+        return state.head or None if state else None
 
     def doubt(self, chat: str) -> None:
-        """A send was refused: the next one asks where the log is, as the user may have been away in between."""
+        """Forget the head after a refused send. The next send reads it again: the membership may have changed."""
         self._of(chat).head = 0
 
     def committed(self, chat: str, sequence: int) -> None:
-        """Seen in an answer or a row. The position stays: an answer is not the entry."""
-        held = self._of(chat)
-        held.head = max(held.head, sequence)
+        """Raise the head by an answer or a row. The position stays: the device does not have the entry yet."""
+        state = self._of(chat)
+        state.head = max(state.head, sequence)
 
     def take(self, chat: str, after: int, up_to: int, entries: Iterable[Entry]) -> list[Entry]:
-        """What came whole in `(after, up_to]`: what of it is new, in order. Nothing, if it lies ahead of a hole."""
-        held = self._of(chat)
-        held.head = max(held.head, up_to)
-        if held.position is None:
-            held.position = after
-        if after > held.position:
-            held.ahead = max(held.ahead, up_to)
+        """Apply a complete range `(after, up_to]`. Return its new entries in order, or none if there is a gap before it."""
+        state = self._of(chat)
+        state.head = max(state.head, up_to)
+        if state.position is None:
+            state.position = after
+        if after > state.position:
+            state.ahead = max(state.ahead, up_to)
             return []
-        position, held.position = held.position, max(held.position, up_to)
+        position, state.position = state.position, max(state.position, up_to)
         return sorted((e for e in entries if position < e.sequence <= up_to), key=lambda e: e.sequence)
 
     def missed(self, chat: str, after: int, up_to: int) -> None:
-        """It was pushed and there is no room for it: it is as if it had not come."""
-        held = self._of(chat)
-        held.head = max(held.head, up_to)
-        held.ahead = max(held.ahead, up_to)
-        if held.position is None:
-            held.position = after
+        """Record a pushed range that the event queue has no space for. It is read from history later."""
+        state = self._of(chat)
+        state.head = max(state.head, up_to)
+        state.ahead = max(state.ahead, up_to)
+        if state.position is None:
+            state.position = after
 
     def begin(self, chat: str, up_to: int) -> None:
-        """A chat that was unknown has been read up to here by other means; events begin behind it."""
-        held = self._of(chat)
-        held.head = max(held.head, up_to)
-        if held.position is None:
-            held.position = up_to
+        """Set the position of an unknown chat that was read by other means. Events start after it."""
+        state = self._of(chat)
+        state.head = max(state.head, up_to)
+        if state.position is None:
+            state.position = up_to
 
     def is_behind(self, chat: str) -> bool:
-        held = self._of(chat)
-        return held.position is not None and held.position < held.ahead
+        state = self._of(chat)
+        return state.position is not None and state.position < state.ahead
 
     def behind(self) -> list[str]:
         return [chat for chat in self._chats if self.is_behind(chat)]
 
     def abandon_gap(self, chat: str) -> None:
-        """History has nothing up to there; the next push asks again."""
-        held = self._of(chat)
-        held.ahead = 0
+        """Stop filling a gap that history does not have. The next push tries again."""
+        state = self._of(chat)
+        state.ahead = 0
 
     def clear(self) -> None:
-        """The installation was restored: nothing of before counts."""
+        """Delete all positions, after the installation was restored."""
         self._chats.clear()
 
-    def _of(self, chat: str) -> _Held:
-        return self._chats.setdefault(chat, _Held())
+    def _of(self, chat: str) -> _ChatPosition:
+        return self._chats.setdefault(chat, _ChatPosition())

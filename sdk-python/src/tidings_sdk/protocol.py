@@ -1,7 +1,7 @@
-"""One connection as a state machine without I/O: bytes, requests and time come in, effects go out.
+"""One connection as a state machine without I/O. Inputs are bytes, requests and time; outputs are effects.
 
-Knows frames and the heartbeat; knows no socket, no outbox and no clock. `session` has the socket and does what this
-wants done. A connection is used once; the next one is another object.
+It handles frames and the heartbeat. `session` has the socket and the clock, and performs the effects. Each connection
+is a new object.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +21,7 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 CONNECT_TIMEOUT_S: Final = 10.0
 GRACE_S: Final = 10.0
-"""What the protocol gives a heartbeat beyond its time."""
+"""The grace period of the protocol after a heartbeat interval."""
 
 MAX_POSITIONS: Final = 1_000
 _PONG: Final = encode_request(Pong())
@@ -36,7 +36,7 @@ class State(StrEnum):
     CLOSED = "closed"
 
 
-_LET_IN: Final = frozenset({State.RESUMING, State.LIVE, State.DRAINING})
+_AUTHENTICATED_STATES: Final = frozenset({State.RESUMING, State.LIVE, State.DRAINING})
 
 
 class Write(NamedTuple):
@@ -72,7 +72,7 @@ class ReconnectRequested(NamedTuple):
 
 
 class Abandon(NamedTuple):
-    """Nobody is there, or it does not speak the protocol: close the socket and come anew."""
+    """The server is silent, or does not speak the protocol: close the socket and reconnect."""
 
     why: str
 
@@ -91,7 +91,7 @@ type Effect = (
 
 @final
 class ConnectionProtocol:
-    """`positions` is asked each time they are told: they move while the connection lives."""
+    """One connection. `positions` is called for each `connect` and `resume`, because positions change."""
 
     def __init__(self, positions: Callable[[], Mapping[str, int]], now: float) -> None:
         self.state = State.CONNECTING
@@ -106,7 +106,7 @@ class ConnectionProtocol:
 
     @property
     def is_let_in(self) -> bool:
-        return self.state in _LET_IN
+        return self.state in _AUTHENTICATED_STATES
 
     @property
     def in_flight(self) -> int:
@@ -114,14 +114,14 @@ class ConnectionProtocol:
 
     @property
     def due_at(self) -> float:
-        """When `on_timer` has something to say, if nothing is heard before."""
+        """When to call `on_timer` if no frame arrives before."""
         return min(self._deadline, self._last_frame_at + self._silence_s)
 
     def opened(self, credential: str, device: str | None, sdk: str, epoch: int | None) -> list[Effect]:
-        """The socket is open: say who we are and what we hold."""
+        """Send `connect` with the credential and the first part of the positions."""
         self.state, self._epoch = State.AUTHENTICATING, epoch
-        first, self._parts = self._on_response()
-        hello = Connect(
+        first, self._parts = self._position_parts()
+        request = Connect(
             credential=credential,
             protocol=PROTOCOL,
             device=device,
@@ -130,16 +130,16 @@ class ConnectionProtocol:
             positions=first.positions,
             has_more=first.has_more,
         )
-        return [self.ask(hello)[1]]
+        return [self.ask(request)[1]]
 
     def ask(self, body: Body) -> tuple[int, Write]:
-        """Ids are never used twice, so a late answer can't be taken for another's."""
+        """Encode a request. Ids are never reused, so a late answer cannot match another request."""
         self._last_id += 1
         self._asked[self._last_id] = type(body)
         return self._last_id, Write(encode_request(body, self._last_id))
 
     def drop_request(self, request_id: int) -> None:
-        """Nobody waits for this answer any more."""
+        """Ignore the answer of a request whose caller has stopped waiting."""
         self._asked.pop(request_id, None)
 
     def received(self, data: bytes | str, now: float) -> list[Effect]:
@@ -147,18 +147,18 @@ class ConnectionProtocol:
             return []
         self._last_frame_at = now
         try:
-            got = decode_frame(data)
-            return self._answered(got) if isinstance(got, Response) else self._pushed(got)
+            frame = decode_frame(data)
+            return self._answered(frame) if isinstance(frame, Response) else self._pushed(frame)
         except (DecodeError, ValidationError, KeyError) as error:
-            return self._abandon(f"A frame that can't be read: {error}")
+            return self._abandon(f"The server sent an invalid frame: {error}")
 
     def on_timer(self, now: float) -> list[Effect]:
-        """Time has passed. Also right when called too early or too often."""
+        """Check the deadlines. May be called early and repeatedly."""
         if self.state is State.CLOSED or now < self.due_at:
             return []
         if now >= self._deadline:
-            return self._abandon("The server did not let us in in time.")
-        return self._abandon("Nothing was heard for longer than a heartbeat and its grace.")
+            return self._abandon("The server did not answer `connect` in time.")
+        return self._abandon("The server sent nothing for the heartbeat interval and its grace period.")
 
     def lost(self) -> None:
         self.state = State.CLOSED
@@ -177,18 +177,18 @@ class ConnectionProtocol:
     def _welcomed(self, body: Body) -> list[Effect]:
         if isinstance(body, ErrorBody):
             return [ConnectRefused(body)]
-        assert isinstance(body, Welcome)  # noqa: S101 - the form that `connect` is answered in
+        assert isinstance(body, Welcome)  # noqa: S101 - the answer to `connect`
         self.state, self._deadline, self._epoch = State.RESUMING, inf, body.epoch
         self._silence_s = body.heartbeat_s + GRACE_S
         return [Authenticated(body)]
 
     def _resumed(self, body: Body) -> list[Effect]:
-        """A part is done. Who can't be given what he missed does not go on as if he had it."""
+        """Send the next part, or become live. If a resume fails, abandon the connection: entries would be missing."""
         if not isinstance(body, Resumed):
-            return self._abandon("What was missed could not be had.")
-        following = next(self._parts, None)
-        if following is not None:
-            return [self.ask(following)[1]]
+            return self._abandon("The server could not resume the connection.")
+        next_part = next(self._parts, None)
+        if next_part is not None:
+            return [self.ask(next_part)[1]]
         if self.state is State.RESUMING:
             self.state = State.LIVE
         return [BecameLive(body)]
@@ -209,17 +209,17 @@ class ConnectionProtocol:
         return [PushReceived(body)]
 
     def _resume_again(self) -> list[Effect]:
-        first, self._parts = self._on_response()
+        first, self._parts = self._position_parts()
         return [self.ask(first)[1]]
 
-    def _on_response(self) -> tuple[Resume, Iterator[Resume]]:
-        """In parts of a thousand; there is always a first one."""
+    def _position_parts(self) -> tuple[Resume, Iterator[Resume]]:
+        """Return the positions in parts of 1,000. There is always a first part."""
         parts = [dict(part) for part in batched(self._positions().items(), MAX_POSITIONS)] or [{}]
-        told = [
+        requests = [
             Resume(positions=part, epoch=self._epoch, has_more=number < len(parts))
             for number, part in enumerate(parts, start=1)
         ]
-        return told[0], iter(told[1:])
+        return requests[0], iter(requests[1:])
 
     def _abandon(self, why: str) -> list[Effect]:
         self.lost()

@@ -1,8 +1,8 @@
-"""SENT, DELIVERED, READ of messages in the chats that are watched, by the server's own rule. Pure.
+"""Derive the delivery status of messages in watched chats, by the server's rule. Without I/O.
 
-What is known comes from `receipts` and from the log: who joins, leaves or writes. Watermarks only go forward. Of a large
-chat the server tells nothing, and so a tick there stays SENT. Stays that were over before the chat was watched are not
-told: who came back since counts from his return.
+The inputs are `receipts` pushes and entries of the log: joins, leaves and messages. Watermarks only move forward. There
+are no receipts in large chats, so the status there stays SENT. The server does not send membership intervals that ended
+before the chat was watched: a member who rejoined counts from the last join.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,9 +23,9 @@ class DeliveryStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MessageStatus:
-    """Of one message: its tick is that of all it was for and who are still there.
+    """The delivery status of one message: the lowest status of all recipients who are still members.
 
-    `has_receipts` False: nobody's watermarks are known here, as in a large chat, or one that is not watched.
+    `has_receipts` is False if no watermarks are known: in a large chat, or one that is not watched.
     """
 
     status: DeliveryStatus = DeliveryStatus.SENT
@@ -35,8 +35,11 @@ class MessageStatus:
 
 
 @dataclass(slots=True)
-class _Stay:
-    """From the entry that let him in to the one that took him out; `inf`: out, by an entry that is still to come."""
+class _Interval:
+    """A membership interval, from the join entry to the leave entry.
+
+    `until` is `inf` if the member has left, and the leave entry has not arrived yet.
+    """
 
     since: int
     until: float | None = None
@@ -46,21 +49,21 @@ class _Stay:
 class _Member:
     delivered: int = 0
     read: int = 0
-    intervals: list[_Stay] = field(default_factory=list)
+    intervals: list[_Interval] = field(default_factory=list)
 
     @property
-    def is_there(self) -> bool:
+    def is_member(self) -> bool:
         return bool(self.intervals) and self.intervals[-1].until is None
 
     def was_given(self, sequence: int) -> bool:
         return any(s.since <= sequence and (s.until is None or sequence <= s.until) for s in self.intervals)
 
     def on_join(self, since: int) -> bool:
-        if self.is_there and self.intervals[-1].since >= since:
+        if self.is_member and self.intervals[-1].since >= since:
             return False
-        if self.is_there:
+        if self.is_member:
             self.intervals[-1].until = since
-        self.intervals.append(_Stay(since))
+        self.intervals.append(_Interval(since))
         return True
 
     def on_leave(self, at: float) -> bool:
@@ -70,11 +73,11 @@ class _Member:
             or at >= (self.intervals[-1].until or inf) != inf
         ):
             return False
-        was_there, self.intervals[-1].until = self.is_there, at
-        return was_there
+        was_member, self.intervals[-1].until = self.is_member, at
+        return was_member
 
     def got(self, delivered: int, read: int) -> bool:
-        """Who has read it has it."""
+        """Advance the watermarks. A read message is also delivered. Return whether one changed."""
         before = self.delivered, self.read
         self.read = max(self.read, read)
         self.delivered = max(self.delivered, delivered, self.read)
@@ -83,7 +86,7 @@ class _Member:
 
 @final
 class ChatReceipts:
-    """Of one chat. Every change says if there was one."""
+    """The receipts of one chat. Methods that apply a change return whether the state changed."""
 
     def __init__(self) -> None:
         self._members: dict[str, _Member] = {}
@@ -91,24 +94,24 @@ class ChatReceipts:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """Who is there now, as far as is known."""
-        return tuple(sorted(user for user, member in self._members.items() if member.is_there))
+        """The current members, as far as known."""
+        return tuple(sorted(user for user, member in self._members.items() if member.is_member))
 
     def apply_receipts(self, receipts: Receipts) -> bool:
         if receipts.is_snapshot:
             return self._replace(receipts.members)
-        return _some(self._got(each) for each in receipts.members)
+        return _apply_all(self._got(each) for each in receipts.members)
 
     def saw(self, entry: Entry) -> bool:
-        """An entry of the log. Before the first whole list there is nothing to keep up with."""
+        """Apply an entry of the log. Ignored before the first snapshot."""
         if not self._is_counted:
             return False
         match entry.kind:
             case "join" | "create":
-                return _some(self._of(user).on_join(entry.sequence) for user in entry.users)
+                return _apply_all(self._of(user).on_join(entry.sequence) for user in entry.users)
             case "leave":
-                gone = entry.users or (entry.by,)
-                return _some(self._of(user).on_leave(entry.sequence) for user in gone)
+                leaving = entry.users or (entry.by,)
+                return _apply_all(self._of(user).on_leave(entry.sequence) for user in leaving)
             case "message":
                 return self._of(entry.by).got(entry.sequence, entry.sequence)
         return False
@@ -118,38 +121,40 @@ class ChatReceipts:
             return MessageStatus(has_receipts=False)
         given = {u: m for u, m in self._members.items() if u != sender and m.was_given(sequence)}
         return MessageStatus(
-            status=_tick(sequence, [member for member in given.values() if member.is_there]),
+            status=_lowest_status(sequence, [member for member in given.values() if member.is_member]),
             delivered_to=_names(given, lambda member: member.delivered >= sequence),
             read_by=_names(given, lambda member: member.read >= sequence),
         )
 
-    def _replace(self, told: Sequence[MemberWatermarks]) -> bool:
-        """Who is not among them is not a member now. Marks do not go back: a list may be late."""
-        there = {each.user for each in told}
-        gone = _some(member.on_leave(inf) for user, member in self._members.items() if user not in there)
-        changed = _some(self._got(each, is_there=True) for each in told)
+    def _replace(self, snapshot: Sequence[MemberWatermarks]) -> bool:
+        """Apply a snapshot. Absent users are not members. Watermarks do not move back: a snapshot may be late."""
+        current = {each.user for each in snapshot}
+        left = _apply_all(
+            member.on_leave(inf) for user, member in self._members.items() if user not in current
+        )
+        changed = _apply_all(self._got(each, is_member=True) for each in snapshot)
         had_receipts, self._is_counted = self._is_counted, True
-        return changed or gone or not had_receipts
+        return changed or left or not had_receipts
 
-    def _got(self, told: MemberWatermarks, *, is_there: bool = False) -> bool:
-        member = self._of(told.user)
-        came = (is_there or told.since is not None) and member.on_join(told.since or 0)
-        return member.got(told.delivered or 0, told.read or 0) or came
+    def _got(self, watermarks: MemberWatermarks, *, is_member: bool = False) -> bool:
+        member = self._of(watermarks.user)
+        joined = (is_member or watermarks.since is not None) and member.on_join(watermarks.since or 0)
+        return member.got(watermarks.delivered or 0, watermarks.read or 0) or joined
 
     def _of(self, user: str) -> _Member:
         return self._members.setdefault(user, _Member())
 
 
-def _some(changes: Iterable[bool]) -> bool:
-    """All of them are made; was one a change?"""
+def _apply_all(changes: Iterable[bool]) -> bool:
+    """Apply all changes; return whether one had an effect. (`any` would stop at the first.)"""
     return True in list(changes)
 
 
-def _tick(sequence: int, staying: Sequence[_Member]) -> DeliveryStatus:
-    if not staying or min(member.delivered for member in staying) < sequence:
+def _lowest_status(sequence: int, members: Sequence[_Member]) -> DeliveryStatus:
+    if not members or min(member.delivered for member in members) < sequence:
         return DeliveryStatus.SENT
     return (
-        DeliveryStatus.DELIVERED if min(member.read for member in staying) < sequence else DeliveryStatus.READ
+        DeliveryStatus.DELIVERED if min(member.read for member in members) < sequence else DeliveryStatus.READ
     )
 
 
@@ -159,7 +164,7 @@ def _names(given: dict[str, _Member], holds: Callable[[_Member], bool]) -> tuple
 
 @final
 class ReceiptTracker:
-    """Of all chats that are watched."""
+    """The receipts of all watched chats."""
 
     def __init__(self) -> None:
         self._chats: dict[str, ChatReceipts] = {}
@@ -168,7 +173,7 @@ class ReceiptTracker:
         return self._chats.setdefault(chat, ChatReceipts())
 
     def clear(self, chat: str | None = None) -> None:
-        """One chat, or all: sequences of another epoch mean other entries."""
+        """Delete the receipts of one chat, or of all: after a restore, sequences belong to other entries."""
         if chat is None:
             self._chats.clear()
         else:

@@ -1,4 +1,4 @@
-"""Keys of messages: ULIDs, so that they sort by time in whoever's table they end up."""
+"""Send the messages of the outbox: one queue per chat, in order, each with retries until its outcome is known."""
 
 import asyncio
 import os
@@ -31,22 +31,23 @@ _ALPHABET: Final = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 
 
 def new_client_message_id() -> str:
-    """48 bits of milliseconds and 80 of chance, in 26 signs."""
+    """Return a new ULID: 48 bits of milliseconds and 80 random bits in 26 characters. ULIDs sort by time."""
     number = (time.time_ns() // 1_000_000 << 80) | int.from_bytes(os.urandom(10))
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
 
 
 @final
 class QueuedSend:
-    """There at once, to be shown as pending. `await` it for `MessageSent`, or for an error that is final (`SendFailed`).
+    """A message in the outbox, which an app can show as pending. Awaiting it is optional.
 
-    `SendUnconfirmed` means that the client ended first; the message stays in the store. Nobody has to await it.
+    `await` returns `MessageSent` or raises `SendFailed`, which is final. It raises `SendUnconfirmed` if the client ended
+    first; then the message stays in the store.
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.future: asyncio.Future[MessageSent] = asyncio.get_running_loop().create_future()
-        # an error that nobody asks for is told by an event too; the loop need not complain
+        # Retrieve the exception, so that asyncio does not log it as unhandled. The app receives it as an event too.
         self.future.add_done_callback(lambda future: future.cancelled() or future.exception())
 
     @property
@@ -62,7 +63,7 @@ class QueuedSend:
         return self.future.done()
 
     def __await__(self) -> Generator[object, None, MessageSent]:
-        # shielded: who gives up waiting does not take back the message
+        # Cancelling the caller must not cancel the message.
         return asyncio.shield(self.future).__await__()
 
     def finish(self, outcome: MessageSent | Exception) -> None:
@@ -85,22 +86,22 @@ class RequestSender(Protocol):
 
 
 class SendOutcomeHandler(Protocol):
-    """Told once per row, after it has left the store."""
+    """Receives the outcome of each row once, after the row was deleted from the store."""
 
     def accepted(self, row: OutboxEntry, outcome: Accepted) -> None: ...
     def rejected(self, row: OutboxEntry, error: ErrorBody) -> None: ...
     def own_name(self) -> str: ...
 
 
-class _NoPage(Exception):  # noqa: N818 - an outcome
-    def __init__(self, verdict: SendDecision) -> None:
+class _HistoryRefused(Exception):  # noqa: N818 - an outcome
+    def __init__(self, decision: SendDecision) -> None:
         super().__init__()
-        self.verdict = verdict
+        self.decision = decision
 
 
 @final
 class SendQueues:
-    """`start` runs a coroutine as a task of the client's."""
+    """Send the rows of the outbox. `start` runs a coroutine as a task of the client."""
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class SendQueues:
             self._start(self._run(chat))
 
     def saw(self, chat: str, key: str, sequence: int) -> None:
-        """An own entry was pushed or read: that is as good as its answer."""
+        """Settle the first row if its entry was pushed or read from the log. This replaces a lost answer."""
         row = self._outbox.first(chat)
         if row is not None and row.key == key:
             self._finish(row, Accepted(sequence, is_repeat=True))
@@ -134,22 +135,22 @@ class SendQueues:
     async def _run(self, chat: str) -> None:
         try:
             while (row := self._outbox.first(chat)) is not None:
-                await self._see_through(row)
+                await self._send_until_settled(row)
         finally:
             self._running.discard(chat)
 
-    async def _see_through(self, row: OutboxEntry) -> None:
-        """Until it is settled; what a row has stored of itself is read anew for each try."""
+    async def _send_until_settled(self, row: OutboxEntry) -> None:
+        """Send a row until it is settled. Each try reads the stored row again, because `after` may have changed."""
         backoff, failures = self._backoff(), 0
         while (current := self._outbox.first(row.chat)) is not None and current.key == row.key:
             await self._asking.let_in()
-            verdict = await self._try(current, failures)
-            if not isinstance(verdict, RetryLater):
-                self._finish(current, verdict)
+            decision = await self._try(current, failures)
+            if not isinstance(decision, RetryLater):
+                self._finish(current, decision)
                 return
-            failures += verdict.is_failure
+            failures += decision.is_failure
             now = asyncio.get_running_loop().time()
-            await asyncio.sleep(backoff.wait_s(now, verdict.retry_after_ms))
+            await asyncio.sleep(backoff.wait_s(now, decision.retry_after_ms))
 
     async def _try(self, row: OutboxEntry, failures: int) -> SendDecision:
         epoch = self._asking.epoch
@@ -159,32 +160,33 @@ class SendQueues:
             if row.request.after is None:
                 row = self._store(row, await self._first_after(row.chat, epoch), epoch)
             elif row.epoch != epoch:
-                return await self._caught_up(row, epoch)
-            verdict = decide_send(await self._asking.ask(row.request, epoch=epoch), failures)
-            return await self._caught_up(row, epoch) if isinstance(verdict, CatchUpFirst) else verdict
+                return await self._catch_up(row, epoch)
+            decision = decide_send(await self._asking.ask(row.request, epoch=epoch), failures)
+            return await self._catch_up(row, epoch) if isinstance(decision, CatchUpFirst) else decision
         except RequestTimeout:
             return RetryLater(0)
-        except _NoPage as refused:
-            return refused.verdict
+        except _HistoryRefused as refused:
+            return refused.decision
 
-    def _finish(self, row: OutboxEntry, verdict: SendDecision) -> None:
+    def _finish(self, row: OutboxEntry, decision: SendDecision) -> None:
         if not self._outbox.remove(row.chat, row.key):
             return
-        if isinstance(verdict, Accepted):
-            self._positions.committed(row.chat, verdict.sequence)
-            self._outcomes.accepted(row, verdict)
-        elif isinstance(verdict, Rejected):
+        if isinstance(decision, Accepted):
+            self._positions.committed(row.chat, decision.sequence)
+            self._outcomes.accepted(row, decision)
+        elif isinstance(decision, Rejected):
             self._positions.doubt(row.chat)
-            self._outcomes.rejected(row, verdict.error)
+            self._outcomes.rejected(row, decision.error)
 
     async def _first_after(self, chat: str, epoch: int) -> int:
         known = self._positions.head(chat)
         return await self._head(chat, epoch) if known is None else known
 
-    async def _caught_up(self, row: OutboxEntry, epoch: int) -> SendDecision:
-        """Reads what came since `after`. The own key is the answer; without it `after` is raised, page by page.
+    async def _catch_up(self, row: OutboxEntry, epoch: int) -> SendDecision:
+        """Search the log after `after` for the row's key. If it is absent, raise `after` page by page.
 
-        Not over the end of a membership: tries from before it are refused, so the message is not and will not be there.
+        Never raise it over the end of a membership: the server refuses tries from before, so the message is not and
+        will not be in the log.
         """
         head = await self._head(row.chat, epoch)
         if (row.request.after or 0) > head:
@@ -211,16 +213,18 @@ class SendQueues:
         self._positions.committed(chat, page.up_to)
         return page.up_to
 
-    async def _page(self, asked: GetHistory, epoch: int) -> HistoryPage:
-        answer = await self._asking.ask(asked, epoch=epoch)
+    async def _page(self, request: GetHistory, epoch: int) -> HistoryPage:
+        answer = await self._asking.ask(request, epoch=epoch)
         if isinstance(answer, HistoryPage):
             return answer
-        raise _NoPage(decide_send(answer, 0))
+        raise _HistoryRefused(decide_send(answer, 0))
 
 
 def _ended(found: MembershipEnded) -> ErrorBody:
-    said = f"The right to write here ended at {found.entry.sequence}, before the message got there."
-    return ErrorBody(code="not_a_member", message=said, hint="Send it anew, if you are back.")
+    text = f"The user's right to send ended at sequence {found.entry.sequence}, before the message was committed."
+    return ErrorBody(
+        code="not_a_member", message=text, hint="If the user is a member again, send a new message."
+    )
 
 
 def new_backoff(first_s: float, longest_s: float) -> Callable[[], Backoff]:

@@ -1,6 +1,7 @@
-"""The thin shell around `connection`: one socket after the other, until the client ends or is told to stay away.
+"""Run connections one after the other, until the client ends or the server refuses it permanently.
 
-Does the effects of the state machine, waits between connections, hands out answers. Knows nothing of outbox or events.
+A thin shell around the state machine in `protocol`: it performs the effects, waits between connections, and returns
+answers to their callers. It does not depend on the outbox or the event queue.
 """
 
 import asyncio
@@ -42,13 +43,13 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 SDK = "tidings-python/0.1.0"
 _MAX_FRAME_BYTES = 16 * 2**20
-_LEAVING_S = 5.0
+_DRAIN_S = 5.0
 _log = logging.getLogger("tidings_sdk")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """How long a client waits: for a socket, for an answer, and at most before the first and the later reconnects."""
+    """How long a client waits: for a socket, for an answer, and at most before the first and before later reconnects."""
 
     open_within_s: float = 10.0
     answer_within_s: float = 30.0
@@ -58,7 +59,7 @@ class Timeouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DialOptions:
-    """How sockets are opened. `proxy` True: as the environment says."""
+    """How to open sockets. `proxy` True: use the proxy settings of the environment."""
 
     url: str
     device: str | None
@@ -72,15 +73,15 @@ class SessionListener(Protocol):
     def epoch(self) -> int | None: ...
     def positions(self) -> Mapping[str, int]: ...
     def welcomed(self, welcome: Welcome) -> None:
-        """May raise `ClientStopped`: the client does not belong here."""
+        """Accept the welcome. Raises `ClientStopped` if the store belongs to another user."""
 
     def on_live(self) -> None: ...
     def pushed(self, body: Body) -> None: ...
     def state_changed(self, event: ConnectionStateChanged) -> None: ...
 
 
-class _Ended(Exception):  # noqa: N818 - an outcome, not a mistake
-    """How a connection ended: the close code, its reason, and what `connect` was refused with."""
+class _Ended(Exception):  # noqa: N818 - an outcome, not an error
+    """The end of a connection: its close code and reason."""
 
     def __init__(self, code: int, reason: str) -> None:
         super().__init__(reason)
@@ -94,50 +95,54 @@ class Session:
         self._dialling = dialling
         self._credentials = credentials
         self._listener = listener
-        patience = dialling.timeouts
-        self._backoff = Backoff(random.random, patience.backoff_first_s, patience.backoff_longest_s)
-        self._returning = ReconnectPolicy(credentials, self._backoff)
+        timeouts = dialling.timeouts
+        self._backoff = Backoff(random.random, timeouts.backoff_first_s, timeouts.backoff_longest_s)
+        self._reconnect_policy = ReconnectPolicy(credentials, self._backoff)
         self._connection: ConnectionProtocol | None = None
         self._waiting: dict[int, asyncio.Future[Body]] = {}
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue()
-        self._moved = asyncio.Event()
+        self._changed = asyncio.Event()
         self._token_bucket = TokenBucket(1, 1, 0)
         self._refusal: ErrorBody | None = None
-        self._leave_at = self._gone_at = inf
+        self._leave_at = self._closed_at = inf
         self._max_in_flight = 1
         self.epoch: int | None = None
 
     async def run(self) -> None:
-        """Until it is cancelled, or `ClientStopped` says why there is no use in going on."""
+        """Keep a connection until cancelled. Raises `ClientStopped` if reconnecting cannot help."""
         while True:
             self._notify(ConnectionStateChanged(State.CONNECTING))
-            wait_s, why = await self._visit()
+            wait_s, why = await self._run_connection()
             self._notify(ConnectionStateChanged(State.CLOSED, wait_s, why))
             await asyncio.sleep(wait_s)
 
     async def let_in(self) -> None:
         while not self._is_open():
-            await self._moved.wait()
+            await self._changed.wait()
 
     async def ask(self, body: Body, *, epoch: int | None = None) -> Body:
-        """The answer, which may be an `ErrorBody`. `epoch`: ask only there, for what is said in its sequences."""
+        """Send a request and return its answer, which may be an `ErrorBody`.
+
+        `epoch`: the epoch of the sequences in the request. Raises `RequestTimeout` if the connection has another one,
+        if it is lost, or if there is no answer in time.
+        """
         try:
             async with asyncio.timeout(self._dialling.timeouts.answer_within_s):
-                connection = await self._place()
+                connection = await self._ready_connection()
                 if epoch is not None and epoch != self.epoch:
                     raise RequestTimeout("The installation was restored meanwhile.")
-                return await self._asked(connection, body)
+                return await self._request(connection, body)
         except TimeoutError:
-            raise RequestTimeout("There was no answer in time.") from None
+            raise RequestTimeout("The server did not answer in time.") from None
 
     def send(self, body: Body) -> bool:
-        """Without an answer, and only if somebody hears it now."""
+        """Send a request without an answer. Return False if there is no connection or the rate limit is reached."""
         if not self._is_open() or self._token_bucket.take(self._now()):
             return False
         self._outgoing.put_nowait(encode_request(body))
         return True
 
-    async def _asked(self, connection: ConnectionProtocol, body: Body) -> Body:
+    async def _request(self, connection: ConnectionProtocol, body: Body) -> Body:
         request_id, write = connection.ask(body)
         answer: asyncio.Future[Body] = asyncio.get_running_loop().create_future()
         self._waiting[request_id] = answer
@@ -148,35 +153,35 @@ class Session:
             if self._waiting.get(request_id) is answer:
                 del self._waiting[request_id]
             connection.drop_request(request_id)
-            self._move()
+            self._notify_waiters()
 
-    async def _place(self) -> ConnectionProtocol:
-        """A connection that takes one more request now."""
+    async def _ready_connection(self) -> ConnectionProtocol:
+        """Wait for a connection that accepts one more request."""
         while True:
             connection = self._connection
             if connection is None or not self._is_open() or connection.in_flight >= self._max_in_flight:
-                await self._moved.wait()
+                await self._changed.wait()
                 continue
             wait_s = self._token_bucket.take(self._now())
             if not wait_s:
                 return connection
             await asyncio.sleep(wait_s)
 
-    async def _visit(self) -> tuple[float, str]:
-        """One connection from its opening to its end; then how long to wait, and why."""
+    async def _run_connection(self) -> tuple[float, str]:
+        """Run one connection. Return how long to wait before the next one, and the reason of the end."""
         try:
             credential = await self._credential()
             async with self._opened() as (socket, connection):
-                self._do_all(
+                self._perform_all(
                     connection.opened(credential, self._listener.device(), SDK, self._listener.epoch())
                 )
                 await self._serve(socket, connection)
             return self._backoff.wait_s(self._now()), "left"
         except _Ended as end:
-            return self._returning.after(end.code, end.reason, self._now()), end.reason
+            return self._reconnect_policy.after(end.code, end.reason, self._now()), end.reason
         except InvalidStatus as error:
             refusal = error.response
-            return self._returning.after_http(
+            return self._reconnect_policy.after_http(
                 refusal.status_code, refusal.headers, refusal.body, self._now()
             ), str(error)
         except InvalidURI as error:
@@ -190,7 +195,7 @@ class Session:
         except TidingsError:
             raise
         except Exception as error:
-            _log.warning("The provider gave no credential; it is asked again.", exc_info=error)
+            _log.warning("The credential provider failed; retrying.", exc_info=error)
             raise _Ended(close_codes.NO_CLOSE_FRAME, f"No credential: {error}") from error
 
     @asynccontextmanager
@@ -208,50 +213,50 @@ class Session:
         ) as socket:
             connection = self._connection = ConnectionProtocol(self._listener.positions, self._now())
             self._outgoing, self._refusal = asyncio.Queue(), None
-            self._leave_at = self._gone_at = inf
+            self._leave_at = self._closed_at = inf
             writing = asyncio.create_task(self._write(socket, self._outgoing))
             try:
                 yield socket, connection
             finally:
                 writing.cancel()
-                self._lost(connection)
+                self._on_lost(connection)
 
     async def _write(self, socket: ClientConnection, outgoing: asyncio.Queue[bytes]) -> None:
-        """On its own, so that a full pipe does not keep us from hearing."""
+        """Send frames in a separate task, so that a full send buffer does not block receiving."""
         with suppress(ConnectionClosed):
             while True:
                 await socket.send(await outgoing.get(), text=True)
 
     async def _serve(self, socket: ClientConnection, connection: ConnectionProtocol) -> None:
-        """Returns when it is time to leave; raises how it ended otherwise."""
+        """Receive frames. Returns when the client leaves this connection; raises `_Ended` if it is closed."""
         while not self._has_left(connection):
             try:
                 async with asyncio.timeout_at(self._wake_at(connection)):
                     data = await socket.recv(decode=False)
             except TimeoutError:
-                self._do_all(connection.on_timer(self._now()))
+                self._perform_all(connection.on_timer(self._now()))
             except ConnectionClosed as closed:
                 raise self._ended(closed) from None
             else:
-                self._do_all(connection.received(data, self._now()))
+                self._perform_all(connection.received(data, self._now()))
 
     def _wake_at(self, connection: ConnectionProtocol) -> float:
-        return min(connection.due_at, self._leave_at if self._gone_at == inf else self._gone_at)
+        return min(connection.due_at, self._leave_at if self._closed_at == inf else self._closed_at)
 
     def _has_left(self, connection: ConnectionProtocol) -> bool:
-        """What is in flight is still answered; then, or a little later, we go."""
+        """Return whether to leave a draining connection: after the last answer, or 5 seconds after the leave time."""
         now = self._now()
         if now < self._leave_at:
             return False
-        if self._gone_at == inf:
-            self._max_in_flight, self._gone_at = 0, now + _LEAVING_S
-        return not connection.in_flight or now >= self._gone_at
+        if self._closed_at == inf:
+            self._max_in_flight, self._closed_at = 0, now + _DRAIN_S
+        return not connection.in_flight or now >= self._closed_at
 
-    def _do_all(self, effects: list[Effect]) -> None:
+    def _perform_all(self, effects: list[Effect]) -> None:
         for effect in effects:
-            self._do(effect)
+            self._perform(effect)
 
-    def _do(self, effect: Effect) -> None:
+    def _perform(self, effect: Effect) -> None:
         match effect:
             case Write(data):
                 self._outgoing.put_nowait(data)
@@ -260,7 +265,7 @@ class Session:
             case PushReceived(body):
                 self._listener.pushed(body)
             case Authenticated(welcome):
-                self._let_in(welcome)
+                self._on_welcome(welcome)
             case BecameLive():
                 self._backoff.is_live(self._now())
                 self._listener.on_live()
@@ -273,31 +278,34 @@ class Session:
             case Abandon(why):
                 raise _Ended(close_codes.NO_CLOSE_FRAME, why)
 
-    def _let_in(self, welcome: Welcome) -> None:
+    def _on_welcome(self, welcome: Welcome) -> None:
         self._listener.welcomed(welcome)
         self._credentials.was_good()
         self.epoch = welcome.epoch
         self._max_in_flight = max(1, welcome.limits.in_flight - 1)
         self._token_bucket = TokenBucket(welcome.limits.frames_per_s, welcome.limits.burst, self._now())
         self._notify(ConnectionStateChanged(State.RESUMING))
-        self._move()
+        self._notify_waiters()
 
     def _answered(self, request_id: int, body: Body) -> None:
         answer = self._waiting.pop(request_id, None)
         if answer is not None and not answer.done():
             answer.set_result(body)
-        self._move()
+        self._notify_waiters()
 
-    def _lost(self, connection: ConnectionProtocol) -> None:
+    def _on_lost(self, connection: ConnectionProtocol) -> None:
         connection.lost()
         self._connection = None
         waiting, self._waiting = self._waiting, {}
         for answer in waiting.values():
             if not answer.done():
-                answer.set_exception(RequestTimeout("The connection went away."))
+                answer.set_exception(RequestTimeout("The connection was lost."))
 
     def _ended(self, closed: ConnectionClosed) -> _Ended:
-        """The server's word counts. Without one: what it refused `connect` with, or just a lost connection."""
+        """Return the end of a connection by the server's close frame.
+
+        Without a close frame: by the error that refused `connect`, or as a lost connection.
+        """
         if closed.rcvd is not None:
             return _Ended(closed.rcvd.code, closed.rcvd.reason)
         if self._refusal is not None:
@@ -309,12 +317,12 @@ class Session:
 
     def _notify(self, event: ConnectionStateChanged) -> None:
         self._listener.state_changed(event)
-        self._move()
+        self._notify_waiters()
 
-    def _move(self) -> None:
-        """Wakes all who wait now; each looks for himself."""
-        self._moved.set()
-        self._moved = asyncio.Event()
+    def _notify_waiters(self) -> None:
+        """Wake all waiting tasks. Each checks its own condition again."""
+        self._changed.set()
+        self._changed = asyncio.Event()
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""The flow "watch": chats and users whose signs are wanted, told to each new connection, in parts that a frame may hold."""
+"""Subscribe each new connection to the watched chats and users, in parts that fit into a frame."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ from tidings_wire.frames.ephemeral import Subscribe, Unsubscribe
 from tidings_wire.frames.structs import ErrorBody
 
 MAX_SUBSCRIPTIONS: Final = 100
-"""In a frame."""
+"""Maximum of chats, and of users, in a frame."""
 
 _log = logging.getLogger("tidings_sdk")
 
@@ -23,7 +23,7 @@ type _Part = Subscribe | Unsubscribe
 
 @final
 class Subscriptions:
-    """A subscription is of a connection: `on_live` begins anew, whatever was told before."""
+    """The subscriptions of the current connection. They end with it, so `on_live` sends all of them again."""
 
     def __init__(self, asking: RequestSender, start: Callable[..., object]) -> None:
         self._asking = asking
@@ -33,8 +33,8 @@ class Subscriptions:
         self._subscribed_chats: set[str] = set()
         self._subscribed_users: set[str] = set()
         self._is_live = self._is_running = False
-        self._lives = 0
-        self._most = MAX_SUBSCRIPTIONS
+        self._live_count = 0
+        self._max_names = MAX_SUBSCRIPTIONS
 
     def watch(self, *, chats: Iterable[str] = (), users: Iterable[str] = ()) -> None:
         self._chats.update(dict.fromkeys(chats))
@@ -42,8 +42,8 @@ class Subscriptions:
         self._wake()
 
     def unwatch(self, *, chats: Iterable[str] = (), users: Iterable[str] = ()) -> None:
-        for names, gone in ((self._chats, chats), (self._users, users)):
-            for name in gone:
+        for names, removed in ((self._chats, chats), (self._users, users)):
+            for name in removed:
                 names.pop(name, None)
         self._wake()
 
@@ -51,9 +51,9 @@ class Subscriptions:
         return chat in self._chats
 
     def on_live(self) -> None:
-        """Also after a `resume` on the same connection: signs may have been missed like everything else."""
-        self._is_live, self._most = True, MAX_SUBSCRIPTIONS
-        self._lives += 1
+        """Subscribe to everything again, also after a `resume` on the same connection: events may be lost."""
+        self._is_live, self._max_names = True, MAX_SUBSCRIPTIONS
+        self._live_count += 1
         self._subscribed_chats.clear()
         self._subscribed_users.clear()
         self._wake()
@@ -75,13 +75,13 @@ class Subscriptions:
             self._is_running = False
 
     async def _send_subscriptions(self, part: _Part, backoff: Backoff) -> None:
-        life = self._lives
+        live_count = self._live_count
         try:
             answer = await self._asking.ask(part)
         except RequestTimeout:
-            # most likely the connection is gone; if it is not, it is asked again
+            # Most likely the connection is lost, and the next one subscribes again. Otherwise retry.
             answer = ErrorBody(code="not_answered", message="", retryable=True)
-        if life != self._lives:
+        if live_count != self._live_count:
             return
         if not isinstance(answer, ErrorBody):
             self._done(part)
@@ -91,13 +91,13 @@ class Subscriptions:
             self._refused(part, answer)
 
     def _next(self) -> _Part | None:
-        chats = tuple(islice((c for c in self._chats if c not in self._subscribed_chats), self._most))
-        room = self._most if self._most > 1 else 1 - len(chats)
-        users = tuple(islice((u for u in self._users if u not in self._subscribed_users), room))
+        chats = tuple(islice((c for c in self._chats if c not in self._subscribed_chats), self._max_names))
+        max_users = self._max_names if self._max_names > 1 else 1 - len(chats)
+        users = tuple(islice((u for u in self._users if u not in self._subscribed_users), max_users))
         if chats or users:
             return Subscribe(chats=chats, users=users)
-        chats = tuple(islice(self._subscribed_chats - self._chats.keys(), self._most))
-        users = tuple(islice(self._subscribed_users - self._users.keys(), self._most))
+        chats = tuple(islice(self._subscribed_chats - self._chats.keys(), self._max_names))
+        users = tuple(islice(self._subscribed_users - self._users.keys(), self._max_names))
         return Unsubscribe(chats=chats, users=users) if chats or users else None
 
     def _done(self, part: _Part) -> None:
@@ -109,11 +109,11 @@ class Subscriptions:
             self._subscribed_users.difference_update(part.users)
 
     def _refused(self, part: _Part, error: ErrorBody) -> None:
-        """One name that is refused must not cost the others theirs: they go one by one from here on."""
+        """Handle a refused part. One refused name must not block the others: send them one by one from now on."""
         if isinstance(part, Unsubscribe) or error.code == "unknown_request":
             self._is_live = False
         elif len(part.chats) + len(part.users) > 1:
-            self._most = 1
+            self._max_names = 1
         else:
             _log.info("Not watched: %s (%s)", part, error.code)
             self._done(part)

@@ -1,9 +1,9 @@
-"""Not faster than the server said it takes: a token bucket. Pure."""
+"""A token bucket that keeps the client below the rate limit of the server. Without I/O."""
 
 from typing import Final, final
 
 _SHARE: Final = 0.8
-"""The rest is for heartbeats, and for clocks that differ."""
+"""The share of the limit that requests use. The rest is for heartbeats and clock differences."""
 
 
 @final
@@ -14,7 +14,7 @@ class TokenBucket:
         self._at = now
 
     def take(self, now: float) -> float:
-        """0: go on. Else how many seconds from now there will be a place; none is taken."""
+        """Take a token and return 0. If there is none, take nothing and return the seconds until the next one."""
         self._left = min(self._most, self._left + (now - self._at) * self._rate)
         self._at = now
         if self._left >= 1:

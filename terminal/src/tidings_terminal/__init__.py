@@ -1,1 +1,1 @@
-"""`tidings chat`: a client for the terminal. On the SDK; knows nothing of the server."""
+"""`tidings chat`: a terminal client that uses the SDK and does not depend on the server."""

@@ -1,4 +1,4 @@
-"""`tidings chat` on the screen: joins the SDK's client, the model and the panes. Binds the keys."""
+"""The Textual app of `tidings chat`: connects the SDK's client, the model and the widgets, and binds the keys."""
 
 import asyncio
 import time
@@ -24,11 +24,11 @@ from tidings_terminal.widgets import ChatPane, Composer, ThreadPane
 
 _PAGE: Final = 50
 _AWAY_AFTER_S: Final = 60.0
-_SOON_S: Final = 0.03
-"""Events come in bursts; the screen follows some thirty times a second."""
+_REDRAW_DELAY_S: Final = 0.03
+"""Events arrive in bursts; the screen is updated about thirty times a second."""
 
 _WIDE_COLUMNS, _NARROW = 100, 60
-_OF_THE_THREAD: Final = frozenset({"edit", "reply", "react", "redact", "page"})
+_THREAD_ACTIONS: Final = frozenset({"edit", "reply", "react", "redact", "page"})
 
 
 class ChatApp(App[str]):
@@ -64,11 +64,11 @@ class ChatApp(App[str]):
         self.model = ScreenModel()
         self._new_client = new_client
         self._client: Client | None = None
-        self._is_due = False
+        self._is_redraw_scheduled = False
         self._bar = ""
         self._away: asyncio.TimerHandle | None = None
         self._inbox = InboxController(
-            self._aside, self._touch, lambda said: self.model.show_status(said, time.monotonic())
+            self._start, self._schedule_redraw, lambda text: self.model.show_status(text, time.monotonic())
         )
 
     @override
@@ -78,42 +78,42 @@ class ChatApp(App[str]):
             with Vertical(id="left"):
                 yield ChatPane(id="chats")
                 yield InboxSummary(id="inbox")
-            yield ChatView(self.model, lambda: self._client, self._aside, self._touch, id="right")
+            yield ChatView(self.model, lambda: self._client, self._start, self._schedule_redraw, id="right")
             yield InboxPane(self._inbox, id="desk")
         yield KeyBar(show_command_palette=False)
 
     def on_mount(self) -> None:
         self.query_one(Composer).focus()
-        self._aside(self._serve())
-        self.set_interval(1.0, self._touch)
-        self._touch()
+        self._start(self._serve())
+        self.set_interval(1.0, self._schedule_redraw)
+        self._schedule_redraw()
 
     async def _serve(self) -> None:
-        """As long as the client can go on; then what stopped it is the last word."""
+        """Run the client. If it stops with an error, exit with its text."""
         try:
             async with self._new_client() as self._client:
                 self._inbox.take(self._client.inbox())
                 async for event in self._client.events():
-                    self._happened(event)
+                    self._apply_event(event)
         except TidingsError as error:
             self.exit(str(error))
 
-    def _aside(self, work: Coroutine[None, None, None]) -> None:
+    def _start(self, work: Coroutine[None, None, None]) -> None:
         self.run_worker(work, exit_on_error=False)
 
-    def _happened(self, event: Event) -> None:
+    def _apply_event(self, event: Event) -> None:
         self.model.apply(event, self._user, time.monotonic())
         self._inbox.happened(event)
-        self._touch()
+        self._schedule_redraw()
 
     @on(InboxPane.Resized)
-    def _touch(self) -> None:
-        if not self._is_due:
-            self._is_due = True
-            self.set_timer(_SOON_S, self._show)
+    def _schedule_redraw(self) -> None:
+        if not self._is_redraw_scheduled:
+            self._is_redraw_scheduled = True
+            self.set_timer(_REDRAW_DELAY_S, self._show)
 
     def _show(self) -> None:
-        self._is_due = False
+        self._is_redraw_scheduled = False
         if self._client is None or not self.is_running:
             return
         self.model.on_timer(time.monotonic())
@@ -121,12 +121,12 @@ class ChatApp(App[str]):
         self._client.watch(*partners(rows))
         if self.model.open is None and rows:
             self._view.open(rows[0].chat)
-        eyes = ViewContext.now(self._client)
-        lines = chat_lines(self.model, self._client.chats(), self._client.presence, eyes)
+        context = ViewContext.now(self._client)
+        lines = chat_lines(self.model, self._client.chats(), self._client.presence, context)
         self._show_bar()
         self.query_one(ChatPane).show(lines, self.model.open)
         self._view.show()
-        show_inbox(self.default_screen, self._inbox, eyes)
+        show_inbox(self.default_screen, self._inbox, context)
 
     def _show_bar(self) -> None:
         parts = [f"tidings · {self._user or '…'}", self.model.connection(time.monotonic()), self.model.hint]
@@ -174,7 +174,7 @@ class ChatApp(App[str]):
             return action == "quit"
         if action == "inbox":
             return self._inbox.counts is not None
-        return not (self._inbox.is_open and action in _OF_THE_THREAD)
+        return not (self._inbox.is_open and action in _THREAD_ACTIONS)
 
     def action_inbox(self) -> None:
         self.query_one(InboxPane).turn(to_inbox=not self._inbox.is_open)
@@ -184,7 +184,7 @@ class ChatApp(App[str]):
         self.query_one(InboxPane).turn(to_inbox=False)
         if self.model.open in chats:
             self._view.open(chats[(chats.index(self.model.open) + by) % len(chats)])
-            self._touch()
+            self._schedule_redraw()
 
     def action_page(self, by: int) -> None:
         self._view.page(by)
@@ -194,12 +194,12 @@ class ChatApp(App[str]):
             self._away.cancel()
         if self._client is not None:
             self._client.set_presence("online")
-        self._touch()
+        self._schedule_redraw()
 
     def on_app_blur(self, _: events.AppBlur) -> None:
-        self._away = asyncio.get_running_loop().call_later(_AWAY_AFTER_S, self._goes_away)
+        self._away = asyncio.get_running_loop().call_later(_AWAY_AFTER_S, self._set_away)
 
-    def _goes_away(self) -> None:
+    def _set_away(self) -> None:
         if self._client is not None:
             self._client.set_presence("away")
 
@@ -213,5 +213,5 @@ class ChatApp(App[str]):
 
 
 def run(where: Endpoint) -> str | None:
-    """Until it is quit; what stopped it, if something did."""
+    """Run the app until the user quits. Return the error that stopped it, or None."""
     return ChatApp(lambda: Client(where.url, where.token, store=MemoryStore())).run()

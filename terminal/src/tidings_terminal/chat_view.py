@@ -1,4 +1,4 @@
-"""The open chat on the screen: its head, thread and composer. Loads its history, marks it as read, and sends."""
+"""The open chat: title, transcript and composer. Loads history, marks the chat as read, and sends."""
 
 import time
 from collections.abc import Callable, Coroutine
@@ -14,7 +14,7 @@ from tidings_terminal import formatting
 from tidings_terminal.dialogs import DeleteScreen
 from tidings_terminal.key_bindings import command_of, is_command
 from tidings_terminal.model import ComposeMode, ComposeTask, ScreenModel, partner
-from tidings_terminal.rendering import ViewContext, name_of, said_in, transcript_lines
+from tidings_terminal.rendering import ViewContext, content_of, name_of, transcript_lines
 from tidings_terminal.transcript import TranscriptMessage
 from tidings_terminal.widgets import Composer, ThreadPane
 
@@ -22,7 +22,7 @@ _PAGE: Final = 50
 
 
 class ChatView(Vertical):
-    """`client` is None until it is connected first. `run` starts a coroutine, `changed` asks for another drawing."""
+    """The open chat. `client` returns None before the start, `run` starts a coroutine, `changed` requests a redraw."""
 
     def __init__(
         self,
@@ -31,14 +31,14 @@ class ChatView(Vertical):
         run: Callable[[Coroutine[None, None, None]], None],
         changed: Callable[[], None],
         *,
-        id: str,  # noqa: A002 - Textual's word
+        id: str,  # noqa: A002 - Textual's name
     ) -> None:
         super().__init__(id=id)
         self.model = model
         self._client, self._run, self._changed = client, run, changed
         self._is_loading = False
         self._reading = 0
-        self._said: dict[str, str] = {}
+        self._shown_texts: dict[str, str] = {}
 
     @override
     def compose(self) -> ComposeResult:
@@ -50,26 +50,26 @@ class ChatView(Vertical):
     def show(self, *, from_end: bool = False) -> None:
         chat, client = self._chat, self._client()
         if chat is None or client is None:
-            self._say("#head", "no chats yet")
+            self._update_line("#head", "no chats yet")
             return
-        eyes, row = ViewContext.now(client), chat.row
+        context, row = ViewContext.now(client), chat.row
         other = partner(row) if row else None
         about = (
-            formatting.presence_text(client.presence(other), eyes.now_ms, eyes.zone)
+            formatting.presence_text(client.presence(other), context.now_ms, context.zone)
             if other
             else ", ".join(chat.members)
         )
-        title = self.model.title(row, eyes.user) if row else chat.id
-        self._say("#head", f"{title}   {about}" if about else title)
-        self._say("#typing", formatting.typing_text(chat.typing_users))
-        lines = transcript_lines(self.model.thread(chat.id), eyes, chat.status)
+        title = self.model.title(row, context.user) if row else chat.id
+        self._update_line("#head", f"{title}   {about}" if about else title)
+        self._update_line("#typing", formatting.typing_text(chat.typing_users))
+        lines = transcript_lines(self.model.thread(chat.id), context, chat.status)
         self.query_one(ThreadPane).show(list(lines), from_end=from_end)
         self.see()
 
-    def _say(self, where: str, text: str) -> None:
+    def _update_line(self, where: str, text: str) -> None:
         """Update a line if its text has changed."""
-        if self._said.get(where) != text:
-            self._said[where] = text
+        if self._shown_texts.get(where) != text:
+            self._shown_texts[where] = text
             self.query_one(where, Static).update(text)
 
     def open(self, chat: str) -> None:
@@ -86,7 +86,7 @@ class ChatView(Vertical):
         self.show(from_end=True)
 
     def _change_draft(self, before: str, chat: str) -> None:
-        """Keep what was begun in a chat until the user comes back to it."""
+        """Keep the draft of a chat until the user opens the chat again."""
         composer = self.query_one(Composer)
         self.model.drafts[before] = composer.draft
         composer.begin(*self.model.drafts.pop(chat, (ComposeTask(), "")))
@@ -102,7 +102,7 @@ class ChatView(Vertical):
         try:
             thread.page(await chat.history(before=thread.oldest if was_loaded else None, limit=_PAGE))
         except TidingsError as error:
-            self.model.show_status(f"older messages could not be had: {error}", time.monotonic())
+            self.model.show_status(f"cannot load older messages: {error}", time.monotonic())
         finally:
             self._is_loading = False
         if chat.id == self.model.open:
@@ -111,10 +111,10 @@ class ChatView(Vertical):
             self._load()
 
     def see(self) -> None:
-        """Mark as read what is on the screen, while the user looks at its end."""
+        """Mark the chat as read while its end is on the screen and the terminal has the focus."""
         chat = self._chat
-        is_looked_at = self.app.app_focus and not self.screen.has_class("-desk")
-        if chat is None or chat.row is None or not (is_looked_at and self.query_one(ThreadPane).is_at_end):
+        is_visible = self.app.app_focus and not self.screen.has_class("-desk")
+        if chat is None or chat.row is None or not (is_visible and self.query_one(ThreadPane).is_at_end):
             return
         newest = self.model.thread(chat.id).newest
         if chat.row.unread and newest > max(chat.row.read, self._reading):
@@ -164,7 +164,7 @@ class ChatView(Vertical):
         try:
             self._do(chat, task, text)
         except (TidingsError, ValueError) as error:
-            self.model.show_status(f"not done: {error}", time.monotonic())
+            self.model.show_status(f"failed: {error}", time.monotonic())
         composer.end()
         self.show(from_end=task.is_sending)
         self._changed()
@@ -201,30 +201,32 @@ class ChatView(Vertical):
         thread.waits(chat.send(text, reply_to=reply_to).client_message_id, text, reply_to)
 
     def _edit(self, chat: Chat, sequence: int, text: str) -> None:
-        """An edit replaces the whole content, so it repeats what the user did not change."""
-        was = self.model.thread(chat.id).at(sequence)
-        if was is not None:
-            _ = chat.edit(sequence, text, data=was.data, reply_to=was.reply_to, mentions=was.mentions)
+        """Edit a message. An edit replaces the whole content, so the unchanged parts are sent again."""
+        message = self.model.thread(chat.id).at(sequence)
+        if message is not None:
+            _ = chat.edit(
+                sequence, text, data=message.data, reply_to=message.reply_to, mentions=message.mentions
+            )
 
     def edit(self) -> None:
         """Edit a message of the user's own, unless they are writing another one."""
-        composer, message = self.query_one(Composer), self._meant(is_own=True)
+        composer, message = self.query_one(Composer), self._selected(is_own=True)
         if message is not None and not (composer.has_focus and composer.value):
             self._begin(ComposeMode.EDIT, message, message.text)
 
     def react(self) -> None:
-        message = self._meant(is_own=False)
+        message = self._selected(is_own=False)
         if message is not None:
             self._begin(ComposeMode.REACT, message)
 
     def reply(self) -> None:
-        message = self._meant(is_own=False)
+        message = self._selected(is_own=False)
         if message is not None:
             _, text = self.query_one(Composer).draft
             self._begin(ComposeMode.REPLY, message, text)
 
     def redact(self) -> None:
-        message, chat = self._meant(is_own=True), self._chat
+        message, chat = self._selected(is_own=True), self._chat
         if message is None or chat is None:
             return
 
@@ -234,21 +236,21 @@ class ChatView(Vertical):
 
         _ = self.app.push_screen(DeleteScreen(message), delete)
 
-    def _begin(self, doing: ComposeMode, message: TranscriptMessage, text: str = "") -> None:
+    def _begin(self, mode: ComposeMode, message: TranscriptMessage, text: str = "") -> None:
         client, composer = self._client(), self.query_one(Composer)
         if client is not None:
             by = name_of(message.by, ViewContext.now(client))
             composer.begin(
-                ComposeTask(doing, message.sequence, formatting.about(doing, by, said_in(message))), text
+                ComposeTask(mode, message.sequence, formatting.about(mode, by, content_of(message))), text
             )
             composer.focus()
 
-    def _meant(self, *, is_own: bool) -> TranscriptMessage | None:
+    def _selected(self, *, is_own: bool) -> TranscriptMessage | None:
         client, chat = self._client(), self._chat
         if client is None or chat is None:
             return None
         chosen = self.query_one(ThreadPane).chosen
-        return self.model.thread(chat.id).meant(chosen, client.user or "", is_own=is_own)
+        return self.model.thread(chat.id).selected(chosen, client.user or "", is_own=is_own)
 
     @property
     def _chat(self) -> Chat | None:

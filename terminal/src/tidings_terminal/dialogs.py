@@ -1,4 +1,4 @@
-"""What covers the screen until it is answered: the help, and the question before a message is deleted."""
+"""Modal dialogs: the help, and the confirmation before a message is deleted."""
 
 from collections.abc import Iterable, Sequence
 from typing import ClassVar, Final, override
@@ -20,7 +20,7 @@ _FIRST_COLUMN: Final = 9
 
 
 class HelpScreen(ModalScreen[None]):
-    """The commands, and the keys with what they do. `sections`: bindings under their headings."""
+    """The help: commands, and keys with their descriptions. `sections`: bindings by heading."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,enter,q,f1", "dismiss", "Close")]
 
@@ -53,7 +53,7 @@ class HelpScreen(ModalScreen[None]):
 
 
 class DeleteScreen(ModalScreen[bool]):
-    """Ask before a message is deleted: nobody can undo it."""
+    """Ask for confirmation before a message is deleted. Deleting cannot be undone."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,y", "answer(True)", "Delete"),

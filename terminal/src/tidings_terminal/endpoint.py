@@ -1,4 +1,4 @@
-"""Where to connect and as whom: what `tidings dev` has written in this directory, or what is given by hand."""
+"""The gateway and the token: from the file of `tidings dev` in this directory, or from the options."""
 
 import json
 import os
@@ -8,40 +8,38 @@ from pathlib import Path
 from typing import Any, Final
 
 CLIENT: Final = Path(".tidings/dev/client.json")
-TOKEN_VARIABLE: Final = "TIDINGS_TOKEN"  # noqa: S105 - the name of it
+TOKEN_VARIABLE: Final = "TIDINGS_TOKEN"  # noqa: S105 - the name of the variable
 
 type Provider = Callable[[], Awaitable[str]]
 
 
-class EndpointMissing(Exception):  # noqa: N818 - said to a person as it stands
-    """Says what is missing and what to do."""
+class EndpointMissing(Exception):  # noqa: N818 - shown to people by this name
+    """The gateway or the token is missing. The text says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     url: str
     token: Provider
-    """Asked again when the last one is over: `tidings dev` writes new ones in time."""
+    """Called again when a token expires; `tidings dev` writes new ones in time."""
 
 
 def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
-    told = _read(path)
-    people = told.get("users", {})
-    if user not in people:
-        raise EndpointMissing(f"`tidings dev` has no {user} here; there are {', '.join(people)}.")
+    dev_file = _read(path)
+    users = dev_file.get("users", {})
+    if user not in users:
+        raise EndpointMissing(f"`tidings dev` has no user {user}. Choose one of {', '.join(users)}.")
 
     async def token() -> str:
         return str(_read(path)["users"][user]["token"])
 
-    return Endpoint(str(told["gateway"]), token)
+    return Endpoint(str(dev_file["gateway"]), token)
 
 
 def from_options(url: str, token_file: Path | None) -> Endpoint:
-    """The token out of a file or of the environment: arguments are seen by everybody on the machine."""
+    """Read the token from a file or the environment. Every user of the machine can see arguments."""
     if token_file is None and not os.environ.get(TOKEN_VARIABLE):
-        raise EndpointMissing(
-            f"Which token? Put it into {TOKEN_VARIABLE}, or into a file: --token-file FILE."
-        )
+        raise EndpointMissing(f"The token is missing. Set {TOKEN_VARIABLE}, or use --token-file FILE.")
 
     async def token() -> str:
         return _token(token_file)
@@ -50,17 +48,17 @@ def from_options(url: str, token_file: Path | None) -> Endpoint:
 
 
 def _token(file: Path | None) -> str:
-    """A header file, as `tidings dev` writes them for curl, is as good."""
-    found = file.read_text() if file else os.environ[TOKEN_VARIABLE]
-    return found.strip().removeprefix("Authorization: Bearer ")
+    """Return the token. The header files of `tidings dev` for curl are accepted too."""
+    content = file.read_text() if file else os.environ[TOKEN_VARIABLE]
+    return content.strip().removeprefix("Authorization: Bearer ")
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
+        content: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError) as error:
         raise EndpointMissing(
-            "`tidings dev` does not run in this directory, or is not ready yet. Start it in another terminal, "
-            "here; or say where to go: --url ws://… (see --help)."
+            "`tidings dev` does not run in this directory, or is not ready yet. Start it here in another terminal, "
+            "or use --url ws://… (see --help)."
         ) from error
-    return found
+    return content

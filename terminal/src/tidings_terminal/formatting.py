@@ -1,6 +1,7 @@
-"""What is said on the screen: times, states, ticks, who types. Pure.
+"""Format texts for the screen: times, states, receipts, typing. Without I/O.
 
-Text of others is cleaned before it is shown: a message must not be able to move the cursor or to turn lines around.
+Text of other users is cleaned before it is shown, so that a message cannot move the cursor or change the text
+direction.
 """
 
 import json
@@ -14,13 +15,13 @@ from tidings_sdk import DeliveryStatus, Entry, MessageStatus, PresenceChanged, R
 _ALLOWED_CONTROLS: Final = frozenset("\n\u200d\u200c")
 """Line feeds, and the joiners of emoji and of scripts that need them."""
 
-_SOME: Final = 2
+_MAX_NAMES: Final = 2
 _QUOTED_CHARS: Final = 60
-NOT_LOADED: Final = "↪ a message that is not loaded"
+NOT_LOADED: Final = "↪ message not loaded"
 
 
 def strip_controls(text: str) -> str:
-    """Without control characters and without those that turn the direction of what follows."""
+    """Remove control characters, including those that change the text direction."""
     text = text.replace("\t", "    ").replace("\r\n", "\n")
     return "".join(
         c for c in text if c in _ALLOWED_CONTROLS or unicodedata.category(c) not in ("Cc", "Cf", "Cs", "Co")
@@ -32,13 +33,13 @@ def one_line(text: str) -> str:
 
 
 def short(text: str, most: int) -> str:
-    """One line of at most so many characters."""
+    """Shorten a text to one line of at most `most` characters."""
     line = one_line(text)
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
 def format_clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
-    """The hour of what is young, the day of what is not."""
+    """Return the time of day for today, otherwise the date."""
     at, now = (datetime.fromtimestamp(ms / 1000, zone) for ms in (at_ms, now_ms))
     if at.date() == now.date():
         return f"{at:%H:%M}"
@@ -93,54 +94,54 @@ def presence_text(known: PresenceChanged | None, now_ms: int, zone: tzinfo = UTC
 
 
 def unread_mark(known: PresenceChanged | None) -> str:
-    """One sign beside a name."""
+    """Return the presence of a user as one character."""
     return {"online": "●", "away": "◐", "offline": "○"}.get(known.status, " ") if known else " "
 
 
 def typing_text(users: Sequence[str]) -> str:
     if not users:
         return ""
-    if len(users) > _SOME:
+    if len(users) > _MAX_NAMES:
         return f"{len(users)} people are typing …"
     return f"{' and '.join(users)} {'is' if len(users) == 1 else 'are'} typing …"
 
 
 def event_text(entry: Entry) -> str:
-    """A line for what is no message."""
+    """Return the text of an entry that is not a message."""
     users, is_own = _names(entry.users), entry.users in ((), (entry.by,))
     name = f" “{one_line(entry.name)}”" if entry.name else ""
-    told = {
-        "create": f"{entry.by} opened the chat{name}",
-        "join": f"{entry.by} joined" if is_own else f"{entry.by} let {users} in",
-        "leave": f"{entry.by} left" if is_own else f"{entry.by} took {users} out",
-        "rename": f"{entry.by} named the chat{name}",
+    texts = {
+        "create": f"{entry.by} created the chat{name}",
+        "join": f"{entry.by} joined" if is_own else f"{entry.by} added {users}",
+        "leave": f"{entry.by} left" if is_own else f"{entry.by} removed {users}",
+        "rename": f"{entry.by} renamed the chat to{name}",
         "role": f"{users}: {entry.role}, by {entry.by}",
     }
-    return told.get(entry.kind, "")
+    return texts.get(entry.kind, "")
 
 
 def content_text(state: str, text: str, *, has_data: bool) -> str:
-    """What stands in a message's place if it is not there any more."""
-    gone = {
+    """Return the text of a message, or a placeholder if the content is not available."""
+    placeholders = {
         "redacted": "message deleted",
         "expired": "message expired",
         "ephemeral": "message that expires",
-        "unreadable": "message can't be read",
+        "unreadable": "message cannot be decrypted",
     }
-    if state in gone:
-        return gone[state]
+    if state in placeholders:
+        return placeholders[state]
     return strip_controls(text) or ("(data)" if has_data else "(empty)")
 
 
-def quote(by: str, said: str) -> str:
-    """The line above a reply."""
-    return f"↪ {by}: {short(said, _QUOTED_CHARS)}"
+def quote(by: str, text: str) -> str:
+    """Return the line above a reply."""
+    return f"↪ {by}: {short(text, _QUOTED_CHARS)}"
 
 
-def about(doing: str, by: str, said: str) -> str:
-    """Above the composer: which message is replied to, edited or reacted to."""
+def about(doing: str, by: str, text: str) -> str:
+    """Return the line above the composer: the message that the user replies to, edits or reacts to."""
     titles = {"reply": f"Reply to {by}", "edit": "Edit", "react": f"React to {by}"}
-    return f"{titles[doing]}: {short(said, _QUOTED_CHARS)}"
+    return f"{titles[doing]}: {short(text, _QUOTED_CHARS)}"
 
 
 def reactions_text(found: Sequence[Reaction]) -> str:
@@ -152,12 +153,15 @@ def reactions_text(found: Sequence[Reaction]) -> str:
 
 
 def notification_text(message: Mapping[str, object]) -> tuple[str, str]:
-    """Its title, or its first words; and the words that are left. A payload without words is shown as it is."""
-    said = {
-        name: told for name, each in message.items() if isinstance(each, str) and (told := one_line(each))
+    """Return the title of a notification and the rest of its text.
+
+    Without a title, the first text of the message is the title. A message without text is shown as JSON.
+    """
+    texts = {
+        name: text for name, each in message.items() if isinstance(each, str) and (text := one_line(each))
     }
-    title = said.pop("title", "") or (said.pop(next(iter(said))) if said else "")
-    return title or one_line(json.dumps(message, ensure_ascii=False)), "  ".join(said.values())
+    title = texts.pop("title", "") or (texts.pop(next(iter(texts))) if texts else "")
+    return title or one_line(json.dumps(message, ensure_ascii=False)), "  ".join(texts.values())
 
 
 def inbox_text(unread: int) -> str:
@@ -165,4 +169,6 @@ def inbox_text(unread: int) -> str:
 
 
 def _names(users: Sequence[str]) -> str:
-    return ", ".join(users[:_SOME]) + (f" and {len(users) - _SOME} more" if len(users) > _SOME else "")
+    return ", ".join(users[:_MAX_NAMES]) + (
+        f" and {len(users) - _MAX_NAMES} more" if len(users) > _MAX_NAMES else ""
+    )

@@ -1,4 +1,4 @@
-"""The inbox on the screen: a glance of it beside the chats, and the list in place of the thread. They decide nothing."""
+"""The widgets of the inbox: the summary next to the chats, and the list in place of the transcript."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final, override
@@ -23,9 +23,9 @@ _NEAR_END: Final = 3
 
 
 class InboxSummary(Widget):
-    """A click opens the list."""
+    """The summary of the inbox. A click opens the list."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
         self._shown: tuple[int, Sequence[NotificationView]] = (0, ())
 
@@ -44,7 +44,7 @@ class InboxSummary(Widget):
 
 
 class NotificationList(OptionList):
-    """Two lines each, or one. Asks for older ones when the cursor comes near the end."""
+    """The list of notifications. Loads older ones when the cursor is near the end."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,r", "mark_read", "Read", tooltip="Mark the notification as read"),
@@ -54,14 +54,14 @@ class NotificationList(OptionList):
         Binding("escape", "app.inbox", "Back", tooltip="Go back to the chat"),
     ]
 
-    def __init__(self, desk: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, controller: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
-        self._controller = desk
+        self._controller = controller
         self._shown: list[tuple[str, Content]] = []
 
-    def show(self, notes: Sequence[NotificationView], eyes: ViewContext) -> None:
+    def show(self, notes: Sequence[NotificationView], context: ViewContext) -> None:
         width = self.scrollable_content_region.width - 1
-        rows = [(note.id, notification_row(note, eyes, width)) for note in notes]
+        rows = [(note.id, notification_row(note, context, width)) for note in notes]
         if rows != self._shown:
             chosen, place = self._chosen, self.highlighted or 0
             self._shown = rows
@@ -92,21 +92,21 @@ class NotificationList(OptionList):
 
 
 def _place(ids: list[str], chosen: list[str], before: int) -> int | None:
-    """The cursor stays at its notification; if that is gone, at its place."""
+    """Return the new cursor: at the same notification, or at the same index if it was removed."""
     if chosen and chosen[0] in ids:
         return ids.index(chosen[0])
     return min(before, len(ids) - 1) if ids else None
 
 
 class InboxPane(Vertical):
-    """The list under its head."""
+    """The list of notifications with its title."""
 
     class Resized(Message):
         pass
 
-    def __init__(self, desk: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, controller: InboxController, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id)
-        self._controller = desk
+        self._controller = controller
 
     @override
     def compose(self) -> ComposeResult:
@@ -115,16 +115,16 @@ class InboxPane(Vertical):
 
     @on(events.Resize)
     def _resized(self) -> None:
-        """Rows are cut to the width that the list has, and it has none before it is seen."""
+        """Request a redraw. Rows are truncated to the width of the list, which is unknown before it is visible."""
         self.post_message(self.Resized())
 
-    def show(self, unread: int, notes: Sequence[NotificationView], eyes: ViewContext) -> None:
+    def show(self, unread: int, notes: Sequence[NotificationView], context: ViewContext) -> None:
         head = formatting.inbox_text(unread) if notes else "Inbox   empty"
         self.query_one("#desk-head", Static).update(head)
-        self.query_one(NotificationList).show(notes, eyes)
+        self.query_one(NotificationList).show(notes, context)
 
     def turn(self, *, to_inbox: bool) -> None:
-        """The list stands in the thread's place."""
+        """Show the list instead of the transcript, or the transcript again."""
         if to_inbox != self._controller.is_open:
             self._controller.open(is_open=to_inbox)
             self.screen.set_class(to_inbox, "-desk")
@@ -132,13 +132,13 @@ class InboxPane(Vertical):
             self.app.refresh_bindings()
 
 
-def show_inbox(screen: Screen[object], desk: InboxController, eyes: ViewContext) -> None:
-    desk.on_timer()
-    counts, notes = desk.counts, desk.notes
+def show_inbox(screen: Screen[object], controller: InboxController, context: ViewContext) -> None:
+    controller.on_timer()
+    counts, notes = controller.counts, controller.notes
     if counts is None:
         return
     if not screen.has_class("-inbox"):
         screen.add_class("-inbox")
         screen.app.refresh_bindings()
     screen.query_one(InboxSummary).show(counts.unread, notes)
-    screen.query_one(InboxPane).show(counts.unread, notes, eyes)
+    screen.query_one(InboxPane).show(counts.unread, notes, context)

@@ -1,4 +1,4 @@
-"""Keys and commands: how they are named, which commands there are, and the footer that shows the keys."""
+"""The names of keys, the commands, and the footer that shows the keys."""
 
 from dataclasses import dataclass
 from typing import Final, override
@@ -20,7 +20,7 @@ _NAMES: Final = {
     "f1": "F1",
 }
 _KEPT: Final = ("help", "quit")
-"""Actions whose keys stay in the footer of the narrowest terminal: they lead to the others, and out."""
+"""Actions whose keys stay in the footer of the narrowest terminal."""
 
 _KEY_PADDING: Final = 2
 
@@ -47,7 +47,7 @@ COMMANDS: Final = (
 
 
 def is_command(text: str) -> bool:
-    """`//` begins a message that begins with `/`."""
+    """Return whether a text is a command. `//` starts a message that begins with `/`."""
     return text.startswith("/") and not text.startswith("//")
 
 
@@ -64,16 +64,16 @@ def _name(key: str) -> str:
 
 
 class KeyBar(Footer):
-    """A footer that shows as many keys as fit and cuts none."""
+    """A footer that shows as many keys as fit, and truncates none."""
 
     @override
     def compose(self) -> ComposeResult:
         found = list[Widget](super().compose())
-        room, fitting = self.app.size.width, set[Widget]()
+        free_width, fitting = self.app.size.width, set[Widget]()
         for key in sorted(found, key=_rank):
             width = _width(key)
-            if width <= room:
-                room -= width
+            if width <= free_width:
+                free_width -= width
                 fitting.add(key)
         yield from (key for key in sorted(found, key=_place) if key in fitting)
 
@@ -92,6 +92,6 @@ def _rank(key: Widget) -> int:
 
 
 def _place(key: Widget) -> int:
-    """Help is on the left, Quit on the right."""
+    """Sort Help to the left and Quit to the right."""
     action = key.action if isinstance(key, FooterKey) else ""
     return {"help": -1, "quit": 1}.get(action, 0)

@@ -1,6 +1,6 @@
-"""What the screen shows, apart from how: the open chat, threads, the connection and what was caught up with. Pure.
+"""The state of the screen: the open chat, transcripts, the connection, and the number of missed messages. Without I/O.
 
-Events of the SDK go in. What the SDK keeps itself (rows, ticks, typing, presence) is asked of it when a view is made.
+Its inputs are events of the SDK. The SDK itself keeps rows, receipts, typing and presence; a view reads them from it.
 """
 
 from collections.abc import Iterable
@@ -36,7 +36,7 @@ class ComposeMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ComposeTask:
-    """What Enter does. `sequence`: to which message; `about`: that message in a line."""
+    """What Enter does. `sequence`: the message that it refers to. `about`: that message in one line."""
 
     mode: ComposeMode = ComposeMode.SEND
     sequence: int = 0
@@ -49,7 +49,7 @@ class ComposeTask:
 
 @dataclass(frozen=True, slots=True)
 class ChatListLine:
-    """A row of the list, in words."""
+    """A row of the chat list as text."""
 
     chat: str
     title: str
@@ -90,15 +90,15 @@ class ScreenModel:
                 self.thread(chat).sent(key, sequence)
             case MessageSendFailed(chat, key, error):
                 self.thread(chat).refused(key, error.code)
-                self.show_status(f"not done: {error.code}", now)
+                self.show_status(f"failed: {error.code}", now)
             case ConnectionStateChanged():
-                self._moved(event, now)
+                self._on_connection(event, now)
             case InstallationRestored():
                 self.threads.clear()
-                self.show_status("the server was restored from a backup: read anew", now)
+                self.show_status("the server was restored from a backup; chats are loaded again", now)
 
     def show_status(self, hint: str, now: float) -> None:
-        """For some seconds, in the bar at the top."""
+        """Show a text in the top bar for 6 seconds."""
         self.hint, self._hint_until = hint, now + _HINT_S
 
     def on_timer(self, now: float) -> None:
@@ -110,13 +110,13 @@ class ScreenModel:
         return formatting.connection_text(self.state, wait_s)
 
     def title(self, row: ChatRow, user: str) -> str:
-        """Its name; else who is in it; else who wrote last."""
+        """Return the name of a chat, or its other members, or the last sender, or its id."""
         if row.by and row.by != user:
             self._others[row.chat] = row.by
         others = row.members or tuple(filter(None, [self._others.get(row.chat)]))
         return formatting.one_line(row.name or "") or ", ".join(others) or row.chat
 
-    def _moved(self, event: ConnectionStateChanged, now: float) -> None:
+    def _on_connection(self, event: ConnectionStateChanged, now: float) -> None:
         self.state = event.state
         self.next_try_at = None if event.wait_s is None else now + event.wait_s
         if event.state is State.RESUMING:
@@ -128,7 +128,7 @@ class ScreenModel:
 
 
 def partner(row: ChatRow) -> str | None:
-    """The other one of a direct chat: it has no name of its own."""
+    """Return the other user of a direct chat. A direct chat has no name."""
     return row.members[0] if row.name is None and len(row.members) == 1 else None
 
 
@@ -139,7 +139,7 @@ def partners(rows: Iterable[ChatRow]) -> set[str]:
 def chat_list_line(
     row: ChatRow, title: str, when: str, presence: PresenceChanged | None, *, is_open: bool
 ) -> ChatListLine:
-    said = (
+    text = (
         formatting.one_line(formatting.content_text(row.state, row.preview or "", has_data=True))
         if row.last
         else ""
@@ -148,7 +148,7 @@ def chat_list_line(
     return ChatListLine(
         chat=row.chat,
         title=title,
-        preview=f"{row.by}: {said}" if said and row.by and not is_direct else said,
+        preview=f"{row.by}: {text}" if text and row.by and not is_direct else text,
         when=when,
         unread=row.unread,
         mark=formatting.unread_mark(presence) if is_direct else " ",

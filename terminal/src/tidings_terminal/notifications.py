@@ -1,4 +1,4 @@
-"""The notifications of one inbox as far as they were read, newest first, and what has happened to them since. Pure."""
+"""The loaded notifications of one inbox, newest first, with later changes applied. Without I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -10,7 +10,7 @@ from tidings_terminal import formatting
 
 @dataclass(frozen=True, slots=True)
 class NotificationView:
-    """A notification in words. `delivered_at`: when it came to the user, in milliseconds."""
+    """A notification as text. `delivered_at`: when it was delivered to the user, in milliseconds."""
 
     id: str
     title: str
@@ -27,7 +27,7 @@ def notification_view(notification: Notification) -> NotificationView:
 @final
 @dataclass(slots=True)
 class NotificationBuffer:
-    """`cursor`: where older ones go on; None: there are none."""
+    """The loaded notifications. `cursor`: where older ones start, or None if there are none."""
 
     cursor: str | None = None
     _notes: dict[str, NotificationView] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class NotificationBuffer:
         return [self._notes[name] for name in sorted(self._notes, reverse=True)]
 
     def begin(self, notifications: Iterable[Notification], cursor: str | None) -> None:
-        """Read anew: what is not among them is not there any more."""
+        """Replace all notifications."""
         self._notes.clear()
         self.more(notifications, cursor)
 
@@ -48,26 +48,26 @@ class NotificationBuffer:
         self._notes.update((each.id, notification_view(each)) for each in notifications)
         self.cursor = cursor
 
-    def broadcast(self, news: BroadcastUpdate) -> bool:
-        """Whether the news say all that changed. Whether one was read is not told of what is known."""
-        for notification in (*news.added, *news.amended):
+    def broadcast(self, update: BroadcastUpdate) -> bool:
+        """Apply a broadcast. Return whether it has all changes. Known broadcasts keep their `is_read`."""
+        for notification in (*update.added, *update.amended):
             note, known = notification_view(notification), self._notes.get(notification.id)
             if known is not None:
                 self._notes[note.id] = replace(note, is_read=known.is_read)
-            elif notification in news.added:
+            elif notification in update.added:
                 self._notes[note.id] = note
-        self.took(news.removed)
-        return not news.has_more
+        self.remove(update.removed)
+        return not update.has_more
 
-    def happened(self, news: InboxUpdate) -> bool:
-        """Whether the news say all that changed. What was marked elsewhere is told by the counts alone."""
-        for notification in (*news.added, *news.amended):
+    def happened(self, update: InboxUpdate) -> bool:
+        """Apply a change. Return whether it has all changes. For marks of other devices it has counts only."""
+        for notification in (*update.added, *update.amended):
             if self.cursor is None or notification.id > self.cursor:
                 self._notes[notification.id] = notification_view(notification)
-        self.took(news.removed)
-        return not news.has_more and bool(news.added or news.amended or news.removed)
+        self.remove(update.removed)
+        return not update.has_more and bool(update.added or update.amended or update.removed)
 
-    def took(self, ids: Iterable[str]) -> None:
+    def remove(self, ids: Iterable[str]) -> None:
         for name in ids:
             self._notes.pop(name, None)
 

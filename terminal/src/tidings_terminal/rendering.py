@@ -1,4 +1,4 @@
-"""The model as text with styles: a row of the list, a line of the thread. Nothing is told by a colour alone."""
+"""Render the model as styled text. Colour is never the only sign of a state."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -17,12 +17,12 @@ from tidings_terminal.model import ChatListLine, ScreenModel, chat_list_line, pa
 from tidings_terminal.notifications import NotificationView
 from tidings_terminal.transcript import Transcript, TranscriptMessage, UnsentMessage
 
-_TOGETHER_MS: Final = 5 * 60 * 1000
-"""Messages of one author that follow each other so closely stand under one name."""
+_GROUP_MS: Final = 5 * 60 * 1000
+"""Messages of one author within this time are grouped under one name."""
 
 _MAX_UNREAD: Final = 999
 _MAX_LINES: Final = 4
-"""Of a notification's words, below its title."""
+"""Maximum number of lines of a notification below its title."""
 
 _AUTHORS: Final = (
     "ansi_cyan",
@@ -36,7 +36,7 @@ _AUTHORS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RenderedLine:
-    """`sequence` None: nothing that could be chosen."""
+    """A line of the transcript. `sequence` is None if the line cannot be selected."""
 
     id: str
     content: Content
@@ -45,7 +45,7 @@ class RenderedLine:
 
 @dataclass(frozen=True, slots=True)
 class ViewContext:
-    """Who looks, when and from where."""
+    """The user, the current time and the time zone of the screen."""
 
     user: str
     now_ms: int
@@ -58,7 +58,7 @@ class ViewContext:
 
 
 def fit_text(text: str, width: int) -> str:
-    """To exactly so many cells; an ellipsis where something is left out."""
+    """Pad or truncate a text to `width` cells, with an ellipsis if it is truncated."""
     if cell_len(text) <= width:
         return set_cell_size(text, width)
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
@@ -68,13 +68,13 @@ def chat_lines(
     model: ScreenModel,
     rows: Sequence[ChatRow],
     presence: Callable[[str], PresenceChanged | None],
-    eyes: ViewContext,
+    context: ViewContext,
 ) -> list[ChatListLine]:
     return [
         chat_list_line(
             row,
-            model.title(row, eyes.user),
-            formatting.format_clock(row.at, eyes.now_ms, eyes.zone) if row.at else "",
+            model.title(row, context.user),
+            formatting.format_clock(row.at, context.now_ms, context.zone) if row.at else "",
             presence(partner(row) or ""),
             is_open=row.chat == model.open,
         )
@@ -100,7 +100,7 @@ def chat_row(line: ChatListLine, width: int) -> Content:
 
 
 def render_inbox_summary(unread: int, notes: Sequence[NotificationView], width: int) -> Content:
-    """The inbox beside the chats: how many are unread, and the newest, one line each."""
+    """Render the summary of the inbox: the unread count and the newest notifications, one line each."""
     head = (fit_text(f" {formatting.inbox_text(unread)}", width), "bold" if unread else "")
     rows = [
         (f"\n{fit_text(f'{_dot(note)}{note.title}', width)}", "dim" if note.is_read else "") for note in notes
@@ -108,12 +108,12 @@ def render_inbox_summary(unread: int, notes: Sequence[NotificationView], width: 
     return Content.assemble(head, *rows)
 
 
-def notification_row(note: NotificationView, eyes: ViewContext, width: int) -> Content:
-    when = f"  {formatting.format_clock(note.delivered_at, eyes.now_ms, eyes.zone)}"
+def notification_row(note: NotificationView, context: ViewContext, width: int) -> Content:
+    when = f"  {formatting.format_clock(note.delivered_at, context.now_ms, context.zone)}"
     quiet = "dim" if note.is_read else ""
     parts = [(fit_text(f"{_dot(note)}{note.title}", width - cell_len(when)), quiet or "bold"), (when, "dim")]
-    said = wrap(note.more, max(8, width - 3), max_lines=_MAX_LINES, placeholder=" …")
-    parts += [(f"\n   {line}", quiet) for line in said]
+    text_lines = wrap(note.more, max(8, width - 3), max_lines=_MAX_LINES, placeholder=" …")
+    parts += [(f"\n   {line}", quiet) for line in text_lines]
     return Content.assemble(*parts)
 
 
@@ -122,75 +122,79 @@ def _dot(note: NotificationView) -> str:
 
 
 def transcript_lines(
-    thread: Transcript, eyes: ViewContext, status: Callable[[int], MessageStatus]
+    thread: Transcript, context: ViewContext, status: Callable[[int], MessageStatus]
 ) -> Iterator[RenderedLine]:
     before: TranscriptMessage | None = None
     for message in thread.messages:
-        if before is None or formatting.format_day(before.at, eyes.zone) != formatting.format_day(
-            message.at, eyes.zone
+        if before is None or formatting.format_day(before.at, context.zone) != formatting.format_day(
+            message.at, context.zone
         ):
-            yield _separator(f"day-{message.sequence}", formatting.format_day(message.at, eyes.zone))
+            yield _separator(f"day-{message.sequence}", formatting.format_day(message.at, context.zone))
         if message.happening is not None:
             yield _separator(f"e-{message.sequence}", formatting.event_text(message.happening))
         else:
-            is_first = before is None or not _belongs(before, message)
+            is_first = before is None or not _is_grouped(before, message)
             yield RenderedLine(
                 f"m-{message.sequence}",
                 _message(
-                    message, eyes, status, is_first=is_first, quoted=_quoted(thread, message.reply_to, eyes)
+                    message,
+                    context,
+                    status,
+                    is_first=is_first,
+                    quoted=_quoted(thread, message.reply_to, context),
                 ),
                 message.sequence,
             )
         before = message
     for waiting in thread.waiting:
-        yield RenderedLine(f"w-{waiting.key}", _waiting(waiting, _quoted(thread, waiting.reply_to, eyes)))
+        yield RenderedLine(f"w-{waiting.key}", _waiting(waiting, _quoted(thread, waiting.reply_to, context)))
 
 
-def name_of(user: str, eyes: ViewContext) -> str:
-    return "you" if user == eyes.user else user
+def name_of(user: str, context: ViewContext) -> str:
+    return "you" if user == context.user else user
 
 
-def said_in(message: TranscriptMessage) -> str:
+def content_of(message: TranscriptMessage) -> str:
     return formatting.content_text(message.state, message.text, has_data=message.data is not None)
 
 
-def _quoted(thread: Transcript, reply_to: int | None, eyes: ViewContext) -> str:
-    """The line above a reply: the message that it answers, as it is now."""
+def _quoted(thread: Transcript, reply_to: int | None, context: ViewContext) -> str:
+    """Return the line above a reply: the current text of the message that it answers."""
     if reply_to is None:
         return ""
     message = thread.at(reply_to)
     if message is None or message.happening is not None:
         return formatting.NOT_LOADED
-    return formatting.quote(name_of(message.by, eyes), said_in(message))
+    return formatting.quote(name_of(message.by, context), content_of(message))
 
 
 def _separator(name: str, text: str) -> RenderedLine:
     return RenderedLine(name, Content.assemble(("── ", "dim"), (text, "dim")))
 
 
-def _belongs(before: TranscriptMessage, message: TranscriptMessage) -> bool:
-    return before.happening is None and before.by == message.by and 0 <= message.at - before.at < _TOGETHER_MS
+def _is_grouped(before: TranscriptMessage, message: TranscriptMessage) -> bool:
+    return before.happening is None and before.by == message.by and 0 <= message.at - before.at < _GROUP_MS
 
 
 def _message(
     message: TranscriptMessage,
-    eyes: ViewContext,
+    context: ViewContext,
     status: Callable[[int], MessageStatus],
     *,
     is_first: bool,
     quoted: str,
 ) -> Content:
-    is_own = message.by == eyes.user
+    is_own = message.by == context.user
     parts: list[tuple[str, str]] = []
     if is_first:
         parts += [
-            (name_of(message.by, eyes), f"bold {_colour(message.by)}"),
-            (_when(message, eyes), "dim"),
+            (name_of(message.by, context), f"bold {_colour(message.by)}"),
+            (_when(message, context), "dim"),
         ]
         parts.append(("\n", ""))
     if quoted and message.state == "active":
         parts.append((f"{quoted}\n", "dim"))
-    parts.append((said_in(message), "" if message.state == "active" else "dim italic"))
+    parts.append((content_of(message), "" if message.state == "active" else "dim italic"))
     if message.is_edited and message.state == "active":
         parts.append((" (edited)", "dim"))
     if is_own and message.state == "active":
@@ -200,8 +204,8 @@ def _message(
     return Content.assemble(*parts)
 
 
-def _when(message: TranscriptMessage, eyes: ViewContext) -> str:
-    return f"  {formatting.format_clock(message.at, eyes.now_ms, eyes.zone)}"
+def _when(message: TranscriptMessage, context: ViewContext) -> str:
+    return f"  {formatting.format_clock(message.at, context.now_ms, context.zone)}"
 
 
 def _waiting(waiting: UnsentMessage, quoted: str) -> Content:
@@ -209,7 +213,7 @@ def _waiting(waiting: UnsentMessage, quoted: str) -> Content:
     if waiting.refused:
         why = (f"  ✗ not sent: {waiting.refused}", "bold ansi_red")
         return Content.assemble(above, (text, "dim strike"), why)
-    return Content.assemble(above, (text, ""), ("  ✓" if waiting.sequence else "  ◌ on its way", "dim"))
+    return Content.assemble(above, (text, ""), ("  ✓" if waiting.sequence else "  ◌ sending", "dim"))
 
 
 def _colour(user: str) -> str:

@@ -1,4 +1,4 @@
-"""One chat as it is read: messages in order, what waits to be sent, and what has changed since. Pure."""
+"""The loaded messages of one chat, in order, with later changes and unsent messages. Without I/O."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -8,12 +8,12 @@ from tidings_sdk import Entry, HistoryPage, Reaction
 
 _SHOWN_KINDS: Final = frozenset({"create", "join", "leave", "rename", "role"})
 _MAX_LINES: Final = 2_000
-"""Of a chat that stays open for days; older ones are read again when somebody scrolls."""
+"""Maximum number of loaded messages. Older ones are loaded again when the user scrolls."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessage:
-    """As it is now. `happening` is the entry itself, of what is no message."""
+    """The current state of a message. For other entries, `happening` is the entry itself."""
 
     sequence: int
     by: str
@@ -34,7 +34,7 @@ class TranscriptMessage:
 
 @dataclass(frozen=True, slots=True)
 class UnsentMessage:
-    """Of one's own: on its way, sent but not seen yet (`sequence`), or refused."""
+    """A message of the user: in the outbox, committed but not received back (`sequence`), or refused."""
 
     key: str
     text: str
@@ -65,25 +65,25 @@ class Transcript:
         return max(self._messages, default=0)
 
     def page(self, page: HistoryPage) -> None:
-        """The newest, or older ones; what is held already is as good as what the page says, or newer."""
+        """Add a page of history. Loaded messages are kept: they are as new as those of the page, or newer."""
         for entry in page.entries:
             if entry.sequence not in self._messages:
                 self._take(entry)
         self.has_older, self.is_loaded = page.has_older, True
 
     def add_entries(self, entry: Entry) -> None:
-        """As it happens. Before the first page nothing is held, so nothing is to be kept up."""
+        """Apply a new entry. Ignored before the first page is loaded."""
         self.waiting = [each for each in self.waiting if each.key != entry.client_message_id]
         if not self.is_loaded:
             return
         self._take(entry)
-        self._bound()
+        self._drop_oldest()
 
     def waits(self, key: str, text: str, reply_to: int | None = None) -> None:
         self.waiting.append(UnsentMessage(key, text, reply_to))
 
     def sent(self, key: str, sequence: int) -> None:
-        """Committed. The entry itself comes by its own way, and may have come first."""
+        """Mark a message as committed. Its entry arrives separately, possibly before."""
         if sequence in self._messages:
             self.waiting = [each for each in self.waiting if each.key != key]
         self._change_waiting(key, sequence=sequence)
@@ -92,7 +92,7 @@ class Transcript:
         self._change_waiting(key, refused=why)
 
     def dismiss(self) -> None:
-        """What was refused has been seen."""
+        """Remove the refused messages."""
         self.waiting = [each for each in self.waiting if not each.refused]
 
     def at(self, sequence: int) -> TranscriptMessage | None:
@@ -104,13 +104,13 @@ class Transcript:
     def last(self) -> TranscriptMessage | None:
         return next((m for m in reversed(self.messages) if m.can_change), None)
 
-    def meant(self, chosen: int | None, user: str, *, is_own: bool) -> TranscriptMessage | None:
-        """The message under the cursor, or the last one that it can be."""
+    def selected(self, chosen: int | None, user: str, *, is_own: bool) -> TranscriptMessage | None:
+        """Return the message under the cursor, or else the last one that the action applies to."""
         found = self.at(chosen) if chosen is not None else None
         if found is None:
             found = self.last_of(user) if is_own else self.last()
-        is_fit = found is not None and found.can_change and (not is_own or found.by == user)
-        return found if is_fit else None
+        is_suitable = found is not None and found.can_change and (not is_own or found.by == user)
+        return found if is_suitable else None
 
     def _change_waiting(self, key: str, **changed: object) -> None:
         self.waiting = [
@@ -128,7 +128,7 @@ class Transcript:
                 entry.sequence, entry.by, entry.at, happening=entry
             )
 
-    def _bound(self) -> None:
+    def _drop_oldest(self) -> None:
         if len(self._messages) > _MAX_LINES:
             self._drop(sorted(self._messages)[: -_MAX_LINES // 2])
             self.has_older = True
@@ -155,7 +155,7 @@ def _message(entry: Entry) -> TranscriptMessage:
 
 def _changed(message: TranscriptMessage, entry: Entry) -> TranscriptMessage:
     now = entry.changed
-    assert now is not None  # noqa: S101 - asked for by who calls
+    assert now is not None  # noqa: S101 - checked by the caller
     return replace(
         message,
         text=now.text,

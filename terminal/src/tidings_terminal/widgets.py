@@ -1,4 +1,4 @@
-"""The parts of the screen: chat list, thread, the line one writes in. They show what they are given and decide nothing."""
+"""The widgets of the chats: list, transcript, composer. They show the model and make no decisions."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final, override
@@ -18,9 +18,9 @@ _NEAR_TOP: Final = 2
 
 
 class ChatPane(OptionList):
-    """The user's chats, two lines each."""
+    """The chat list, with two lines for each chat."""
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
         self._shown: list[ChatListLine] = []
         self._shown_width = 0
@@ -32,13 +32,14 @@ class ChatPane(OptionList):
             self.set_options([Option(chat_row(line, width), id=line.chat) for line in lines])
         index = next((n for n, line in enumerate(lines) if line.chat == chosen), None)
         if index is not None and self.highlighted != index:
-            # Only the user's own moves are choices: a queued event of this one would undo a Ctrl-N that follows it.
+            # Race: Textual queues an event for this move. If the user presses Ctrl-N before it is handled, it would
+            # undo the Ctrl-N. So this move sends no event.
             with self.prevent(OptionList.OptionHighlighted):
                 self.highlighted = index
 
 
 class ThreadPane(OptionList):
-    """One chat. Stays at its end while it is there; asks for older messages when somebody scrolls to the top."""
+    """The transcript of a chat. Follows new messages while scrolled to the end; loads older ones at the top."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "app.reply", "Reply", tooltip="Reply to the chosen message"),
@@ -53,7 +54,7 @@ class ThreadPane(OptionList):
     class ReachedEnd(Message):
         pass
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, markup=False)
         self._shown: list[RenderedLine] = []
         self._follows = True
@@ -64,7 +65,7 @@ class ThreadPane(OptionList):
 
     @property
     def chosen(self) -> int | None:
-        """The message under the cursor, while the cursor is here."""
+        """The sequence of the message under the cursor, while this widget has the focus."""
         if not self.has_focus or self.highlighted is None:
             return None
         return self._shown[self.highlighted].sequence
@@ -89,12 +90,12 @@ class ThreadPane(OptionList):
         self.add_options([_option(line) for line in self._shown[len(old) :]])
 
     def _rebuild(self, old: list[RenderedLine]) -> None:
-        held = old[self.highlighted].id if self.highlighted is not None and old else None
+        highlighted_id = old[self.highlighted].id if self.highlighted is not None and old else None
         self.set_options([_option(line) for line in self._shown])
-        self.highlighted = next((n for n, line in enumerate(self._shown) if line.id == held), None)
+        self.highlighted = next((n for n, line in enumerate(self._shown) if line.id == highlighted_id), None)
 
     def _keep_scroll_position(self, below: int) -> None:
-        """Older ones have come above: what was looked at stays where it was."""
+        """Keep the visible messages in place after older ones were added above."""
         self.scroll_to(y=self.max_scroll_y - below, animate=False)
 
     @override
@@ -106,7 +107,7 @@ class ThreadPane(OptionList):
             self.post_message(self.ReachedEnd())
 
     def on_resize(self, _: events.Resize) -> None:
-        """Lines are wrapped anew; who was at the end stays there."""
+        """Stay at the end after a resize, which wraps the lines again."""
         if self._follows:
             self.call_after_refresh(self.scroll_end, animate=False)
 
@@ -124,13 +125,13 @@ def _option(line: RenderedLine) -> Option:
 
 
 class Composer(Input):
-    """The line that the user writes in. It keeps a message that they began while they edit or react."""
+    """The input line. It keeps the draft of a message while the user edits or reacts."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "app.edit", "Edit last", show=False, tooltip="Edit your last message"),
     ]
 
-    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, max_length=MAX_TEXT_CHARS, select_on_focus=False)
         self.task_now = ComposeTask()
         self._draft = (ComposeTask(), "")
@@ -138,7 +139,7 @@ class Composer(Input):
 
     @property
     def draft(self) -> tuple[ComposeTask, str]:
-        """The message that the user is writing, on the line or behind an edit."""
+        """The draft of a message, which an edit or a reaction may cover."""
         return (self.task_now, self.value) if self.task_now.is_sending else self._draft
 
     def begin(self, task: ComposeTask, text: str = "") -> None:
@@ -156,7 +157,7 @@ class Composer(Input):
         self.set_class(task.mode is not ComposeMode.SEND, "-changing")
 
     def end(self) -> None:
-        """What was begun is done: go back to the message behind it, if there is one."""
+        """Finish the current task, and show the draft again if there is one."""
         self.begin(*((ComposeTask(), "") if self.task_now.is_sending else self._draft))
 
     def on_key(self, event: events.Key) -> None:

@@ -1,1 +1,1 @@
-"""What crosses between a device and the server: frames, their codec, errors, close codes. Pure."""
+"""The WebSocket protocol between devices and the server: frames, codec, errors, close codes. Without I/O."""

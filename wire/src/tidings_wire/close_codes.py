@@ -1,6 +1,6 @@
-"""Why a connection was closed: one table, two ranges. Below 4500 a client reconnects, from there on it does not.
+"""The close codes of the WebSocket, in two ranges: a client reconnects after 4000 to 4499, and not after 4500 to 4999.
 
-A client needs no more than the range: codes that it does not know are treated alike.
+The range is enough for a client: it treats an unknown code like the others of its range.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ TERMINAL: Final = range(4500, 5000)
 
 
 class CloseCode(IntEnum):
-    """A code is never reused for something else."""
+    """A close code. Its meaning never changes."""
 
     SERVER_SHUTDOWN = 4000
     HEARTBEAT_TIMEOUT = 4001
@@ -38,17 +38,17 @@ class CloseCode(IntEnum):
 
 
 TEXTS: Final[Mapping[CloseCode, str]] = {
-    CloseCode.SERVER_SHUTDOWN: "This server process is going away. Connect anew and resume.",
-    CloseCode.HEARTBEAT_TIMEOUT: "Nothing was heard of the device for longer than a heartbeat and its grace.",
-    CloseCode.SLOW_CONSUMER: "The device reads more slowly than it is written to. Reconnect and resume: nothing is lost.",
-    CloseCode.CONNECT_TIMEOUT: "No `connect` came in the first 5 seconds.",
-    CloseCode.RATE_LIMITED: "The device went on sending after it was told that it sends too fast.",
-    CloseCode.TRY_AGAIN_LATER: "The server could not let the device in now, or failed.",
-    CloseCode.CREDENTIAL_EXPIRED: "The credential's time is over. Get a new one, then reconnect.",
-    CloseCode.CREDENTIAL_INVALID: "The credential was refused. Another one is needed.",
-    CloseCode.FRAME_INVALID: "Too many frames that are not of this protocol: a mistake in the client.",
-    CloseCode.FRAME_TOO_LARGE: "A frame was over the bound that `welcome` tells: a mistake in the client.",
-    CloseCode.CONNECT_EXPECTED: "The first frame was not `connect`: a mistake in the client.",
+    CloseCode.SERVER_SHUTDOWN: "This server process is stopping. Reconnect and resume.",
+    CloseCode.HEARTBEAT_TIMEOUT: "The device sent nothing for the heartbeat interval and its grace period.",
+    CloseCode.SLOW_CONSUMER: "The device reads more slowly than the server sends. Reconnect and resume: nothing is lost.",
+    CloseCode.CONNECT_TIMEOUT: "The device did not send `connect` within 5 seconds.",
+    CloseCode.RATE_LIMITED: "The device continued to send after a `rate_limited` error.",
+    CloseCode.TRY_AGAIN_LATER: "The server could not accept the device now, or failed.",
+    CloseCode.CREDENTIAL_EXPIRED: "The credential has expired. Get a new one, then reconnect.",
+    CloseCode.CREDENTIAL_INVALID: "The credential is invalid. Another one is needed.",
+    CloseCode.FRAME_INVALID: "Too many invalid frames: an error in the client.",
+    CloseCode.FRAME_TOO_LARGE: "A frame exceeded the limit in `welcome`: an error in the client.",
+    CloseCode.CONNECT_EXPECTED: "The first frame was not `connect`: an error in the client.",
     CloseCode.PROTOCOL_UNSUPPORTED: "The client is too old for this server.",
     CloseCode.REPLACED: "The same device has connected elsewhere.",
     CloseCode.SESSION_REVOKED: "The session was ended. Sign in again.",
@@ -65,11 +65,11 @@ _CODE_BY_ERROR: Final[Mapping[str, CloseCode]] = {
 
 
 def close_code_for_error(code: str) -> CloseCode:
-    """What is neither the credential's fault nor the user's is ours: later it may go."""
+    """Return the close code for an error before authentication. Other errors are temporary: the client may retry."""
     return _CODE_BY_ERROR.get(code, CloseCode.TRY_AGAIN_LATER)
 
 
 def close_reason(code: CloseCode, retry_after_ms: int | None = None) -> str:
-    """The text in the close frame, at most 123 bytes: the name, and when to come back."""
+    """Return the reason of the close frame, at most 123 bytes: the name, and when to reconnect."""
     name = code.name.lower()
     return name if retry_after_ms is None else f"{name} retry_after_ms={retry_after_ms}"

@@ -1,4 +1,7 @@
-"""How deep a frame is nested, before anything decodes it: the decoder itself has no bound but the stack."""
+"""Encode and decode frames.
+
+The nesting depth is checked before decoding, because the decoder's own limit is the stack.
+"""
 
 import re
 from operator import attrgetter
@@ -26,7 +29,10 @@ _BRACKETS: Final = re.compile(rb"[^\[\]{}]+")
 
 
 def is_too_deep(frame: bytes) -> bool:
-    """Nearly every frame has fewer brackets than it may have levels, so counting them is enough."""
+    """Return whether a frame is nested too deeply or has too many containers.
+
+    Most frames have fewer brackets than allowed levels, so counting brackets is enough for them.
+    """
     opened = frame.count(b"{") + frame.count(b"[")
     return opened > MAX_FRAME_DEPTH and _is_too_deep(frame)
 
@@ -44,14 +50,17 @@ def _is_too_deep(frame: bytes) -> bool:
 
 
 class DecodedRequest(NamedTuple):
-    """`id` None: no answer is wanted."""
+    """A valid request. `id` is None if the client wants no answer."""
 
     id: int | None
     body: Struct
 
 
 class InvalidFrame(NamedTuple):
-    """`is_fault`: no client that keeps to the protocol sends this. An unknown kind is none: the client may be newer."""
+    """A frame that is no valid request, with the error to answer.
+
+    `is_fault`: a correct client never sends such a frame. An unknown request is no fault: the client may be newer.
+    """
 
     id: int | None
     code: str
@@ -65,28 +74,28 @@ _ClientFrame: Final = msgspec.defstruct(
     forbid_unknown_fields=True,
 )
 _decode: Final = msgspec.json.Decoder(_ClientFrame).decode
-_loosely: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_decode_keys: Final = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _bodies: Final = attrgetter(*(kind.name for kind in REQUESTS))
 _encode: Final = msgspec.json.Encoder().encode
-_ID_IN_FRONT: Final = re.compile(rb'\s*\{\s*"id"\s*:\s*([1-9][0-9]{0,15})\s*[,}]')
+_LEADING_ID: Final = re.compile(rb'\s*\{\s*"id"\s*:\s*([1-9][0-9]{0,15})\s*[,}]')
 
 
 def decode(data: bytes) -> DecodedRequest | InvalidFrame:
-    """One request, or why it is none. Never raises."""
+    """Decode one request. Returns the error of an invalid frame and never raises."""
     if len(data) > MAX_FRAME_BYTES:
         return InvalidFrame(
             None, REQUEST_INVALID, f"The frame is {len(data)} bytes; {MAX_FRAME_BYTES} are allowed."
         )
     if is_too_deep(data):
-        return InvalidFrame(_id_in_front(data), REQUEST_INVALID, _TOO_DEEP)
+        return InvalidFrame(_leading_id(data), REQUEST_INVALID, _TOO_DEEP)
     try:
         frame: Any = _decode(data)
     except (ValueError, RecursionError) as error:
-        return _why(data, error)
-    given = [body for body in _bodies(frame) if body is not UNSET]
-    if len(given) != 1:
-        return _why(data, None)
-    return _checked(None if frame.id is UNSET else frame.id, given[0])
+        return _explain(data, error)
+    bodies = [body for body in _bodies(frame) if body is not UNSET]
+    if len(bodies) != 1:
+        return _explain(data, None)
+    return _check_request(None if frame.id is UNSET else frame.id, bodies[0])
 
 
 def encode_response(request_id: int, body: Struct) -> bytes:
@@ -95,49 +104,49 @@ def encode_response(request_id: int, body: Struct) -> bytes:
 
 
 def encode_push(body: Struct) -> bytes:
-    """Encoded once, whoever and however many get it."""
+    """Encode a push. The bytes do not depend on the recipient, so encode once for all of them."""
     return _encode({PUSH_NAME[type(body)]: body})
 
 
-def _checked(request_id: int | None, body: Struct) -> DecodedRequest | InvalidFrame:
+def _check_request(request_id: int | None, body: Struct) -> DecodedRequest | InvalidFrame:
     kind = REQUEST_BY_BODY[type(body)]
     if request_id is None and kind.needs_id:
         return InvalidFrame(None, REQUEST_INVALID, f"`{kind.name}` needs an `id`.")
-    if type(body) is GetHistory and _places(body) > 1:
+    if type(body) is GetHistory and _anchor_count(body) > 1:
         return InvalidFrame(request_id, REQUEST_INVALID, "Only one of `before`, `after` and `around`.")
     return DecodedRequest(request_id, body)
 
 
-def _places(asked: GetHistory) -> int:
-    return sum(place is not None for place in (asked.before, asked.after, asked.around))
+def _anchor_count(request: GetHistory) -> int:
+    return sum(anchor is not None for anchor in (request.before, request.after, request.around))
 
 
-def _why(data: bytes, error: Exception | None) -> InvalidFrame:
-    """The slow way, for frames that are wrong: what is wrong, and can it be said of which request?"""
+def _explain(data: bytes, error: Exception | None) -> InvalidFrame:
+    """Find the error of an invalid frame, and its request id if it can be read. Slow, for invalid frames only."""
     try:
-        keys = _loosely(data)
-    except (ValueError, RecursionError) as worse:
+        keys = _decode_keys(data)
+    except (ValueError, RecursionError) as invalid:
         return InvalidFrame(
-            _id_in_front(data), REQUEST_INVALID, _short(f"The frame is not a JSON object: {worse}")
+            _leading_id(data), REQUEST_INVALID, _shorten(f"The frame is not a JSON object: {invalid}")
         )
     request_id = _parse_id(keys.get("id"))
-    named = keys.keys() - {"id"}
-    known = sorted(named & REQUEST_OF.keys())
-    if not known and named:
-        return InvalidFrame(request_id, UNKNOWN_REQUEST, _unknown(min(named)), is_fault=False)
-    if len(named) != 1:
+    names = keys.keys() - {"id"}
+    known = sorted(names & REQUEST_OF.keys())
+    if not known and names:
+        return InvalidFrame(request_id, UNKNOWN_REQUEST, _unknown(min(names)), is_fault=False)
+    if len(names) != 1:
         return InvalidFrame(request_id, REQUEST_INVALID, "A frame has `id` and the name of one request.")
-    said = str(error) if error else f"`{known[0]}` is an object."
-    return InvalidFrame(request_id, REQUEST_INVALID, _short(said))
+    text = str(error) if error else f"`{known[0]}` must be an object."
+    return InvalidFrame(request_id, REQUEST_INVALID, _shorten(text))
 
 
-def _short(said: str) -> str:
-    """The decoder's words quote the frame, which may be long: nobody gets more back than he can use."""
-    return said if len(said) <= _MAX_ERROR_CHARS else f"{said[:_MAX_ERROR_CHARS]} …"
+def _shorten(text: str) -> str:
+    """Shorten an error of the decoder, which quotes the frame."""
+    return text if len(text) <= _MAX_ERROR_CHARS else f"{text[:_MAX_ERROR_CHARS]} …"
 
 
 def _unknown(name: str) -> str:
-    return f"This server knows no request `{name[:32]}`."
+    return f"Unknown request `{name[:32]}`."
 
 
 def _parse_id(raw: msgspec.Raw | None) -> int | None:
@@ -145,9 +154,9 @@ def _parse_id(raw: msgspec.Raw | None) -> int | None:
     return _bounded(int(text)) if text.isdigit() and len(text) <= len(str(MAX_REQUEST_ID)) else None
 
 
-def _id_in_front(data: bytes) -> int | None:
-    """Of a frame that is no JSON at all only this can be known, and only if the id comes first."""
-    found = _ID_IN_FRONT.match(data)
+def _leading_id(data: bytes) -> int | None:
+    """Read the id of a frame that is not JSON. This works only if the id comes first."""
+    found = _LEADING_ID.match(data)
     return _bounded(int(found[1])) if found else None
 
 

@@ -9,17 +9,17 @@ from typing import Annotated, Any, Final, Literal
 from msgspec import Meta
 
 PROTOCOL: Final = 1
-"""Rises by one with every addition to the frames; a client sends nothing newer than what was agreed."""
+"""The protocol level. It rises by one with every addition; a client sends nothing above the agreed level."""
 
 OLDEST_PROTOCOL: Final = 1
-"""Below this a client is told to update."""
+"""The lowest level that the server accepts. Older clients must update."""
 
 MAX_FRAME_BYTES: Final = 65_536
 MAX_FRAME_DEPTH: Final = 12
 """The frame, its body, and the 8 levels that `data` may have, with room to spare."""
 
 MAX_FRAME_CONTAINERS: Final = 1_024
-"""Objects and lists in one frame: what is shallow and wide costs as much as what is deep."""
+"""Maximum number of objects and lists in a frame. A wide frame costs as much to decode as a deep one."""
 
 MAX_CREDENTIAL_CHARS: Final = 8_192
 MAX_ID_CHARS: Final = 64
@@ -29,7 +29,7 @@ MAX_MENTIONS: Final = 50
 MAX_EMOJI_CHARS: Final = 32
 MAX_TTL_SECONDS: Final = 365 * 24 * 3600
 MAX_POSITIONS: Final = 1_000
-"""In one frame; who has more sends them in parts."""
+"""Maximum in one frame. A client with more positions sends them in parts."""
 
 MAX_WATERMARKS: Final = 200
 MAX_SUBSCRIPTIONS: Final = 100
@@ -37,15 +37,15 @@ MAX_PAGE: Final = 200
 MAX_NOTIFICATION_PAGE: Final = 50
 MAX_MARKED_NOTIFICATIONS: Final = 100
 MAX_REQUEST_ID: Final = 2**53 - 1
-"""What JavaScript counts to without an error."""
+"""The largest integer that JavaScript represents exactly."""
 
 MAX_SEQUENCE: Final = 10**15 - 1
 
 
-# `$` alone lets a line feed pass at the end, in Python
+# In Python, `$` alone also matches before a line feed at the end.
 _END: Final = r"(?!\n)"
 _PART: Final = r'^[!"$-)+-.0-~]+$' + _END
-"""Printable ASCII, no blank, none of the signs that keys and addresses are made of: `#`, `*`, `/`."""
+"""Printable ASCII without blanks, and without the separators of keys and addresses: `#`, `*`, `/`."""
 
 _USER: Final = r'^(?:\.{0,2}[!"$-)+,0-~-]|\.{3})[!"$-).0-~+,-]*$' + _END
 """As `_PART`, and neither `.` nor `..`. The server's `kernel.ids` has the same rule; a test compares them."""
@@ -61,7 +61,7 @@ Epoch = Annotated[int, Meta(ge=0, le=MAX_SEQUENCE)]
 Sequence = Annotated[int, Meta(ge=1, le=MAX_SEQUENCE)]
 Position = Annotated[int, Meta(ge=0, le=MAX_SEQUENCE)]
 Milliseconds = Annotated[int, Meta(ge=0)]
-"""A time is milliseconds since 1970; a duration is so many of them."""
+"""A time is milliseconds since 1970; a duration is a number of milliseconds."""
 
 Text = Annotated[str, Meta(max_length=MAX_TEXT_CHARS)]
 Emoji = Annotated[str, Meta(min_length=1, max_length=MAX_EMOJI_CHARS)]

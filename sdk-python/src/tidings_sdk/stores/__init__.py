@@ -1,1 +1,1 @@
-"""Where the outbox and the positions are kept: in memory, or in a file that survives a crash."""
+"""Stores of the outbox, the positions and the chat list: in memory, or in a file that survives a crash."""

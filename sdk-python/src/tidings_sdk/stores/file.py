@@ -1,4 +1,4 @@
-"""A store in one SQLite file, for one client at a time. What was written is there after a crash, of the machine too."""
+"""A store in one SQLite file, for one client at a time. Writes survive a crash of the process and the machine."""
 
 import sqlite3
 from pathlib import Path
@@ -11,34 +11,43 @@ from tidings_sdk.stores.store import OutboxEntry, StoredState, StoreOwner
 from tidings_wire.frames.history import ChatRow
 from tidings_wire.frames.registry import REQUEST_BY_BODY, REQUEST_OF
 
-# A lost `after` would make a second message of a repeat, so every commit waits for the disk.
+# A retry with a lost `after` would create a second message, so every commit waits for the disk.
 _SCHEMA: Final = """
 PRAGMA locking_mode = EXCLUSIVE;
 PRAGMA synchronous = FULL;
+
 CREATE TABLE IF NOT EXISTS owner (one INTEGER PRIMARY KEY CHECK (one = 1), user TEXT, device TEXT, epoch INTEGER);
+
 CREATE TABLE IF NOT EXISTS outbox (
     number INTEGER PRIMARY KEY AUTOINCREMENT, chat TEXT, key TEXT, kind TEXT, request BLOB, epoch INTEGER,
     UNIQUE (chat, key)
 );
+
 CREATE TABLE IF NOT EXISTS positions (chat TEXT PRIMARY KEY, position INTEGER);
+
 CREATE TABLE IF NOT EXISTS chats (chat TEXT PRIMARY KEY, row BLOB);
 """
 
 
 @final
 class FileStore:
-    """`path` is made if it is not there. The file holds messages that were not sent yet, readable for its owner."""
+    """A store in the file `path`, which is created if it does not exist. Raises `StoreInUse`.
+
+    The file has unsent messages in plain text; only its owner may read it.
+    """
 
     def __init__(self, path: str | Path) -> None:
         Path(path).touch(mode=0o600)
         self._file = sqlite3.connect(path, timeout=0, isolation_level=None)
         try:
             self._file.executescript(_SCHEMA)
-            # takes the lock, which an exclusive connection then keeps
+            # Takes the lock, which a connection in exclusive mode keeps.
             self._file.executescript("BEGIN EXCLUSIVE; COMMIT;")
         except sqlite3.OperationalError as error:
             self._file.close()
-            raise StoreInUse(f"{path} can't be taken: {error}") from error
+            raise StoreInUse(
+                f"The store {path} cannot be opened: {error}. Only one client may use it at a time."
+            ) from error
 
     def load(self) -> StoredState:
         owner = self._file.execute("SELECT user, device, epoch FROM owner").fetchone()
@@ -55,9 +64,9 @@ class FileStore:
     def own(self, owner: StoreOwner) -> None:
         with self._file:
             self._file.execute("BEGIN")
-            for of_an_epoch in ("positions", "chats"):
-                gone = f"DELETE FROM {of_an_epoch} WHERE (SELECT epoch FROM owner) <> ?"  # noqa: S608 - our own names
-                self._file.execute(gone, (owner.epoch,))
+            for table in ("positions", "chats"):
+                delete = f"DELETE FROM {table} WHERE (SELECT epoch FROM owner) <> ?"  # noqa: S608 - our own names
+                self._file.execute(delete, (owner.epoch,))
             self._file.execute(
                 "INSERT OR REPLACE INTO owner VALUES (1, ?, ?, ?)", (owner.user, owner.device, owner.epoch)
             )
@@ -89,12 +98,12 @@ class FileStore:
             self._file.executemany("INSERT OR REPLACE INTO positions VALUES (?, ?)", positions.items())
 
     def save_chats(self, changed: dict[str, ChatRow | None]) -> None:
-        there = [(chat, msgspec.json.encode(row)) for chat, row in changed.items() if row is not None]
-        gone = [(chat,) for chat, row in changed.items() if row is None]
+        saved = [(chat, msgspec.json.encode(row)) for chat, row in changed.items() if row is not None]
+        deleted = [(chat,) for chat, row in changed.items() if row is None]
         with self._file:
             self._file.execute("BEGIN")
-            self._file.executemany("INSERT OR REPLACE INTO chats VALUES (?, ?)", there)
-            self._file.executemany("DELETE FROM chats WHERE chat = ?", gone)
+            self._file.executemany("INSERT OR REPLACE INTO chats VALUES (?, ?)", saved)
+            self._file.executemany("DELETE FROM chats WHERE chat = ?", deleted)
 
     def close(self) -> None:
         self._file.close()

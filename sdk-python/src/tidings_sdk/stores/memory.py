@@ -1,4 +1,4 @@
-"""A store that ends with the process: for tests, and for tools that send and go."""
+"""A store in memory, for tests and short-lived tools."""
 
 from typing import final
 
@@ -8,7 +8,7 @@ from tidings_wire.frames.history import ChatRow
 
 @final
 class MemoryStore:
-    """Kept over clients, if the same object is given to the next one."""
+    """A store that ends with the process. Pass the same object to the next client to keep its content."""
 
     def __init__(self) -> None:
         self._owner: StoreOwner | None = None
@@ -45,4 +45,4 @@ class MemoryStore:
             self._chats.pop(chat, None)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no file to close."""

@@ -1,4 +1,4 @@
-"""What the client asks of a store. Calls return when what they did is there to stay, as far as the store can."""
+"""The interface of a store. Each call returns after its change is durable, as far as the store supports it."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -12,7 +12,7 @@ from tidings_wire.frames.messages import Edit, React, Redact, Send
 
 @dataclass(frozen=True, slots=True)
 class StoreOwner:
-    """Whose outbox it is, as the server said; and of which epoch the positions are."""
+    """The user and device of the store, as the server reported them, and the epoch of the positions."""
 
     user: str
     device: str
@@ -21,7 +21,7 @@ class StoreOwner:
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """`rows` in the order in which they were added."""
+    """The content of a store. `rows` are in the order of `add`."""
 
     owner: StoreOwner | None = None
     rows: list["OutboxEntry"] = field(default_factory=list)
@@ -33,21 +33,21 @@ class Store(Protocol):
     def load(self) -> StoredState: ...
 
     def own(self, owner: StoreOwner) -> None:
-        """Another epoch than before: positions and the chat list are gone with it, in one step."""
+        """Set the owner. If the epoch changes, delete positions and the chat list atomically with it."""
 
     def add(self, row: "OutboxEntry") -> None:
-        """After all rows that are there."""
+        """Add a row after all others."""
 
     def change(self, row: "OutboxEntry") -> None:
-        """The row with this chat and key, at its place."""
+        """Replace the row with the same chat and key. Its place in the order stays."""
 
     def drop(self, chat: str, key: str) -> None: ...
 
     def save_positions(self, positions: dict[str, int]) -> None:
-        """Those that moved. If they are lost in a crash, events are given again, none is left out."""
+        """Store positions that moved. If a crash loses them, entries are delivered again, and none is skipped."""
 
     def save_chats(self, changed: dict[str, ChatRow | None]) -> None:
-        """Rows of the chat list that changed; None: the chat is not in it any more."""
+        """Store the changed rows of the chat list. None deletes a row."""
 
     def close(self) -> None: ...
 
@@ -56,7 +56,7 @@ type Request = Send | Edit | Redact | React
 
 
 class OutboxEntry(Struct, frozen=True):
-    """`epoch` is that of `after`."""
+    """A request in the outbox. `epoch` is the epoch of its `after`."""
 
     request: Request
     epoch: int | None = None

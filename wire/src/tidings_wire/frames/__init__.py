@@ -1,6 +1,5 @@
-"""The frames, by what they are for. `table` lists them all.
+"""The frames, by subject. `registry` lists all of them.
 
-From the device to the server the frames are strict: a field that the server does not know is refused, so that a typing
-error in `ttl_seconds` is not a message that stays for ever. From the server to the device they may grow: a client
-ignores fields and pushes that it does not know.
+Requests are strict: the server refuses unknown fields. Otherwise a misspelled `ttl_seconds` would create a message that
+never expires. Answers and pushes may grow: a client ignores fields and pushes that it does not know.
 """

@@ -1,4 +1,4 @@
-"""Signs of life: typing, presence, heartbeats. None of them is stored, any of them may be lost."""
+"""Acks, receipts, typing, presence and heartbeats. Typing and presence are not stored; any push may be lost."""
 
 from typing import Annotated
 
@@ -24,42 +24,42 @@ _Users = Annotated[tuple[UserName, ...], Meta(max_length=MAX_SUBSCRIPTIONS)]
 
 
 class Typing(RequestBody, frozen=True, kw_only=True):
-    """The user types. Repeated every few seconds while it goes on; more often is not passed on."""
+    """Report that the user is typing. Repeat it every 3 seconds; more frequent repeats are not forwarded."""
 
     chat: ChatName
     is_typing: bool = True
 
 
 class Presence(RequestBody, frozen=True, kw_only=True):
-    """How the user is there, on this device."""
+    """Set the presence status of the user on this device."""
 
     status: PresenceStatusName
 
 
 class Subscribe(RequestBody, frozen=True, kw_only=True):
-    """Typing and receipts of these chats, presence of these users. Entries come without asking."""
+    """Subscribe to typing and receipts of chats, and to presence of users. Entries need no subscription."""
 
     chats: _Chats = ()
     users: _Users = ()
 
 
 class Unsubscribe(RequestBody, frozen=True, kw_only=True):
-    """No more of these."""
+    """End the subscriptions to these chats and users."""
 
     chats: _Chats = ()
     users: _Users = ()
 
 
 class Ping(RequestBody, frozen=True, kw_only=True):
-    """With an `id`: is the server there, and how far away?"""
+    """Check the connection. With an `id`, the answer gives the round-trip time."""
 
 
 class Pong(RequestBody, frozen=True, kw_only=True):
-    """The device's answer to the server's `ping`."""
+    """Answer the server's `ping`."""
 
 
 class TypingPush(ResponseBody, frozen=True, kw_only=True):
-    """Somebody types, or stopped. It ends by itself after some seconds without another one."""
+    """A user is typing, or has stopped. Typing ends automatically after 6 seconds without another push."""
 
     chat: ChatNameOut
     user: UserNameOut
@@ -67,7 +67,7 @@ class TypingPush(ResponseBody, frozen=True, kw_only=True):
 
 
 class PresencePush(ResponseBody, frozen=True, kw_only=True):
-    """A user came, went or is away. `at`: when he was last seen, if he is offline."""
+    """The presence status of a user. `at`: when an offline user was last seen."""
 
     user: UserNameOut
     status: PresenceStatusOut
@@ -79,20 +79,20 @@ class PingPush(ResponseBody, frozen=True, kw_only=True):
 
 
 class Ack(RequestBody, frozen=True, kw_only=True):
-    """The device holds each of these chats up to there."""
+    """Acknowledge entries: the device has each of these chats up to the given sequence."""
 
     delivered: Watermarks
 
 
 class Read(RequestBody, frozen=True, kw_only=True):
-    """The user has read the chat up to there."""
+    """Mark a chat as read up to `sequence`."""
 
     chat: ChatName
     sequence: Sequence
 
 
 class MemberWatermarks(ResponseBody, frozen=True, kw_only=True):
-    """How far a member got; what is left out is not told of. `since`: the entry that let him in last."""
+    """The watermarks of a member. An absent one has not changed. `since`: the entry of the member's last join."""
 
     user: UserNameOut
     delivered: SequenceOut | None = None
@@ -101,9 +101,9 @@ class MemberWatermarks(ResponseBody, frozen=True, kw_only=True):
 
 
 class Receipts(ResponseBody, frozen=True, kw_only=True):
-    """Members got further, as far as is told. A user's own comes to all his devices, of any chat.
+    """New watermarks of members. A user's own are pushed to all their devices, for any chat.
 
-    `is_snapshot`: the first after `subscribe`; who is not in it is not a member now.
+    `is_snapshot`: the watermarks of all current members, pushed first after `subscribe`.
     """
 
     chat: ChatNameOut

@@ -1,4 +1,4 @@
-"""What a device gets of a log: one entry, a range, a page, a row of the chat list."""
+"""Entries of a log as devices read them: one entry, a range, a page, a row of the chat list."""
 
 from typing import Annotated
 
@@ -23,7 +23,7 @@ from tidings_wire.frames.structs import RequestBody, ResponseBody
 
 
 class GetHistory(RequestBody, frozen=True, kw_only=True):
-    """What the user may see of a chat. One of `before`, `after`, `around`; none: the newest."""
+    """Read entries of a chat that the user may see: `before`, `after` or `around` a sequence, or the newest."""
 
     chat: ChatName
     before: Sequence | None = None
@@ -33,7 +33,7 @@ class GetHistory(RequestBody, frozen=True, kw_only=True):
 
 
 class Reaction(ResponseBody, frozen=True, kw_only=True):
-    """`users` are the first few of them."""
+    """The reactions to a message with one emoji. `users`: the first few users who reacted."""
 
     emoji: str
     count: int
@@ -41,7 +41,7 @@ class Reaction(ResponseBody, frozen=True, kw_only=True):
 
 
 class MessageState(ResponseBody, frozen=True, kw_only=True):
-    """A message as it is now: what an edit, a redaction or a reaction has made of it, and what came after that."""
+    """The current state of a message, with all edits, redactions and reactions applied."""
 
     state: EntryStateOut = "active"
     text: str = ""
@@ -56,10 +56,11 @@ class MessageState(ResponseBody, frozen=True, kw_only=True):
 
 
 class Entry(ResponseBody, frozen=True, kw_only=True):
-    """One item of a log, written by whom and at what time. A message unless `kind` says otherwise.
+    """One item of a log, with its author and time. It is a message unless `kind` says otherwise.
 
-    `client_message_id` comes to the devices of the user who chose it, so that they know their own again.
-    `changed`: the message at `refers_to` as it is now, where it is pushed and does not come along itself.
+    `client_message_id` is sent only to the author's devices, which identify their own messages by it.
+    `changed`: the current state of the message at `refers_to`. Only in pushes, and only if that message is not in the
+    same range.
     """
 
     sequence: SequenceOut
@@ -87,13 +88,13 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
 
 
 class EntryPush(Entry, frozen=True, kw_only=True):
-    """An entry as it happens. Its message id is `<chat>.<sequence>`, so it is not sent."""
+    """A new entry. Its message id is `<chat>.<sequence>` and is not sent."""
 
     chat: ChatNameOut
 
 
 class Entries(ResponseBody, frozen=True, kw_only=True):
-    """What was missed, oldest first. Complete for this user in `(after, up_to]`: the device's position is `up_to` now."""
+    """Missed entries, oldest first. Complete for this user in `(after, up_to]`: the device's new position is `up_to`."""
 
     chat: ChatNameOut
     after: PositionOut
@@ -102,7 +103,7 @@ class Entries(ResponseBody, frozen=True, kw_only=True):
 
 
 class HistoryPage(ResponseBody, frozen=True, kw_only=True):
-    """Newest first. Complete for this user in `(after, up_to]`."""
+    """A page of entries, newest first. Complete for this user in `(after, up_to]`."""
 
     after: PositionOut
     up_to: PositionOut
@@ -112,11 +113,11 @@ class HistoryPage(ResponseBody, frozen=True, kw_only=True):
 
 
 class ChatRow(ResponseBody, frozen=True, kw_only=True):
-    """A row of the chat list: a chat that the device did not know, or whose row has changed.
+    """A row of the chat list, for a chat that the device does not have or whose row has changed.
 
-    `members`: a few of the others; of a direct chat the other one. `last`: the sequence of the newest message, which
-    `by`, `preview` and `state` describe; 0 if there is none. `preview` is empty unless `state` is `there`: a message
-    that expires is `ephemeral`, then `expired`.
+    `members`: some of the other members; in a direct chat, the other user. `last`: the sequence of the newest message,
+    which `by`, `preview` and `state` describe, or 0 if there is none. `preview` is empty unless `state` is `active`.
+    A message with an expiry time is `ephemeral`, and later `expired`.
     """
 
     chat: ChatNameOut
@@ -136,6 +137,6 @@ class ChatRow(ResponseBody, frozen=True, kw_only=True):
 
 
 class ChatRows(ResponseBody, frozen=True, kw_only=True):
-    """Several rows at once, newest activity first: what a device gets that knows none of its chats."""
+    """Several rows, newest activity first, for a device without positions."""
 
     rows: tuple[ChatRow, ...]

@@ -1,6 +1,6 @@
-"""A user's inbox: what he asks of it, and what he is told of it as it happens.
+"""A user's inbox: requests, and pushes of changes.
 
-Asking is subscribing: from the first `counts` or `notifications` on, the connection is told of the changes of that inbox.
+The first `counts` or `notifications` request for an inbox subscribes the connection to its changes.
 """
 
 from typing import Annotated, Final, Literal
@@ -27,14 +27,14 @@ NotificationMark = Literal["read", "unread", "archived", "restored", "seen"]
 
 
 class GetCounts(RequestBody, frozen=True, kw_only=True):
-    """What is unread in an inbox. `at_least`: with the broadcasts up to there, of which the device was told."""
+    """Read the unread counts of an inbox. `at_least`: include the broadcasts up to this `up_to` of a push."""
 
     inbox: InboxId
     at_least: Position = 0
 
 
 class ListNotifications(RequestBody, frozen=True, kw_only=True):
-    """Notifications of an inbox, newest first. `cursor`: where the page before ended. `at_least`: as with `counts`."""
+    """List notifications of an inbox, newest first. `cursor`: the end of the previous page. `at_least`: see `counts`."""
 
     inbox: InboxId
     limit: Annotated[int, Meta(ge=1, le=MAX_NOTIFICATION_PAGE)] = 20
@@ -50,8 +50,10 @@ class ListNotifications(RequestBody, frozen=True, kw_only=True):
 
 
 class MarkNotifications(RequestBody, frozen=True, kw_only=True):
-    """The user has read these, or wants them unread again, archived, out of the archive. `read` without `ids`: all up
-    to `before` (none: now), of all or of one category. `seen`: he has looked at the inbox.
+    """Mark notifications as read, unread, archived or restored from the archive, or the inbox as seen.
+
+    `read` without `ids` marks all notifications up to `before` (default: now), of one `category` or of all.
+    `seen`: the user has looked at the inbox.
     """
 
     inbox: InboxId
@@ -63,10 +65,12 @@ class MarkNotifications(RequestBody, frozen=True, kw_only=True):
 
 
 class InboxCounts(ResponseBody, frozen=True, kw_only=True):
-    """Exact, as of `at`. Of two the one with the higher `version` is the newer; of the same, the later `at`.
+    """The exact counts of an inbox at the time `at`.
 
-    `unseen`: unread, and given since the user last looked. `next_change_at`: a notification expires then; ask again.
-    `broadcasts_up_to`: of the inbox's log of broadcasts so many entries are counted in.
+    Of two counts, the one with the higher `version` is newer; with the same version, the one with the later `at`.
+    `unseen`: unread, and delivered since the user last looked at the inbox. `next_change_at`: a notification expires
+    then, so request the counts again. `broadcasts_up_to`: the position in the inbox's broadcast log up to which
+    broadcasts are counted.
     """
 
     inbox: str
@@ -80,7 +84,7 @@ class InboxCounts(ResponseBody, frozen=True, kw_only=True):
 
 
 class Notification(ResponseBody, frozen=True, kw_only=True):
-    """One notification as the user has it. `version` above 1: it was amended."""
+    """A notification in a user's inbox. `version` above 1: it was amended."""
 
     id: str
     at: MillisecondsOut
@@ -98,7 +102,7 @@ class Notification(ResponseBody, frozen=True, kw_only=True):
 
 
 class NotificationPage(ResponseBody, frozen=True, kw_only=True):
-    """May be short, or empty, though there is a `cursor`: a filter found little so far."""
+    """A page of notifications. With a filter it may be short or empty although a `cursor` follows."""
 
     notifications: tuple[Notification, ...]
     counts: InboxCounts
@@ -106,9 +110,10 @@ class NotificationPage(ResponseBody, frozen=True, kw_only=True):
 
 
 class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
-    """The inbox changed: its counts now, and of notifications what was added, amended, or is gone (redacted).
+    """A change of the inbox: its new counts, and the notifications that were added, amended or removed.
 
-    `has_more`: more happened than is told; list again. What was missed while away is not told later.
+    `removed`: ids of redacted notifications. `has_more`: the push does not have all changes; list the notifications
+    again. Changes while the device is disconnected are not pushed later.
     """
 
     counts: InboxCounts
@@ -119,10 +124,11 @@ class InboxUpdate(ResponseBody, frozen=True, kw_only=True):
 
 
 class BroadcastUpdate(ResponseBody, frozen=True, kw_only=True):
-    """Broadcasts came, were amended, or are gone (redacted). Without counts: ask, `at_least` these, when you need them.
+    """Broadcasts that were added, amended or removed. Request `counts` with `at_least` = `up_to` when you need them.
 
-    Told within some seconds, to each user at a moment of his own. What he did with one is not told here: `is_read`,
-    `is_seen` and `is_archived` of an amended one stay as they were. `has_more`: more happened than is told; list again.
+    The server spreads the pushes to users over some seconds. The push does not have the user's own state: keep
+    `is_read`, `is_seen` and `is_archived` of an amended broadcast. `removed`: ids of redacted broadcasts. `has_more`:
+    the push does not have all changes; list the notifications again.
     """
 
     inbox: str

@@ -1,4 +1,4 @@
-"""What changes a log: messages, edits, redactions, reactions. Each is answered when it is committed, never before."""
+"""Requests that append to a log: messages, edits, redactions, reactions. Each is answered after its commit."""
 
 from tidings_wire.fields import (
     ChatName,
@@ -17,9 +17,10 @@ from tidings_wire.frames.structs import RequestBody, ResponseBody
 
 
 class IdempotentRequest(RequestBody, frozen=True, kw_only=True):
-    """`client_message_id` is the same for every try, and so is `after`: what the device held when it first tried.
+    """A request with an idempotency key. Every retry has the same `client_message_id` and the same `after`.
 
-    Without `after` the key alone makes a repeat a repeat, at a higher price; all tries use the same form.
+    `after` is the device's position at the first try. Without it the server detects a repeat by the key alone, at a
+    higher cost. Retries must not add or drop `after`.
     """
 
     chat: ChatName
@@ -28,7 +29,7 @@ class IdempotentRequest(RequestBody, frozen=True, kw_only=True):
 
 
 class Send(IdempotentRequest, frozen=True, kw_only=True):
-    """A message: a text or data, or both; 4 KB in all."""
+    """Send a message with a text, data or both, at most 4 KB in total."""
 
     text: Text = ""
     data: Data | None = None
@@ -39,7 +40,7 @@ class Send(IdempotentRequest, frozen=True, kw_only=True):
 
 
 class Edit(IdempotentRequest, frozen=True, kw_only=True):
-    """The message at `sequence` gets this content instead."""
+    """Replace the content of the message at `sequence`."""
 
     sequence: Sequence
     text: Text = ""
@@ -49,13 +50,13 @@ class Edit(IdempotentRequest, frozen=True, kw_only=True):
 
 
 class Redact(IdempotentRequest, frozen=True, kw_only=True):
-    """The message at `sequence` is emptied, for good."""
+    """Delete the content of the message at `sequence` permanently."""
 
     sequence: Sequence
 
 
 class React(IdempotentRequest, frozen=True, kw_only=True):
-    """A reaction to the message at `sequence`; `is_removed` takes an earlier one back."""
+    """React to the message at `sequence`. `is_removed` removes an earlier reaction."""
 
     sequence: Sequence
     emoji: Emoji
@@ -63,7 +64,7 @@ class React(IdempotentRequest, frozen=True, kw_only=True):
 
 
 class CommitResult(ResponseBody, frozen=True, kw_only=True):
-    """Committed, at this sequence. The same for every try."""
+    """The sequence at which the request was committed. It is the same for every retry."""
 
     sequence: SequenceOut
     is_repeat: bool = False

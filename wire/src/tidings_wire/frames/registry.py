@@ -1,4 +1,4 @@
-"""Every frame there is, by its one key. Codec, state machine, schema and docs go by this table."""
+"""The table of all frames, by their key. Codec, state machine, schema and docs use it."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ from tidings_wire.frames.structs import Body, ErrorBody, Ok
 
 
 class RequestKind(NamedTuple):
-    """`needs_id`: makes no sense without an answer. Whoever gives an id is answered in any case."""
+    """A kind of request. `needs_id`: the request is invalid without an id. Every request with an id is answered."""
 
     name: str
     body: type[Body]

@@ -1,4 +1,4 @@
-"""The first frames of a connection, resuming, and how it is asked to go elsewhere."""
+"""Connect, resume, and the request to reconnect."""
 
 from typing import Annotated, override
 
@@ -19,9 +19,9 @@ from tidings_wire.frames.structs import Body, RequestBody, ResponseBody
 
 
 class Connect(Body, frozen=True, kw_only=True):
-    """The first frame: who it is, and up to where the device holds each chat.
+    """Authenticate the connection and report the device's position in each chat. This is the first frame.
 
-    The one request of which unknown fields are ignored: it is sent before a protocol level is agreed.
+    The server ignores unknown fields in this request only, because it precedes the agreement on a protocol level.
     """
 
     credential: Annotated[str, Meta(min_length=1, max_length=MAX_CREDENTIAL_CHARS)]
@@ -40,7 +40,7 @@ class Connect(Body, frozen=True, kw_only=True):
 
 
 class Limits(ResponseBody, frozen=True, kw_only=True):
-    """What this connection is held to."""
+    """The limits of this connection."""
 
     frame_bytes: int
     in_flight: int
@@ -51,7 +51,7 @@ class Limits(ResponseBody, frozen=True, kw_only=True):
 class Welcome(ResponseBody, frozen=True, kw_only=True):
     """The answer to `connect`. `protocol` is the lower of the two levels.
 
-    `epoch` other than the device's: the installation was restored, positions and outbox begin anew.
+    If `epoch` differs from the device's, the installation was restored and the device's positions are invalid.
     """
 
     protocol: ProtocolLevelOut
@@ -65,23 +65,26 @@ class Welcome(ResponseBody, frozen=True, kw_only=True):
 
 
 class Resume(RequestBody, frozen=True, kw_only=True):
-    """Positions, again or as a further part. `has_more`: another part follows."""
+    """Report positions again, or a further part of them. `has_more`: another part follows."""
 
     positions: Positions = field(default_factory=dict)
     epoch: Epoch | None = None
     has_more: bool = False
 
     def counts_in(self, epoch: int) -> bool:
-        """Positions that name no epoch are of the first one; 0 is the same in all of them."""
+        """Return whether the positions are valid in `epoch`.
+
+        Positions without an epoch belong to the first one. Position 0 is valid in every epoch.
+        """
         if self.epoch is not None:
             return self.epoch == epoch
         return epoch == 0 or not any(self.positions.values())
 
 
 class Resumed(ResponseBody, frozen=True, kw_only=True):
-    """Everything ahead of the positions has been pushed; from here on it comes as it happens.
+    """All entries after the positions were pushed. New entries are pushed from now on.
 
-    `is_reset`: the positions were of another epoch and did not count. `has_more`: the next part is waited for.
+    `is_reset`: the positions belonged to another epoch and were ignored. `has_more`: the server waits for the next part.
     """
 
     epoch: EpochOut
@@ -90,11 +93,11 @@ class Resumed(ResponseBody, frozen=True, kw_only=True):
 
 
 class ResumeRequired(ResponseBody, frozen=True, kw_only=True):
-    """Pushes may have been missed: send `resume` with the positions as they are now."""
+    """Pushes may be lost: send `resume` with the current positions."""
 
 
 class Reconnect(ResponseBody, frozen=True, kw_only=True):
-    """Connect anew after `retry_after_ms` and a random part of `spread_ms`. This connection goes on until then."""
+    """Open a new connection after `retry_after_ms` plus a random part of `spread_ms`. This one works until then."""
 
     retry_after_ms: MillisecondsOut
     spread_ms: MillisecondsOut
