@@ -39,7 +39,7 @@ def verdict_page(verdict: Verdict) -> str:
     told = (
         f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {refused:,} rejected, {verdict.unsettled:,} without a "
         f"known outcome; "
-        f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not there "
+        f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not connected "
         f"at the end; {verdict.rows:,} chat rows read."
     )
     lines = render_verdict(told, verdict.breaches)

@@ -118,7 +118,9 @@ class ConnectionTable:
 
 
 def nothing_twice(facts: HistoryIndex, stretches: ConnectionTable) -> Iterable[Violation[Rule]]:
-    """Check pushed entries only. A device may receive an entry that it requested and again as a push: both run concurrently."""
+    """Check pushed entries only. A device may receive a requested entry again as a push: the sender of pushes has no record
+    of requests.
+    """
     given = facts.deliveries
     pushed = np.flatnonzero(~given.is_asked)
     first = np.full(stretches.starts[-1], -1, np.int64)
@@ -145,14 +147,16 @@ def in_order_without_holes(
     when, where = stretches.came[came], cell_of[came]
     late = came[1:][(when[1:] < when[:-1]) & (where[1:] == where[:-1])]
 
-    def tell(place: int) -> str:
+    def describe(place: int) -> str:
         cell = int(cell_of[place])
         sequence = place - stretches.starts[cell] + stretches.lowest[cell]
         chat = facts.names[stretches.cells.other[cell]]
         return f"{facts.names[stretches.device[cell]]}, connection {stretches.cells.one[cell]}: {chat} at {sequence}"
 
-    yield from violations(Rule.NO_HOLES, holes, lambda at: f"skipped: {tell(at)}")
-    yield from violations(Rule.NO_HOLES, late, lambda at: f"delivered before an earlier entry: {tell(at)}")
+    yield from violations(Rule.NO_HOLES, holes, lambda at: f"skipped: {describe(at)}")
+    yield from violations(
+        Rule.NO_HOLES, late, lambda at: f"delivered before an earlier entry: {describe(at)}"
+    )
 
 
 def _shelf_places(

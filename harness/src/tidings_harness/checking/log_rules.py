@@ -42,7 +42,7 @@ def one_sequence_per_message(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
         first[messages] != places,
         lambda at: (
             f"a message is at {facts.chat_and_sequence(int(first[messages[at]]))} "
-            f"and again in {facts.chat_and_sequence(int(places[at]))}"
+            f"and again at {facts.chat_and_sequence(int(places[at]))}"
         ),
     )
     meant = np.zeros(facts.message_count, np.int64)

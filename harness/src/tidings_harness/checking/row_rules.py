@@ -50,9 +50,9 @@ def _furthest_so_far(cell: Numbers, read: Numbers) -> Numbers:
 
 
 def unread_adds_up(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """Count the unread messages of rows that were requested at the end of the run.
+    """Check the unread counts of rows that were requested at the end of the run.
 
-    Unread are messages above the watermark, the user's own last message and the join.
+    Unread are messages above the highest of the watermark, the user's own last message and the join.
     """
     quiet = facts.events(EventKind.QUIET)
     rows = facts.events(EventKind.ROW)
@@ -67,12 +67,12 @@ def unread_adds_up(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     own = _own_last(facts, users, chats)
     above = np.maximum(np.maximum(column(rows, "sequence"), own), since)
     wanted = _messages_above(facts, chats, above)
-    told = column(rows, "message")
+    shown = column(rows, "message")
     yield from violations(
         Rule.UNREAD,
-        told != wanted,
+        shown != wanted,
         lambda at: (
-            f"{facts.names[users[at]]} has {told[at]} unread in {facts.names[chats[at]]}, not {wanted[at]}"
+            f"{facts.names[users[at]]} has {shown[at]} unread in {facts.names[chats[at]]}, not {wanted[at]}"
         ),
     )
 

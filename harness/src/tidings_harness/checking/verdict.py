@@ -87,8 +87,10 @@ def merge_verdicts(epochs: Sequence[Verdict]) -> Verdict:
     )
 
 
-def violations(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Violation[Rule]]:
+def violations(
+    rule: Rule, where: Flags | Numbers, describe: Callable[[int], str]
+) -> Iterable[Violation[Rule]]:
     """Return a violation for each flag or position: all are counted, and some are described."""
     places = np.flatnonzero(where) if where.dtype == np.bool_ else where
     if len(places):
-        yield Violation(rule, len(places), tuple(tell(int(place)) for place in islice(places, _EXAMPLES)))
+        yield Violation(rule, len(places), tuple(describe(int(place)) for place in islice(places, _EXAMPLES)))

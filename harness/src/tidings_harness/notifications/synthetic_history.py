@@ -1,4 +1,4 @@
-"""A history of inboxes that a good installation would leave, made up: what mutants break."""
+"""Generate a history of inboxes that a correct installation would leave. Mutants change it."""
 
 from math import inf
 from typing import Final
@@ -23,9 +23,11 @@ _SENDS: Final = 24
 
 
 def synthesize_inboxes() -> list[Event]:
-    """A second and a half between deeds: each is seen by everybody before the next. Number 5 has no known outcome and
-    stands, 9 was refused, 12 was redacted, 13 expires; 10 comes in steps until all have it, 17 until half of them do;
-    the first user reads one, the second marks all before the last sends.
+    """Generate actions one and a half seconds apart, so that all users see each action before the next one.
+
+    Number 5 has an unknown outcome and was sent, 9 was rejected, 12 was redacted, and 13 expires. Number 10 is a rollout
+    to all users, 17 one to half of them. The first user reads one notification; the second marks all before the last
+    sends.
     """
     told: list[Event] = []
     for number in range(1, _SENDS + 1):
@@ -76,7 +78,7 @@ _LAST_STEP: Final = 12
 
 
 def is_shown(user: str, number: int, after: int) -> bool:
-    """Of what he is sent: is it there by then, and not gone?"""
+    """Return whether a notification to the user is visible after `after` sends."""
     at_once = USERS.index(user) < len(PROS)
     if number in _RAMPS and not at_once:
         return _RAMPS[number][-1] == 100 and after >= _LAST_STEP  # noqa: PLR2004 - percent
@@ -98,7 +100,7 @@ def _deed(
 
 
 def synthetic_read(user: str, after: int, *, is_last: bool = False) -> InboxRead:
-    """After so many sends, with the last one's second over."""
+    """Return the read of a user after `after` sends, when the bound of the last one has passed."""
     begun = at(after) + _S + _S // 5
     there = [
         number
