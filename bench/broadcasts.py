@@ -76,13 +76,13 @@ async def fill(at: NotificationEnv, count: int, segments: int) -> None:
         draft = BroadcastDraft(
             notification=new_ulid(), category=number % 3, segment=segment, expires_ms=ends_ms
         )
-        await at.cases.broadcasts.append(log, rules.decide_step(draft, PARTS))
+        await at.cases.broadcasts.appender.append(log, rules.decide_step(draft, PARTS))
 
 
 async def settle(at: NotificationEnv) -> list[InboxKey]:
     """Create readers that have marked 200 broadcasts each."""
     owners = [at.owner(f"reader-{number:03d}") for number in range(READERS)]
-    shelf = at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
+    shelf = at.cases.marker._state.repository  # noqa: SLF001 - to fill it quickly
     for owner in owners:
         done = frozenset(range(2, 2 * EXCEPTIONS + 2, 2))
         await shelf.join(owner, BroadcastState(read=done, version=1, updated_ms=at.clock.now_ms()))
@@ -92,7 +92,7 @@ async def settle(at: NotificationEnv) -> list[InboxKey]:
 
 async def look(at: NotificationEnv, looks: int) -> Looks:
     owners = await settle(at)
-    read: InboxQueries = at.cases.read
+    read: InboxQueries = at.cases.queries
     await read.counts(owners[0])
     before, shared_before = calls(at.client), {name: calls(at.client, name) for name in SHARED}
     cpu, began = time.process_time(), time.perf_counter()
@@ -122,10 +122,10 @@ async def run(tables: Tables, key_file: Path, looks: int) -> Figures:
             at = NotificationEnv(client, Namespace().tenant, key_file)
             await at.make_inbox()
             # The first broadcast creates the tenant's data key.
-            await at.cases.broadcast(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE))
+            await at.cases.broadcast.send(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE))
             await fill(at, count - 2, segments)
             before = units(client)
-            await at.cases.broadcast(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE), "a-key")
+            await at.cases.broadcast.send(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE), "a-key")
             return units(client) - before, await look(at, looks)
 
     written, everyone = await measured(500, 0)

@@ -7,6 +7,7 @@ import argparse
 import asyncio
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,7 +49,7 @@ async def deliver(at: NotificationEnv, users: int) -> Delivered:
     before = units(at.client)
     began = time.perf_counter()
     uids = [UserId(f"user-{number:06d}") for number in range(users)]
-    await at.cases.send(
+    await at.cases.sender.send(
         at.tenant, DEFAULT, SendNotificationRequest(user_ids=uids, message=MESSAGE, category="sport")
     )
     send_s, began, cpu = time.perf_counter() - began, time.perf_counter(), time.process_time()
@@ -58,9 +59,9 @@ async def deliver(at: NotificationEnv, users: int) -> Delivered:
     return Delivered(users / took, used / users * 1e6, (units(at.client) - before) / users, send_s)
 
 
-async def work(at: NotificationEnv, refs: "iter[ChunkRef]") -> None:  # type: ignore[valid-type]  # a shared iterator
+async def work(at: NotificationEnv, refs: Iterator[ChunkRef]) -> None:
     for ref in refs:
-        await at.cases.work(ref)
+        await at.cases.worker.process(ref)
 
 
 def units(client: DynamoClient) -> float:
@@ -85,7 +86,7 @@ class Looked(NamedTuple):
 
 async def look(at: NotificationEnv, notifications: int) -> Looked:
     """Fill the inbox of a user: half of the notifications are read, and some expire soon."""
-    owner, shelf = at.owner("reader"), at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
+    owner, shelf = at.owner("reader"), at.cases.marker._state.repository  # noqa: SLF001 - to fill it quickly
     ids = [NotificationId(new_ulid()) for _ in range(notifications)]
     latest_ms = at.clock.now_ms()
     far_ms = latest_ms + 10**9
@@ -97,17 +98,18 @@ async def look(at: NotificationEnv, notifications: int) -> Looked:
         await shelf.add(owner, row)
     for _ in range(20):
         await at.given("reader", message=MESSAGE)
-    await at.cases.read.page(owner, 20)
+    await at.cases.queries.page(owner, 20)
     before = calls(at.client)
-    counted = [await timed(at.cases.read.counts(owner)) for _ in range(READS)]
+    counted = [await timed(at.cases.queries.counts(owner)) for _ in range(READS)]
     counts_calls = (calls(at.client) - before) / READS
     cpu = time.process_time()
-    listed = [await timed(at.cases.read.page(owner, 20)) for _ in range(READS)]
+    listed = [await timed(at.cases.queries.page(owner, 20)) for _ in range(READS)]
     list_cpu = (time.process_time() - cpu) / READS * 1e6
     unread = [
-        await timed(at.cases.read.page(owner, 20, NotificationFilter(is_unread=True))) for _ in range(READS)
+        await timed(at.cases.queries.page(owner, 20, NotificationFilter(is_unread=True)))
+        for _ in range(READS)
     ]
-    marked = await timed(at.cases.mark.read_all(owner))
+    marked = await timed(at.cases.marker.read_all(owner))
     return Looked(counts_calls, p99(counted), p99(listed), list_cpu, p99(unread), marked)
 
 
