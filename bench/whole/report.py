@@ -90,6 +90,9 @@ def _summary(results: Sequence[Result]) -> Iterator[Block]:
     figures = [figure for result in results for figure in result.found.figures if figure.goal]
     if figures:
         yield Text("## Summary")
+        yield Text(
+            "The most important figures. The section Targets lists those that do not reach their target, with the reason."
+        )
         yield _figure_table(figures)
 
 
@@ -98,9 +101,7 @@ def _targets(results: Sequence[Result]) -> Iterator[Block]:
     if not figures:
         return
     yield Text("## Targets")
-    yield Text(
-        "Each change is measured against these targets. Ratios compare with a plain engine or library on the same machine."
-    )
+    yield Text("The targets of the project for these figures, and which of them are reached.")
     yield Table(
         _TARGET_HEAD,
         tuple(

@@ -25,9 +25,9 @@ def verdict_json(verdict: Verdict) -> str:
     return json.dumps(figures, indent=2) + "\n"
 
 
-def render_verdict(told: str, breaches: Sequence[Violation[Any]]) -> list[str]:
+def render_verdict(summary: str, breaches: Sequence[Violation[Any]]) -> list[str]:
     """Return the page of a verdict: the result, the numbers, and each violated rule with some examples."""
-    lines = ["**Guarantees were violated.**" if breaches else "No guarantee was violated.", "", told]
+    lines = ["**Guarantees were violated.**" if breaches else "No guarantee was violated.", "", summary]
     for breach in breaches:
         examples = (f"- {each}" for each in breach.examples)
         lines += ["", f"## {breach.rule.value}: {breach.count:,}", "", *examples]
@@ -36,13 +36,13 @@ def render_verdict(told: str, breaches: Sequence[Violation[Any]]) -> list[str]:
 
 def verdict_page(verdict: Verdict) -> str:
     refused = verdict.sends - verdict.acked - verdict.unsettled
-    told = (
+    summary = (
         f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {refused:,} rejected, {verdict.unsettled:,} without a "
         f"known outcome; "
         f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not connected "
         f"at the end; {verdict.rows:,} chat rows read."
     )
-    lines = render_verdict(told, verdict.breaches)
+    lines = render_verdict(summary, verdict.breaches)
     if verdict.torn:
         lines += [
             "",

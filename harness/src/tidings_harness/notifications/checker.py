@@ -79,8 +79,8 @@ def check_inboxes(events: Sequence[Event]) -> InboxVerdict:
 
 
 def _counted(rule: InboxRule, found: Iterable[str]) -> Iterator[Violation[InboxRule]]:
-    if told := list(found):
-        yield Violation(rule, len(told), tuple(islice(told, _EXAMPLES)))
+    if places := list(found):
+        yield Violation(rule, len(places), tuple(islice(places, _EXAMPLES)))
 
 
 type _Found = tuple[InboxRule, Iterable[str]]

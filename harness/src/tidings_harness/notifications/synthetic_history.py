@@ -29,17 +29,17 @@ def synthesize_inboxes() -> list[Event]:
     to all users, 17 one to half of them. The first user reads one notification; the second marks all before the last
     sends.
     """
-    told: list[Event] = []
+    events: list[Event] = []
     for number in range(1, _SENDS + 1):
-        told += _sent(number)
+        events += _sent(number)
         if number == 12:  # noqa: PLR2004 - see above
-            told += _deed(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
+            events += _deed(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
         if number == 14:  # noqa: PLR2004 - see above
-            told += _deed(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
+            events += _deed(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
         if number == 20:  # noqa: PLR2004 - see above
-            told += _deed(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
-        told += [synthetic_read(user, number) for user in USERS]
-    return [*told, *(synthetic_read(user, _SENDS + 2, is_last=True) for user in USERS)]
+            events += _deed(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
+        events += [synthetic_read(user, number) for user in USERS]
+    return [*events, *(synthetic_read(user, _SENDS + 2, is_last=True) for user in USERS)]
 
 
 def at(number: int) -> int:
@@ -60,16 +60,16 @@ def _sent(number: int) -> list[Event]:
     if number == 5:  # noqa: PLR2004 - see above
         return _deed(number, synthetic_action(number), reach(number), at(number))[:1]
     outcome = ActionOutcome.FAILED if number == 9 else ActionOutcome.OK  # noqa: PLR2004 - see above
-    told: list[Event] = []
+    events: list[Event] = []
     if synthetic_action(number) is Action.BROADCAST and outcome is ActionOutcome.OK:
-        told = [
+        events = [
             PushReceived(user=user, connection=1, number=number)
             for user in reach(number)
             if is_shown(user, number, _SENDS)
         ]
     begun, ended = _deed(number, synthetic_action(number), reach(number), at(number), outcome=outcome)
     more = {"expires_ns": at(_ENDS[number]) if number in _ENDS else 0, "ramp": _RAMPS.get(number, ())}
-    return [replace(begun, **more), ended, *told]
+    return [replace(begun, **more), ended, *events]
 
 
 _ENDS: Final = {13: 16}

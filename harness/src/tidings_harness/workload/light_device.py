@@ -75,7 +75,7 @@ class LightDevice(WSListener):
         self._site, self._ledger, self._frames = site, ledger, frames
         self._epoch: int | None = None
         self._enrol()
-        self._told_to_wait_s = 0.0
+        self._retry_after_s = 0.0
         self._connection: ConnectionProtocol | None = None
         self._transport: WSTransport | None = None
         self._is_asked = False
@@ -149,8 +149,8 @@ class LightDevice(WSListener):
                 wait_s = min(wait_s * 2, _MAX_WAIT_S)
             except Exception as error:  # noqa: BLE001 - a device that fails by an error of the harness would look like a loss
                 self._recorder.step(f"{self.user}/{self.name}: {error!r}")
-            told_s, self._told_to_wait_s = self._told_to_wait_s, 0.0
-            await asyncio.sleep(told_s + wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            retry_after_s, self._retry_after_s = self._retry_after_s, 0.0
+            await asyncio.sleep(retry_after_s + wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
     async def _visit(self) -> None:
         self._gone.clear()
@@ -224,7 +224,7 @@ class LightDevice(WSListener):
                 wait_ms = retry_after_ms + random.random() * spread_ms  # noqa: S311 - spreads load
                 asyncio.get_running_loop().call_later(wait_ms / 1000, self.cut)
             case ConnectRefused(error):
-                self._told_to_wait_s = (error.retry_after_ms or 0) / 1000
+                self._retry_after_s = (error.retry_after_ms or 0) / 1000
                 self.cut()
             case Abandon():
                 self.cut()

@@ -82,5 +82,5 @@ def _number(text: str) -> int:
 
 
 def _fingerprint(entry: Entry) -> int:
-    told = f"{entry.kind} {entry.by} {entry.refers_to} {entry.name} {entry.role} {sorted(entry.users)}"
-    return _OTHER | int.from_bytes(hashlib.blake2b(told.encode(), digest_size=7).digest())
+    content = f"{entry.kind} {entry.by} {entry.refers_to} {entry.name} {entry.role} {sorted(entry.users)}"
+    return _OTHER | int.from_bytes(hashlib.blake2b(content.encode(), digest_size=7).digest())
