@@ -1,1 +1,1 @@
-"""Measurements: `just bench NAME`. Each prints a table for people and, as its last line, its figures as JSON."""
+"""Benchmarks: `just bench NAME`. Each prints a table and, as its last line, its figures as JSON."""

@@ -1,10 +1,10 @@
-"""Everything that is measured, and the report of it: `just bench all`.
+"""Measure all parts and generate the benchmark report.
 
-    just bench all --short              small numbers, a few minutes: does it work?
-    just bench all --only growth-chats  one part again; the others stay as they were
-    just bench all --report             nothing is measured, the pages are made anew
+    just bench all --short              Run with small numbers in a few minutes, to test the benchmarks.
+    just bench all --only growth-chats  Measure one part again; the others keep their results.
+    just bench all --report             Generate the pages from existing results, without measuring.
 
-Each part is a process of its own and leaves a file in `results/`; a part that breaks stops none of the others.
+Each part runs in its own process and writes a file to `results/`. A part that fails does not stop the others.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main() -> int:
     pages = report.write([*results, *load_all(ELSEWHERE)], given.to)
     sys.stdout.write("".join(f"{page}\n" for page in pages))
     if broken:
-        sys.stdout.write(f"broken, to be run again with --only: {', '.join(broken)}\n")
+        sys.stdout.write(f"Failed parts, run again with --only: {', '.join(broken)}\n")
     return 1 if broken else 0
 
 
@@ -48,12 +48,12 @@ def _wanted(given: argparse.Namespace) -> list[str]:
 def _child(name: str, given: argparse.Namespace) -> bool:
     sys.stdout.write(f"{name} ...\n")
     sys.stdout.flush()
-    words = ["--part", name, "--to", str(given.to), *(["--short"] if given.short else [])]
-    return subprocess.run([sys.executable, "-m", "bench.all", *words], check=False).returncode == 0
+    arguments = ["--part", name, "--to", str(given.to), *(["--short"] if given.short else [])]
+    return subprocess.run([sys.executable, "-m", "bench.all", *arguments], check=False).returncode == 0
 
 
 def _raise_files() -> None:
-    """A connection is an open file, on both ends."""
+    """Raise the limit of open files: each connection needs one at both ends."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -62,13 +62,11 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="just bench all", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--short", action="store_true", help="small numbers")
+    parser.add_argument("--short", action="store_true", help="run with small numbers")
     parser.add_argument("--only", nargs="+", choices=list(BY_NAME), metavar="PART", help=", ".join(BY_NAME))
-    parser.add_argument(
-        "--peers", action="store_true", help="also other servers, as far as they are installed"
-    )
-    parser.add_argument("--report", action="store_true", help="only make the pages")
-    parser.add_argument("--to", type=Path, default=FOLDER, help="where results and pages go")
+    parser.add_argument("--peers", action="store_true", help="also measure other servers that are installed")
+    parser.add_argument("--report", action="store_true", help="generate the pages without measuring")
+    parser.add_argument("--to", type=Path, default=FOLDER, help="folder for results and pages")
     parser.add_argument("--part", choices=list(BY_NAME), help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -1,7 +1,8 @@
-"""`tidings run api` under the load of ten times the first baseline: 120 messages and 1,200 reads a second.
+"""Measure `tidings run api` under ten times the first baseline: 120 messages and 1,200 reads per second.
 
-Real processes on real engines (dynoxide and Valkey), users with tokens of their tenant's own key, an open-loop loader
-in this process. Everything shares the machine, so the CPU of each part is told beside the latencies.
+The benchmark uses real processes on real engines (dynoxide and Valkey), users with tokens signed by their tenant's key,
+and an open-loop load generator in this process. All share the machine, so it reports the CPU of each part as well as
+the latencies.
 """
 
 import argparse
@@ -52,7 +53,7 @@ P99 = 0.99
 
 @dataclass(frozen=True)
 class Place:
-    """Where things are, once the engines run."""
+    """The addresses of the running engines and the files of the benchmark."""
 
     endpoint: str
     prefix: str
@@ -82,7 +83,7 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
 
 @contextmanager
 def serving(place: Place, processes: int) -> Iterator[Running]:
-    told = {
+    settings = {
         "TIDINGS_INSTALLATION": "development",
         "TIDINGS_PROCESS_ADMIN_PORT": "0",
         "TIDINGS_DYNAMO_ENDPOINT": place.endpoint,
@@ -93,16 +94,16 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
         "TIDINGS_REDIS_URL": place.redis,
         "TIDINGS_REDIS_KEY_PREFIX": place.space.key_prefix,
         "TIDINGS_API_PORT": "0",
-        "TIDINGS_API_CURSOR_SECRET": "a secret of the bench's own",
+        "TIDINGS_API_CURSOR_SECRET": "secret of the benchmark",
     }
-    # everything comes from one address here, and chats are made as fast as it goes: counted, never refused
+    # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
     for kind in ("ADDRESS", "USER", "TENANT"):
-        told |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
+        settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
     with tempfile.TemporaryDirectory() as home:
         words = [*COMMAND, "run", "api", "--processes", str(processes)]
-        environment = dict(os.environ) | told
+        environment = dict(os.environ) | settings
         process = Running(words, cwd=Path(home), environment=environment)
-        # what follows a commit is done beside it, as in production, and takes its share of the machine
+        # A delivery worker processes the commits, as in production, and uses its share of the machine.
         delivery = Running([*COMMAND, "run", "delivery"], cwd=Path(home), environment=environment)
         try:
             eventually(lambda: len(process.events("process started")) == processes or None, "processes")
@@ -113,14 +114,14 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
 
 
 class World:
-    """Users, their tokens and chats, made through the API itself."""
+    """Users with tokens and chats, created through the API."""
 
     def __init__(self, tenant: str) -> None:
         self.tenant = TenantId(tenant)
         self.users = [f"user{n}" for n in range(USERS)]
         self.headers: dict[str, str] = {}
         self.chats: list[tuple[str, str, str]] = []
-        self.chance = random.Random(7)  # noqa: S311 - a load that can be repeated
+        self.chance = random.Random(7)  # noqa: S311 - a repeatable load
 
     async def make_tokens(self, place: Place) -> None:
         clock = SystemClock()
@@ -168,7 +169,7 @@ class World:
         return "POST", f"/v1/chats/{chat}/messages", json.dumps(body).encode()
 
     def sends(self) -> Iterator[Request]:
-        """Half keep a position, half don't."""
+        """Send messages, half of them with a position."""
         for number in itertools.count():
             chat, one, other = self.chance.choice(self.chats)
             user = self.chance.choice((one, other))
@@ -191,13 +192,13 @@ class World:
 
 
 class Cpu:
-    """Seconds of CPU of the parts, from here on."""
+    """Measure the CPU seconds of each part since its creation."""
 
     def __init__(self, parts: dict[str, list[int]]) -> None:
         self._parts = {
             name: [process for pid in pids for process in _family(pid)] for name, pids in parts.items()
         }
-        # not its family: everything that runs here is its child
+        # Without its children: all other processes of the benchmark are children of this one.
         self._parts["loader"] = [psutil.Process()]
         self._before = self._now()
 
@@ -262,7 +263,7 @@ def tell(outcome: Outcome, cpu: dict[str, float], took_s: float, given: argparse
     )
     bad = {f"{kind} {status}": n for (kind, status), n in outcome.statuses.items() if status >= 300}  # noqa: PLR2004
     if bad:
-        print_table(["not as it should be", "count"], bad.items())
+        print_table(["unexpected answers", "count"], bad.items())
         sys.stdout.write(outcome.first_bad.decode(errors="replace") + "\n")
     outcome.latencies["all"] = [one for each in outcome.latencies.values() for one in each]
     print_figures(

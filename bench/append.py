@@ -1,4 +1,4 @@
-"""Durable sends through `messages.send` beside bare conditional puts: same client, same engine, same run."""
+"""Compare durable sends through `messages.send` with plain conditional puts: same client, engine and run."""
 
 import argparse
 import asyncio
@@ -51,9 +51,9 @@ class Run(NamedTuple):
 
 
 class Stage:
-    """One process with chats that are there and warm, and the same number of places for bare puts.
+    """One process with cached chats, and the same number of partition keys for plain puts.
 
-    Content is sealed as in production. A message's key is its client's to make, so the keys are made before.
+    Content is sealed as in production. Clients create the idempotency keys, so these exist before the measurement.
     """
 
     def __init__(self, client: DynamoClient, tenant: str, key_file: Path) -> None:
@@ -97,7 +97,7 @@ class Stage:
         await self._bare_put(CHATS)
 
     async def _bare_put(self, which: int) -> None:
-        """What the cheapest correct program would do: the same item, on condition, at a place it knows is free."""
+        """Put the same item on condition at the next sequence, which is the cheapest correct implementation."""
         self.bare_heads[which] += 1
         sequence = self.bare_heads[which]
         entry = entry_item(ChatKey(self.tenant, self.chats[0].chat), bare_entry(sequence))
@@ -150,14 +150,14 @@ async def rounds(
         }
         runs: dict[str, list[Run]] = {name: [] for name in contenders}
         for number in range(times):
-            # each is first as often as last, because the machine and the engine change while it runs
+            # Alternate the order, because the machine and the engine change during the run.
             for name, given in list(contenders.items())[:: -1 if number % 2 else 1]:
                 runs[name].append(await measure(*given))
         return runs, await write_units(stage, count)
 
 
 async def write_units(stage: Stage, count: int) -> float:
-    """Of one message of a warm chat, by the ledger, all calls counted."""
+    """Return the write units of one message in a cached chat, from the cost ledger, with all calls."""
     before = sum(c.value for c in stage.client.ledger if c.name == "write_units")
     await measure(stage.ours, count, in_flight=1)
     return (sum(c.value for c in stage.client.ledger if c.name == "write_units") - before) / count
@@ -190,7 +190,7 @@ def main() -> None:
     rate = {name: Spread(tuple(run.per_s for run in some)) for name, some in runs.items()}
     cpu = {name: Spread(tuple(run.cpu_us for run in some)) for name, some in runs.items()}
     print_table(
-        [f"{given.engine}, {given.rounds} rounds", "per second (min-max)", "CPU us each (min-max)"],
+        [f"{given.engine}, {given.rounds} rounds", "per second (min to max)", "CPU µs each (min to max)"],
         [(name, rate[name], cpu[name]) for name in runs],
     )
     ours, bare = rate["many chats, messages.send"].runs, rate["many chats, bare puts"].runs

@@ -1,4 +1,4 @@
-"""Broadcasts: what one costs whatever its users, and what a look at the counts costs against hundreds of live ones."""
+"""Measure the cost of a broadcast and of reading unread counts while hundreds of broadcasts are live."""
 
 import asyncio
 import time
@@ -27,12 +27,15 @@ AT_ONCE = 16
 
 
 SHARED = ("inbox.follow_broadcasts", "inbox.read_segment")
-"""What a process reads for all who look: once a second, and each segment once in five seconds."""
+"""Access patterns that a process reads for all readers: the log once a second, each segment every five seconds."""
 
 
 class Looks(NamedTuple):
-    """`calls`: for one look; `shared_per_s`: for all of them. `cpu_share`: how much of a core this process had: near 1
-    it is saturated and `per_s` is its own limit, well below it is that of the engine or of the machine.
+    """The cost of reading the counts.
+
+    `calls` are DynamoDB calls for one reader, `shared_per_s` those for all readers. `cpu_share` is the share of a core
+    that this process used. Near 1 the process is saturated and `per_s` is its limit; well below 1, `per_s` is the limit
+    of the engine or of the machine.
     """
 
     cpu_ms: float
@@ -63,7 +66,7 @@ def calls(client: DynamoClient, pattern: str | None = None) -> float:
 
 
 async def fill(at: NotificationEnv, count: int, segments: int) -> None:
-    """So many live; a half of them for segments, if there are any."""
+    """Publish live broadcasts, half of them to segments if there are any."""
     log, ends_ms = BroadcastLogId(at.tenant, DEFAULT), at.clock.now_ms() + LONGEST_MS
     for number in range(segments):
         predicate = {"attribute": "group", "in": [f"g{number}", "all"]}
@@ -73,13 +76,13 @@ async def fill(at: NotificationEnv, count: int, segments: int) -> None:
         draft = BroadcastDraft(
             notification=new_ulid(), category=number % 3, segment=segment, expires_ms=ends_ms
         )
-        await at.cases.broadcasts.append(log, rules.decide_step(draft, PARTS))
+        await at.cases.broadcasts.appender.append(log, rules.decide_step(draft, PARTS))
 
 
 async def settle(at: NotificationEnv) -> list[InboxKey]:
-    """Readers who have done something to 200 broadcasts each."""
+    """Create readers that have marked 200 broadcasts each."""
     owners = [at.owner(f"reader-{number:03d}") for number in range(READERS)]
-    shelf = at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
+    shelf = at.cases.marker._state.repository  # noqa: SLF001 - to fill it quickly
     for owner in owners:
         done = frozenset(range(2, 2 * EXCEPTIONS + 2, 2))
         await shelf.join(owner, BroadcastState(read=done, version=1, updated_ms=at.clock.now_ms()))
@@ -89,7 +92,7 @@ async def settle(at: NotificationEnv) -> list[InboxKey]:
 
 async def look(at: NotificationEnv, looks: int) -> Looks:
     owners = await settle(at)
-    read: InboxQueries = at.cases.read
+    read: InboxQueries = at.cases.queries
     await read.counts(owners[0])
     before, shared_before = calls(at.client), {name: calls(at.client, name) for name in SHARED}
     cpu, began = time.process_time(), time.perf_counter()
@@ -118,11 +121,11 @@ async def run(tables: Tables, key_file: Path, looks: int) -> Figures:
         async with open_client(tables.url, REGION, tables.prefix) as client:
             at = NotificationEnv(client, Namespace().tenant, key_file)
             await at.make_inbox()
-            # the first one makes the tenant's data key
-            await at.cases.broadcast(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE))
+            # The first broadcast creates the tenant's data key.
+            await at.cases.broadcast.send(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE))
             await fill(at, count - 2, segments)
             before = units(client)
-            await at.cases.broadcast(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE), "a-key")
+            await at.cases.broadcast.send(at.tenant, DEFAULT, BroadcastRequest(message=MESSAGE), "a-key")
             return units(client) - before, await look(at, looks)
 
     written, everyone = await measured(500, 0)

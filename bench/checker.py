@@ -1,4 +1,4 @@
-"""Events a second that the checker gets through, on one core, from the files to the verdict."""
+"""Measure how many events per second the checker processes on one core, from the files to the verdict."""
 
 import argparse
 import tempfile
@@ -16,7 +16,7 @@ from tidings_harness.synthetic_history import SyntheticSetup, synthesize
 
 
 def written(history: History, directory: Path) -> None:
-    """As a recorder would have."""
+    """Write events as the recorder does."""
     with Recorder(directory, 1) as recorder:
         for name in history.names:
             recorder.name(name)

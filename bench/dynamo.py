@@ -1,6 +1,6 @@
-"""CPU per call of our DynamoDB client, beside aiobotocore and a bare socket, on a canned server.
+"""Compare the CPU per call of the DynamoDB client with aiobotocore and a plain socket, on a server with fixed answers.
 
-The server is another process; only the client's own CPU time counts, so load beside it matters little.
+The server is a separate process. Only the CPU time of the client counts, so other load has little effect.
 """
 
 import argparse
@@ -43,12 +43,12 @@ TRANSACT = AccessPattern(
     "bench-transact", (TABLE,), Operation.TRANSACT_WRITE_ITEMS, Consistency.WRITE, "measure a transaction"
 )
 
-# One call, given its number.
+# One call with the given number.
 type Call = Callable[[int], Awaitable[object]]
 
 
 def entry(n: int) -> dict[str, Any]:
-    """A log entry as a chat has them, with 200 bytes of content."""
+    """Return a typical log entry with 200 bytes of content."""
     return {
         "chat_id": "acme#01J8ZQ4M2Y9T6W3K5N7P0R1S2V",
         "sequence": n,
@@ -64,7 +64,7 @@ def entry(n: int) -> dict[str, Any]:
 
 
 def tagged(item: dict[str, Any]) -> dict[str, Any]:
-    """The same for aiobotocore, which wants the types spelled out."""
+    """Return the same item for aiobotocore, which requires explicit types."""
     letters = {str: "S", int: "N", bytes: "B"}
     return {
         name: {letters[type(value)]: str(value) if isinstance(value, int) else value}
@@ -72,7 +72,7 @@ def tagged(item: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-# Made before the clock runs: to build an item is the caller's work, not the client's.
+# Built before the measurement, because the caller builds items, not the client.
 ENTRIES = [entry(n) for n in range(64)]
 TAGGED = [tagged(item) for item in ENTRIES]
 
@@ -82,7 +82,7 @@ def picked[T](items: list[T], n: int) -> T:
 
 
 class CannedServer(asyncio.Protocol):
-    """Answers yes to whatever it is asked."""
+    """Answer every request with success."""
 
     LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
@@ -116,7 +116,7 @@ def canned_server() -> Iterator[int]:
         [sys.executable, "-m", "bench.dynamo", "--serve"], stdout=subprocess.PIPE, text=True
     )
     try:
-        assert process.stdout is not None  # noqa: S101 - it is a pipe
+        assert process.stdout is not None  # noqa: S101 - the process has a pipe
         yield int(process.stdout.readline())
     finally:
         process.terminate()
@@ -125,7 +125,7 @@ def canned_server() -> Iterator[int]:
 
 
 async def cpu_us(call: Call, calls: int) -> float:
-    """Per call, with some in flight at once, after a few to warm up."""
+    """Return the CPU time per call with several calls in flight, after some calls to warm up."""
 
     async def worker(first: int, count: int) -> None:
         for n in range(first, first + count):
@@ -162,12 +162,12 @@ async def theirs(port: int, calls: int, make: Callable[[Any], Call]) -> float:
         region_name=REGION,
         endpoint_url=f"http://127.0.0.1:{port}",
         aws_access_key_id="local",
-        aws_secret_access_key="local",  # noqa: S106 - the canned server checks nothing
+        aws_secret_access_key="local",  # noqa: S106 - the server does not verify credentials
     ) as client:
         return await cpu_us(make(client), calls)
 
 
-def their_put(client: Any) -> Call:  # noqa: ANN401 - aiobotocore makes its classes as it runs
+def their_put(client: Any) -> Call:  # noqa: ANN401 - aiobotocore creates its classes at run time
     return lambda n: client.put_item(
         TableName=PREFIX + TABLE,
         Item=picked(TAGGED, n),
@@ -198,7 +198,7 @@ def their_transact(client: Any) -> Call:  # noqa: ANN401 - as above
 
 
 def bare(port: int, calls: int) -> float:
-    """A put's bytes out and an answer's bytes in on a blocking socket: what the kernel alone takes."""
+    """Write the bytes of a put and read those of an answer on a blocking socket: the cost of the kernel alone."""
     request = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1300\r\n\r\n" + bytes(1300)
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -210,15 +210,15 @@ def bare(port: int, calls: int) -> float:
 
 
 def measure(port: int, rounds: int, calls: int) -> dict[str, Spread]:
-    """Round by round, each contender in turn, so that a noisy moment hits them all."""
+    """Measure all contenders in turn in each round, so that a disturbance affects all of them."""
     few = max(IN_FLIGHT, calls // 20)
     contenders: dict[str, Callable[[], float]] = {
-        "put, ours": lambda: asyncio.run(ours(port, calls, our_put)),
-        "put, ours, uvloop": lambda: uvloop.run(ours(port, calls, our_put)),
+        "put, Tidings": lambda: asyncio.run(ours(port, calls, our_put)),
+        "put, Tidings, uvloop": lambda: uvloop.run(ours(port, calls, our_put)),
         "put, aiobotocore": lambda: asyncio.run(theirs(port, few, their_put)),
         "put, aiobotocore, uvloop": lambda: uvloop.run(theirs(port, few, their_put)),
-        "transact of 4, ours": lambda: asyncio.run(ours(port, calls, our_transact)),
-        "transact of 4, ours, uvloop": lambda: uvloop.run(ours(port, calls, our_transact)),
+        "transact of 4, Tidings": lambda: asyncio.run(ours(port, calls, our_transact)),
+        "transact of 4, Tidings, uvloop": lambda: uvloop.run(ours(port, calls, our_transact)),
         "transact of 4, aiobotocore": lambda: asyncio.run(theirs(port, few, their_transact)),
         "bare socket": lambda: bare(port, calls),
     }
@@ -228,10 +228,13 @@ def measure(port: int, rounds: int, calls: int) -> dict[str, Spread]:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--serve", action="store_true", help="be the canned server")
+    options.add_argument("--serve", action="store_true", help="run the server with fixed answers")
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument(
-        "--calls", type=int, default=8000, help="of ours per round; aiobotocore gets a twentieth"
+        "--calls",
+        type=int,
+        default=8000,
+        help="calls of the Tidings client per round; aiobotocore makes a twentieth",
     )
     given = options.parse_args()
     if given.serve:
@@ -243,11 +246,11 @@ def main() -> None:
         ["CPU µs per call", "median (min to max)", f"of {given.rounds} rounds, {IN_FLIGHT} in flight"],
         [(name, spread, "") for name, spread in spreads.items()],
     )
-    put = spreads["put, ours"].median
+    put = spreads["put, Tidings"].median
     print_figures(
         {
             "put_cpu_us": put,
-            "transact_cpu_us": spreads["transact of 4, ours"].median,
+            "transact_cpu_us": spreads["transact of 4, Tidings"].median,
             "aiobotocore_ratio": spreads["put, aiobotocore"].median / put,
             "bare_ratio": put / spreads["bare socket"].median,
         }

@@ -1,8 +1,8 @@
-"""From a send to its delivery over two gateways, a worker and a relay, all real processes on one machine.
+"""Measure the path from send to delivery over two gateways, a worker and a relay, as real processes on one machine.
 
-Steady: an open loop at a rate that the machine carries. Peak: pairs that send the next message when the last one came.
-Then devices that come back to 100 missed messages each. Engines and loader share the two cores with what is measured;
-so CPU by process is the figure to trust.
+The steady phase is an open loop at a rate that the machine can sustain. In the peak phase, each pair sends its next
+message when the previous one was delivered. Then devices reconnect and receive 100 missed messages each. Engines and
+load generator share the two cores with the measured processes, so CPU by process is the most reliable figure.
 """
 
 import argparse
@@ -56,7 +56,7 @@ class Installation:
 
 
 class Measured(NamedTuple):
-    """Of one phase."""
+    """The measurements of one phase."""
 
     tally: Tally
     took_s: float
@@ -72,7 +72,7 @@ class Measured(NamedTuple):
 
 
 class Phase:
-    """What everybody used between `__init__` and `end`."""
+    """Measure the resources that all processes use between `__init__` and `end`."""
 
     def __init__(self, here: Installation) -> None:
         self._here = here
@@ -95,7 +95,7 @@ class Phase:
 
 
 async def pairs_of(here: Installation, count: int) -> list[Pair]:
-    """Half of the senders on each gateway; each receiver on the other one."""
+    """Connect pairs with half of the senders on each gateway, and each receiver on the other gateway."""
     pairs = []
     for number in range(count):
         anna, ben = f"anna-{number}", f"ben-{number}"
@@ -135,7 +135,7 @@ async def peak(here: Installation, pairs: Sequence[Pair], seconds: float) -> Mea
 
 
 async def resumes(here: Installation, pairs: Sequence[Pair]) -> float:
-    """CPU of a gateway for one device that connects and gets 100 missed messages."""
+    """Return the gateway CPU for one device that connects and receives 100 missed messages."""
     for pair in pairs:
         pair.receiver.close()
     for _ in range(_MISSED):
@@ -148,7 +148,7 @@ async def resumes(here: Installation, pairs: Sequence[Pair]) -> float:
         )
         got = again.sequences(pair.chat)
         if got != list(range(pair.head - _MISSED + 1, pair.head + 1)):
-            raise AssertionError(f"{pair.receiver.user} was to get 100 messages: {got}")
+            raise AssertionError(f"{pair.receiver.user} expected 100 missed messages and received {got}")
         pair.receiver = again
     after = here.cpu_s()
     used = sum(after[name] - before[name] for name in after if name.startswith("gateway"))
@@ -161,7 +161,7 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
     calm = await steady(here, pairs, options.rate, options.seconds)
     full = await peak(here, pairs, options.seconds)
     resume_us = await resumes(here, pairs)
-    tell(calm, full, options)
+    print_phases(calm, full, options)
     tallies = [calm.tally, full.tally]
     print_figures(
         {
@@ -177,21 +177,21 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
     )
 
 
-def tell(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
+def print_phases(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
     def row(name: str, one: float, two: float) -> tuple[str, str, str]:
         return name, f"{one:.0f}", f"{two:.0f}"
 
     rows = [
         row("messages", calm.tally.sent, full.tally.sent),
-        row("a second", calm.tally.delivered / calm.took_s, full.tally.delivered / full.took_s),
+        row("per second", calm.tally.delivered / calm.took_s, full.tally.delivered / full.took_s),
         *(
-            row(f"{p * 100:g} % within ms", calm.tally.percentile_ms(p), full.tally.percentile_ms(p))
+            row(f"p{p * 100:g}, ms", calm.tally.percentile_ms(p), full.tally.percentile_ms(p))
             for p in (0.5, 0.99)
         ),
         *(row(f"CPU µs, {name}", calm.cpu_us[name], full.cpu_us[name]) for name in calm.cpu_us),
-        row("CPU µs, ours together", calm.ours_us, full.ours_us),
+        row("CPU µs, all Tidings processes", calm.ours_us, full.ours_us),
         *(row(f"CPU µs, {name}", calm.engines_us[name], full.engines_us[name]) for name in calm.engines_us),
-        row("CPU µs, loader", calm.loader_us, full.loader_us),
+        row("CPU µs, load generator", calm.loader_us, full.loader_us),
         ("write units", f"{calm.write_units:.2f}", f"{full.write_units:.2f}"),
         ("read units", f"{calm.read_units:.2f}", f"{full.read_units:.2f}"),
     ]
@@ -200,7 +200,7 @@ def tell(calm: Measured, full: Measured, options: argparse.Namespace) -> None:
 
 @contextmanager
 def installation(**changes: str) -> Iterator[Installation]:
-    """Settings of its processes by their names, without the prefix."""
+    """Run an installation. `changes` are settings of its processes by name, without the prefix."""
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
         fleet = LocalCluster(Path(place) / "engines", default_cache(), dies_with_us=True)
         try:
@@ -215,7 +215,7 @@ def installation(**changes: str) -> Iterator[Installation]:
 
 
 def _cpu_s(pid: int) -> float:
-    """Of the process and its threads, not of its children."""
+    """Return the CPU seconds of the process and its threads, without its children."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
@@ -234,8 +234,8 @@ def _units(process: RunningGateway, kind: str) -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=50)
-    parser.add_argument("--rate", type=float, default=100.0, help="messages a second when steady")
-    parser.add_argument("--seconds", type=float, default=30.0, help="of each phase")
+    parser.add_argument("--rate", type=float, default=100.0, help="messages per second in the steady phase")
+    parser.add_argument("--seconds", type=float, default=30.0, help="duration of each phase")
     options = parser.parse_args()
     with installation() as here:
         uvloop.run(bench(here, options))

@@ -1,4 +1,4 @@
-"""The loader's devices: a WebSocket each on picows, as cheap as can be, and honest about what came and when."""
+"""The devices of the load generator. Each is a WebSocket on picows that records which messages arrive, and when."""
 
 import asyncio
 import itertools
@@ -13,7 +13,7 @@ _ACK_EVERY_S = 1.0
 
 
 class Tally:
-    """What was sent in a phase, what came of it, and how late."""
+    """Count the messages of a phase that were sent and delivered, and record their latency."""
 
     def __init__(self) -> None:
         self.sent = self.delivered = self.doubled = 0
@@ -56,7 +56,7 @@ def _now() -> asyncio.Future[None]:
 
 
 class Line(WSListener):
-    """One device. Acknowledges what it got once a second, as the SDK does."""
+    """One device. It acknowledges received messages once a second, as the SDK does."""
 
     _transport: WSTransport
 
@@ -138,18 +138,18 @@ class Line(WSListener):
 
 
 class Pair:
-    """One who sends, one who gets it, on different gateways."""
+    """A sender and a receiver on different gateways."""
 
     def __init__(self, chat: str, sender: Line, receiver: Line) -> None:
         self.chat, self.sender, self.receiver = chat, sender, receiver
         self.head = 1
 
     def begin(self, tally: Tally, due: float) -> None:
-        """Nobody waits for it here: the tally does."""
+        """Send without waiting for the delivery, which the tally records."""
         _ = self.send(tally, due)
 
     def send(self, tally: Tally, due: float) -> asyncio.Future[None]:
-        """Done when the receiver has it."""
+        """Send a message. The result is done when the receiver has it."""
         self.receiver.tally = tally
         key = f"{self.chat}-{next(_ids)}"
         came = tally.begin(key, due)
@@ -157,18 +157,18 @@ class Pair:
         return came
 
     async def acked(self) -> None:
-        """Done when it is committed; nobody need be there to get it."""
+        """Send a message and wait until it is committed. The receiver need not be connected."""
         answer = self.sender.ask("send", self._message(f"{self.chat}-{next(_ids)}"))
         answer.add_done_callback(self._note)
         await answer
 
     def _message(self, key: str) -> dict[str, object]:
-        """A text of 100 bytes, as everywhere."""
+        """Return a message with 100 bytes of text, as in all benchmarks."""
         return {"chat": self.chat, "client_message_id": key, "after": self.head, "text": key.ljust(100, ".")}
 
     def _note(self, answer: asyncio.Future[dict[str, Any]]) -> None:
         if not answer.cancelled():
             said = answer.result()
             if "sequence" not in said:
-                raise ConnectionError(f"a send was refused: {said}")
+                raise ConnectionError(f"The gateway rejected a send: {said}")
             self.head = max(self.head, said["sequence"])

@@ -1,4 +1,4 @@
-"""CPU of one request through the REST edge, with use cases that answer from memory: what FastAPI and we add."""
+"""Measure the CPU of one request in the REST edge: FastAPI and Tidings, with use cases that answer from memory."""
 
 import argparse
 import asyncio
@@ -25,7 +25,7 @@ BODY = b'{"text": "Hello, how are you doing today?", "client_message_id": "01JCQ
 
 
 def canned() -> ApiServices:
-    """Every answer is made beforehand."""
+    """Use cases with prepared answers."""
     principal = Principal(tenant=CHAT.tenant, user=ANNA)
     page = HistorySlice(tuple(message(n) for n in range(20)), 0, 20, has_older=True, has_newer=False)
     own = Membership(user=ANNA, role=Role.OWNER, intervals=(Interval(0),))
@@ -91,7 +91,7 @@ async def call(app: Any, method: str, path: str, query: bytes) -> int:  # noqa: 
     async def receive() -> dict[str, Any]:
         return {"type": "http.request", "body": BODY if method == "POST" else b"", "more_body": False}
 
-    async def send(part: Any) -> None:  # noqa: ANN401 - whatever the app says
+    async def send(part: Any) -> None:  # noqa: ANN401 - any ASGI message
         answered.append(part)
 
     await app(scope, receive, send)
@@ -101,7 +101,7 @@ async def call(app: Any, method: str, path: str, query: bytes) -> int:  # noqa: 
 
 async def cpu_us(app: Any, request: tuple[str, str, bytes], requests: int) -> float:  # noqa: ANN401 - any ASGI app
     if await call(app, *request) not in {200, 201}:
-        raise RuntimeError(f"{request} is refused")
+        raise RuntimeError(f"The API rejected {request}.")
     start = time.process_time()
     for _ in range(requests):
         await call(app, *request)
@@ -109,7 +109,7 @@ async def cpu_us(app: Any, request: tuple[str, str, bytes], requests: int) -> fl
 
 
 async def measure(given: argparse.Namespace) -> dict[str, Spread]:
-    app = make_app(canned(), ApiOptions(cursor_secrets=(Secret("a secret of the bench"),)))
+    app = make_app(canned(), ApiOptions(cursor_secrets=(Secret("secret of the benchmark"),)))
     runs: dict[str, list[float]] = {name: [] for name in REQUESTS}
     for _ in range(given.rounds):
         for name, request in REQUESTS.items():

@@ -1,9 +1,9 @@
-"""The gateway's sockets beside the bare library: echo, fan-out of one frame, memory of an idle connection.
+"""Compare the gateway's sockets with the plain library: echo, fan-out of one frame, memory of an idle connection.
 
     just bench gateway
 
-Each server is a process of its own; what counts is its CPU time, because the clients share the machine with it.
-The clients are raw sockets in one more process, so that they cost little and hold no WebSocket library.
+Each server runs in its own process. The benchmark compares CPU time, because the clients share the machine. The clients
+are raw sockets in another process, which cost little and use no WebSocket library.
 """
 
 import argparse
@@ -30,7 +30,7 @@ SAMPLE = EntryPush(
     text="x" * 100,
 )
 HEAD_BYTES = 4
-"""Of WebSocket, before a payload of 126 bytes and more."""
+"""Size of the WebSocket header before a payload of 126 bytes or more."""
 OURS, BARE, AGAIN = "picows behind the port", "bare picows", "bare picows again"
 FILES = 20_000
 ECHOES = 20
@@ -43,14 +43,14 @@ type Measurement = Callable[["Child", "Child", int], float]
 
 
 class Child:
-    """A process that does what it is told over a pipe, one thing at a time."""
+    """A process that executes commands from a pipe, one at a time."""
 
     def __init__(self, target: Callable[..., None], *given: object) -> None:
         self._pipe, theirs = _CONTEXT.Pipe()
         self._process = _CONTEXT.Process(target=target, args=(theirs, *given), daemon=True)
         self._process.start()
 
-    def ask(self, *what: object, within_s: float = 120.0) -> Any:  # noqa: ANN401 - whatever the child answers
+    def ask(self, *what: object, within_s: float = 120.0) -> Any:  # noqa: ANN401 - any answer of the child
         self._pipe.send(what)
         if not self._pipe.poll(within_s):
             raise TimeoutError(f"{what[0]}: no answer within {within_s} s")
@@ -64,7 +64,7 @@ class Child:
 
 @contextlib.contextmanager
 def stage(server: str, count: int) -> Iterator[tuple[Child, Child]]:
-    """A server with so many connections open, and who holds their other ends."""
+    """Start a server with `count` open connections. Yield the server and the process with the clients."""
     serving = Child(SERVERS[server])
     try:
         port = serving.ask("port")
@@ -81,14 +81,14 @@ def stage(server: str, count: int) -> Iterator[tuple[Child, Child]]:
 
 
 def echo_us(serving: Child, holding: Child, connections: int) -> float:
-    """CPU of the server per message that comes and goes back, with many connections at once."""
+    """Return the server CPU per echoed message, with many connections at the same time."""
     before = serving.ask("cpu")
     holding.ask("echo", ECHOES)
     return float((serving.ask("cpu") - before) / (connections * ECHOES) * 1e6)
 
 
 def fanout_us(serving: Child, holding: Child, connections: int) -> float:
-    """CPU of the server per delivery of one frame to everybody."""
+    """Return the server CPU per delivery of one frame to all connections."""
     before = serving.ask("cpu")
     for _ in range(PUSHES):
         serving.ask("push")
@@ -97,14 +97,14 @@ def fanout_us(serving: Child, holding: Child, connections: int) -> float:
 
 
 def idle_kb(server: str, connections: int) -> tuple[float, float]:
-    """Resident memory per open connection, and CPU in µs that opening one took."""
+    """Return the resident memory per open connection in KB, and the CPU to open one in µs."""
     with stage(server, connections) as (serving, _):
         grown_kb, cpu_s = serving.ask("grown")
         return float(grown_kb / connections), float(cpu_s / connections * 1e6)
 
 
 def measure(names: list[str], one: Measurement, connections: int, rounds: int) -> dict[str, Spread]:
-    """All servers are up at once and take short turns, so that a noisy moment hits them alike."""
+    """Measure all servers in short turns while all are running, so that a disturbance affects all of them."""
     runs: dict[str, list[float]] = {name: [] for name in names}
     with contextlib.ExitStack() as stages:
         staged = {name: stages.enter_context(stage(name, connections)) for name in names}
@@ -112,26 +112,26 @@ def measure(names: list[str], one: Measurement, connections: int, rounds: int) -
             first = number % len(names)
             for name in names[first:] + names[:first]:
                 taken = one(*staged[name], connections)
-                if number:  # the first round warms up
+                if number:  # The first round warms up.
                     runs[name].append(taken)
     return {name: Spread(tuple(values)) for name, values in runs.items()}
 
 
 def ratio(spreads: dict[str, Spread]) -> float:
-    """How much of the bare library's speed is left: pairs of a round, their median."""
+    """Return the speed relative to the plain library: the median of the ratios of each round."""
     pairs = zip(spreads[BARE].runs, spreads[OURS].runs, strict=True)
     return statistics.median(bare / ours for bare, ours in pairs)
 
 
 def real_process(connections: int) -> Taken:
-    """`tidings run gateway` with devices that are let in and idle."""
+    """Measure `tidings run gateway` with authenticated, idle devices."""
     holding = Child(clients)
     try:
         taken = authenticated(holding, connections)
     finally:
         holding.close()
     print_table(
-        ["tidings run gateway", "KB idle", "CPU µs to let in"],
+        ["tidings run gateway", "KB idle", "CPU µs to connect"],
         [("authenticated", f"{taken.kb:.1f}", f"{taken.accept_us:.0f}")],
     )
     return taken
@@ -140,8 +140,10 @@ def real_process(connections: int) -> Taken:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=40)
-    options.add_argument("--idle", type=int, default=10_000, help="connections of the memory measurement")
-    options.add_argument("--only", choices=["process"], help="the real process alone")
+    options.add_argument(
+        "--idle", type=int, default=10_000, help="number of connections in the memory measurement"
+    )
+    options.add_argument("--only", choices=["process"], help="measure only the real gateway process")
     given = options.parse_args()
     resource.setrlimit(
         resource.RLIMIT_NOFILE, (FILES, max(FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))

@@ -1,4 +1,4 @@
-"""The other ends of `bench.gateway`'s connections: raw sockets and an epoll, nothing that parses."""
+"""The clients of `bench.gateway`: raw sockets with epoll, without a parser."""
 
 import base64
 import json
@@ -37,14 +37,14 @@ _ECHO_BYTES = len(PAYLOAD) + 2
 
 
 class Ends:
-    """All of them, with what they have yet to read."""
+    """All clients, each with the number of bytes that it has yet to read."""
 
     def __init__(self) -> None:
         self._sockets: dict[int, socket.socket] = {}
         self._poll = select.epoll()
 
     def open(self, port: int, count: int) -> None:
-        """In small groups, each waiting for its answers, so that the backlog never overflows."""
+        """Open connections in small groups and wait for the answers of each, so that the listen backlog does not overflow."""
         request = _request()
         for start in range(0, count, _SEND_AT_ONCE):
             group = [self._connect(port, request) for _ in range(min(_SEND_AT_ONCE, count - start))]
@@ -53,7 +53,7 @@ class Ends:
                 self._keep(sock)
 
     def enter(self, port: int, tokens: list[str]) -> None:
-        """The same, and let in: each with a token."""
+        """Open connections and authenticate each with its own token."""
         for group in batched(tokens, _SEND_AT_ONCE):
             made = [self._connect(port, _request()) for _ in group]
             for sock, token in zip(made, group, strict=True):
@@ -81,7 +81,7 @@ class Ends:
         self._poll.register(sock, select.EPOLLIN)
 
     def _connect(self, port: int, request: bytes) -> socket.socket:
-        # Ports run out on one address: spread over the loopback's many.
+        # One address has too few ports, so connections use several loopback addresses.
         sock = socket.create_connection(("127.0.0.1", port), timeout=30)
         sock.sendall(request)
         return sock
@@ -98,17 +98,17 @@ class Ends:
             self._answer(left_s)
 
     def _answer(self, wait_s: float) -> None:
-        """Whatever comes to an idle device is a heartbeat."""
+        """Answer heartbeats, which are the only frames that an idle device receives."""
         for fd, _ in self._poll.poll(wait_s):
             if not self._sockets[fd].recv(65_536):
-                raise ConnectionError("an idle device was closed")
+                raise ConnectionError("The server closed an idle device.")
             self._sockets[fd].send(_PONG)
 
     def drain(self) -> None:
         self._read(None)
 
     def _read(self, size_bytes: int | None) -> None:
-        """So much from each; None: one push, whatever its size."""
+        """Read this number of bytes from each client; None reads one push of any size."""
         left = dict.fromkeys(self._sockets, size_bytes)
         while left:
             for fd, _ in self._poll.poll(30) or self._nothing():
@@ -121,7 +121,7 @@ class Ends:
 
     @staticmethod
     def _nothing() -> list[tuple[int, int]]:
-        raise TimeoutError("the server sends nothing")
+        raise TimeoutError("The server sends no data.")
 
 
 def clients(pipe: Connection) -> None:

@@ -1,6 +1,6 @@
-"""A real gateway process on real engines, as `bench.gateway` measures it: what an authenticated device takes.
+"""Measure the cost of an authenticated device in a real gateway process on real engines.
 
-Every device is another user with a token of its own, so that each accept verifies a signature.
+Every device belongs to another user with its own token, so that each connect verifies a signature.
 """
 
 import time
@@ -15,7 +15,7 @@ _WARM = 200
 
 
 class Holder(Protocol):
-    """The process that has the clients."""
+    """The process with the clients."""
 
     def ask(self, *what: object, within_s: float = ...) -> object: ...
 

@@ -1,4 +1,4 @@
-"""The servers that `bench.gateway` measures: each echoes, pushes one frame to all when told, and tells its figures."""
+"""The servers that `bench.gateway` measures. Each echoes, pushes one frame to all on command, and reports its figures."""
 
 import asyncio
 import logging
@@ -24,7 +24,7 @@ PATH = "/v1/socket"
 
 class Server(Protocol):
     async def start(self) -> int:
-        """The port."""
+        """Start the server and return its port."""
         ...
 
     def push(self) -> None: ...
@@ -67,7 +67,7 @@ class _Echo:
 
 
 class BarePicows:
-    """As its README shows it. It copies the payload, as whoever gives it on must."""
+    """picows as in its README. It copies the payload, which any code that keeps it must do."""
 
     def __init__(self) -> None:
         self._open: set[picows.WSTransport] = set()
@@ -100,7 +100,7 @@ class BarePicows:
 
 
 class BareWebsockets:
-    """With its own `serve` and `broadcast`."""
+    """websockets with its own `serve` and `broadcast`."""
 
     async def start(self) -> int:
         async def echo(connection: ServerConnection) -> None:
@@ -128,7 +128,7 @@ def resident_kb() -> float:
 
 
 async def _serve(pipe: Connection, server: Server) -> None:
-    """One command at a time; the pipe is read when the loop says that it has something."""
+    """Execute commands one at a time. The event loop signals when the pipe has data."""
     asked: asyncio.Queue[tuple[Any, ...]] = asyncio.Queue()
     asyncio.get_running_loop().add_reader(pipe.fileno(), lambda: asked.put_nowait(pipe.recv()))
     port = await server.start()
@@ -158,7 +158,7 @@ def _has(server: Server, count: int) -> bool:
 
 
 async def _until(holds: Callable[[], bool]) -> None:
-    while not holds():  # noqa: ASYNC110 - nothing in the bare libraries tells
+    while not holds():  # noqa: ASYNC110 - the plain libraries have no event for it
         await asyncio.sleep(0.02)
 
 

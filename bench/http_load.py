@@ -1,7 +1,8 @@
-"""An open-loop HTTP loader: requests start when the clock says, however slow the answers are.
+"""An open-loop HTTP load generator: requests start on schedule, even if answers are slow.
 
-Latency counts from the moment a request was due, so that a server that stalls is charged for everybody who waited.
-Cheap, because it shares the machine with what it measures: one process, keep-alive connections, no URL handling.
+Latency counts from the time at which a request was due, so that a stalled server is charged for every waiting request.
+The load generator shares the machine with the server. To use little CPU, it is one process with keep-alive connections
+and without URL handling.
 """
 
 import asyncio
@@ -33,7 +34,7 @@ class Request:
 
 @dataclass
 class Outcome:
-    """What a run saw. Latencies in seconds, by kind; statuses by kind."""
+    """The latencies in seconds and the HTTP statuses of a run, by kind of request."""
 
     latencies: dict[str, list[float]] = field(default_factory=dict)
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -51,7 +52,7 @@ class Outcome:
 
 
 class _Connection(asyncio.Protocol):
-    """One request at a time; free again when its answer is complete."""
+    """A connection with one request at a time. It is free again when the answer is complete."""
 
     def __init__(self, free: Callable[["_Connection"], None]) -> None:
         self._free = free
@@ -66,7 +67,7 @@ class _Connection(asyncio.Protocol):
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
         if self._transport is None:
-            raise ConnectionError("not connected yet")
+            raise ConnectionError("The connection is not open yet.")
         self._answer = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._answer
@@ -89,11 +90,11 @@ class _Connection(asyncio.Protocol):
     @override
     def connection_lost(self, exc: Exception | None) -> None:
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(exc or ConnectionResetError("the server closed"))
+            self._answer.set_exception(exc or ConnectionResetError("The server closed the connection."))
 
 
 class Loader:
-    """Connections spread over several ports: one server process each, as a balancer would."""
+    """Connections to several ports with one server process each, as behind a load balancer."""
 
     def __init__(self, ports: list[int], connections: int) -> None:
         self._ports = ports

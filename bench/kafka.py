@@ -1,6 +1,6 @@
-"""CPU per message of our Kafka client, beside librdkafka used bare, on a broker that runs already.
+"""Compare the CPU per message of the Kafka client with plain librdkafka, on a running broker.
 
-`tidings engines start kafka` starts one. Only this process's CPU counts: the broker is another one.
+`tidings engines start kafka` starts a broker. Only the CPU of this process counts.
 """
 
 import argparse
@@ -36,7 +36,7 @@ IN_FLIGHT = 1000
 
 @contextmanager
 def topic(servers: str) -> "Iterator[KafkaConfig]":
-    """A topic for one round, gone after it."""
+    """Create a topic for one round and delete it afterwards."""
     connection = KafkaConfig(bootstrap_servers=servers, topic_prefix=f"bench-{secrets.token_hex(4)}-")
     name = connection.topic(TOPIC)
     with AdminClient(connection.admin_config()) as admin:
@@ -50,7 +50,7 @@ def key(number: int) -> bytes:
 
 
 async def our_produce(connection: KafkaConfig, count: int) -> float:
-    """An answer awaited for each message, a thousand senders at a time."""
+    """Publish with a thousand concurrent senders, each of which awaits the answer for its message."""
     publisher = KafkaPublisher(connection)
     await publisher.send(TOPIC, b"warm", VALUE)
 
@@ -113,12 +113,12 @@ def bare_consume(connection: KafkaConfig, count: int) -> float:
 def runners() -> "dict[str, Callable[..., float]]":
     found: dict[str, Callable[..., float]] = {"asyncio": asyncio.run}
     with suppress(ImportError):
-        found["uvloop"] = importlib.import_module("uvloop").run  # measured where it is installed
+        found["uvloop"] = importlib.import_module("uvloop").run  # Measured only if it is installed.
     return found
 
 
 def measure(servers: str, rounds: int, count: int) -> dict[str, Spread]:
-    """Round by round, each contender in turn, so that a noisy moment hits them all."""
+    """Measure all contenders in turn in each round, so that a disturbance affects all of them."""
     runs: dict[str, list[float]] = {}
     for _ in range(rounds):
         for name, run in runners().items():
@@ -137,7 +137,7 @@ def main() -> None:
     options.add_argument("--messages", type=int, default=50_000)
     given = options.parse_args()
     if given.servers is None:
-        sys.exit("No broker: run `tidings engines start kafka`, or give --servers.")
+        sys.exit("No Kafka broker found. Run `tidings engines start kafka` or set --servers.")
     spreads = measure(given.servers, given.rounds, given.messages)
     print_table(
         ["CPU µs per message", "median (min to max)", f"of {given.rounds} rounds of {given.messages:,}"],

@@ -1,4 +1,4 @@
-"""CPU of sealing, opening and recognising one message, with keys that are at hand."""
+"""Measure the CPU to encrypt, decrypt and fingerprint one message with cached keys."""
 
 import argparse
 import asyncio
@@ -20,7 +20,7 @@ SEQUENCE = 12_345
 
 
 class Table:
-    """A store of keys that forgets them with the process."""
+    """A key store in memory."""
 
     def __init__(self) -> None:
         self.rows: list[WrappedKey] = []
@@ -58,11 +58,11 @@ async def measure(given: argparse.Namespace) -> dict[str, Spread]:
         "fingerprint": lambda: keys.fingerprint(body),
         "unseal": lambda: keys.unseal(CHAT, SEQUENCE, content),
     }
-    runs: dict[str, list[float]] = {name: [] for name in (*works, "ask for keys at hand")}
+    runs: dict[str, list[float]] = {name: [] for name in (*works, "look up cached keys")}
     for _ in range(given.rounds):
         for name, work in works.items():
             runs[name].append(cpu_us(work, given.calls))
-        runs["ask for keys at hand"].append(await asking_us(ring, given.calls))
+        runs["look up cached keys"].append(await asking_us(ring, given.calls))
     return {name: Spread(tuple(found)) for name, found in runs.items()}
 
 

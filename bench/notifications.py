@@ -1,12 +1,13 @@
-"""Notifications to named users: what a delivery costs and how quick it is; counts and lists of a user who has 10,000.
+"""Measure notifications to named users: cost and rate of delivery, and counts and lists of a user with 10,000.
 
-Then broadcasts, in `broadcasts`.
+Then measure broadcasts, in `broadcasts`.
 """
 
 import argparse
 import asyncio
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,11 +45,11 @@ class Delivered(NamedTuple):
 
 
 async def deliver(at: NotificationEnv, users: int) -> Delivered:
-    """One send to so many, by the work of one process; Kafka's part is left out."""
+    """Send one notification to `users` users with the work of one process, without Kafka."""
     before = units(at.client)
     began = time.perf_counter()
     uids = [UserId(f"user-{number:06d}") for number in range(users)]
-    await at.cases.send(
+    await at.cases.sender.send(
         at.tenant, DEFAULT, SendNotificationRequest(user_ids=uids, message=MESSAGE, category="sport")
     )
     send_s, began, cpu = time.perf_counter() - began, time.perf_counter(), time.process_time()
@@ -58,13 +59,13 @@ async def deliver(at: NotificationEnv, users: int) -> Delivered:
     return Delivered(users / took, used / users * 1e6, (units(at.client) - before) / users, send_s)
 
 
-async def work(at: NotificationEnv, refs: "iter[ChunkRef]") -> None:  # type: ignore[valid-type]  # an iterator to share
+async def work(at: NotificationEnv, refs: Iterator[ChunkRef]) -> None:
     for ref in refs:
-        await at.cases.work(ref)
+        await at.cases.worker.process(ref)
 
 
 def units(client: DynamoClient) -> float:
-    """As the engine itself says: of writes alone."""
+    """Return the write units that the engine reports."""
     rows = [count for count in client.ledger if count.name == "measured_table_units"]
     writes = {count.pattern for count in client.ledger if count.name == "write_units" and count.value}
     return sum(count.value for count in rows if count.pattern in writes)
@@ -84,8 +85,8 @@ class Looked(NamedTuple):
 
 
 async def look(at: NotificationEnv, notifications: int) -> Looked:
-    """A user with so many: half of them read, some about to expire."""
-    owner, shelf = at.owner("reader"), at.cases.mark._state.repository  # noqa: SLF001 - to fill it quickly
+    """Fill the inbox of a user: half of the notifications are read, and some expire soon."""
+    owner, shelf = at.owner("reader"), at.cases.marker._state.repository  # noqa: SLF001 - to fill it quickly
     ids = [NotificationId(new_ulid()) for _ in range(notifications)]
     latest_ms = at.clock.now_ms()
     far_ms = latest_ms + 10**9
@@ -97,17 +98,18 @@ async def look(at: NotificationEnv, notifications: int) -> Looked:
         await shelf.add(owner, row)
     for _ in range(20):
         await at.given("reader", message=MESSAGE)
-    await at.cases.read.page(owner, 20)
+    await at.cases.queries.page(owner, 20)
     before = calls(at.client)
-    counted = [await timed(at.cases.read.counts(owner)) for _ in range(READS)]
+    counted = [await timed(at.cases.queries.counts(owner)) for _ in range(READS)]
     counts_calls = (calls(at.client) - before) / READS
     cpu = time.process_time()
-    listed = [await timed(at.cases.read.page(owner, 20)) for _ in range(READS)]
+    listed = [await timed(at.cases.queries.page(owner, 20)) for _ in range(READS)]
     list_cpu = (time.process_time() - cpu) / READS * 1e6
     unread = [
-        await timed(at.cases.read.page(owner, 20, NotificationFilter(is_unread=True))) for _ in range(READS)
+        await timed(at.cases.queries.page(owner, 20, NotificationFilter(is_unread=True)))
+        for _ in range(READS)
     ]
-    marked = await timed(at.cases.mark.read_all(owner))
+    marked = await timed(at.cases.marker.read_all(owner))
     return Looked(counts_calls, p99(counted), p99(listed), list_cpu, p99(unread), marked)
 
 
@@ -133,7 +135,7 @@ async def run(tables: Tables, users: int, notifications: int, key_file: Path) ->
 
 
 def show_broadcasts(engine: str, wide: broadcasts.Figures) -> None:
-    rows = [("write units of a broadcast, whatever its users", f"{wide.write_units:.0f}")]
+    rows = [("write units of a broadcast to any number of users", f"{wide.write_units:.0f}")]
     kinds = (
         ("500 live", wide.everyone),
         ("500 live, half for segments", wide.segments),
@@ -142,7 +144,7 @@ def show_broadcasts(engine: str, wide: broadcasts.Figures) -> None:
     for name, looks in kinds:
         shown = (
             f"{looks.cpu_ms:.2f} ms CPU, {looks.calls:.2f} calls; {looks.per_s:,.0f} readers/s with "
-            f"{looks.cpu_share:.0%} of a core; {looks.shared_per_s:.2f} calls/s for all of them, "
+            f"{looks.cpu_share:.0%} of a core; {looks.shared_per_s:.2f} calls/s for all readers, "
             f"{looks.log_reads_per_s:.2f} of the log"
         )
         rows.append((f"counts, 200 exceptions, {name}", shown))
@@ -178,17 +180,20 @@ def main() -> None:
         delivered, looked = uvloop.run(run(tables, given.users, given.notifications, key_file))
     show_broadcasts(given.engine, wide)
     print_table(
-        [f"{given.engine}: {given.users:,} users, {given.notifications:,} notifications of one", "figure"],
         [
-            ("users a second, one process", f"{delivered.per_s:,.0f}"),
+            f"{given.engine}: {given.users:,} users, {given.notifications:,} notifications of one user",
+            "figure",
+        ],
+        [
+            ("users per second, one process", f"{delivered.per_s:,.0f}"),
             ("CPU of a delivery", f"{delivered.cpu_us:.0f} us"),
-            ("write units for a user, all of the job", f"{delivered.units_per_user:.2f}"),
-            ("the send itself, committed", f"{delivered.send_s:.1f} s"),
+            ("write units per user, whole job", f"{delivered.units_per_user:.2f}"),
+            ("commit of the send", f"{delivered.send_s:.1f} s"),
             ("DynamoDB calls for the counts", f"{looked.counts_calls:.2f}"),
             ("counts, p99", f"{looked.counts_p99_ms:.1f} ms"),
             ("a page of 20, p99", f"{looked.list_p99_ms:.1f} ms"),
             ("a page of 20, CPU", f"{looked.list_cpu_us:.0f} us"),
-            ("a page of what is unread, p99", f"{looked.unread_p99_ms:.1f} ms"),
+            ("a page of unread notifications, p99", f"{looked.unread_p99_ms:.1f} ms"),
             ("mark all read", f"{looked.mark_all_ms:.1f} ms"),
         ],
     )

@@ -1,6 +1,6 @@
-"""CPU per GET of our Redis client, beside redis-py and a bare socket, on a real Valkey.
+"""Compare the CPU per GET of the Redis client with redis-py and a plain socket, on a real Valkey.
 
-The server is another process; only the client's own CPU time counts, so load beside it matters little.
+The server is a separate process. Only the CPU time of the client counts, so other load has little effect.
 """
 
 import argparse
@@ -46,7 +46,7 @@ def valkey() -> Iterator[int]:
 
 
 async def cpu_us(get: Get, in_flight: int, calls: int) -> float:
-    """Per call, with so many in flight at once, after a few to warm up."""
+    """Return the CPU time per call with `in_flight` concurrent calls, after some calls to warm up."""
 
     async def worker(count: int) -> None:
         for _ in range(count):
@@ -69,13 +69,13 @@ async def ours(port: int, in_flight: int, calls: int) -> float:
 
 
 async def theirs(port: int, in_flight: int, calls: int) -> float:
-    """As it is used: a pool, a connection per command in flight."""
+    """redis-py in normal use: a pool with one connection for each command in flight."""
     async with redis_py.Redis(port=port, protocol=3, max_connections=in_flight + 1) as client:
         return await cpu_us(lambda: client.get(KEY), in_flight, calls)
 
 
 async def theirs_by_hand(port: int, in_flight: int, calls: int) -> float:
-    """Its explicit pipeline: the caller gathers the commands himself."""
+    """redis-py with an explicit pipeline: the caller collects the commands."""
     async with redis_py.Redis(port=port, protocol=3) as client:
 
         async def batch() -> None:
@@ -88,7 +88,7 @@ async def theirs_by_hand(port: int, in_flight: int, calls: int) -> float:
 
 
 def bare(port: int, in_flight: int, calls: int) -> float:
-    """The same bytes on a blocking socket, nothing parsed: what the kernel alone takes."""
+    """Exchange the same bytes on a blocking socket without parsing: the cost of the kernel alone."""
     request, size = pack_command("GET", KEY) * in_flight, len(b"$100\r\n\r\n" + VALUE) * in_flight
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -102,7 +102,7 @@ def bare(port: int, in_flight: int, calls: int) -> float:
 
 
 def contenders(port: int, calls: int) -> dict[tuple[str, int], Callable[[], float]]:
-    """Who is measured, with how many in flight. Where a call is dear, fewer will do."""
+    """Return the contenders with their number of calls in flight. Expensive ones make fewer calls."""
     made: dict[tuple[str, int], Callable[[], float]] = {}
     for n in IN_FLIGHT:
         few = calls // 8
@@ -123,15 +123,17 @@ def in_loop(
 
 
 def measure(port: int, rounds: int, calls: int) -> dict[tuple[str, int], Spread]:
-    """Round by round, each contender in turn, so that a noisy moment hits them all."""
+    """Measure all contenders in turn in each round, so that a disturbance affects all of them."""
     every = contenders(port, calls)
     runs = [{name: run() for name, run in every.items()} for _ in range(rounds)]
     return {name: Spread(tuple(run[name] for run in runs)) for name in every}
 
 
 def figures(spreads: dict[tuple[str, int], Spread]) -> dict[str, float]:
-    """With 16 in flight; `_1` and `_256` beside it. How many times more the others take, and how many
-    times more than one command alone on a bare socket we take.
+    """Return the figures for 16 commands in flight, and for 1 and 256 with the suffixes `_1` and `_256`.
+
+    The ratios are the CPU of other clients relative to the Tidings client, and of the Tidings client relative to a
+    single command on a plain socket.
     """
 
     def ratio(other: str, n: int) -> float:
@@ -153,7 +155,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument(
-        "--calls", type=int, default=16_384, help="per round; where a call is dear, an eighth"
+        "--calls", type=int, default=16_384, help="calls per round; expensive contenders make an eighth"
     )
     given = options.parse_args()
     with valkey() as port:

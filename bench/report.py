@@ -1,4 +1,4 @@
-"""How a bench tells its figures: a table for people, then one line of JSON for programs."""
+"""Print the figures of a benchmark: a table for readers, then one line of JSON for programs."""
 
 import json
 import statistics
@@ -31,5 +31,5 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 
 def print_figures(figures: Mapping[str, float]) -> None:
-    """The last line of every bench."""
+    """Print the figures as JSON, on the last line of the output."""
     sys.stdout.write(json.dumps({name: round(value, 2) for name, value in figures.items()}) + "\n")

@@ -1,8 +1,8 @@
-"""What a device costs a gateway that connects and gets 100 messages which it missed; beside one that missed none.
+"""Compare the gateway CPU for a device that missed 100 messages with that for a device that missed none.
 
     just bench resume
 
-A real process on real engines, its CPU time per device. Every device is another one of the same user.
+The gateway is a real process on real engines. All devices belong to the same user.
 """
 
 import argparse
@@ -22,7 +22,7 @@ WARM = 20
 
 
 async def prepared(house: GatewayProcess) -> ChatKey:
-    """A chat with so many messages, and the rows of who is in it."""
+    """Create a chat with messages and the chat rows of its members."""
     async with house.stage() as stage:
         lists = ChatListEnv(stage)
         chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
@@ -33,7 +33,7 @@ async def prepared(house: GatewayProcess) -> ChatKey:
 
 
 async def resumed(house: GatewayProcess, port: int, name: str, chat: ChatKey, position: int) -> int:
-    """How many entries came."""
+    """Connect and return the number of received entries."""
     device = await SocketDevice.open(port)
     credential = house.token("anna")
     positions = {chat.chat: position}
@@ -69,7 +69,7 @@ async def measured(
     for n in range(devices):
         got = await resumed(house, port, f"d-{position}-{n}", chat, position)
         if got != MISSED + 1 - position:
-            raise RuntimeError(f"{got} entries came")
+            raise RuntimeError(f"{got} entries received")
     return float((sum(process.cpu_times()[:2]) - before) / devices * 1e6)
 
 

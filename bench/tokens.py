@@ -1,4 +1,7 @@
-"""CPU time of authentication: a user's token, first and cached, and an API key. Keys are in memory; no engine."""
+"""Measure the CPU of authentication: a user's token, first and cached, and an API key.
+
+Keys are in memory; no engine is involved.
+"""
 
 import argparse
 import asyncio
@@ -29,7 +32,7 @@ type Verify = Callable[[str], Awaitable[Principal]]
 
 
 class NoSessionTokens:
-    """Stands in for the verifier of access tokens, which this bench does not use."""
+    """Replace the verifier of access tokens, which this benchmark does not use."""
 
     async def verify(self, bearer: str, /) -> Principal:
         raise NotImplementedError(bearer)
@@ -42,7 +45,7 @@ class NoSessionTokens:
 
 
 class AdmitAll(UserAdmission):
-    """Admits every user, without reading them."""
+    """Accept every user without a read."""
 
     def __init__(self) -> None:
         pass

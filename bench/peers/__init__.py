@@ -1,1 +1,1 @@
-"""Other servers that Tidings is measured beside: how they are installed, started and loaded. Each is optional."""
+"""Install, start and load the other servers of the comparison. Each of them is optional."""

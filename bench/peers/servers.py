@@ -1,4 +1,4 @@
-"""Other servers as processes on loopback, each with a folder of its own that ends with the `with`."""
+"""Run other servers as processes on loopback, each in its own temporary folder."""
 
 import contextlib
 import os
@@ -20,8 +20,10 @@ _UNPRIVILEGED = "postgres"
 
 
 class Served(NamedTuple):
-    """`pids`: of the server, and of its database if it has one; each with all of its children.
-    `state`: users and rooms that were made before, if not by the loader; `missed`: the same, for who missed something.
+    """A running server.
+
+    `pids` are the processes of the server and of its database, each with all children. `state` is a file with users and
+    rooms that exist before the load generator starts, and `missed` a file with those of the test of missed messages.
     """
 
     url: str
@@ -95,7 +97,7 @@ class _Database(NamedTuple):
 
 @contextmanager
 def _postgres() -> Iterator[_Database]:
-    """As it comes, with fsync. It refuses to run as root, so root runs it as Debian's user."""
+    """Run Postgres with default settings, including fsync. It refuses to run as root, so root runs it as Debian's user."""
     user = _UNPRIVILEGED if os.geteuid() == 0 else None
     port = _free_port()
     with _folder() as place:
@@ -111,18 +113,18 @@ def _postgres() -> Iterator[_Database]:
 
 
 def _until_ready(port: int) -> None:
-    """It answers on its port before it lets anybody in."""
+    """Wait until Postgres accepts connections: it opens its port earlier."""
     asked = [places.postgres("pg_isready"), "-q", "-h", "127.0.0.1", "-p", str(port)]
     ends_at = time.monotonic() + _UP_WITHIN_S
     while subprocess.run(asked, check=False).returncode:
         if time.monotonic() > ends_at:
-            raise TimeoutError("Postgres does not let anybody in")
+            raise TimeoutError("Postgres accepts no connections.")
         time.sleep(0.1)
 
 
 @contextmanager
 def _folder() -> Iterator[Path]:
-    """Others may look into it: not all of them run as the same user."""
+    """Create a folder that all users may read, because the servers run as different users."""
     place = Path(tempfile.mkdtemp(prefix="tidings-peer-"))
     place.chmod(0o755)
     try:
@@ -140,7 +142,7 @@ def _process(
     *,
     user: str | None = None,
 ) -> Iterator[int]:
-    """Its pid, as soon as it answers on the port."""
+    """Start a process and return its PID when it accepts connections on the port."""
     given = {**os.environ, **(environment or {})}
     with (place / "out.txt").open("wb") as out:
         popen = subprocess.Popen(words, cwd=place, env=given, user=user, stdout=out, stderr=out)
@@ -159,11 +161,13 @@ def _answers(popen: subprocess.Popen[bytes], port: int, said: Path) -> None:
     ends_at = time.monotonic() + _UP_WITHIN_S
     while time.monotonic() < ends_at:
         if popen.poll() is not None:
-            raise RuntimeError(f"it ended with {popen.returncode}: {said.read_text()[-2_000:]}")
+            raise RuntimeError(
+                f"The process ended with status {popen.returncode}: {said.read_text()[-2_000:]}"
+            )
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.1)
-    raise TimeoutError(f"nothing answers on {port}: {said.read_text()[-2_000:]}")
+    raise TimeoutError(f"No process accepts connections on port {port}: {said.read_text()[-2_000:]}")
 
 
 def _free_port() -> int:

@@ -1,4 +1,4 @@
-"""Percentiles come from an HdrHistogram, and the file has the whole of it."""
+"""Percentiles come from an HdrHistogram, which the result file contains completely."""
 
 import pytest
 from bench.whole.latency import at_ms, latency
@@ -12,7 +12,7 @@ def test_percentiles_are_those_of_the_values_to_three_digits() -> None:
         assert at_ms(found, share) == pytest.approx(share * 100, rel=0.002)
 
 
-def test_what_is_kept_can_be_read_again() -> None:
+def test_the_stored_histogram_can_be_decoded() -> None:
     found = latency("it", [0.004, 0.005, 2.0])
     again = HdrHistogram.decode(found.hdr)
     assert again.get_total_count() == 3

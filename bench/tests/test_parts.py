@@ -1,4 +1,4 @@
-"""The short form of every part of `just bench all`, as the command runs it. Other servers are not started here."""
+"""Run the short form of every part of `just bench all` as the command does, without other servers."""
 
 import os
 import subprocess
@@ -10,11 +10,11 @@ from bench.whole.model import load
 from bench.whole.parts import PARTS, ROOT
 
 _WITHIN_S = 600.0
-"""On a machine that does much else."""
+"""Enough for a busy machine."""
 
 
 @pytest.mark.parametrize("part", [part.name for part in PARTS if not part.peer])
-def test_a_part_runs_alone_and_leaves_its_results(part: str, tmp_path: Path) -> None:
+def test_a_part_runs_alone_and_writes_its_results(part: str, tmp_path: Path) -> None:
     given = os.environ | {"PYTHONPATH": f"{ROOT / 'server' / 'tests'}{os.pathsep}{ROOT}"}
     words = ["-m", "bench.all", "--part", part, "--short", "--to", str(tmp_path)]
     ran = subprocess.run(
@@ -33,7 +33,7 @@ def test_a_part_runs_alone_and_leaves_its_results(part: str, tmp_path: Path) -> 
     assert all(len(line.points) > 1 for growth in found.found.growths for line in growth.lines)
     assert found.found.figures or found.found.growths
     assert [
-        each.median for each in found.found.figures if each.name in {"messages lost", "messages doubled"}
+        each.median for each in found.found.figures if each.name in {"lost messages", "duplicate messages"}
     ] in (
         [],
         [0, 0],

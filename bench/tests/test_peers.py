@@ -1,4 +1,4 @@
-"""Settings of other servers hold the work that they are given."""
+"""The settings of other servers admit the workloads that they are measured with."""
 
 import re
 
@@ -6,8 +6,8 @@ from bench.peers.configs import EJABBERD
 from bench.whole.peers import FULL
 
 
-def test_a_room_of_ejabberd_takes_all_who_receive_and_who_sends() -> None:
-    """Two limits: what a room may be given, and what it has if nobody gave it anything, which is 200."""
+def test_an_ejabberd_room_admits_the_sender_and_all_receivers() -> None:
+    """There are two limits: the maximum for a room's setting, and the default of a room, which is otherwise 200."""
     limits = [int(each) for each in re.findall(r"max_users: (\d+)", EJABBERD)]
     assert len(limits) == 2
     assert min(limits) > FULL.receivers

@@ -1,1 +1,1 @@
-"""`just bench all`: every figure that the report has, in parts that can be run alone, and the report itself."""
+"""`just bench all`: the parts that measure the figures of the report, and the generator of the report."""

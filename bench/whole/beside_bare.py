@@ -1,4 +1,4 @@
-"""Parts: what our rules take from the bare engine, and what our gateway takes from the bare WebSocket library."""
+"""Measure the overhead of durable sends over plain DynamoDB writes, and of the gateway over its WebSocket library."""
 
 import tempfile
 from collections.abc import Sequence
@@ -25,37 +25,43 @@ def sends(*, is_short: bool) -> Found:
     return Found(
         figures=(
             figure(
-                "durable sends / bare PutItem, many chats", _ratios(ours, bare), "", _OF_BARE, noise=noise
+                "throughput of durable sends relative to plain PutItem, many chats",
+                _ratios(ours, bare),
+                "",
+                _OF_BARE,
+                noise=noise,
             ),
             _per_s("durable sends, many chats", ours),
-            _per_s("bare PutItem", bare),
+            _per_s("plain PutItem", bare),
             _per_s("durable sends, one hot chat", hot),
-            figure("CPU of the sending process, many chats", [run.cpu_us for run in ours], "µs each"),
-            figure("CPU of the putting process, bare", [run.cpu_us for run in bare], "µs each"),
-            figure("write units of a send", units, "", Goal("less", 1.0)),
+            figure("process CPU per durable send, many chats", [run.cpu_us for run in ours], "µs"),
+            figure("process CPU per plain PutItem", [run.cpu_us for run in bare], "µs"),
+            figure("write units per send", units, "", Goal("less", 1.0)),
         ),
-        remarks=("Sends and bare puts go through one client to one engine, in turns, in one run.",),
+        remarks=(
+            "Durable sends and plain writes use the same client and the same engine, and alternate within one run.",
+        ),
     )
 
 
 def _ratios(some: Sequence[Run], others: Sequence[Run]) -> list[float]:
-    """Of the same round, so that a noisy moment hits both."""
+    """Divide rates of the same round, so that a disturbance affects both."""
     return [one.per_s / other.per_s for one, other in zip(some, others, strict=True)]
 
 
 def _per_s(name: str, runs: Sequence[Run]) -> Figure:
-    return figure(name, [run.per_s for run in runs], "a second", better="more")
+    return figure(name, [run.per_s for run in runs], "per second", better="more")
 
 
 def fanout(*, is_short: bool) -> Found:
     connections, times = (100, 3) if is_short else (1_000, 40)
     names = [OURS, BARE, AGAIN]
     pushed = measure(names, fanout_us, connections, times)
-    # most of a short form is starting its processes: half of them will do
+    # A short run spends most of its time on starting processes, so it measures the fan-out only.
     pairs = {"fan-out": pushed, **({} if is_short else {"echo": measure(names, echo_us, 50, times)})}
     ratios = [
         figure(
-            f"gateway's {what} / bare library",
+            f"{what} speed relative to the plain WebSocket library",
             _of_bare(spreads[OURS].runs, spreads[BARE].runs),
             "",
             _OF_BARE,
@@ -63,12 +69,12 @@ def fanout(*, is_short: bool) -> Found:
         )
         for what, spreads in pairs.items()
     ]
-    per_delivery = figure("CPU of a delivery in the fan-out", pushed[OURS].runs, "µs", Goal("less", 7.4))
+    per_delivery = figure("CPU per fan-out delivery", pushed[OURS].runs, "µs", Goal("less", 7.4))
     size = len(encode_push(SAMPLE)) + _HEAD_BYTES
-    on_the_wire = figure("bytes on the wire of a text of a hundred", size, "bytes", Goal("less", 213))
+    on_the_wire = figure("wire size of a message with 100 bytes of text", size, "bytes", Goal("less", 213))
     return Found(figures=(*ratios, per_delivery, on_the_wire))
 
 
 def _of_bare(ours_us: Sequence[float], bare_us: Sequence[float]) -> list[float]:
-    """How much of the bare library's speed is left."""
+    """Return the speed of the gateway relative to the plain library, for each round."""
     return [bare / ours for ours, bare in zip(ours_us, bare_us, strict=True)]

@@ -1,4 +1,4 @@
-"""The report's part about other servers: who wins in what, in words, as a table and as plots."""
+"""Generate the comparison with other servers: the largest differences as text, then a table and plots."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -10,14 +10,15 @@ from bench.whole.page import Block, Plot, Table, Text
 
 OURS = "Tidings"
 _ENOUGH = 3
-"""So many must have a figure to be drawn, and so many are told in a sentence."""
+"""Minimum number of servers in a plot, and maximum number of differences in a sentence."""
 
 
 _BUSY = 4.0
+"""Load average above which the report adds a warning. Earlier parts leave a load of one or two behind."""
 
 
 class Compared(NamedTuple):
-    """One figure that several servers have."""
+    """One figure of several servers."""
 
     name: str
     unit: str
@@ -40,17 +41,30 @@ def compared(peers: Sequence[Result]) -> list[Compared]:
 def beside_others(peers: Sequence[Result]) -> Iterator[Block]:
     if not peers:
         return
-    yield Text("## Beside others")
+    yield Text("## Comparison with other servers")
     yield Text(
-        "One loader gives each server the same work, one after the other; Tidings with all of its processes. Mind what"
-        " an ack means when you compare: who promises less has less to do."
+        "The same load generator gives each server the same work, one server after the other. Figures of Tidings include"
+        " all of its processes; its database figures include its engines for DynamoDB, Kafka and Redis."
     )
+    yield Text("### What an acknowledgement guarantees")
+    yield Text("A server that guarantees less has less work per message:")
     yield Text("\n".join(_introduced(peers)))
     there = [result for result in peers if not result.found.skipped]
+    yield Text("### Why the costs differ")
+    yield Text(_WHY)
     yield from _wins(there)
-    yield Text("### Side by side")
+    yield Text("### All figures of the comparison")
     yield _table(there)
     yield from _plot(there)
+
+
+_WHY = (
+    "A direct message takes a longer path in Tidings than in most of these servers. The gateway commits it to DynamoDB before"
+    " it acknowledges it. The commit goes through Kafka to a delivery worker, which updates the chat rows of both users and"
+    " publishes the message over Redis to the receiver's gateway. On this path every process can fail without losing an"
+    " acknowledged message, and gateways and workers scale separately; each hop costs CPU and latency. Tidings is also"
+    " written in Python. NATS, Centrifugo and Tinode are written in Go, and ejabberd in Erlang."
+)
 
 
 def _introduced(peers: Sequence[Result]) -> Iterator[str]:
@@ -65,11 +79,11 @@ def _introduced(peers: Sequence[Result]) -> Iterator[str]:
 
 
 def _busy(result: Result) -> Iterator[str]:
-    """Of what a part before it left behind, a load of one or two is told."""
+    """Warn if the machine did other work during the measurement."""
     if result.load_before > _BUSY:
         yield (
-            f"Measured while the machine did other work (load {words.number(result.load_before)} before,"
-            f" {words.number(result.load_after)} after): its rates and times may be better on a quiet one."
+            f"The machine did other work during this measurement (load {words.number(result.load_before)} before,"
+            f" {words.number(result.load_after)} after), so rates and latencies may be better on a quiet machine."
         )
 
 
@@ -86,19 +100,20 @@ def _table(peers: Sequence[Result]) -> Table:
 
 
 def _plot(peers: Sequence[Result]) -> Iterator[Block]:
-    """What at least three have; a logarithmic axis has no place for nothing."""
+    """Plot figures above zero of at least three servers: a logarithmic axis cannot show zero."""
     rows = []
     for row in compared(peers):
         shown = [(peer, figure) for peer, figure in row.by_peer.items() if min(figure.runs) > 0]
         if len(shown) >= _ENOUGH:
             rows.append((f"{row.title} ({shown[0][1].better} is better)", shown))
     if rows:
-        yield Plot("peers", "Beside others", partial(draw.compared_svg, "Beside others", rows))
+        title = "Comparison with other servers"
+        yield Plot("peers", title, partial(draw.compared_svg, title, rows))
 
 
 def _wins(peers: Sequence[Result]) -> Iterator[Block]:
-    """Said plainly, whoever it is; the largest differences, with both values."""
-    yield Text("### Where they win, and where Tidings does")
+    """State the largest differences to each server with both values, in favour of either side."""
+    yield Text("### Largest differences")
     rows = [row for row in compared(peers) if OURS in row.by_peer]
     for result in peers:
         if result.peer != OURS:
@@ -107,7 +122,7 @@ def _wins(peers: Sequence[Result]) -> Iterator[Block]:
 
 
 class _Duel(NamedTuple):
-    """A figure of theirs beside ours. `times`: how much better the better one is."""
+    """A figure of another server and of Tidings. `times` is the ratio of the larger to the smaller value."""
 
     name: str
     unit: str
@@ -123,9 +138,12 @@ class _Duel(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Who has no database spends nothing on it, and the loader is nobody's merit."""
-        is_theirs = not self.name.startswith("loader's own")
-        return is_theirs and min(self.theirs, self.ours) > 0 and self.theirs != self.ours
+        """Return whether the figure compares servers: not the load generator's own, and above zero for both.
+
+        A server without a database has zero database CPU.
+        """
+        is_of_server = not self.name.startswith("load generator")
+        return is_of_server and min(self.theirs, self.ours) > 0 and self.theirs != self.ours
 
     @property
     def times(self) -> float:
@@ -134,45 +152,45 @@ class _Duel(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """What a server and its database do together."""
+        """Return the operation, which a server's figure and its database's figure share."""
         return self.name.partition(",")[0]
 
-    def told(self) -> str:
-        """Theirs first: it is their paragraph."""
+    def text(self) -> str:
+        """Return the difference as a clause, with the value of the other server first."""
         unit = f" {self.unit}" if self.unit else ""
-        clause = _CLAUSES.get(self.name, f"{self.name} is {{theirs}}{unit}, at Tidings {{ours}}")
-        return clause.format(theirs=words.number(self.theirs), ours=words.number(self.ours))
+        clause = _CLAUSES.get(self.name, f"{self.name} is {{other}}{unit}, with Tidings {{tidings}}")
+        return clause.format(other=words.number(self.theirs), tidings=words.number(self.ours))
 
 
-_FIRST = "CPU of a direct message, server"
+_FIRST = "CPU per direct message, server"
 _CLAUSES: Mapping[str, str] = {
-    "direct messages, saturated": "it takes {theirs} direct messages a second, Tidings {ours}",
-    "ack of a light send, p50": "an ack comes after {theirs} ms, at Tidings after {ours}",
-    "light send to receive, p50": "a message is received after {theirs} ms, at Tidings after {ours}",
-    "bytes to the receiver of a text of a hundred": (
-        "a text of a hundred bytes has {theirs} on the wire, at Tidings {ours}"
+    "direct messages at saturation": "it accepts {other} direct messages per second, Tidings {tidings}",
+    "send to acknowledgement at low load, p50": (
+        "it acknowledges a message after {other} ms, Tidings after {tidings}"
     ),
-    "connect and a hundred missed, p50": (
-        "a device that missed a hundred messages has them after {theirs} ms, at Tidings after {ours}"
+    "send to receipt at low load, p50": "it delivers a message after {other} ms, Tidings after {tidings}",
+    "wire size of a received message with 100 bytes of text": (
+        "it sends {other} bytes for a text of a hundred bytes, Tidings {tidings}"
     ),
-    "CPU of a direct message, server": "a direct message costs its server {theirs} µs of CPU, Tidings {ours}",
-    "CPU of a direct message, engines or database": (
-        "a direct message costs its database {theirs} µs of CPU, Tidings' engines {ours}"
+    "connect and receive 100 missed messages, p50": (
+        "a device receives a hundred missed messages after {other} ms, with Tidings after {tidings}"
     ),
-    "CPU of a delivery in a fan-out, server": (
-        "a delivery in a fan-out costs its server {theirs} µs of CPU, Tidings {ours}"
+    "CPU per direct message, server": "a direct message costs {other} µs of server CPU, with Tidings {tidings}",
+    "CPU per direct message, database": (
+        "a direct message costs {other} µs of database CPU, with Tidings {tidings}"
     ),
-    "CPU of a delivery in a fan-out, engines or database": (
-        "a delivery in a fan-out costs its database {theirs} µs of CPU, Tidings' engines {ours}"
+    "CPU per fan-out delivery, server": (
+        "a delivery in a fan-out costs {other} µs of server CPU, with Tidings {tidings}"
     ),
-    "CPU to connect, server": "connecting costs its server {theirs} µs of CPU, Tidings {ours}",
-    "CPU to connect, engines or database": (
-        "connecting costs its database {theirs} µs of CPU, Tidings' engines {ours}"
+    "CPU per fan-out delivery, database": (
+        "a delivery in a fan-out costs {other} µs of database CPU, with Tidings {tidings}"
     ),
-    "CPU to connect and get a hundred missed, server and database": (
-        "connecting and getting a hundred missed messages costs it {theirs} µs of CPU in all, Tidings {ours}"
+    "CPU per connect, server": "a connect costs {other} µs of server CPU, with Tidings {tidings}",
+    "CPU per connect, database": ("a connect costs {other} µs of database CPU, with Tidings {tidings}"),
+    "CPU to connect and receive 100 missed messages, server and database": (
+        "a connect with a hundred missed messages costs {other} µs of CPU in total, with Tidings {tidings}"
     ),
-    "memory of an idle connection": "an idle connection takes {theirs} KB of memory, at Tidings {ours}",
+    "memory per idle connection": "an idle connection needs {other} KB of memory, with Tidings {tidings}",
 }
 
 
@@ -180,24 +198,29 @@ def _paragraph(peer: str, duels: Sequence[_Duel]) -> str:
     theirs = [duel for duel in duels if duel.they_win]
     ours = [duel for duel in duels if not duel.they_win]
     share = _how_much(len(theirs), len(duels))
-    return (
-        f"**{peer}** wins in {share} of what both were measured in{_most_clearly(theirs)}."
-        f" Tidings wins in {'the rest' if ours and theirs else 'all' if ours else 'nothing'}{_most_clearly(ours)}."
+    rest = "the others" if ours and theirs else "all" if ours else "none"
+    return "\n\n".join(
+        [
+            f"**{peer}** is better in {share} of the shared figures{_most_clearly(theirs)}",
+            f"**Tidings** is better in {rest}{_most_clearly(ours)}",
+        ]
     )
 
 
 def _how_much(won: int, of: int) -> str:
-    """In words: every digit of the page is a measured one."""
+    """Return a share as a word, so that every digit of the page is a measured one."""
     share = won / of if of else 0.0
-    names = ((1.0, "all"), (0.75, "nearly all"), (0.5, "most"), (0.25, "some"), (0.01, "little"))
-    return next((name for least, name in names if share >= least), "nothing")
+    names = ((1.0, "all"), (0.75, "nearly all"), (0.5, "most"), (0.25, "some"), (0.01, "few"))
+    return next((name for least, name in names if share >= least), "none")
 
 
 def _most_clearly(duels: Sequence[_Duel]) -> str:
-    """The largest differences, one of each subject; what a message costs is told in any case."""
+    """List the largest differences, one for each operation. The cost of a direct message comes first."""
     by_subject: dict[str, _Duel] = {}
     for duel in sorted(duels, key=lambda duel: (duel.name != _FIRST, -duel.times)):
         by_subject.setdefault(duel.subject, duel)
     largest = list(by_subject.values())[:_ENOUGH]
+    if not largest:
+        return "."
     most = ", most clearly" if len(duels) > len(largest) else ""
-    return f"{most}: {'; '.join(duel.told() for duel in largest)}" if duels else ""
+    return "\n- ".join([f"{most}:\n", *(duel.text() for duel in largest)])

@@ -1,4 +1,7 @@
-"""Part: from a send to its delivery, over two gateways, a worker and a relay. First the peak, then half of it, twice."""
+"""Measure the path from send to delivery through two gateways, a delivery worker and a relay.
+
+The first run finds the peak rate; two further runs send at half of it.
+"""
 
 import uvloop
 
@@ -24,27 +27,30 @@ async def _delivered(here: Installation, seconds: float, count: int) -> Found:
     resume_us = await resumes(here, pairs)
     late = [
         latency("half of the peak, first run", calm.tally.late_s),
-        latency("half of the peak, the same again", again.tally.late_s),
+        latency("half of the peak, second run", again.tally.late_s),
     ]
     figures = (
         *_timed(late),
         figure(
-            "messages at peak, closed loop", full.tally.delivered / full.took_s, "a second", better="more"
+            "direct messages at peak, closed loop",
+            full.tally.delivered / full.took_s,
+            "per second",
+            better="more",
         ),
-        figure("messages at half of the peak, open loop", half_per_s, "a second", better="more"),
+        figure("direct messages at half of the peak, open loop", half_per_s, "per second", better="more"),
         *_costs(full, calm, again),
         figure(
-            "CPU of a gateway to connect a device and give it what it missed",
+            "gateway CPU to connect a device and send its missed messages",
             resume_us,
             "µs",
             Goal("less", 1500, _RESUME_LIMIT),
         ),
-        _count("lost", sum(m.tally.sent - m.tally.delivered for m in (full, calm, again))),
-        _count("doubled", sum(m.tally.doubled for m in (full, calm, again))),
+        _count("lost messages", sum(m.tally.sent - m.tally.delivered for m in (full, calm, again))),
+        _count("duplicate messages", sum(m.tally.doubled for m in (full, calm, again))),
     )
-    bars = {"at peak": full, "at half of it": calm, "the same again": again}
+    bars = {"peak": full, "half of the peak": calm, "half of the peak, again": again}
     shares = Shares(
-        title="CPU of a direct message, by process",
+        title="CPU per direct message, by process",
         unit="µs of CPU per message",
         about=_WHOSE,
         shares=tuple(share for of, measured in bars.items() for share in _shares(of, measured)),
@@ -53,9 +59,11 @@ async def _delivered(here: Installation, seconds: float, count: int) -> Found:
 
 
 def _timed(late: list[Latency]) -> list[Figure]:
-    """Both runs are one figure: what is between them is the noise."""
+    """Report both runs in one figure: the difference between them is noise."""
     return [
-        figure(f"send to deliver at half of the peak, {name}", [at_ms(each, share) for each in late], "ms")
+        figure(
+            f"send to delivery at half of the peak rate, {name}", [at_ms(each, share) for each in late], "ms"
+        )
         for name, share in (("p50", 50.0), ("p99", 99.0), ("p99.9", 99.9))
     ]
 
@@ -65,44 +73,55 @@ def _costs(full: Measured, calm: Measured, again: Measured) -> list[Figure]:
     at_half = [calm.ours_us, again.ours_us]
     return [
         figure(
-            "CPU of a direct message over all our processes, at peak",
+            "CPU per direct message in all Tidings processes, at peak",
             full.ours_us,
             "µs",
             Goal("less", 870, _CPU_LIMIT),
         ),
-        figure("CPU of a direct message over all our processes, at half", at_half, "µs", noise=noise),
-        figure("loader's own CPU, at half", [calm.loader_us, again.loader_us], "µs per message"),
         figure(
-            "write units of a delivered message, at half",
+            "CPU per direct message in all Tidings processes, at half of the peak", at_half, "µs", noise=noise
+        ),
+        figure(
+            "load generator CPU, at half of the peak", [calm.loader_us, again.loader_us], "µs per message"
+        ),
+        figure(
+            "write units per delivered message, at half of the peak",
             [calm.write_units, again.write_units],
             "",
             Goal("less", 4),
         ),
-        figure("read units of a delivered message, at half", [calm.read_units, again.read_units]),
-        figure("write units of a delivered message, at peak", full.write_units),
+        figure("read units per delivered message, at half of the peak", [calm.read_units, again.read_units]),
+        figure("write units per delivered message, at peak", full.write_units),
     ]
 
 
-def _count(what: str, many: int) -> Figure:
-    return figure(f"messages {what}", float(many), "", Goal("less", 0))
+def _count(name: str, count: int) -> Figure:
+    return figure(name, float(count), "", Goal("less", 0))
 
 
 def _shares(of: str, measured: Measured) -> list[Share]:
-    everyone = {**measured.cpu_us, **measured.engines_us, "loader": measured.loader_us}
+    everyone = {**measured.cpu_us, **measured.engines_us, "load generator": measured.loader_us}
     return [Share(of, name, value) for name, value in everyone.items()]
 
 
 _WHOSE = (
-    "Gateways, delivery and relay are Tidings, the loader is the load; dynamo, valkey and kafka are engines that stand in"
-    " for DynamoDB, Redis and Kafka on one machine. At half of the peak less is done at a time, so each message pays for"
-    " more wake-ups."
+    "The gateways, delivery and relay are processes of Tidings. dynamo, valkey and kafka are local engines for the APIs of"
+    " DynamoDB, Redis and Kafka. The load generator runs on the same machine. At half of the peak, batches are smaller, so"
+    " each message pays for more wake-ups."
 )
 _CPU_LIMIT = (
-    "Python's own work in many small steps, none of which stands out: in the worker the two rows that a message writes,"
-    " in a gateway the limits asked for each frame and the acks of what was delivered."
+    "the work is spread over many small steps in Python, and no single one dominates. In the delivery worker these are"
+    " the two chat rows that a message writes; in the gateway, the rate limits of each frame and the acknowledgements of"
+    " delivered messages."
 )
-_RESUME_LIMIT = "the reads of a user's rows and of each chat with something new, and encoding every missed message for one device."
+_RESUME_LIMIT = (
+    "the gateway reads the user's chat rows and each chat with new entries, and encodes every missed message for this one"
+    " device."
+)
 _REMARKS = (
-    "Open loop: a message is late from when it was due, not from when the loader came to send it.",
-    "At peak each pair sends its next message when the last one came. Ours, engines and loader share the cores.",
+    (
+        "At half of the peak, the load is an open loop: latency counts from the time at which a message was due, so a stalled"
+        " load generator does not hide delays."
+    ),
+    "At peak, the load is a closed loop: each pair of users sends its next message when the previous one was delivered.",
 )

@@ -1,4 +1,4 @@
-"""Plots as SVG, out of results alone. Text stays text, and the same results give the same bytes."""
+"""Draw plots as SVG from results. Text remains text, and the same results give the same bytes."""
 
 import io
 import textwrap
@@ -30,7 +30,7 @@ _STYLE: dict[Any, Any] = {
     "legend.frameon": False,
 }
 _ROOM = 1.8
-"""Above and below what is drawn on a logarithmic axis: a flat line is to look flat."""
+"""Margin factor of a logarithmic axis. It makes a constant line look constant."""
 _WIDE_IN, _HIGH_IN = 5.2, 3.5
 _ACROSS = 2
 _TITLE_CHARS = 52
@@ -38,7 +38,7 @@ _DECADES = 200.0
 
 
 def growth_svg(growth: Growth) -> str:
-    """A panel for each unit, side by side, both axes logarithmic: a straight line of slope one is linear."""
+    """Draw one panel for each unit. Both axes are logarithmic: linear growth is a straight line of slope one."""
     units = list(dict.fromkeys(line.unit for line in growth.lines))
     with mpl.rc_context(_STYLE):
         picture, panels = _panels(len(units))
@@ -65,7 +65,7 @@ def _grow(axes: Axes, lines: Sequence[Line], along: str, unit: str) -> None:
 
 
 def latency_svg(latencies: Sequence[Latency]) -> str:
-    """By how many of the slowest are left out, as HdrHistogram's own plots are drawn."""
+    """Draw latency by percentile, with the axis of HdrHistogram's own plots."""
     with mpl.rc_context(_STYLE):
         picture, (axes,) = _panels(1, _WIDE_IN * 1.5)
         for latency in latencies:
@@ -75,8 +75,8 @@ def latency_svg(latencies: Sequence[Latency]) -> str:
         axes.set(
             xscale="log",
             yscale="log",
-            xlabel="percent of messages that are there",
-            ylabel="ms after they were due",
+            xlabel="percentile of messages",
+            ylabel="send to delivery, ms",
         )
         axes.set_xticks([1 / (1 - share / 100) for share in shares], [f"{share:g}" for share in shares])
         _plain_numbers(axes.yaxis)
@@ -86,7 +86,7 @@ def latency_svg(latencies: Sequence[Latency]) -> str:
 
 
 def shares_svg(shares: Shares) -> str:
-    """One bar for each `of`, made up of its parts."""
+    """Draw one stacked bar for each `of`."""
     bars = list(dict.fromkeys(share.of for share in shares.shares))
     names = list(dict.fromkeys(share.name for share in shares.shares))
     values = {(share.of, share.name): share.value for share in shares.shares}
@@ -106,7 +106,7 @@ def shares_svg(shares: Shares) -> str:
 
 
 def compared_svg(title: str, rows: Sequence[tuple[str, Sequence[tuple[str, Figure]]]]) -> str:
-    """A panel for each figure that several servers have: a dot at the median, its ends as whiskers."""
+    """Draw one panel for each figure: a dot at the median, and whiskers from the lowest to the highest value."""
     with mpl.rc_context(_STYLE):
         picture, panels = _panels(len(rows), high_in=2.3)
         for axes, (name, figures) in zip(panels, rows, strict=False):
@@ -128,7 +128,7 @@ def _dots(axes: Axes, name: str, figures: Sequence[tuple[str, Figure]]) -> None:
 
 
 def _panels(count: int, wide_in: float = _WIDE_IN, high_in: float = _HIGH_IN) -> tuple[Picture, list[Axes]]:
-    """In rows; of the last one, what is left over is not seen. Without pyplot: nothing global is kept."""
+    """Create panels in rows and hide the unused ones. Without pyplot, which has global state."""
     across = min(count, _ACROSS)
     deep = -(-count // across)
     picture = Picture(figsize=(wide_in * across, high_in * deep), layout="constrained")
@@ -139,7 +139,7 @@ def _panels(count: int, wide_in: float = _WIDE_IN, high_in: float = _HIGH_IN) ->
 
 
 def _plain_numbers(axis: Axis) -> None:
-    """Of a logarithmic axis: tens, or more of them where there is less than two decades to see."""
+    """Label a logarithmic axis at powers of ten, and at two and five times them if it shows few decades."""
     low, high = sorted(axis.get_view_interval())
     steps = (1.0,) if high / low > _DECADES else (1.0, 2.0, 5.0)
     axis.set_major_locator(LogLocator(subs=steps))

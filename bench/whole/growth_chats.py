@@ -1,4 +1,4 @@
-"""Part: a user has more and more chats. What it costs to connect a device of theirs, and to show their chat list."""
+"""Measure how the cost to connect a device and to read the chat list grows with the chats of a user."""
 
 import asyncio
 import json
@@ -24,9 +24,10 @@ _QUIET_S = 1.5
 _QUIET_US = 100_000
 _QUIET_WITHIN_S = 60.0
 _WHY = (
-    "A user's rows are one Query, a few hundred bytes each, and every row is held against the device's position or"
-    " sorted into the list. There is no index by time that every message would have to move in: the work is done by who"
-    " looks, in proportion to their chats, and not by who sends."
+    "One Query reads all chat rows of a user, a few hundred bytes each. The gateway compares each row with the device's"
+    " position, and the chat list sorts the rows by time. An index by time would make the list cheaper and every message"
+    " more expensive, because each message would move a row of every member in it. So the reader pays, in proportion to"
+    " the number of chats, and the sender does not."
 )
 
 type Points = dict[str, list[tuple[float, list[float]]]]
@@ -53,13 +54,15 @@ async def _grown(house: GatewayProcess, sizes: list[int], times: int) -> Found:
                 points[name].append((float(size), cpu))
             points[_LIST_ENGINE].append((float(size), shown[1]))
     lines = [line(name, "µs of CPU", some) for name, some in points.items()]
-    return Found(growths=(Growth(title="Chats of a user", along="chats", lines=tuple(lines), why=_WHY),))
+    return Found(
+        growths=(Growth(title="Number of chats of a user", along="chats", lines=tuple(lines), why=_WHY),)
+    )
 
 
-_KNOWN = "connecting a device that has all of them (gateway)"
-_NEW = "connecting a new device (gateway)"
-_LIST = "a page of the chat list (process)"
-_LIST_ENGINE = "a page of the chat list (engine)"
+_KNOWN = "connect a device that has every message (gateway)"
+_NEW = "connect a new device (gateway)"
+_LIST = "read a page of the chat list (Tidings)"
+_LIST_ENGINE = "read a page of the chat list (DynamoDB)"
 
 
 def _nothing() -> Points:
@@ -67,7 +70,7 @@ def _nothing() -> Points:
 
 
 async def _more_chats(stage: UseCaseEnv, lists: ChatListEnv, have: int, want: int) -> dict[str, int]:
-    """Direct ones with a message in each; where each ends."""
+    """Create direct chats with one message in each. Return the head of each chat."""
 
     async def one(number: int) -> tuple[str, int]:
         other = UserId(f"friend-{number}")
@@ -82,7 +85,10 @@ async def _more_chats(stage: UseCaseEnv, lists: ChatListEnv, have: int, want: in
 
 
 async def _connected(house: GatewayProcess, port: int, positions: Mapping[str, int]) -> None:
-    """Until it is told that it has everything. A frame takes so many positions; the rest comes in parts."""
+    """Connect a device and wait until its resume is complete.
+
+    A frame holds at most `MAX_POSITIONS` positions; further ones are sent in `resume` requests.
+    """
     device = await SocketDevice.open(port)
     parts = [dict(part) for part in batched(positions.items(), MAX_POSITIONS)] or [{}]
     who = {"credential": house.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
@@ -96,7 +102,7 @@ async def _connected(house: GatewayProcess, port: int, positions: Mapping[str, i
 
 
 async def _resumed(device: SocketDevice, part: int) -> None:
-    """The first part is answered by a push, the others as the requests that they are."""
+    """Wait until a part is resumed. The first part ends with a push, later parts with the answer to their request."""
     while True:
         frame = json.loads(await device.ws.recv())
         if "error" in frame:
@@ -108,7 +114,10 @@ async def _resumed(device: SocketDevice, part: int) -> None:
 async def _timed(
     work: Callable[[], Awaitable[object]], times: int, serving: int | None, engine: int
 ) -> tuple[list[float], list[float]]:
-    """CPU of who serves (None: this process) and of the engine, for each time. The first one is not counted."""
+    """Return the CPU of the serving process (None: this process) and of the engine for each call.
+
+    The first call is not counted.
+    """
     await work()
     if serving is not None:
         await _quiet(serving)
@@ -122,14 +131,17 @@ async def _timed(
 
 
 async def _quiet(pid: int) -> None:
-    """Positions that are news to the rows are acks. They are written a second later, chat by chat, once for all."""
+    """Wait until the gateway is idle.
+
+    New positions are acknowledgements, which the gateway writes a second later, chat by chat. This work occurs once.
+    """
     ends_at = time.monotonic() + _QUIET_WITHIN_S
     while time.monotonic() < ends_at:
         before = cpu_us(pid)
         await asyncio.sleep(_QUIET_S)
         if cpu_us(pid) - before < _QUIET_US:
             return
-    raise TimeoutError("the gateway is still at work")
+    raise TimeoutError(f"The gateway is not idle after {_QUIET_WITHIN_S} seconds.")
 
 
 def _spent_us(pid: int | None) -> float:

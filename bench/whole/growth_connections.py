@@ -1,4 +1,7 @@
-"""Part: more and more devices on two gateways, each let in with a token of its own, then idle."""
+"""Measure how the cost of a connection grows with the number of connections on two gateways.
+
+Each device authenticates with its own token and is idle afterwards.
+"""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,16 +19,17 @@ _WARM = 100
 _GATEWAYS = 2
 _IN_S = 400.0
 _WHY = (
-    "A connection is a few small objects and its buffers, without a task or a thread of its own; being let in is one"
-    " signature, one script in Redis and the reads of its rows. What an idle one costs are the server's heartbeats and"
-    " its share of renewing routes and of what a gateway does anyway, which is shared by more."
+    "A connection is a few small objects and its buffers, without its own task or thread. To connect a device, the"
+    " gateway verifies one signature, runs one script in Redis and reads the chat rows of the user. An idle connection"
+    " costs its heartbeats, the renewal of its route, and a share of the gateway's fixed work, which falls as more"
+    " connections share it."
 )
 
 
 _LET_IN = Goal(
     "less",
     250,
-    "checking a signature, a script in Redis and the reads of a device's rows are all done before it is let in.",
+    "the gateway verifies a signature, runs a script in Redis and reads the user's chat rows before it accepts a device.",
 )
 
 
@@ -72,15 +76,22 @@ def _grown(
         kb.append((float(want), max(0.0, resident_kb(*pids) - first_kb) / want))
         idle.append((float(want), _idle_us(pids, holders, idle_s) / (want + _WARM)))
     lines = (
-        line("memory of a connection", "KB resident", kb),
-        line("letting one in", "µs of CPU each", let_in),
-        line("keeping an idle one", "µs of CPU a second", idle),
+        line("memory per connection", "KB resident", kb),
+        line("connect", "µs of CPU per connection", let_in),
+        line("idle connection", "µs of CPU per second", idle),
     )
-    growth = Growth(title="Connections", along="connections on two gateways", lines=lines, why=_WHY)
+    growth = Growth(title="Number of connections", along="connections on two gateways", lines=lines, why=_WHY)
     figures = (
-        figure("memory of a connection, at the most of them", kb[-1][1], "KB", Goal("less", 20)),
-        figure("letting a device in, at the most of them", let_in[-1][1], "µs of CPU", _LET_IN),
-        figure("most connections", float(sizes[-1]), better="more"),
+        figure(
+            "memory per connection, at the highest number of connections", kb[-1][1], "KB", Goal("less", 20)
+        ),
+        figure(
+            "gateway CPU to connect a device, at the highest number of connections",
+            let_in[-1][1],
+            "µs",
+            _LET_IN,
+        ),
+        figure("highest number of connections", float(sizes[-1]), better="more"),
     )
     return Found(growths=(growth,), figures=figures)
 
@@ -88,7 +99,7 @@ def _grown(
 def _enter(
     house: GatewayProcess, gateways: list[RunningGateway], holders: list[Child], begin: int, count: int
 ) -> None:
-    """Half of them on each gateway, and known to it as devices."""
+    """Connect `count` devices, half of them to each gateway, and wait until the gateways count them as devices."""
     tokens = [house.token(f"user-{number}") for number in range(begin, begin + count)]
     ports = [gateway.socket_port for gateway in gateways]
     shares = [tokens[at::_GATEWAYS] for at in range(_GATEWAYS)]
@@ -101,12 +112,12 @@ def _enter(
     ends_at = time.monotonic() + _IN_S
     while (there := sum(gateway.metric("socket_devices") for gateway in gateways)) < begin + count:
         if time.monotonic() > ends_at:
-            raise TimeoutError(f"{there} of {begin + count} devices are there")
+            raise TimeoutError(f"{there} of {begin + count} devices are connected after {_IN_S} seconds")
         time.sleep(0.05)
 
 
 def _idle_us(pids: list[int], holders: list[Child], idle_s: float) -> float:
-    """A second of it, heartbeats answered."""
+    """Return the CPU per second of the gateways while the clients only answer heartbeats."""
     before = cpu_us(*pids)
     with ThreadPoolExecutor(len(holders)) as threads:
         list(threads.map(lambda holder: holder.ask("idle", idle_s), holders))

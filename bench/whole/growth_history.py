@@ -1,4 +1,7 @@
-"""Part: a chat's log grows. What its newest page, an old page and a send cost, to the process and to the engine."""
+"""Measure how the costs of a page and of a send grow with the length of a chat's log.
+
+Costs are the CPU of the process, the CPU of the DynamoDB engine, and read and write units.
+"""
 
 import asyncio
 import time
@@ -16,10 +19,11 @@ from tidings.kernel.ids import ChatKey
 _IN_FLIGHT = 128
 _PAGE = 20
 _TEXT = "x" * 100
-_LINES = ("the newest page", "a page in the middle", "a send")
+_LINES = ("newest page", "page in the middle", "send")
 _WHY = (
-    "Pages are one Query by key that begins at its place in the log, and a send is one put at a place that the process"
-    " knows, so neither looks at what is below; the engine finds the place in a tree, whose depth hardly grows."
+    "A page is one Query that starts at a sequence of the log, and a send is one put at the next sequence, which the"
+    " process has cached. Neither reads earlier entries. The engine finds an item in a tree whose depth grows very"
+    " slowly."
 )
 
 type Work = Callable[[], Awaitable[object]]
@@ -37,7 +41,7 @@ def history(*, is_short: bool) -> Found:
 
 
 async def _grown(stage: UseCaseEnv, engine: int, sizes: list[int], calls: int) -> Found:
-    stage.hear = lambda *_: None  # nobody is to keep a million entries in memory
+    stage.hear = lambda *_: None  # otherwise the stage keeps a million entries in memory
     stage.open_process()
     chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
     log = _Log(stage, chat)
@@ -46,41 +50,43 @@ async def _grown(stage: UseCaseEnv, engine: int, sizes: list[int], calls: int) -
     for size in sizes:
         filled_per_s = await log.fill(size) or filled_per_s
         works: dict[str, Work] = {
-            "the newest page": log.newest,
-            "a page in the middle": log.middle,
-            "a send": log.send,
+            "newest page": log.newest,
+            "page in the middle": log.middle,
+            "send": log.send,
         }
         for name, work in works.items():
             for what, runs in (await _measured(stage, engine, work, calls)).items():
                 points.setdefault((name, what), []).append((float(size), runs))
     lines = [line(name, unit, points[name, what]) for what, unit in _UNITS.items() for name in _LINES]
-    growth = Growth(title="History of a chat", along="entries in the chat", lines=tuple(lines), why=_WHY)
+    growth = Growth(
+        title="Length of a chat's history", along="entries in the chat", lines=tuple(lines), why=_WHY
+    )
     return Found(
         growths=(growth,),
         figures=(
-            figure("entries of the longest chat", log.head, better="more"),
-            figure("filling it by durable sends", filled_per_s, "a second", better="more"),
+            figure("entries in the longest chat", log.head, better="more"),
+            figure("fill rate by durable sends", filled_per_s, "per second", better="more"),
             *(_units(points, name, what) for name in _LINES for what in ("read units", "write units")),
         ),
     )
 
 
-_UNITS = {"CPU": "µs of our CPU", "engine": "µs of the engine's CPU"}
+_UNITS = {"CPU": "µs of Tidings CPU", "engine": "µs of DynamoDB CPU"}
 
 
 def _units(points: dict[tuple[str, str], list[tuple[float, list[float]]]], name: str, what: str) -> Figure:
-    return figure(f"{what} of {name}, longest chat", points[name, what][-1][1])
+    return figure(f"{what}: {name}, longest chat", points[name, what][-1][1])
 
 
 class _Log:
-    """One chat, its head, and what is done to it."""
+    """One chat with its head and the operations that are measured."""
 
     def __init__(self, stage: UseCaseEnv, chat: ChatKey) -> None:
         self._stage, self._chat = stage, chat
         self.head = 1
 
     async def fill(self, size: int) -> float:
-        """Through `messages.send`, as people would; its rate."""
+        """Append entries with `messages.send` until the log has `size` entries. Return the rate per second."""
         numbers, began, before = count(self.head), time.monotonic(), self.head
 
         async def sender() -> None:
@@ -97,14 +103,16 @@ class _Log:
     async def newest(self) -> None:
         page = await self._stage.history.before(self._chat, BEN, None, _PAGE)
         if page.entries[0].entry.sequence != self.head:
-            raise AssertionError("this is not the newest page")
+            raise AssertionError(
+                f"The newest page starts at {page.entries[0].entry.sequence}, expected {self.head}."
+            )
 
     async def middle(self) -> None:
         await self._stage.history.before(self._chat, BEN, self.head // 2 + 1, _PAGE)
 
 
 async def _measured(stage: UseCaseEnv, engine: int, work: Work, calls: int) -> dict[str, list[float]]:
-    """In four runs, so that there is a spread."""
+    """Measure the costs of one call, in four runs, to show the spread."""
     found: dict[str, list[float]] = {"CPU": [], "engine": [], "read units": [], "write units": []}
     for _ in range(4):
         own, theirs, reads, writes = time.process_time(), cpu_us(engine), *_units_of(stage)

@@ -1,6 +1,6 @@
-"""Part: a group grows. What one message to it costs our processes, with a sender and one receiver connected.
+"""Measure how the cost of one message to a group grows with the number of its members.
 
-All others are away, so that what is seen is the cost of having them, and not of pushing to them.
+Only the sender and one receiver are connected. The result is the cost of a member, without the cost of a push to it.
 """
 
 import asyncio
@@ -19,15 +19,16 @@ from tidings.kernel.ids import UserId
 _HANDLED_WITHIN_S = 240.0
 _MOST = 20_000
 _WHY = (
-    "Up to a hundred members each one's row is written, and a queue entry for each who is away; above, a message is"
-    " one row of the chat and one publication on its channel, so the work does not grow with members. Nearly all members"
-    " are away here: what is seen is the cost of having them, and not of pushing to them."
+    "For up to a hundred members, the delivery worker writes the chat row of each member, and an offline queue entry for"
+    " each member without a connected device. For a larger group it writes one row of the chat and publishes the message"
+    " once on the chat's channel, so the work does not depend on the number of members. Only the sender and one receiver"
+    " are connected here: the figures show the cost of a member, without the cost of a push to it."
 )
 
 
 @dataclass
 class _Points:
-    """By what is counted, a value for each size."""
+    """The measured values, with one point for each group size."""
 
     cpu: dict[str, list[tuple[float, float]]]
     units: list[tuple[float, float]]
@@ -49,11 +50,11 @@ async def _grown(here: Installation, sizes: list[int], messages: int) -> Found:
         _note(points, float(size), measured)
         pair.sender.close()
         pair.receiver.close()
-    lines = [line(name, "µs of CPU a message", some) for name, some in points.cpu.items()]
-    lines.append(line("writes of a message", "write units", points.units))
-    lines.append(line("send to deliver, p50", "ms", points.late))
-    growth = Growth(title="Members of a group", along="members", lines=tuple(lines), why=_WHY)
-    largest = figure("members of the largest group", float(sizes[-1]), better="more")
+    lines = [line(name, "µs of CPU per message", some) for name, some in points.cpu.items()]
+    lines.append(line("writes per message", "write units", points.units))
+    lines.append(line("send to delivery, p50", "ms", points.late))
+    growth = Growth(title="Number of members in a group", along="members", lines=tuple(lines), why=_WHY)
+    largest = figure("members in the largest group", float(sizes[-1]), better="more")
     return Found(growths=(growth,), figures=(largest,))
 
 
@@ -62,7 +63,7 @@ def _note(points: _Points, size: float, measured: Measured) -> None:
     costs = {
         "delivery worker": measured.cpu_us["delivery"],
         "both gateways": gateways,
-        "DynamoDB's engine": measured.engines_us["dynamo"],
+        "DynamoDB": measured.engines_us["dynamo"],
     }
     for name, us in costs.items():
         points.cpu.setdefault(name, []).append((size, us))
@@ -75,7 +76,7 @@ async def _pair(here: Installation, size: int) -> Pair:
 
 
 async def gathered(here: Installation, people: Sequence[str]) -> Pair:
-    """Their group; its owner and its first member are there, and the worker has handled its making."""
+    """Create a group and connect its owner and first member. Return when the worker has processed its creation."""
     owner, *others = map(UserId, people)
     async with here.city.stage() as stage:
         manage = ChatCommands(stage.rows, stage.appends, max_members=_MOST)
@@ -91,7 +92,7 @@ async def gathered(here: Installation, people: Sequence[str]) -> Pair:
 
 
 async def _sent(here: Installation, pair: Pair, messages: int) -> Measured:
-    """One after the other: the next one when the last one came."""
+    """Send messages one after the other: the next one when the previous one was delivered."""
     loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
     began = loop.time()
     for _ in range(messages):

@@ -1,4 +1,7 @@
-"""Part: so many devices connect to one gateway at once; who is sent away comes back when told."""
+"""Measure a reconnect storm: many devices connect to one gateway at the same time.
+
+A device that is rejected connects again after the delay that the gateway states.
+"""
 
 import uvloop
 from fixtures.installation import installation
@@ -8,9 +11,9 @@ from bench.whole.model import Found, Growth, figure, line
 from tidings.gateway.admission import AdmissionOptions
 
 _WHY = (
-    "A storm that fits into the burst of a gateway is in at once. Of a larger one it lets devices in at a fixed rate and"
-    " tells each of the others when its turn comes, so the time is the number of devices over that rate, and what one"
-    " costs does not depend on how many wait beside it."
+    "A gateway accepts a burst of devices immediately and further devices at a fixed rate. It rejects the others with the"
+    " delay after which to try again. The total time is therefore the number of devices divided by the rate, and the cost"
+    " per device does not depend on the number of waiting devices."
 )
 
 
@@ -30,24 +33,30 @@ def storm(*, is_short: bool) -> Found:
 
 def _found(waves: list[Wave], faults: int) -> Found:
     lines = (
-        line("until all are in", "seconds", [(float(each.clients), each.in_s) for each in waves]),
         line(
-            "the longest it may take, as computed beforehand",
+            "time until all devices are connected",
+            "seconds",
+            [(float(each.clients), each.in_s) for each in waves],
+        ),
+        line(
+            "upper bound, computed in advance",
             "seconds",
             [(float(each.clients), each.stated_s) for each in waves],
         ),
         line(
-            "the gateway's work",
-            "µs of CPU a device",
+            "gateway CPU",
+            "µs of CPU per device",
             [(float(each.clients), each.cpu_us_each) for each in waves],
         ),
     )
-    growth = Growth(title="A storm of devices", along="devices at once", lines=lines, why=_WHY)
+    growth = Growth(
+        title="Reconnect storm", along="devices that connect at the same time", lines=lines, why=_WHY
+    )
     return Found(
         growths=(growth,),
         figures=(
-            figure("devices of the largest storm", float(waves[-1].clients), better="more"),
-            figure("all of the largest storm are in after", waves[-1].in_s, "s"),
-            figure("errors that the gateway logged in storms", float(faults)),
+            figure("devices in the largest storm", float(waves[-1].clients), better="more"),
+            figure("time until all devices of the largest storm are connected", waves[-1].in_s, "s"),
+            figure("errors logged by the gateway during storms", float(faults)),
         ),
     )

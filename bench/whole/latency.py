@@ -1,4 +1,4 @@
-"""From how late each message was to an HdrHistogram, and to the points of its curve."""
+"""Turn the delays of messages into an HdrHistogram and the points of its curve."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""What a part of `just bench all` found. It is kept as JSON; the report is made of these files and of nothing else."""
+"""The results of the parts of `just bench all`, stored as JSON. The report is generated from these files only."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +11,7 @@ type Better = Literal["less", "more"]
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """`limit`: what stands in the way as long as it is not reached."""
+    """A target for a figure. `limit` explains why it is not reached."""
 
     better: Better
     value: float
@@ -22,7 +22,10 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True):
-    """`runs`: a value for each round. `noise`: for a ratio, what the same rounds gave of a thing beside itself."""
+    """A measured figure with one value for each round.
+
+    `noise` of a ratio is the ratio of two measurements of the same thing in the same rounds.
+    """
 
     name: str
     unit: str = ""
@@ -52,7 +55,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
-    """How costs move along something that grows. `why` explains, and has no figures in it."""
+    """How costs depend on a quantity that grows. `why` explains the shape and contains no figures."""
 
     title: str
     along: str
@@ -66,7 +69,10 @@ def line(name: str, unit: str, points: Iterable[tuple[float, float | Sequence[fl
 
 
 class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """`hdr`: the whole HdrHistogram as its library encodes it. `points`: (share of all in percent, milliseconds)."""
+    """The latencies of one run.
+
+    `hdr` is the complete HdrHistogram as its library encodes it; `points` are pairs of percentile and milliseconds.
+    """
 
     name: str
     count: int
@@ -75,7 +81,7 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Share(msgspec.Struct, frozen=True):
-    """One bar of several that make up a sum."""
+    """One segment of a stacked bar."""
 
     of: str
     name: str
@@ -83,7 +89,7 @@ class Share(msgspec.Struct, frozen=True):
 
 
 class Shares(msgspec.Struct, frozen=True, kw_only=True):
-    """`about`: which part is whose."""
+    """Stacked bars. `about` explains the segments."""
 
     title: str
     unit: str
@@ -92,7 +98,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
-    """What a part gives back. `skipped`: why there is nothing."""
+    """The measurements of a part. `skipped` is the reason if there are none."""
 
     figures: tuple[Figure, ...] = ()
     growths: tuple[Growth, ...] = ()
@@ -103,7 +109,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """Of one part, with what one must know to trust it. `peer`: whose figures these are, if not only ours."""
+    """The result of one part with the conditions of its run. `peer` is the measured server in the comparison."""
 
     part: str
     title: str
@@ -111,7 +117,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
     is_short: bool
     peer: str = ""
     elsewhere: str = ""
-    """Where and when, if it was not measured in this run."""
+    """The place and time of the measurement, if it is not part of this run."""
     machine: Mapping[str, str] = {}
     commit: str = ""
     command: str = ""
@@ -133,7 +139,7 @@ def load(path: Path) -> Result:
 
 
 def load_all(folder: Path, order: Sequence[str] = ()) -> list[Result]:
-    """In the order of the parts; what the order does not name comes after."""
+    """Load all results of a folder in the given order; results that it does not name come last."""
     rank = {part: n for n, part in enumerate(order)}
     found = [load(path) for path in sorted(folder.glob("*.json"))]
     return sorted(found, key=lambda result: rank.get(result.part, len(rank)))

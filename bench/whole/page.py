@@ -1,4 +1,4 @@
-"""A report's blocks as Markdown and as one HTML page. Knows nothing of what is measured."""
+"""Render the blocks of a report as Markdown and as one HTML page. Independent of the contents."""
 
 import base64
 import re
@@ -6,20 +6,20 @@ from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-_CSS = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; color: #1f2328; }
-table { border-collapse: collapse; font-size: 14px; display: block; overflow-x: auto; margin: 1rem 0; }
-td + td { white-space: nowrap; }
-td:first-child { min-width: 7rem; }
-th, td { border-bottom: 1px solid #d8dee4; padding: .3rem .7rem; text-align: left; vertical-align: top; }
-blockquote { border-left: 4px solid #bf8700; background: #fff8c5; margin: 1rem 0; padding: .5rem 1rem; }
-code { background: #f2f4f6; padding: .1rem .25rem; font-size: 13px; }
-img { max-width: 100%; background: #fff; }
-"""
+_CSS = (
+    "body { font: 16px/1.5 system-ui, sans-serif; max-width: 66rem; margin: 2rem auto; padding: 0 1rem; color: #1f2328; }",
+    "table { border-collapse: collapse; font-size: 14px; display: block; overflow-x: auto; margin: 1rem 0; }",
+    "td + td { white-space: nowrap; }",
+    "td:first-child { min-width: 7rem; }",
+    "th, td { border-bottom: 1px solid #d8dee4; padding: .3rem .7rem; text-align: left; vertical-align: top; }",
+    "blockquote { border-left: 4px solid #bf8700; background: #fff8c5; margin: 1rem 0; padding: .5rem 1rem; }",
+    "code { background: #f2f4f6; padding: .1rem .25rem; font-size: 13px; }",
+    "img { max-width: 100%; background: #fff; }",
+)
 
 
 class Text(NamedTuple):
-    """Markdown of a small kind: a heading, a quote, a list or a paragraph, with `code` and **bold**."""
+    """A subset of Markdown: a heading, a quote, a list or a paragraph, with `code` and **bold**."""
 
     text: str
 
@@ -30,7 +30,7 @@ class Table(NamedTuple):
 
 
 class Plot(NamedTuple):
-    """`drawn` gives SVG: it takes a while, and not everybody looks at it."""
+    """A plot. `drawn` returns SVG; it is a callable because drawing is slow and Markdown needs only the name."""
 
     name: str
     title: str
@@ -60,7 +60,8 @@ def _row(cells: Sequence[str]) -> str:
 
 def html(title: str, blocks: Iterable[Block]) -> str:
     body = "\n".join(_as_html(block) for block in blocks)
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{_CSS}</style>'
+    css = "\n".join(_CSS)
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{css}</style>'
     view = '<meta name="viewport" content="width=device-width">'
     return f'<!doctype html>\n<html lang="en"><head>{head}{view}</head><body>\n{body}\n</body></html>\n'
 

@@ -1,4 +1,4 @@
-"""The parts of `just bench all`, in the order of the report: a name, a title, and what measures it."""
+"""The parts of `just bench all`, in the order of the report, and the code that runs one of them."""
 
 import os
 import platform
@@ -22,7 +22,7 @@ class Measure(Protocol):
 
 
 class Part(NamedTuple):
-    """`place`: module and function, imported when it is run. `peer`: whose figures it gives."""
+    """One part. `place` is a module and a function, imported when the part runs. `peer` is the server it measures."""
 
     name: str
     title: str
@@ -35,16 +35,16 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("sends", "Durable sends beside bare puts", "beside_bare:sends"),
-    Part("fanout", "The gateway beside the bare library", "beside_bare:fanout"),
-    Part("deliver", "From a send to its delivery", "delivering:deliver"),
-    Part("units", "Units of each operation", "units:units"),
-    Part("growth-history", "History of a chat", "growth_history:history"),
-    Part("growth-members", "Members of a group", "growth_members:members"),
-    Part("growth-connections", "Connections", "growth_connections:connections"),
-    Part("growth-chats", "Chats of a user", "growth_chats:chats"),
-    Part("growth-storm", "A storm of devices", "growth_storm:storm"),
-    Part("peer-tidings", "Tidings, by the loader of the others", "peers:tidings", "Tidings"),
+    Part("sends", "A durable send compared with a plain DynamoDB write", "beside_bare:sends"),
+    Part("fanout", "The gateway compared with the plain WebSocket library", "beside_bare:fanout"),
+    Part("deliver", "From send to delivery", "delivering:deliver"),
+    Part("units", "DynamoDB units per operation", "units:units"),
+    Part("growth-history", "Length of a chat's history", "growth_history:history"),
+    Part("growth-members", "Number of members in a group", "growth_members:members"),
+    Part("growth-connections", "Number of connections", "growth_connections:connections"),
+    Part("growth-chats", "Number of chats of a user", "growth_chats:chats"),
+    Part("growth-storm", "Reconnect storm", "growth_storm:storm"),
+    Part("peer-tidings", "Tidings, with the load generator of the comparison", "peers:tidings", "Tidings"),
     Part("peer-nats", "NATS JetStream, file storage", "peers:nats", "NATS JetStream"),
     Part("peer-ejabberd", "ejabberd with its archive in Postgres", "peers:ejabberd", "ejabberd"),
     Part("peer-synapse", "Synapse with Postgres", "peers:synapse", "Synapse"),
@@ -73,9 +73,9 @@ def run(part: Part, *, is_short: bool) -> Result:
 
 
 def gone(part: Part) -> Result:
-    """It broke: what it found before is not told as if it were of this run."""
+    """Return the result of a part that failed. It replaces earlier figures, which are not of this run."""
     return Result(
-        part=part.name, title=part.title, found=Found(skipped="it broke"), is_short=False, peer=part.peer
+        part=part.name, title=part.title, found=Found(skipped="it failed"), is_short=False, peer=part.peer
     )
 
 
@@ -99,7 +99,7 @@ def _processor() -> str:
 
 
 def commit() -> str:
-    """With a mark if there were changes that no commit has; the report's own folder does not count."""
+    """Return the current commit, with `+changes` if files outside the report's folder are not committed."""
     changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/benchmarks")
     return _git("rev-parse", "--short", "HEAD") + ("+changes" if changed else "")
 

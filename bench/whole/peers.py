@@ -1,4 +1,7 @@
-"""Parts: one loader, the same work, one server after the other. Who is not installed is skipped, with the reason."""
+"""Measure Tidings and other servers one after the other, with the same load generator and the same work.
+
+A server that is not installed is skipped, and the result states the reason.
+"""
 
 import asyncio
 import json
@@ -22,7 +25,7 @@ type Lines = Mapping[str, Mapping[str, Any]]
 
 
 class Load(NamedTuple):
-    """How much of each workload."""
+    """The size of each workload."""
 
     seconds: float
     pairs: int
@@ -51,7 +54,7 @@ class Load(NamedTuple):
 _SHORT = Load(seconds=2, pairs=5, receivers=20, connections=50, rounds=5)
 FULL = Load(seconds=10, pairs=50, receivers=1_000, connections=3_000, rounds=100)
 _SLOW = Load(seconds=10, pairs=10, receivers=50, connections=0, rounds=20, light_per_s=4)
-"""For a server that takes a fifth of a second for everything."""
+"""For a server that needs a fifth of a second for every operation."""
 
 
 def tidings(*, is_short: bool) -> Found:
@@ -73,12 +76,14 @@ def synapse(*, is_short: bool) -> Found:
 
 
 _DURABLE = {
-    "tidings": "an ack is a commit in the table; everything is delivered again until a device has it.",
-    "nats": "an ack is in the page cache of one server; no memberships, no unread, no per-user state.",
-    "xmpp": "an ack of a direct message is a commit of Postgres to its sender's archive; an ack in a room comes before"
-    " the room's archive has the message. Its rooms do not announce who comes and goes, as large ones are run.",
-    "matrix": "an ack is a commit of Postgres; it also federates, which nothing here asks for. It was"
-    " given fewer pairs, receivers and sends a second than the others, because it does not keep up with theirs.",
+    "tidings": "an acknowledged message is committed in DynamoDB. It is delivered again until the device acknowledges it.",
+    "nats": "an acknowledged message is in the page cache of one server. NATS has no memberships, unread counts or per-user state.",
+    "xmpp": "an acknowledged direct message is committed to its sender's archive in Postgres. In a room, the acknowledgement"
+    " comes before the message is in the room's archive. Rooms do not announce joins and leaves, which is the usual"
+    " setting for large rooms.",
+    "matrix": "an acknowledged message is committed in Postgres. Synapse also federates, which these workloads do not use."
+    " It was measured with fewer pairs, receivers and sends per second than the other servers, because it does not keep"
+    " up with their load.",
 }
 
 
@@ -93,7 +98,7 @@ def _measured(peer: str, serve: Callable[[], AbstractContextManager[Served]], lo
 
 
 def _loaded(loader: Path, peer: str, served: Served, load: Load, place: Path) -> Lines:
-    """Idle connections first, while the server's memory is as it was at its start; what was missed last."""
+    """Run the workloads: idle connections first, while the server uses little memory, and missed messages last."""
     first = "idle,light,sat,fan" if load.connections else "light,sat,fan"
     lines: dict[str, Mapping[str, Any]] = {}
     for tests, state in ((first, served.state), ("catchup", served.missed)):
@@ -107,7 +112,7 @@ def _loaded(loader: Path, peer: str, served: Served, load: Load, place: Path) ->
 def _ran(words: Sequence[str]) -> str:
     done = subprocess.run(words, check=False, timeout=_MEASURED_WITHIN_S, capture_output=True, text=True)
     if done.returncode:
-        raise RuntimeError(f"the loader gave up: {done.stderr[-1_000:]}")
+        raise RuntimeError(f"The load generator failed: {done.stderr[-1_000:]}")
     return done.stdout
 
 
@@ -120,16 +125,16 @@ class _Row(NamedTuple):
 
 
 _ROWS = (
-    _Row("direct messages, saturated", "a second", "sat", "acked_per_s", "more"),
-    _Row("ack of a light send, p50", "ms", "light", "ack_p50_ms"),
-    _Row("light send to receive, p50", "ms", "light", "recv_p50_ms"),
-    _Row("bytes to the receiver of a text of a hundred", "bytes", "light", "recv_bytes_per_msg"),
-    _Row("connect and a hundred missed, p50", "ms", "catchup", "total_p50_ms"),
+    _Row("direct messages at saturation", "per second", "sat", "acked_per_s", "more"),
+    _Row("send to acknowledgement at low load, p50", "ms", "light", "ack_p50_ms"),
+    _Row("send to receipt at low load, p50", "ms", "light", "recv_p50_ms"),
+    _Row("wire size of a received message with 100 bytes of text", "bytes", "light", "recv_bytes_per_msg"),
+    _Row("connect and receive 100 missed messages, p50", "ms", "catchup", "total_p50_ms"),
 )
 _CPU = (
-    ("CPU of a direct message", "sat"),
-    ("CPU of a delivery in a fan-out", "fan"),
-    ("CPU to connect", "idle"),
+    ("CPU per direct message", "sat"),
+    ("CPU per fan-out delivery", "fan"),
+    ("CPU per connect", "idle"),
 )
 
 
@@ -140,21 +145,21 @@ def _figures(lines: Lines) -> Iterator[Figure]:
     for name, test in _CPU:
         if test in lines:
             yield figure(f"{name}, server", _sum(lines[test], _SERVER, "cpu_us_per"), "µs")
-            yield figure(f"{name}, engines or database", _sum(lines[test], _BESIDE, "cpu_us_per"), "µs")
+            yield figure(f"{name}, database", _sum(lines[test], _BESIDE, "cpu_us_per"), "µs")
     if "catchup" in lines:
         both = sum(_sum(lines["catchup"], whose, "cpu_us_per") for whose in (_SERVER, _BESIDE))
-        yield figure("CPU to connect and get a hundred missed, server and database", both, "µs")
+        yield figure("CPU to connect and receive 100 missed messages, server and database", both, "µs")
     if "idle" in lines:
-        yield figure("memory of an idle connection", _sum(lines["idle"], _SERVER, "rss_kb_per_conn"), "KB")
+        yield figure("memory per idle connection", _sum(lines["idle"], _SERVER, "rss_kb_per_conn"), "KB")
     if "sat" in lines:
         yield figure(
-            "loader's own CPU for a direct message", _sum(lines["sat"], "client", "cpu_us_per"), "µs"
+            "load generator CPU per direct message", _sum(lines["sat"], "client", "cpu_us_per"), "µs"
         )
-    yield figure("messages that never came", _missing(lines))
+    yield figure("lost messages", _missing(lines))
 
 
 def _sum(line: Mapping[str, Any], whose: str, field: str) -> float:
-    """Processes of one kind are told apart by what follows their kind."""
+    """Add up a field of all processes of one kind. A process is named after its kind and a suffix."""
     return sum(
         float(value) for name, value in line.items() if name.startswith(whose) and name.endswith(field)
     )
@@ -192,7 +197,10 @@ type People = dict[str, str | list[str]]
 
 
 async def _people(here: Installation, load: Load) -> dict[str, People]:
-    """Pairs, and a group of all, which its last one owns. Who missed something has one chat and is in no group."""
+    """Create the pairs of users, and a group of all receivers that its last member owns.
+
+    The user who misses messages has one chat and is in no group.
+    """
     names = [f"u{number}" for number in range(load.users)]
     pairs = [str((await here.city.direct(names[2 * n], names[2 * n + 1])).chat) for n in range(load.pairs)]
     group = await gathered(here, names[load.receivers :: -1])

@@ -1,4 +1,7 @@
-"""Part: DynamoDB's units of each operation, by the ledger that every call is entered in. No clock: exact on any machine."""
+"""Count the DynamoDB units of each operation, from the cost ledger that records every call.
+
+The counts involve no clock and are the same on every machine.
+"""
 
 from collections.abc import Awaitable
 
@@ -16,36 +19,36 @@ _GROUP = 50
 
 
 def units(*, is_short: bool) -> Found:
-    del is_short  # it takes a second
+    del is_short  # the whole part takes a second
     with installation() as house:
 
-        async def told() -> Found:
+        async def measured() -> Found:
             async with house.stage() as stage:
-                return await _told(stage)
+                return await _measure(stage)
 
-        return uvloop.run(told())
+        return uvloop.run(measured())
 
 
-async def _told(stage: UseCaseEnv) -> Found:
+async def _measure(stage: UseCaseEnv) -> Found:
     lists, asked = ChatListEnv(stage), _Asked(stage)
-    chat = await asked.of("making a direct chat", stage.manage.direct(stage.tenant, ANNA, BEN))
+    chat = await asked.of("create a direct chat", stage.manage.direct(stage.tenant, ANNA, BEN))
     for _ in range(_PAGE):
         await stage.send(chat, ANNA)
     await lists.deliver()
-    await asked.of("a send by a device that keeps its position", stage.send(chat, ANNA, after=_PAGE + 1))
-    await asked.of("rows of both for a message in a direct chat", lists.deliver())
-    await asked.of("a send by who keeps none", stage.send(chat, ANNA, after=None))
+    await asked.of("send, with the position of the device", stage.send(chat, ANNA, after=_PAGE + 1))
+    await asked.of("update both chat rows for a message in a direct chat", lists.deliver())
+    await asked.of("send, without a position", stage.send(chat, ANNA, after=None))
     await lists.deliver()
-    await asked.of("the newest page of twenty", stage.history.before(chat, BEN, None, _PAGE))
-    await asked.of("marking as read", lists.marking.read(chat, BEN, _PAGE))
-    group = await asked.of("making a group of fifty", _group(stage))
+    await asked.of("read the newest page of 20 entries", stage.history.before(chat, BEN, None, _PAGE))
+    await asked.of("mark a chat as read", lists.marking.read(chat, BEN, _PAGE))
+    group = await asked.of("create a group of 50 members", _group(stage))
     await lists.deliver()
     await stage.send(group, ANNA, after=1)
-    await asked.of("rows of all for a message in a group of fifty", lists.deliver())
+    await asked.of("update all chat rows for a message in a group of 50 members", lists.deliver())
     for number in range(_CHATS):
         await stage.send(await stage.manage.direct(stage.tenant, CLEO, UserId(f"friend-{number}")), CLEO)
     await lists.deliver()
-    await asked.of("a chat list of twenty", lists.page(CLEO, limit=_CHATS))
+    await asked.of("read a chat list of 20 chats", lists.page(CLEO, limit=_CHATS))
     return Found(figures=tuple(asked.figures))
 
 
@@ -62,7 +65,7 @@ class _Asked:
         before = self._counted()
         answer = await doing
         for what, spent in self._counted().items():
-            self.figures.append(figure(f"{what} of {name}", spent - before[what]))
+            self.figures.append(figure(f"{what}: {name}", spent - before[what]))
         return answer
 
     def _counted(self) -> dict[str, float]:

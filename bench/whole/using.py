@@ -1,4 +1,4 @@
-"""What a process has used so far: CPU to the nanosecond where the kernel tells it, memory, and who listens on a port."""
+"""Read the CPU and memory that a process has used, and find the process that listens on a port."""
 
 from pathlib import Path
 
@@ -6,7 +6,10 @@ import psutil
 
 
 def cpu_us(*pids: int) -> float:
-    """Of all threads that live. Ticks of the classic counters are too coarse for a few hundred calls."""
+    """Return the CPU time of all live threads in microseconds.
+
+    It has nanosecond resolution where the kernel provides it: clock ticks are too coarse for a few hundred calls.
+    """
     return sum(_nanoseconds(pid) for pid in pids) / 1_000
 
 
@@ -24,9 +27,9 @@ def resident_kb(*pids: int) -> float:
 
 
 def listener(url: str) -> int:
-    """The process that answers there."""
+    """Return the process that listens on the port of `url`. Raises `LookupError` if there is none."""
     port = int(url.rstrip("/").rpartition(":")[2])
     for found in psutil.net_connections("tcp"):
         if found.status == psutil.CONN_LISTEN and found.pid and tuple(found.laddr)[1] == port:
             return int(found.pid)
-    raise LookupError(f"nobody listens on {url}")
+    raise LookupError(f"No process listens on {url}.")

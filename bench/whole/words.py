@@ -1,4 +1,4 @@
-"""How the report spells numbers. Pure."""
+"""Format the numbers of the report."""
 
 from bench.whole.model import Figure
 
@@ -7,7 +7,7 @@ _TENTHS_FROM = 10
 
 
 def number(value: float) -> str:
-    """Three digits that count, and no more than a measurement has."""
+    """Format a value with three significant digits, which is what the measurements support."""
     size = abs(value)
     if size >= _WHOLE_FROM or value == int(value):
         return f"{value:,.0f}"
@@ -22,12 +22,12 @@ def spread(runs: tuple[float, ...]) -> str:
 
 
 def ends(runs: tuple[float, ...]) -> str:
-    """One value, or from which to which."""
+    """Format the range of the values, or the value if all are equal."""
     return spread(runs) or number(runs[0])
 
 
 def short(value: float) -> str:
-    """Where there is little room, as under an axis."""
+    """Format a value for an axis, where space is limited."""
     for size, letter in ((1_000_000, "M"), (1_000, "k")):
         if value >= size:
             return f"{value / size:g}{letter}"
@@ -36,11 +36,6 @@ def short(value: float) -> str:
 
 def titled(name: str, unit: str) -> str:
     return f"{name}, {unit}" if unit else name
-
-
-def with_spread(figure: Figure) -> str:
-    ends = spread(figure.runs)
-    return number(figure.median) + (f" ({ends})" if ends else "")
 
 
 def goal(figure: Figure) -> str:

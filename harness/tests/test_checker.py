@@ -1,4 +1,4 @@
-"""A good history passes; each mutant of it is caught, by the rule that it breaks."""
+"""A correct history passes. Each mutant of it is detected by the rule that it violates."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the commands say to somebody who gave them the wrong thing: a sentence, no traceback, no folder left behind."""
+"""Wrong input to the commands causes an error message, without a traceback and without a folder."""
 
 import json
 import socket
@@ -38,39 +38,37 @@ KINDS = [["run", "small"], ["notifications", "run"]]
 
 
 @pytest.mark.parametrize("words", KINDS)
-def test_a_history_that_is_there_is_not_written_over(words: list[str], key: Path, tmp_path: Path) -> None:
+def test_an_existing_history_is_not_overwritten(words: list[str], key: Path, tmp_path: Path) -> None:
     said = run(words, key, tmp_path)
     assert said.exit_code == 2
-    assert "is there already; a history goes into a new folder" in said.output
+    assert "already exists. Choose a new folder for the history." in said.output
 
 
 @pytest.mark.parametrize("words", KINDS)
-def test_what_is_no_private_key_is_told(words: list[str], tmp_path: Path) -> None:
+def test_an_invalid_private_key_is_reported(words: list[str], tmp_path: Path) -> None:
     for text in ("{}", "[]", "no json", '{"kty": "OKP", "kid": "one"}'):
         wrong = tmp_path / "wrong.json"
         wrong.write_text(text)
         said = run(words, wrong, tmp_path / "out")
         assert said.exit_code == 2, text
-        assert "as `tidings tenant key new` prints it" in said.output
+        assert "as printed by `tidings tenant key new`" in said.output
 
 
-def test_an_edge_that_is_not_there_is_told_and_leaves_no_folder(
-    key: Path, tmp_path: Path, nowhere: str
-) -> None:
+def test_an_unreachable_api_is_reported_and_leaves_no_folder(key: Path, tmp_path: Path, nowhere: str) -> None:
     said = run(["run", "small"], key, tmp_path / "out", nowhere)
     assert said.exit_code == 2
-    assert "The installation could not be tried: http://127.0.0.1:" in said.output
+    assert "The installation could not be tested: http://127.0.0.1:" in said.output
     assert not (tmp_path / "out").exists()
 
 
-def test_notifications_need_an_api_key_and_say_where_they_take_it_from(key: Path, tmp_path: Path) -> None:
+def test_a_missing_api_key_is_reported_with_its_environment_variable(key: Path, tmp_path: Path) -> None:
     said = run(["notifications", "run"], key, tmp_path / "out", api_key="")
     assert said.exit_code == 2
     assert "TIDINGS_API_KEY" in said.output
 
 
-def test_a_time_is_spelled_with_its_unit(tmp_path: Path) -> None:
+def test_a_duration_needs_a_unit(tmp_path: Path) -> None:
     words = ["notifications", "run", "--for", "60", "--report", str(tmp_path / "out")]
     said = CliRunner().invoke(main, words)
     assert said.exit_code == 2
-    assert "'60' is not a time: 30s, 10m, 2h" in said.output
+    assert "'60' is not a duration" in said.output

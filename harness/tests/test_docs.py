@@ -1,4 +1,4 @@
-"""The table of mutants in the docs is what the command says."""
+"""The table of mutants in the documentation equals the output of the command."""
 
 from pathlib import Path
 

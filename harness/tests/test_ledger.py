@@ -1,4 +1,4 @@
-"""What entries tell: who is in, how far a chat has got, and which message a text is of."""
+"""Entries determine the members of a chat, its head, and the message of a text."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A light device comes back, whatever becomes of a connection: one that does not would look like a loss."""
+"""A light device reconnects after every kind of failure. Otherwise its missing entries would count as losses."""
 
 import asyncio
 from pathlib import Path
@@ -10,7 +10,7 @@ from tidings_harness.workload.target import TargetInstallation
 
 
 def test_a_device_whose_server_dies_in_the_middle_of_the_handshake_comes_again(tmp_path: Path) -> None:
-    """Three times: the first word that is read of it is the request, and then the connection ends."""
+    """Read the request and close the connection, three times."""
 
     async def scene() -> None:
         came = asyncio.Semaphore(0)

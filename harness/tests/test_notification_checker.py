@@ -1,4 +1,4 @@
-"""Inboxes: a good history passes; each mutant of it is caught, by the rule that it breaks and by no other."""
+"""A correct history of inboxes passes. Each mutant is detected by the rule that it violates and by no other rule."""
 
 from pathlib import Path
 

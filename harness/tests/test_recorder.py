@@ -1,4 +1,4 @@
-"""What was recorded is there after kill -9, up to the last whole record; what was cut short is said."""
+"""Recorded events survive kill -9 up to the last complete record; truncated records are reported."""
 
 import subprocess
 import sys

@@ -6,11 +6,11 @@
 //
 // Workloads
 //
-//	light    one pair, paced sends; send->ack and send->receive latency
-//	sat      -pairs pairs, each with -window sends in flight, for -dur
-//	fan      one sender with -fanwindow in flight, -receivers receivers
-//	idle     -conns authenticated connections held; RSS and CPU per connection
-//	catchup  dial + authenticate + fetch -missed messages, sequentially
+//	light    One pair, paced sends: latency from send to ack and to receipt.
+//	sat      -pairs pairs, each with -window sends in flight, for -dur.
+//	fan      One sender with -fanwindow in flight, -receivers receivers.
+//	idle     -conns idle connections: RSS and CPU per connection.
+//	catchup  Dial, authenticate and fetch -missed messages, sequentially.
 //
 // CPU figures are user+sys of each process tree named in -pids, read from
 // /proc before and after the measured interval. One JSON line per workload.
@@ -265,7 +265,7 @@ func saturate(p Peer) {
 		ss = append(ss, s{sc, sr})
 	}
 	time.Sleep(500 * time.Millisecond)
-	got.Store(0) // what was there before, and came with the connection
+	got.Store(0) // do not count earlier messages, which arrive with the connection
 	b := sample()
 	start := time.Now()
 	end := start.Add(*dur)

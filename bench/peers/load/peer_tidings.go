@@ -13,9 +13,9 @@ import (
 )
 
 // tidings speaks the project's own protocol: credentials in the first frame,
-// `send` with the sender's position, entries as pushes, and an ack of what was
-// delivered once a second, as the SDKs do. Users and chats were made before;
-// the state file has them. Users are spread over the gateways in -url.
+// `send` with the sender's position, entries as pushes, and an ack of delivered
+// entries once a second, as the SDKs do. Users and chats exist before the run;
+// the state file lists them. Users are spread over the gateways in -url.
 type tidings struct {
 	urls  []string
 	State struct {
@@ -53,7 +53,7 @@ func (p *tidings) Dial(user int, on OnFrame) (Client, error) {
 	c := &tidingsClient{wsConn: w, heads: map[string]int64{}, resumed: make(chan []byte, 1)}
 	go w.readLoop(func(f []byte) { c.heard(f, on) })
 	positions := "{}"
-	if user == 2**pairs+1 && user/2 < len(p.State.Pairs) { // of catchup: it holds the first entry of its chat and missed the others
+	if user == 2**pairs+1 && user/2 < len(p.State.Pairs) { // in catchup, this user has the first entry of its chat and missed the others
 		positions = `{"` + p.State.Pairs[user/2] + `":1}`
 	}
 	answer, err := w.call(func(id int) []byte {
@@ -106,7 +106,7 @@ func number(f []byte, name string) (int64, bool) {
 	return v, err == nil
 }
 
-// note keeps how far a chat is held, and acks it within a second.
+// note stores the position in a chat and acknowledges it within a second.
 func (c *tidingsClient) note(f []byte) {
 	n, ok := number(f, `"sequence":`)
 	i := bytes.LastIndex(f, []byte(`"chat":"`))
@@ -157,7 +157,7 @@ func (c *tidingsClient) Send(room string, body []byte) error {
 	return nil
 }
 
-// CatchUp finds everything there: what was missed comes before `resumed`.
+// CatchUp has nothing to fetch: missed entries arrive before `resumed`.
 func (c *tidingsClient) CatchUp(_ string, n int) (int, int, error) {
 	if got := int(c.got.Load()); got != n {
 		return got, int(c.wire.Load()), fmt.Errorf("%d of %d missed messages came", got, n)

@@ -1,1 +1,1 @@
-"""Tries to break the promises of an installation: load, a record of what every device saw, and a checker of it."""
+"""Test the guarantees of an installation: generate load, record what every device receives, and check the record."""

@@ -1,4 +1,4 @@
-"""`tidings-harness`: try an installation, check a history, see that the checker catches what it must."""
+"""The `tidings-harness` command: test an installation, check a history, and test the checker."""
 
 import asyncio
 import sys
@@ -21,7 +21,7 @@ from tidings_harness.workload.target import TargetInstallation
 
 @click.group()
 def main() -> None:
-    """Puts an installation of Tidings under load, records what every device saw, and checks it against the promises."""
+    """Put a Tidings installation under load, record what every device receives, and check the guarantees."""
 
 
 main.add_command(notifications)
@@ -30,13 +30,13 @@ main.add_command(notifications)
 @main.command()
 @click.argument("scenario", type=click.Choice(list(SCENARIOS)))
 @installation_options
-@click.option("--api", required=True, help="Of the REST edge, http://…")
+@click.option("--api", required=True, help="URL of the REST API, http://…")
 @click.option(
     "--quiet-within",
     type=DurationParam(),
     default="1m",
     show_default=True,
-    help="What has not come by then is lost.",
+    help="Time to wait for deliveries at the end of the run. An entry that is not delivered by then is lost.",
 )
 def run(
     *,
@@ -49,7 +49,7 @@ def run(
     key: Path,
     quiet_within: float,
 ) -> None:
-    """Try an installation; exit code 1 if it broke a promise, 2 if it could not be tried."""
+    """Test an installation. The exit code is 1 if it violated a guarantee, 2 if it could not be tested."""
     site = TargetInstallation(
         api=api.rstrip("/"),
         sockets=list(sockets),
@@ -63,13 +63,13 @@ def run(
 @main.command(name="check")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def check_(directory: Path) -> None:
-    """Check a history again, also one whose run was cut short."""
+    """Check a history again, including one of an interrupted run."""
     _print_verdict(directory)
 
 
 @main.command()
 def mutants() -> None:
-    """A table of broken histories and the rules that caught each; exit code 1 if one was missed."""
+    """Print a table of mutated histories and the rules that detect each. The exit code is 1 if one is not detected."""
     missed = 0
     click.echo("| mutant | broken rule | detected by |\n|---|---|---|")
     for name, mutant in MUTANTS.items():

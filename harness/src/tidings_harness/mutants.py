@@ -1,4 +1,4 @@
-"""Histories with one promise broken, each out of a good one. A checker that lets one of them pass proves nothing."""
+"""Mutate a correct history so that it violates one guarantee. A checker that accepts a mutant proves nothing."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -25,7 +25,7 @@ class HistoryMutant(NamedTuple):
 def _given(
     events: Events, town: SyntheticSetup, member: int, sequences: list[int] | int, device: int = 0
 ) -> Numbers:
-    """Where the first chat's entries came to a member's device."""
+    """Return the deliveries of the first chat's entries to one member's device."""
     wanted = (events["kind"] == EventKind.GIVEN) & (events["device"] == device_id(town, 0, member, device))
     return np.flatnonzero(wanted & np.isin(events["sequence"], sequences))
 
@@ -43,7 +43,7 @@ def acked_where_another_stands(events: Events, _: SyntheticSetup) -> Events:
 
 
 def twice_in_the_log(events: Events, _: SyntheticSetup) -> Events:
-    """A try that was repeated without its key being looked for; nobody was told of the second."""
+    """Commit a retry again without checking its idempotency key. No acknowledgement has the second sequence."""
     sent = events[(events["kind"] == EventKind.SENT) & (events["outcome"] == Outcome.OK)]
     first, second = sent[2], sent[3]
     in_chat = events["chat"] == first["chat"]
@@ -55,7 +55,7 @@ def twice_in_the_log(events: Events, _: SyntheticSetup) -> Events:
 
 
 def in_another_chat(events: Events, _: SyntheticSetup) -> Events:
-    """It was never answered, so that no ack tells where it should be."""
+    """Move a send without an answer, so that no acknowledgement reveals its sequence."""
     begun = events[(events["kind"] == EventKind.SEND) & (events["chat"] == 0)]["message"]
     answered = events[events["kind"] == EventKind.SENT]["message"]
     moved = np.setdiff1d(begun, answered)[0]
@@ -64,19 +64,19 @@ def in_another_chat(events: Events, _: SyntheticSetup) -> Events:
 
 
 def lost_for_one_device(events: Events, town: SyntheticSetup) -> Events:
-    """It was the newest, so that no hole tells of it."""
+    """Remove the newest entry, so that no hole reveals the loss."""
     return np.delete(events, _given(events, town, 2, town.entries, 1))
 
 
 def lost_for_everybody(events: Events, town: SyntheticSetup) -> Events:
-    """Acknowledged and never committed; the newest, too."""
+    """Acknowledge the newest message without committing it."""
     gone = (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == town.entries)
     kept: Events = events[~gone]
     return kept
 
 
 def a_hole_in_a_connection(events: Events, town: SyntheticSetup) -> Events:
-    """Filled later, in the next connection: the device ends with everything."""
+    """Fill the hole in the next connection, so that the device has every entry at the end."""
     place = _given(events, town, 1, 8)
     events["connection"][place] += 1
     return events
@@ -134,7 +134,7 @@ def sent_by_nobody(events: Events, town: SyntheticSetup) -> Events:
 
 
 def _appended(events: Events, town: SyntheticSetup, message: int) -> Events:
-    """At the end of the first chat, given to all who are in it; rows count it."""
+    """Append an entry to the first chat, deliver it to all members and count it in their chat rows."""
     last = events[
         (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == town.entries)
     ].copy()

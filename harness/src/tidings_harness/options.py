@@ -1,4 +1,4 @@
-"""What the commands that try an installation have in common: their options, and what they say when it can't be tried."""
+"""Options and errors that the commands which test an installation share."""
 
 import functools
 import json
@@ -24,18 +24,20 @@ class DurationParam(click.ParamType[float]):
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
         found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", str(value))
         if found is None:
-            self.fail(f"{value!r} is not a time: 30s, 10m, 2h", param, ctx)
+            self.fail(
+                f"{value!r} is not a duration. Use a number with a unit, such as 30s, 10m or 2h", param, ctx
+            )
         return float(found[1]) * _UNITS_S[found[2]]
 
 
 def _new_folder(_: click.Context, __: click.Parameter, folder: Path) -> Path:
     if folder.exists():
-        raise click.BadParameter(f"'{folder}' is there already; a history goes into a new folder.")
+        raise click.BadParameter(f"'{folder}' already exists. Choose a new folder for the history.")
     return folder
 
 
 def installation_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
-    """`--for`, `--report`, `--socket`, `--tenant`, `--key`."""
+    """Add the options `--for`, `--report`, `--socket`, `--tenant` and `--key`."""
     options = (
         click.option(
             "--for",
@@ -43,30 +45,32 @@ def installation_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
             type=DurationParam(),
             default="1m",
             show_default=True,
-            help="How long: 30s, 10m, 2h.",
+            help="Duration of the run, such as 30s, 10m or 2h.",
         ),
         click.option(
             "--report",
             type=click.Path(path_type=Path),
             callback=_new_folder,
             required=True,
-            help="A new folder, for the history and the verdict.",
+            help="New folder for the history and the verdict.",
         ),
         click.option(
             "--socket",
             "sockets",
             multiple=True,
             required=True,
-            help="Of a gateway, ws://…/v1/socket; several if you like.",
+            help="URL of a gateway, ws://…/v1/socket. Can be repeated.",
         ),
         click.option(
-            "--tenant", required=True, help="One that is there for this: users are made in it, and stay."
+            "--tenant",
+            required=True,
+            help="Tenant for the test. The run creates users in it and does not delete them.",
         ),
         click.option(
             "--key",
             type=click.Path(exists=True, dir_okay=False, path_type=Path),
             required=True,
-            help="The tenant's private key, as `tidings tenant key new` prints it.",
+            help="File with the private key of the tenant, as printed by `tidings tenant key new`.",
         ),
     )
     return functools.reduce(lambda made, option: option(made), reversed(options), command)
@@ -78,7 +82,7 @@ def token_options(tenant: str, key: Path) -> Callable[[str], str]:
         return signer(tenant, private)
     except (ValueError, KeyError, TypeError, AttributeError, JoseError) as fault:
         raise click.BadParameter(
-            f"'{key}' has no private key as `tidings tenant key new` prints it.", param_hint="--key"
+            f"'{key}' contains no private key as printed by `tidings tenant key new`.", param_hint="--key"
         ) from fault
 
 
@@ -88,15 +92,17 @@ class _SetupFailed(click.ClickException):
 
 @contextmanager
 def friendly_errors(report: Path) -> Iterator[None]:
-    """Until everybody is there. An installation that could not be tried has broken no promise: exit code 2, and a
-    sentence; the folder is gone, because nothing of worth is in it.
+    """Enter the run and wait until all users are connected.
+
+    If the installation cannot be tested, print the reason, delete the folder and exit with code 2: no guarantee was
+    violated.
     """
     report.mkdir(parents=True)
     try:
         yield
     except (httpx.HTTPError, SetupFailed, ConnectionError, TimeoutError) as fault:
         shutil.rmtree(report)
-        raise _SetupFailed(f"The installation could not be tried: {_why(fault)}") from fault
+        raise _SetupFailed(f"The installation could not be tested: {_why(fault)}") from fault
 
 
 def _why(fault: Exception) -> str:
@@ -104,5 +110,5 @@ def _why(fault: Exception) -> str:
         case httpx.HTTPStatusError():
             return f"{fault.request.url} answered {fault.response.status_code}: {fault.response.text}"
         case httpx.HTTPError():
-            return f"{fault.request.url} could not be asked ({fault})."
-    return str(fault) or "not everybody came to be connected in time."
+            return f"{fault.request.url} is not reachable ({fault})."
+    return str(fault) or "not all users were connected in time."

@@ -1,4 +1,4 @@
-"""A verdict for people and for programs."""
+"""Write a verdict as Markdown and as JSON."""
 
 import json
 from collections.abc import Sequence
@@ -25,9 +25,9 @@ def verdict_json(verdict: Verdict) -> str:
     return json.dumps(figures, indent=2) + "\n"
 
 
-def render_verdict(told: str, breaches: Sequence[Violation[Any]]) -> list[str]:
-    """What a page says of any verdict: how it is, of what, and each rule that was broken with a few places."""
-    lines = ["**Promises were broken.**" if breaches else "No promise was broken.", "", told]
+def render_verdict(summary: str, breaches: Sequence[Violation[Any]]) -> list[str]:
+    """Return the page of a verdict: the result, the numbers, and each violated rule with some examples."""
+    lines = ["**Guarantees were violated.**" if breaches else "No guarantee was violated.", "", summary]
     for breach in breaches:
         examples = (f"- {each}" for each in breach.examples)
         lines += ["", f"## {breach.rule.value}: {breach.count:,}", "", *examples]
@@ -36,13 +36,18 @@ def render_verdict(told: str, breaches: Sequence[Violation[Any]]) -> list[str]:
 
 def verdict_page(verdict: Verdict) -> str:
     refused = verdict.sends - verdict.acked - verdict.unsettled
-    told = (
-        f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {refused:,} refused, {verdict.unsettled:,} without a "
+    summary = (
+        f"{verdict.sends:,} sends, {verdict.acked:,} acknowledged, {refused:,} rejected, {verdict.unsettled:,} without a "
         f"known outcome; "
-        f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not there "
-        f"at the end; {verdict.rows:,} rows of chat lists."
+        f"{verdict.deliveries:,} deliveries to {verdict.devices:,} devices, {verdict.unquiet:,} of them not connected "
+        f"at the end; {verdict.rows:,} chat rows read."
     )
-    lines = render_verdict(told, verdict.breaches)
+    lines = render_verdict(summary, verdict.breaches)
     if verdict.torn:
-        lines += ["", "Cut short, and left out:", "", *(f"- {each}" for each in verdict.torn)]
+        lines += [
+            "",
+            "Truncated files, without their incomplete records:",
+            "",
+            *(f"- {each}" for each in verdict.torn),
+        ]
     return "\n".join([*lines, ""])

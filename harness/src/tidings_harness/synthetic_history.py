@@ -1,7 +1,7 @@
-"""A history that a good installation would leave, made up: what mutants break, and what the checker's speed is told of.
+"""Generate a history that a correct installation would leave, for mutants and for the benchmark of the checker.
 
-In each chat one member comes late, one is removed and comes back, everybody reconnects once; some sends fail, some
-are never answered, and of those every other one stands in the log.
+In each chat one member joins late, one is removed and rejoins, and all devices reconnect once. Some sends fail and some
+have no answer; every second one of the latter is in the log.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class SyntheticSetup:
 
 
 def synthesize(town: SyntheticSetup) -> History:
-    """Names: chats first, then users, then devices, so that all numbers can be computed."""
+    """Assign numbers to chats first, then users, then devices, so that all numbers can be computed."""
     chats = [_chat(town, chat) for chat in range(town.chats)]
     parts = [_devices(town), *(part for chat in chats for part in chat)]
     given = np.concatenate([part for part in parts if part["kind"][0] == EventKind.GIVEN])
@@ -68,7 +68,7 @@ def _devices(town: SyntheticSetup) -> Events:
 
 
 def moves(town: SyntheticSetup) -> tuple[int, int, int]:
-    """Where the last member comes late, where the one before him is removed, and where he is back."""
+    """Return the sequences at which the last member joins, and the member before it is removed and rejoins."""
     return town.entries // 4, town.entries // 2, town.entries * 3 // 4
 
 
@@ -100,7 +100,7 @@ def _chat(town: SyntheticSetup, chat: int) -> list[Events]:
 
 
 def _sends(town: SyntheticSetup, chat: int, sequences: Numbers, numbers: Numbers) -> list[Events]:
-    """By the first member. Every tenth has no answer; as many more fail, and as many are lost without a trace."""
+    """Send as the first member. Every tenth send has no answer. Equal numbers of further sends fail, or are lost."""
     device = device_id(town, chat, 0, 0)
     answered = sequences % 10 != 0
     refused = numbers[::10] + town.entries
@@ -157,7 +157,7 @@ def _end(town: SyntheticSetup, chats: list[list[Events]]) -> list[Events]:
 
 
 def _reads(town: SyntheticSetup, chat: int) -> list[Events]:
-    """The second member reads on and on, and looks after each time; the others look once, at the end."""
+    """Let the second member read repeatedly with a chat row after each read, and the others read one row at the end."""
     upto = np.linspace(2, town.entries - 3, _ROUNDS).astype(np.int64)
     at = np.arange(_ROUNDS) * 1_000 + 10
     reader, device = user_id(town, chat, 1), device_id(town, chat, 1, 0)

@@ -37,4 +37,4 @@ def test_a_run_against_a_good_installation_finds_nothing_broken(
         [*_COMMAND, "check", str(report)], check=False, capture_output=True, text=True, timeout=60
     )
     assert again.returncode == 0
-    assert "No promise was broken." in again.stdout
+    assert "No guarantee was violated." in again.stdout

@@ -1,1 +1,1 @@
-"""Holds a history against the promises, rule by rule, in time linear in its events."""
+"""Check a history against the guarantees, rule by rule, in time linear in its events."""

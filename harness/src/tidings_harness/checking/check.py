@@ -1,4 +1,4 @@
-"""Runs every rule over a history."""
+"""Check a history with every rule."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -30,7 +30,7 @@ def check(history: History) -> Verdict:
 
 
 def check_all(directory: Path) -> Verdict:
-    """Of a run's directory: each epoch by itself, all of them together."""
+    """Check the directory of a run: each epoch alone, then combine the verdicts."""
     return merge_verdicts([check(load_history(each)) for each in directories(directory)])
 
 

@@ -1,4 +1,4 @@
-"""Rules about each device: it gets everything that its user may see, nothing else; in a connection in order, once."""
+"""Rules for each device: it receives every entry that its user may read and no other, in order, and once per connection."""
 
 from collections.abc import Iterable
 from functools import cached_property
@@ -14,7 +14,7 @@ from tidings_harness.history.events import Flags, Numbers
 
 @final
 class DeliveryTable:
-    """For each device and chat a run of places, one for each sequence: what it may get, what it must, what it got."""
+    """Which sequences each device may, must and did receive in each chat, in one flat array with a range for each pair."""
 
     def __init__(self, facts: HistoryIndex) -> None:
         self._facts = facts
@@ -61,7 +61,10 @@ class DeliveryTable:
         return f"{self._facts.names[device]}: {self._facts.names[chat]} at {place - self.starts[cell]}"
 
     def _filled(self, ranges: list[tuple[int, int, int, int]]) -> Flags:
-        """True in each `(after, up_to]`, by adding at the beginnings, taking away behind the ends, and summing up."""
+        """Return an array that is true in each range `(after, up_to]`.
+
+        It adds one at each start, subtracts one after each end, and takes the running sum.
+        """
         found = np.array(ranges, np.int64).reshape(-1, 4)
         cells = self.cells.known(found[:, 0], found[:, 1])
         heads = self._facts.heads[found[:, 1]]
@@ -74,17 +77,17 @@ class DeliveryTable:
 
 
 def everybody_gets_everything(facts: HistoryIndex, shelves: DeliveryTable) -> Iterable[Violation[Rule]]:
-    """Up to the highest sequence that anybody saw or was told: the log is dense, so all below it is there to be had."""
+    """Expect every sequence up to the highest that a device received or a sender got as an answer: the log has no holes."""
     del facts
     missing = shelves.must & ~shelves.got
-    yield from violations(Rule.EVERYTHING, missing, lambda at: f"never came to {shelves.describe(at)}")
+    yield from violations(Rule.EVERYTHING, missing, lambda at: f"not delivered to {shelves.describe(at)}")
 
 
 def nothing_outside_a_membership(facts: HistoryIndex, shelves: DeliveryTable) -> Iterable[Violation[Rule]]:
     outside = shelves.got & ~shelves.may
     outside[shelves.starts[:-1]] = False
     yield from violations(
-        Rule.NOTHING_ELSE, outside, lambda at: f"not its user's to see: {shelves.describe(at)}"
+        Rule.NOTHING_ELSE, outside, lambda at: f"outside the user's membership: {shelves.describe(at)}"
     )
     yield from violations(
         Rule.NOTHING_ELSE,
@@ -95,7 +98,7 @@ def nothing_outside_a_membership(facts: HistoryIndex, shelves: DeliveryTable) ->
 
 @final
 class ConnectionTable:
-    """For each connection and chat the sequences from the first that came to the last, and when each came first."""
+    """The received sequences of each connection and chat, from the first to the last, and the time of each first receipt."""
 
     def __init__(self, facts: HistoryIndex) -> None:
         given = facts.deliveries
@@ -115,7 +118,9 @@ class ConnectionTable:
 
 
 def nothing_twice(facts: HistoryIndex, stretches: ConnectionTable) -> Iterable[Violation[Rule]]:
-    """Of what came by itself. What a device asked for comes beside that: who pushes does not know what was asked."""
+    """Check pushed entries only. A device may receive a requested entry again as a push: the sender of pushes has no record
+    of requests.
+    """
     given = facts.deliveries
     pushed = np.flatnonzero(~given.is_asked)
     first = np.full(stretches.starts[-1], -1, np.int64)
@@ -142,14 +147,16 @@ def in_order_without_holes(
     when, where = stretches.came[came], cell_of[came]
     late = came[1:][(when[1:] < when[:-1]) & (where[1:] == where[:-1])]
 
-    def tell(place: int) -> str:
+    def describe(place: int) -> str:
         cell = int(cell_of[place])
         sequence = place - stretches.starts[cell] + stretches.lowest[cell]
         chat = facts.names[stretches.cells.other[cell]]
         return f"{facts.names[stretches.device[cell]]}, connection {stretches.cells.one[cell]}: {chat} at {sequence}"
 
-    yield from violations(Rule.NO_HOLES, holes, lambda at: f"left out: {tell(at)}")
-    yield from violations(Rule.NO_HOLES, late, lambda at: f"before what stands in front of it: {tell(at)}")
+    yield from violations(Rule.NO_HOLES, holes, lambda at: f"skipped: {describe(at)}")
+    yield from violations(
+        Rule.NO_HOLES, late, lambda at: f"delivered before an earlier entry: {describe(at)}"
+    )
 
 
 def _shelf_places(

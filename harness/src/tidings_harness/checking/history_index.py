@@ -1,4 +1,4 @@
-"""What a history says, once and for all rules: the columns, the log of each chat as it was seen, who was in when."""
+"""Index a history for all rules: its columns, the log of each chat as devices saw it, and membership intervals."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from tidings_harness.history.events import (
 from tidings_harness.history.loader import History
 
 OPEN: Final = 2**32
-"""Still a member."""
+"""The end of an open membership interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deliveries:
-    """Every entry that a device got, in the order in which it came."""
+    """Every entry that a device received, in the order of receipt."""
 
     device: Numbers
     chat: Numbers
@@ -40,7 +40,7 @@ class Deliveries:
 
 
 class Interval(NamedTuple):
-    """The user sees `joined < sequence <= removed` of the chat."""
+    """A membership interval: the user may read `joined < sequence <= removed` of the chat."""
 
     user: int
     chat: int
@@ -76,7 +76,7 @@ class HistoryIndex:
 
     @cached_property
     def heads(self) -> Numbers:
-        """By chat, the highest sequence that anybody saw or was told of."""
+        """The highest sequence of each chat that a device received or a sender got as an answer."""
         heads = np.zeros(len(self.names), np.int64)
         np.maximum.at(heads, self.deliveries.chat, self.deliveries.sequence)
         np.maximum.at(heads, column(self.acked, "chat"), column(self.acked, "sequence"))
@@ -96,7 +96,7 @@ class HistoryIndex:
 
     @cached_property
     def log(self) -> Numbers:
-        """By place: which message or other entry stands there, as the first who saw it says; 0: nobody did."""
+        """The message or other entry at each position, from the first device that received it; 0 if no device did."""
         log = np.zeros(self.chat_starts[-1], np.int64)
         log[self.acked_positions[::-1]] = column(self.acked, "message")[::-1]
         log[self.delivered_positions[::-1]] = self.deliveries.message[::-1]
@@ -104,7 +104,7 @@ class HistoryIndex:
 
     @cached_property
     def message_positions(self) -> Numbers:
-        """Where messages stand, seen or told of."""
+        """The positions of messages, from deliveries and acknowledgements."""
         is_message = np.zeros(self.chat_starts[-1], np.bool_)
         is_message[self.delivered_positions[self.deliveries.is_message]] = True
         is_message[self.acked_positions] = True
@@ -112,12 +112,12 @@ class HistoryIndex:
 
     @cached_property
     def chat_at(self) -> Numbers:
-        """By place: of which chat it is."""
+        """The chat of each position."""
         return np.repeat(np.arange(len(self.names)), self.heads + 1)
 
     @cached_property
     def _number_starts(self) -> Numbers:
-        """By writer: where his messages' numbers begin, if those of all writers lie one behind the other."""
+        """The first message number of each writer, with the numbers of all writers in one range."""
         sent = column(self.sends, "message")
         most = np.zeros(int((sent >> NUMBER_BITS).max(initial=0)) + 1, np.int64)
         np.maximum.at(most, sent >> NUMBER_BITS, sent & (1 << NUMBER_BITS) - 1)
@@ -128,7 +128,7 @@ class HistoryIndex:
         return int(self._number_starts[-1])
 
     def message_index(self, messages: Numbers) -> Numbers:
-        """A small number for each message that was sent; -1 for what no writer ever sent."""
+        """Return a dense number for each sent message; -1 for a message that no writer sent."""
         at, number = messages >> NUMBER_BITS, messages & (1 << NUMBER_BITS) - 1
         begin = self._number_starts
         inside = (at >= 0) & (at < len(begin) - 1)
@@ -137,7 +137,7 @@ class HistoryIndex:
 
     @cached_property
     def users(self) -> Numbers:
-        """By device: whose it is; -1: no device."""
+        """The user of each device; -1 if the name is not a device."""
         devices = self._history.of(EventKind.DEVICE)
         users = np.full(len(self.names), -1, np.int64)
         users[column(devices, "device")] = column(devices, "value")
@@ -145,7 +145,7 @@ class HistoryIndex:
 
     @cached_property
     def devices(self) -> dict[int, list[int]]:
-        """By user."""
+        """The devices of each user."""
         found = defaultdict[int, list[int]](list)
         for device in np.flatnonzero(self.users >= 0):
             found[int(self.users[device])].append(int(device))
@@ -153,7 +153,7 @@ class HistoryIndex:
 
     @cached_property
     def intervals(self) -> list[Interval]:
-        """As the entries themselves say. A join is seen by who it lets in, a leave by whom it takes out."""
+        """The membership intervals, from entries. The added user receives the join, and the removed user the leave."""
         kinds = self._history.events["kind"]
         moves = self._history.events[(kinds == EventKind.IN) | (kinds == EventKind.OUT)]
         columns = (column(moves, name).tolist() for name in ("value", "chat", "sequence", "kind"))

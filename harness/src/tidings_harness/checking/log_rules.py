@@ -1,4 +1,4 @@
-"""Rules about the log, as everybody together saw it: one entry a sequence, one sequence a message, nothing that failed."""
+"""Rules for the log as seen by all devices: one entry per sequence, one sequence per message, no rejected message."""
 
 from collections.abc import Iterable
 
@@ -9,28 +9,28 @@ from tidings_harness.checking.verdict import Rule, Violation, violations
 
 
 def one_entry_per_sequence(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """Whoever sees a sequence of a chat sees the same entry there, and who was told it for his own sees that."""
+    """All devices receive the same entry for a sequence, and it matches the acknowledgement of its sender."""
     given = facts.deliveries
     yield from violations(
         Rule.ONE_ENTRY,
         facts.log[facts.delivered_positions] != given.message,
         lambda at: (
-            f"{facts.names[given.device[at]]} got another entry of "
-            f"{facts.chat_and_sequence(int(facts.delivered_positions[at]))} than others"
+            f"{facts.names[given.device[at]]} received another entry at "
+            f"{facts.chat_and_sequence(int(facts.delivered_positions[at]))} than other devices"
         ),
     )
     yield from violations(
         Rule.ONE_ENTRY,
         facts.log[facts.acked_positions] != column(facts.acked, "message"),
         lambda at: (
-            f"{facts.names[facts.acked['device'][at]]} was told "
-            f"{facts.chat_and_sequence(int(facts.acked_positions[at]))}, where something else stands"
+            f"{facts.names[facts.acked['device'][at]]} got the acknowledgement "
+            f"{facts.chat_and_sequence(int(facts.acked_positions[at]))}, which has another entry"
         ),
     )
 
 
 def one_sequence_per_message(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """In the chat that it was sent to."""
+    """Each message has one sequence, in the chat that it was sent to."""
     places = facts.message_positions
     messages = facts.message_index(facts.log[places])
     known = messages >= 0
@@ -41,8 +41,8 @@ def one_sequence_per_message(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
         Rule.ONE_SEQUENCE,
         first[messages] != places,
         lambda at: (
-            f"a message stands in {facts.chat_and_sequence(int(first[messages[at]]))} "
-            f"and again in {facts.chat_and_sequence(int(places[at]))}"
+            f"a message is at {facts.chat_and_sequence(int(first[messages[at]]))} "
+            f"and again at {facts.chat_and_sequence(int(places[at]))}"
         ),
     )
     meant = np.zeros(facts.message_count, np.int64)
@@ -57,7 +57,7 @@ def one_sequence_per_message(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
 
 
 def what_failed_never_appears(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """Nor what nobody sent. What was refused once, whatever other tries were told, is refused."""
+    """No rejected message and no unknown message is in the log. One rejection is final, whatever other attempts returned."""
     places = facts.message_positions
     messages = facts.message_index(facts.log[places])
     was_sent = np.zeros(facts.message_count + 1, np.bool_)
@@ -68,6 +68,6 @@ def what_failed_never_appears(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
         Rule.FAILED_IS_FAILED,
         ~was_sent[messages],
         lambda at: (
-            f"{facts.chat_and_sequence(int(places[at]))} holds a message that was refused or never sent"
+            f"{facts.chat_and_sequence(int(places[at]))} has a message that was rejected or never sent"
         ),
     )

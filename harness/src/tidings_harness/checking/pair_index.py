@@ -1,4 +1,4 @@
-"""Numbers pairs of numbers densely, and lays a run of places behind each: where tables of scattered facts stand."""
+"""Number pairs of integers densely and assign a range of positions to each pair, to store sparse tables in flat arrays."""
 
 from typing import Final, final
 
@@ -11,8 +11,9 @@ _MAX_TABLE: Final = 2**27
 
 @final
 class PairIndex:
-    """Cells for the pairs `(one, other)` that occur. In time linear in them while a table of all pairs fits in memory;
-    beyond that by sorting.
+    """Dense numbers (cells) for the pairs `(one, other)` that occur.
+
+    Construction takes linear time while a table of all pairs fits in memory; otherwise it sorts the pairs.
     """
 
     def __init__(self, one: Numbers, other: Numbers) -> None:
@@ -41,7 +42,7 @@ class PairIndex:
         return self._codes % self._width
 
     def find(self, one: Numbers, other: Numbers) -> Numbers:
-        """Which cells these pairs have; -1: none."""
+        """Return the cells of pairs; -1 for a pair without a cell."""
         codes = self._code(one, other)
         codes = np.where((other >= self._width) | (other < 0) | (one < 0), -1, codes)
         if self._table is not None:
@@ -51,7 +52,7 @@ class PairIndex:
         return np.where(self._codes[places] == codes, places, -1)
 
     def known(self, one: Numbers, other: Numbers) -> Numbers:
-        """Of pairs that are there for certain: no looking."""
+        """Return the cells of pairs that certainly have one, without a check."""
         codes = self._code(one, other)
         return self._table[codes] if self._table is not None else np.searchsorted(self._codes, codes)
 
@@ -60,5 +61,5 @@ class PairIndex:
 
 
 def starts(lengths: Numbers) -> Numbers:
-    """Where each run begins if they lie one behind the other; one more, for where the last one ends."""
+    """Return the start of each range in a flat array, and the end of the last range."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])

@@ -1,7 +1,7 @@
-"""Rules about what a chat list says: watermarks only go forward, and unread is what the log and they make it.
+"""Rules for chat rows: watermarks only move forward, and unread counts match the log and the watermarks.
 
-Sorts the rows and the reads, which are few beside deliveries. A user's reads and rows are of one writer: clocks of
-different machines are never compared.
+The rules sort rows and reads, which are few compared with deliveries. One writer records all reads and rows of a user,
+so clocks of different machines are never compared.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from tidings_harness.history.events import EventKind, Numbers, Outcome
 
 
 def watermarks_go_forward(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """A row that was asked for after a read was acknowledged, or after another row came, shows no less."""
+    """A row requested after an acknowledged read, or after an earlier row, shows at least the same watermark."""
     rows, done = facts.events(EventKind.ROW), facts.events(EventKind.READ_DONE)
     done = done[done["outcome"] == Outcome.OK]
     users = np.concatenate([column(rows, "value"), facts.users[column(done, "device")]])
@@ -40,14 +40,20 @@ def watermarks_go_forward(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
 
 
 def _furthest_so_far(cell: Numbers, read: Numbers) -> Numbers:
-    """In each run of equal cells. Later cells have greater numbers, so that one running maximum serves all."""
+    """Return the running maximum within each group of equal cells.
+
+    Later cells get larger offsets, so that one running maximum is enough.
+    """
     high = 2**32
     found: Numbers = np.maximum.accumulate(cell * high + read) - cell * high
     return found
 
 
 def unread_adds_up(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """Of rows that were asked for when all was quiet: messages above what was read, one's own last and the join."""
+    """Check the unread counts of rows that were requested at the end of the run.
+
+    Unread are messages above the highest of the watermark, the user's own last message and the join.
+    """
     quiet = facts.events(EventKind.QUIET)
     rows = facts.events(EventKind.ROW)
     rows = rows[rows["at_ns"] >= quiet["at_ns"].max(initial=0)] if len(quiet) else rows[:0]
@@ -61,12 +67,12 @@ def unread_adds_up(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     own = _own_last(facts, users, chats)
     above = np.maximum(np.maximum(column(rows, "sequence"), own), since)
     wanted = _messages_above(facts, chats, above)
-    told = column(rows, "message")
+    shown = column(rows, "message")
     yield from violations(
         Rule.UNREAD,
-        told != wanted,
+        shown != wanted,
         lambda at: (
-            f"{facts.names[users[at]]} has {told[at]} unread in {facts.names[chats[at]]}, not {wanted[at]}"
+            f"{facts.names[users[at]]} has {shown[at]} unread in {facts.names[chats[at]]}, not {wanted[at]}"
         ),
     )
 
@@ -82,7 +88,7 @@ def _messages_above(facts: HistoryIndex, chats: Numbers, sequences: Numbers) -> 
 
 
 def _own_last(facts: HistoryIndex, users: Numbers, chats: Numbers) -> Numbers:
-    """The last message that the user sent there himself, by sequence; 0: none."""
+    """Return the sequence of the last message of the user in the chat; 0 if there is none."""
     places = facts.message_positions
     messages = facts.message_index(facts.log[places])
     places, messages = places[messages >= 0], messages[messages >= 0]

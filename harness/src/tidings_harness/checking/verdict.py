@@ -1,4 +1,4 @@
-"""What the checker says: for each rule how often it was broken, and a few places to look at."""
+"""The result of the checker: for each rule the number of violations and some examples."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,9 +34,10 @@ class Violation[R: StrEnum]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`unsettled`: sends whose outcome nobody knows; they may have been given or not, but to all or to none.
+    """The verdict on a history.
 
-    `unquiet`: devices that were not there at the end, of which completeness is not asked.
+    `unsettled` are sends with an unknown outcome: they may be delivered to all members or to none. `unquiet` are devices
+    that were not connected at the end, for which completeness is not checked.
     """
 
     events: int
@@ -72,7 +73,7 @@ class Verdict:
 
 
 def merge_verdicts(epochs: Sequence[Verdict]) -> Verdict:
-    """Of a run over restores. What was sent is in the last one too."""
+    """Combine the verdicts of a run with restores. The last history contains all sends."""
     last = epochs[-1]
     if len(epochs) == 1:
         return last
@@ -86,8 +87,10 @@ def merge_verdicts(epochs: Sequence[Verdict]) -> Verdict:
     )
 
 
-def violations(rule: Rule, where: Flags | Numbers, tell: Callable[[int], str]) -> Iterable[Violation[Rule]]:
-    """Of what is true, or of the places given: counted all, told a few."""
+def violations(
+    rule: Rule, where: Flags | Numbers, describe: Callable[[int], str]
+) -> Iterable[Violation[Rule]]:
+    """Return a violation for each flag or position: all are counted, and some are described."""
     places = np.flatnonzero(where) if where.dtype == np.bool_ else where
     if len(places):
-        yield Violation(rule, len(places), tuple(tell(int(place)) for place in islice(places, _EXAMPLES)))
+        yield Violation(rule, len(places), tuple(describe(int(place)) for place in islice(places, _EXAMPLES)))

@@ -1,1 +1,1 @@
-"""What happened, as the devices saw it: written so that it survives, read as columns."""
+"""The history of a run as devices saw it: written to survive a crash, and read as columns."""

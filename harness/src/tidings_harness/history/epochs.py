@@ -1,7 +1,7 @@
-"""A run over a restore is a history for each epoch: sequences of one mean other entries than those of the next.
+"""Write one history for each epoch of a run with restores: a sequence means another entry after a restore.
 
-What was sent is carried over, because it may stand in the copy or come again from an outbox; that it was acknowledged is
-carried over if it was before the copy was made. The rest is lost by definition.
+Sends are carried over to the next epoch, because the backup may contain them or an outbox may send them again. Their
+acknowledgements are carried over if they precede the backup. A restore loses all other events by definition.
 """
 
 from pathlib import Path
@@ -13,13 +13,13 @@ from tidings_harness.history.recorder import Recorder
 
 
 def directories(directory: Path) -> list[Path]:
-    """The first epoch's, and those that followed, in their order."""
+    """Return the histories of all epochs in order."""
     return [directory, *sorted(directory.glob("epoch-*"))]
 
 
 @final
 class Epochs:
-    """`copied_ns`: when the copy was begun that may be put back; 0: none was, or nobody knows."""
+    """The recorders of all epochs. `copied_ns` is the start of the backup that may be restored; 0 if there is none."""
 
     def __init__(self, directory: Path, writer: int) -> None:
         self._directory, self._writer = directory, writer

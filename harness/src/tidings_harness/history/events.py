@@ -1,6 +1,6 @@
-"""One event of a history: a record of 40 bytes, so that a file of them is columns without parsing.
+"""The events of a history: records of 40 bytes, so that a file can be read as columns without parsing.
 
-An operation is two events, its begin and its outcome; a begin without an outcome is unknown: it may have happened.
+An operation has two events, its start and its outcome. A start without an outcome is unknown: it may have happened.
 """
 
 from enum import IntEnum
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 NUMBER_BITS: Final = 40
-"""Of a message's number, below its writer's."""
+"""The bits of a message number below the number of its writer."""
 
 type Events = NDArray[np.void]
 type Numbers = NDArray[np.int64]
@@ -33,32 +33,32 @@ RECORD: Final = np.dtype(
     ]
 )
 FORMAT: Final = "<QQIIIIIBBBB"
-"""The same as `RECORD`, for `struct`."""
+"""The format of `RECORD` for `struct`."""
 
 
 class EventKind(IntEnum):
-    """What `device`, `chat`, `value` mean is told at each; 0 is no event: a file's end that was never written."""
+    """The kind of an event, which defines `device`, `chat` and `value`. 0 is no event: an unwritten end of a file."""
 
     DEVICE = 1
-    """`device` is of the user `value`."""
+    """`device` belongs to the user `value`."""
     SEND = 2
-    """A message is about to be sent."""
+    """The start of a send."""
     SENT = 3
-    """Its outcome: `ok` at `sequence`, `failed` for good, or `unknown`."""
+    """The outcome of a send: `ok` at `sequence`, `failed` permanently, or `unknown`."""
     READ = 4
-    """The user is about to say that he has read up to `sequence`; `message` numbers the operation."""
+    """The start of marking as read up to `sequence`; `message` is the number of the operation."""
     READ_DONE = 5
     GIVEN = 6
-    """The device got the entry at `sequence`: a message's number, or a fingerprint of any other entry."""
+    """The device received the entry at `sequence`: the number of a message, or a fingerprint of another entry."""
     IN = 7
-    """An entry let the user `value` in."""
+    """An entry added the user `value`."""
     OUT = 8
     ROW = 9
-    """A chat list asked for at `at_ns` says: user `value` has read up to `sequence`, and `message` are unread."""
+    """A chat row requested at `at_ns`: user `value` has read up to `sequence`, and `message` messages are unread."""
     QUIET = 10
-    """All was quiet: what the device has not got by now it has lost."""
+    """The end of the run for a device: entries that it has not received by now are lost."""
     STEP = 11
-    """What the run did, a fault for instance; `value` is the name of it."""
+    """An action of the run itself, such as a fault; `value` is its name."""
 
 
 class Outcome(IntEnum):
@@ -68,7 +68,7 @@ class Outcome(IntEnum):
 
 
 class EntryCategory(IntEnum):
-    """Of an entry: messages count as unread, others do not."""
+    """The kind of an entry. Only messages count as unread."""
 
     OTHER = 0
     MESSAGE = 1

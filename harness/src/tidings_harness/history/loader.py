@@ -1,4 +1,4 @@
-"""Reads the histories of a run as one set of columns; names that several writers gave become one number each."""
+"""Load the histories of a run as one set of columns. A name from several writers gets one number."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _NAMED = ("device", "chat", "value")
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`events` of one writer stand together, in his order. `torn`: what was cut short, said and left out."""
+    """A loaded history. `events` of a writer are contiguous and in order. `torn` describes truncated records."""
 
     events: Events
     names: list[str]
@@ -49,11 +49,11 @@ def load_history(directory: Path) -> History:
 def _part(path: Path, together: _Gathering) -> Events:
     data = path.read_bytes()
     if data[: len(MAGIC)] != MAGIC:
-        together.torn.append(f"{path.name}: no head, so nothing was written")
+        together.torn.append(f"{path.name}: no header, so no event was written")
         return np.empty(0, RECORD)
     whole = len(data) - len(data) % RECORD.itemsize
     if whole < len(data):
-        together.torn.append(f"{path.name}: {len(data) - whole} bytes of a last record")
+        together.torn.append(f"{path.name}: {len(data) - whole} bytes of an incomplete last record")
     events = np.frombuffer(bytearray(data[RECORD.itemsize : whole]), RECORD)
     events = _written(path, events, together)
     _rename(events, _local_names(path, together), together)
@@ -61,7 +61,7 @@ def _part(path: Path, together: _Gathering) -> Events:
 
 
 def _written(path: Path, events: Events, together: _Gathering) -> Events:
-    """Up to the first record of zeros: a machine that lost its power may leave a file longer than what was written."""
+    """Return the events before the first record of zeros: a power failure may leave a file with an unwritten end."""
     empty = np.flatnonzero(events["kind"] == 0)
     if not len(empty):
         return events
@@ -78,11 +78,11 @@ def _lines(path: Path) -> Iterator[str]:
         try:
             yield msgspec.json.decode(line, type=str)
         except msgspec.DecodeError:
-            return  # cut short, and no event has it: a name is written before what it is used in
+            return  # Truncated. No event uses the name, because names are written before their first use.
 
 
 def _rename(events: Events, numbers: Numbers, together: _Gathering) -> None:
-    """Numbers of this file's names to those of the run; connections of a file to connections of the run."""
+    """Map the names and connections of a file to those of the run."""
     if not len(numbers):
         return
     for column in _NAMED:

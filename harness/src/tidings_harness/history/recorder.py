@@ -1,6 +1,6 @@
-"""The recorder: appends events to a file, in the kernel's hands before the thing they tell of is done.
+"""Append events to a file, and hand them to the kernel before the operation that they record.
 
-A process that is killed with -9 loses nothing that it wrote; at most the last record is cut short.
+A process that is killed with -9 loses no written event; at most the last record is truncated.
 """
 
 import os
@@ -27,14 +27,14 @@ _APPEND: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND
 
 @final
 class Recorder:
-    """One per process; `writer` is its number in the run, which no other has, not even after a restart.
+    """The recorder of a process. `writer` is its number, which is unique in the run, also after a restart.
 
-    `begin` and `end` go to the kernel at once. What was only observed is gathered until `flush`, which whoever reads
-    a socket calls when he has handled what was there: it is a system call for a frame, not for an entry.
+    `begin` and `end` write to the kernel immediately. Observations are buffered until `flush`, which a socket reader calls
+    after it has processed a frame. This takes one system call per frame instead of one per entry.
     """
 
     def __init__(self, directory: Path, writer: int, *, after: "Recorder | None" = None) -> None:
-        """`after`: numbers go on where another one of this writer's ended."""
+        """Continue the message numbers of `after`, an earlier recorder of this writer."""
         self.writer = writer
         self._events = os.open(directory / f"{writer:04}.events", _APPEND, 0o644)
         self._names = os.open(directory / f"{writer:04}.names", _APPEND, 0o644)
@@ -55,7 +55,7 @@ class Recorder:
         os.close(self._names)
 
     def name(self, text: str) -> int:
-        """The number that stands for a name in this file. It is written before any event that has it."""
+        """Return the number of a name in this file. The name is written before any event that uses it."""
         found = self._known.get(text)
         if found is None:
             found = self._known[text] = len(self._known)
@@ -94,7 +94,7 @@ class Recorder:
         sequence: int = 0,
         outcome: Outcome = Outcome.UNKNOWN,
     ) -> None:
-        """What an earlier history says, at its own time."""
+        """Copy an event of an earlier history with its time."""
         self._note(
             kind,
             device=self.name(device),
@@ -116,7 +116,7 @@ class Recorder:
         sort: EntryCategory,
         is_asked: bool,
     ) -> None:
-        """`is_asked`: the device had asked for what it missed, so that it may be what it holds already."""
+        """Record a received entry. `is_asked`: the device requested missed entries, so it may already have this one."""
         self._gathered.append(
             _pack(
                 time.monotonic_ns(),
@@ -134,7 +134,7 @@ class Recorder:
         )
 
     def member(self, kind: EventKind, chat: int, sequence: int, user: int) -> None:
-        """Told by an entry, which many devices get; once is enough."""
+        """Record a membership change once, although many devices receive its entry."""
         fact = (kind, chat, sequence, user)
         if fact not in self._said:
             self._said.add(fact)

@@ -1,1 +1,1 @@
-"""Inboxes under attack: notifications and broadcasts are sent, read, marked and taken back; what everybody saw is checked."""
+"""Test inboxes: send, read, mark and redact notifications and broadcasts, and check what every user saw."""

@@ -1,9 +1,10 @@
-"""Holds what users saw of their inboxes against what was done. Each look by itself: what must be in it, what must not,
-what must be read.
+"""Check what users saw in their inboxes against the recorded actions.
 
-A broadcast has a second (`BOUND_NS`) from its answer until everybody has it, and so has a redaction, and an expiry, for
-clocks that disagree; a look counts from when it was begun, so that no machine is too slow for the rules. A direct notification
-and the last step of a ramp are to be there when all is quiet.
+Each read is checked alone: notifications that it must contain, must not contain, and must show as read.
+
+A broadcast must reach all users within one second (`BOUND_NS`) of its answer. The same bound holds for a redaction, and
+for an expiry because clocks differ. A read counts from its start, so that a slow machine violates no rule. A direct
+notification and the last step of a rollout must be present at the end of the run.
 """
 
 from collections import Counter
@@ -78,8 +79,8 @@ def check_inboxes(events: Sequence[Event]) -> InboxVerdict:
 
 
 def _counted(rule: InboxRule, found: Iterable[str]) -> Iterator[Violation[InboxRule]]:
-    if told := list(found):
-        yield Violation(rule, len(told), tuple(islice(told, _EXAMPLES)))
+    if places := list(found):
+        yield Violation(rule, len(places), tuple(islice(places, _EXAMPLES)))
 
 
 type _Found = tuple[InboxRule, Iterable[str]]
@@ -89,7 +90,7 @@ def _each_look(
     rule: InboxRule, facts: InboxHistoryIndex, find: Callable[[InboxRead], Iterable[int]]
 ) -> _Found:
     said = (
-        f"{look.user}, look at {look.begun_ns / 1e9:.3f}: {facts.begun[number].action if number in facts.begun else 'notification'} {number}"
+        f"{look.user}, read at {look.begun_ns / 1e9:.3f}: {facts.begun[number].action if number in facts.begun else 'notification'} {number}"
         for look in facts.reads
         for number in find(look)
     )
@@ -105,7 +106,7 @@ def _there(facts: InboxHistoryIndex) -> _Found:
 
 
 def _must_show(facts: InboxHistoryIndex, number: int, look: InboxRead) -> bool:
-    """What comes in steps has a rule of its own."""
+    """Check notifications without a rollout, which has its own rule."""
     send, done = facts.sends[number], facts.span(number).done
     if send.ramp or look.user not in facts.reach[number] or _may_be_gone(facts, number, look):
         return False
@@ -150,7 +151,7 @@ def _hidden(facts: InboxHistoryIndex) -> _Found:
 
 
 def _expired(facts: InboxHistoryIndex) -> _Found:
-    """That it is not counted either the rule of counts says, which knows what is in the list."""
+    """Check the list only. The rule for counts compares the counts with the list."""
 
     def shown(look: InboxRead) -> list[int]:
         return [
@@ -178,7 +179,7 @@ def _ramps(facts: InboxHistoryIndex) -> _Found:
 
 
 def _first_shown(facts: InboxHistoryIndex, ramps: frozenset[int]) -> dict[tuple[str, int], int]:
-    """When each user surely had each of them."""
+    """Return the time at which each user was first shown each broadcast with a rollout."""
     found: dict[tuple[str, int], int] = {}
     for look in facts.reads:
         for each in look.seen:
@@ -192,7 +193,10 @@ def _had(shown_ns: dict[tuple[str, int], int], number: int, look: InboxRead) -> 
 
 
 def _is_all_out(facts: InboxHistoryIndex, number: int, look: InboxRead) -> bool:
-    """The last step was everybody's. Who is in a smaller share only the server knows."""
+    """Return whether the last step of a rollout must have reached the user.
+
+    This is known only for steps to all users: only the server knows the members of a smaller share.
+    """
     is_for_him = facts.sends[number].ramp[-1] == EVERYBODY and look.user in facts.reach[number]
     return is_for_him and look.is_last and facts.span(number).done < inf
 
@@ -212,7 +216,10 @@ def _marks(facts: InboxHistoryIndex) -> _Found:
 
 
 def _held(facts: InboxHistoryIndex) -> dict[str, dict[int, float]]:
-    """By user: from when a notification is surely read. A mark of all takes what its user was shown before it."""
+    """Return for each user the time from which a notification is certainly read.
+
+    Marking all covers the notifications that the user was shown before it.
+    """
     found: dict[str, dict[int, float]] = {}
     for (user, number), span in facts.marks.items():
         found.setdefault(user, {})[number] = span.done
@@ -250,13 +257,13 @@ def _born_unread(facts: InboxHistoryIndex) -> _Found:
 
 
 def _may_take(facts: InboxHistoryIndex, number: int, mark: InboxSpan) -> bool:
-    """What was begun to be sent after a mark of all was answered it can't have taken."""
+    """A mark of all cannot cover a notification whose send started after the answer to the mark."""
     return number in facts.begun and facts.begun[number].at_ns < mark.done
 
 
 def _counts(facts: InboxHistoryIndex) -> _Found:
     wrong = (
-        f"{look.user} has {look.unread} unread in his counts and {listed} in his list"
+        f"{look.user} has {look.unread} unread in their counts and {listed} in their list"
         for look in facts.reads
         if look.is_last and look.unread != (listed := sum(not each.is_read for each in look.seen))
     )
@@ -265,7 +272,7 @@ def _counts(facts: InboxHistoryIndex) -> _Found:
 
 def _forward(facts: InboxHistoryIndex) -> _Found:
     back = (
-        f"{look.user} asked for {look.at_least} and got {look.up_to}"
+        f"{look.user} requested {look.at_least} and received {look.up_to}"
         for look in facts.reads
         if look.up_to < look.at_least
     )
@@ -275,12 +282,12 @@ def _forward(facts: InboxHistoryIndex) -> _Found:
 def _told(facts: InboxHistoryIndex) -> _Found:
     times = Counter((each.user, each.connection, each.number) for each in facts.pushes)
     wrong = [
-        f"{user} was told of {number} {count} times"
+        f"{user} was notified of {number} {count} times"
         for (user, _, number), count in times.items()
         if count > 1
     ]
     wrong += [
-        f"{each.user} was told of {each.number}, which is not his"
+        f"{each.user} was notified of {each.number}, which is not addressed to them"
         for each in facts.pushes
         if each.user not in facts.reach.get(each.number, ())
     ]

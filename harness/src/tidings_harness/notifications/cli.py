@@ -1,4 +1,4 @@
-"""`tidings-harness notifications run | check | mutants`."""
+"""The commands `tidings-harness notifications run`, `check` and `mutants`."""
 
 import asyncio
 import sys
@@ -20,20 +20,20 @@ from tidings_harness.workload.target import TargetInstallation
 
 @click.group(name="notifications")
 def group() -> None:
-    """The same for inboxes: notifications and broadcasts are sent, read, marked and taken back."""
+    """Test inboxes: send, read, mark and redact notifications and broadcasts."""
 
 
 @group.command()
 @installation_options
 @click.option(
-    "--api", "apis", multiple=True, required=True, help="Of a REST edge, http://…; several if you like."
+    "--api", "apis", multiple=True, required=True, help="URL of the REST API, http://…. Can be repeated."
 )
 @click.option(
     "--api-key",
     envvar="TIDINGS_API_KEY",
     show_envvar=True,
     required=True,
-    help="Of the tenant's server, with the scope `notifications`; better in the environment than in a command.",
+    help="API key of the tenant with the scope `notifications`. Prefer the environment variable to the option.",
 )
 @click.option("--users", type=click.IntRange(2), default=8, show_default=True)
 def run(
@@ -47,7 +47,7 @@ def run(
     api_key: str,
     users: int,
 ) -> None:
-    """Try an installation; exit code 1 if it broke a promise, 2 if it could not be tried."""
+    """Test an installation. The exit code is 1 if it violated a guarantee, 2 if it could not be tested."""
     addresses = [api.rstrip("/") for api in apis]
     site = TargetInstallation(
         api=addresses[0],
@@ -68,7 +68,7 @@ def check_(directory: Path) -> None:
 
 @group.command()
 def mutants() -> None:
-    """A table of broken histories and the rules that caught each; exit code 1 if one was missed."""
+    """Print a table of mutated histories and the rules that detect each. The exit code is 1 if one is not detected."""
     missed = 0
     click.echo("| mutant | broken rule | detected by |\n|---|---|---|")
     for name, mutant in MUTANTS.items():
@@ -82,7 +82,7 @@ async def _run(wanted: NotificationLoad, report: Path, for_s: float) -> None:
     async with AsyncExitStack() as stack:
         with friendly_errors(report):
             going = await stack.enter_async_context(NotificationRun(wanted, report))
-        click.echo(f"{wanted.users} users look for {for_s:g} s.")
+        click.echo(f"{wanted.users} users read and mark notifications for {for_s:g} s.")
         await asyncio.sleep(for_s)
         await going.wait_until_idle()
 

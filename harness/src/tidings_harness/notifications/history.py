@@ -1,6 +1,7 @@
-"""What happened to inboxes, a line of JSON for each event, in the kernel's hands before the deed that it tells of.
+"""Record the events of inboxes as lines of JSON, each written to the kernel before the action starts.
 
-A notification is known by the number of the deed that sent it, which stands in its message: also one whose answer was lost.
+The number of the action that sends a notification identifies it. The number is part of its message, so that a
+notification whose answer was lost is identified too.
 """
 
 import os
@@ -25,7 +26,7 @@ class Action(StrEnum):
 
 
 class ActionOutcome(StrEnum):
-    """One without an end is unknown as well: it may have happened."""
+    """The outcome of an action. An action without an end has an unknown outcome too."""
 
     OK = "ok"
     FAILED = "failed"
@@ -33,9 +34,10 @@ class ActionOutcome(StrEnum):
 
 
 class ActionStarted(Struct, frozen=True, kw_only=True, tag="begun"):
-    """`users`: whom it reaches, or who does it. `of`: the notifications that it is about.
+    """The start of an action.
 
-    `expires_ns`: when it is over, 0 for never. `ramp`: of a broadcast that comes in steps, their percents.
+    `users` are its recipients, or the user who performs it. `of` are the notifications that it concerns. `expires_ns` is
+    the time of expiry, 0 for none. `ramp` are the percentages of a rollout.
     """
 
     number: int
@@ -59,9 +61,10 @@ class SeenNotification(NamedTuple):
 
 
 class InboxRead(Struct, frozen=True, kw_only=True, tag="look"):
-    """A whole list of one user. `up_to`: how much of the log of broadcasts it has. `is_last`: all was quiet.
+    """A complete list of one user.
 
-    `is_rest`: not by the device that marks, which may be at a process with an older copy of the log.
+    `up_to` is the sequence of the broadcast log that it includes. `is_last` is set for reads at the end of the run, and
+    `is_rest` for reads over REST, which may reach a process with an older copy of the log than the marking device's.
     """
 
     user: str
@@ -76,7 +79,7 @@ class InboxRead(Struct, frozen=True, kw_only=True, tag="look"):
 
 
 class PushReceived(Struct, frozen=True, kw_only=True, tag="told"):
-    """A device heard of a broadcast without asking; `connection` is new after each loss."""
+    """A broadcast pushed to a device. `connection` changes with each reconnect."""
 
     user: str
     connection: int
@@ -84,7 +87,7 @@ class PushReceived(Struct, frozen=True, kw_only=True, tag="told"):
 
 
 class RunStep(Struct, frozen=True, kw_only=True, tag="step"):
-    """What the run did, a fault for instance."""
+    """An action of the run itself, such as a fault."""
 
     at_ns: int
     what: str
@@ -141,7 +144,7 @@ class Journal:
 
 
 def load_journal(directory: Path) -> list[Event]:
-    """A last line that was cut short is left out."""
+    """Read a history without a truncated last line."""
     events: list[Event] = []
     for line in (directory / FILE).read_bytes().splitlines():
         try:

@@ -1,4 +1,4 @@
-"""A history of inboxes, by what the rules ask of it: who was sent what, until when, and what was done to it."""
+"""Index a history of inboxes for the rules: recipients, expiry and marks of each notification."""
 
 from collections.abc import Sequence
 from math import inf
@@ -16,7 +16,7 @@ from tidings_harness.notifications.history import (
 
 
 class InboxSpan(NamedTuple):
-    """When something was begun, and when it was surely done; inf: perhaps never."""
+    """The start of an action and the time at which it was certainly done; inf if it may not have happened."""
 
     begun: float
     done: float
@@ -62,7 +62,7 @@ class InboxHistoryIndex:
         ]
 
     def _redactions(self) -> dict[int, InboxSpan]:
-        """By notification; the earliest of each, if there were several."""
+        """The earliest redaction of each notification."""
         found: dict[int, InboxSpan] = {}
         for each in self._of(Action.REDACT):
             for notification in each.of:
@@ -71,7 +71,7 @@ class InboxHistoryIndex:
         return found
 
     def _marks(self) -> dict[tuple[str, int], InboxSpan]:
-        """By user and notification."""
+        """The earliest mark by user and notification."""
         found: dict[tuple[str, int], InboxSpan] = {}
         for each in self._of(Action.READ):
             for notification in each.of:

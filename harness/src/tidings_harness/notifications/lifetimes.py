@@ -1,4 +1,4 @@
-"""How long a notification is there and to how many it comes: drawn for each send, and as the API takes it."""
+"""Choose the expiry and the rollout of each send at random, in the form of the API."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -6,18 +6,18 @@ from typing import Final, NamedTuple
 
 EVERYBODY: Final = 100
 _RAMPS: Final = ((30, EVERYBODY), (20, 60, EVERYBODY), (25, 50))
-"""Percents, a second apart; the last one stops at half of them."""
+"""Percentages of rollouts, with a step each second. The last rollout ends at half of the users."""
 
 
 class NotificationLifetime(NamedTuple):
-    """For how long a notification is there, 0 for as long as may be; and to how many percent it comes, step by step."""
+    """The lifetime of a notification, 0 for no expiry, and the percentages of its rollout."""
 
     life_s: float = 0.0
     ramp: tuple[int, ...] = ()
 
     @classmethod
     def drawn(cls, expiring: float, ramping: float) -> "NotificationLifetime":
-        """By these shares. Lives are longer than a busy machine takes to send, and shorter than a run."""
+        """Choose by these shares. Lifetimes are longer than a send on a busy machine and shorter than a run."""
         chance = random.random()  # noqa: S311 - spreads load
         if chance < expiring:
             return cls(life_s=random.uniform(3.0, 8.0))  # noqa: S311 - no secret

@@ -1,4 +1,4 @@
-"""Histories of inboxes that break one rule each: a checker that lets one pass proves nothing."""
+"""Mutate a correct history of inboxes so that it violates one rule. A checker that accepts a mutant proves nothing."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ class InboxMutant(NamedTuple):
 def _looks(
     change: Callable[[InboxRead], InboxRead], *, which: Callable[[InboxRead], bool]
 ) -> Callable[[Sequence[Event]], list[Event]]:
-    """One look is another: the last that is meant."""
+    """Replace one read: the last one that matches."""
 
     def mutate(events: Sequence[Event]) -> list[Event]:
         at = max(n for n, each in enumerate(events) if isinstance(each, InboxRead) and which(each))
@@ -50,7 +50,7 @@ def _with(*more: SeenNotification) -> Callable[[InboxRead], InboxRead]:
 
 
 def _never(user: str, number: int) -> Callable[[Sequence[Event]], list[Event]]:
-    """No look of his has it."""
+    """Remove a notification from all reads of a user."""
 
     def mutate(events: Sequence[Event]) -> list[Event]:
         drop = _without(number)

@@ -1,4 +1,4 @@
-"""A user with a device on the SDK's own client: looks at his inbox, marks, and notes what he is told without asking."""
+"""A user with a device on the SDK's client. It reads the inbox, marks notifications and records pushes."""
 
 import asyncio
 import random
@@ -61,7 +61,7 @@ class InboxUser:
         await self._client.__aenter__()
         self._listening = asyncio.create_task(self._listen())
         async with asyncio.timeout(_LIVE_TIMEOUT_S):
-            while self._client.state is not State.LIVE:  # noqa: ASYNC110 - it is told to whoever reads events
+            while self._client.state is not State.LIVE:  # noqa: ASYNC110 - the SDK reports it to the reader of events only
                 await asyncio.sleep(0.02)
         self.note(await self.read_inbox())
 
@@ -71,7 +71,7 @@ class InboxUser:
             await asyncio.gather(self._listening, return_exceptions=True)
 
     async def act(self) -> None:
-        """Mostly a look; now and then a mark of one, rarely of all."""
+        """Read the list in most cases, sometimes mark one notification, and rarely mark all."""
         chance = random.random()  # noqa: S311 - spreads load
         if chance < 0.15 and self._unread:  # noqa: PLR2004 - a share
             await self._mark(random.choice(self._unread))  # noqa: S311 - no secret
@@ -81,7 +81,7 @@ class InboxUser:
             self.note(await self.read_inbox())
 
     async def read_inbox(self) -> InboxRead:
-        """The whole list, page by page."""
+        """Read the complete list, page by page."""
         counts = self._inbox.counts
         at_least = counts.broadcasts_up_to if counts else 0
         begun, seen, cursor, first = time.monotonic_ns(), list[SeenNotification](), None, None
@@ -135,7 +135,7 @@ class InboxUser:
                     case _:
                         pass
         except ClientStopped:
-            return  # told by what is missing in the end
+            return  # The checker reports entries that are missing at the end.
 
     def _heard(self, news: BroadcastUpdate) -> None:
         for notification in news.added:

@@ -1,4 +1,4 @@
-"""A verdict on inboxes, for people and for programs."""
+"""Write a verdict on inboxes as Markdown and as JSON."""
 
 import json
 
@@ -13,9 +13,9 @@ def as_json(verdict: InboxVerdict) -> str:
 
 
 def as_page(verdict: InboxVerdict) -> str:
-    told = (
+    summary = (
         f"{verdict.sends:,} sends, {verdict.acked:,} accepted, {verdict.unsettled:,} without a known outcome; "
-        f"{verdict.redactions:,} taken back, {verdict.expiring:,} that expire, {verdict.ramps:,} in steps, {verdict.marks:,} marks, {verdict.reads:,} lists read, "
-        f"{verdict.pushes:,} broadcasts told to devices."
+        f"{verdict.redactions:,} redacted, {verdict.expiring:,} with an expiry, {verdict.ramps:,} in rollouts, {verdict.marks:,} marks, {verdict.reads:,} lists read, "
+        f"{verdict.pushes:,} broadcasts pushed to devices."
     )
-    return "\n".join([*render_verdict(told, verdict.breaches), ""])
+    return "\n".join([*render_verdict(summary, verdict.breaches), ""])

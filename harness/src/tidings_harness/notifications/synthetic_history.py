@@ -1,4 +1,4 @@
-"""A history of inboxes that a good installation would leave, made up: what mutants break."""
+"""Generate a history of inboxes that a correct installation would leave. Mutants change it."""
 
 from math import inf
 from typing import Final
@@ -23,21 +23,23 @@ _SENDS: Final = 24
 
 
 def synthesize_inboxes() -> list[Event]:
-    """A second and a half between deeds: each is seen by everybody before the next. Number 5 has no known outcome and
-    stands, 9 was refused, 12 was redacted, 13 expires; 10 comes in steps until all have it, 17 until half of them do;
-    the first user reads one, the second marks all before the last sends.
+    """Generate actions one and a half seconds apart, so that all users see each action before the next one.
+
+    Number 5 has an unknown outcome and was sent, 9 was rejected, 12 was redacted, and 13 expires. Number 10 is a rollout
+    to all users, 17 one to half of them. The first user reads one notification; the second marks all before the last
+    sends.
     """
-    told: list[Event] = []
+    events: list[Event] = []
     for number in range(1, _SENDS + 1):
-        told += _sent(number)
+        events += _sent(number)
         if number == 12:  # noqa: PLR2004 - see above
-            told += _deed(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
+            events += _deed(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
         if number == 14:  # noqa: PLR2004 - see above
-            told += _deed(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
+            events += _deed(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
         if number == 20:  # noqa: PLR2004 - see above
-            told += _deed(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
-        told += [synthetic_read(user, number) for user in USERS]
-    return [*told, *(synthetic_read(user, _SENDS + 2, is_last=True) for user in USERS)]
+            events += _deed(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
+        events += [synthetic_read(user, number) for user in USERS]
+    return [*events, *(synthetic_read(user, _SENDS + 2, is_last=True) for user in USERS)]
 
 
 def at(number: int) -> int:
@@ -58,16 +60,16 @@ def _sent(number: int) -> list[Event]:
     if number == 5:  # noqa: PLR2004 - see above
         return _deed(number, synthetic_action(number), reach(number), at(number))[:1]
     outcome = ActionOutcome.FAILED if number == 9 else ActionOutcome.OK  # noqa: PLR2004 - see above
-    told: list[Event] = []
+    events: list[Event] = []
     if synthetic_action(number) is Action.BROADCAST and outcome is ActionOutcome.OK:
-        told = [
+        events = [
             PushReceived(user=user, connection=1, number=number)
             for user in reach(number)
             if is_shown(user, number, _SENDS)
         ]
     begun, ended = _deed(number, synthetic_action(number), reach(number), at(number), outcome=outcome)
     more = {"expires_ns": at(_ENDS[number]) if number in _ENDS else 0, "ramp": _RAMPS.get(number, ())}
-    return [replace(begun, **more), ended, *told]
+    return [replace(begun, **more), ended, *events]
 
 
 _ENDS: Final = {13: 16}
@@ -76,7 +78,7 @@ _LAST_STEP: Final = 12
 
 
 def is_shown(user: str, number: int, after: int) -> bool:
-    """Of what he is sent: is it there by then, and not gone?"""
+    """Return whether a notification to the user is visible after `after` sends."""
     at_once = USERS.index(user) < len(PROS)
     if number in _RAMPS and not at_once:
         return _RAMPS[number][-1] == 100 and after >= _LAST_STEP  # noqa: PLR2004 - percent
@@ -98,7 +100,7 @@ def _deed(
 
 
 def synthetic_read(user: str, after: int, *, is_last: bool = False) -> InboxRead:
-    """After so many sends, with the last one's second over."""
+    """Return the read of a user after `after` sends, when the bound of the last one has passed."""
     begun = at(after) + _S + _S // 5
     there = [
         number

@@ -1,4 +1,4 @@
-"""A run against inboxes: a server that sends and takes back, users with devices that read and mark, until all is quiet."""
+"""Run a test of inboxes: a tenant's server sends and redacts, and users with devices read and mark."""
 
 import asyncio
 import random
@@ -25,15 +25,16 @@ _NOT_FINAL: Final = {408, 425, 429}
 _SENDERS: Final = 2
 _OVER_S: Final = 1.5
 _MAX_LIVE: Final = 60
-"""So many notifications are live at most: more are taken back, so that a list stays a few pages."""
+"""Maximum number of live notifications. The run redacts further ones, so that a list has only a few pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationLoad:
-    """`key`: of the tenant's own server, for sends. `apis`: REST edges; a request goes to the next of them.
+    """The options of a run.
 
-    `read_apis`: those that lists are read from besides, and nothing is sent to. `expiring`, `ramping`: shares of sends
-    that are over after seconds, and of broadcasts that come in steps.
+    `key` is the API key of the tenant's server, for sends. `apis` are URLs of the REST API, which take requests in turn.
+    `read_apis` are further URLs for reads only. `expiring` and `ramping` are the shares of sends that expire after some
+    seconds, and of broadcasts with a rollout.
     """
 
     site: TargetInstallation
@@ -50,7 +51,7 @@ class NotificationLoad:
 @final
 @dataclass(slots=True)
 class _Sent:
-    """`ends_s`: on the clock of this process. `is_partial`: a ramp that stops before everybody has it."""
+    """A sent notification. `ends_s` is on the clock of this process; `is_partial` is a rollout to a part of the users."""
 
     number: int
     notification: str
@@ -66,7 +67,10 @@ class _Sent:
 
 @final
 class TenantServer:
-    """The tenant's own. A deed is tried again with its key until it is answered; else nobody knows."""
+    """The tenant's server. It retries an action with its idempotency key until it gets an answer.
+
+    Without an answer, the outcome is unknown.
+    """
 
     def __init__(self, load: NotificationLoad, journal: Journal) -> None:
         self._load, self._journal = load, journal
@@ -92,13 +96,13 @@ class TenantServer:
             if answer.is_success:
                 return ActionOutcome.OK, answer.json() if answer.content else None
             if answer.status_code in _REFUSED and answer.status_code not in _NOT_FINAL:
-                # an earlier try may have been taken, and the notification be over by now
+                # An earlier attempt may have been accepted, and the notification may have expired since.
                 return ActionOutcome.UNKNOWN if attempt else ActionOutcome.FAILED, answer.text
             await asyncio.sleep(_RETRY_S)
         return ActionOutcome.UNKNOWN, None
 
     async def found(self, pros: Sequence[str]) -> None:
-        """The inbox, a segment, and who is in it."""
+        """Create the inbox and a segment with its users."""
         place = f"/v1/inboxes/{self._load.inbox}"
         steps: list[tuple[str, str, object]] = [("PUT", place, {"title": "Harness", "categories": ["news"]})]
         steps += [("PUT", "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})]
@@ -106,7 +110,7 @@ class TenantServer:
         for method, path, body in steps:
             outcome, why = await self.ask(method, path, body)
             if outcome is not ActionOutcome.OK:
-                raise SetupFailed(f"{method} {path} was not done. {why or 'No edge answered.'}")
+                raise SetupFailed(f"{method} {path} failed. {why or 'No edge answered.'}")
 
     async def broadcast(self, users: Sequence[str], segment: str | None, terms: NotificationLifetime) -> None:
         more = {"segment": segment} if segment else {}
@@ -127,7 +131,7 @@ class TenantServer:
         )
         self._journal.end(number, outcome)
         if outcome is not ActionOutcome.OK:
-            # whether it is shown nobody knows
+            # It is unknown whether it is visible.
             self.sent.remove(which)
 
     async def _send(
@@ -152,7 +156,7 @@ class TenantServer:
 
 @final
 class NotificationRun:
-    """`async with` it: everybody looks when it begins."""
+    """A run, used with `async with`. All users have read their list when it starts."""
 
     def __init__(self, load: NotificationLoad, directory: Path) -> None:
         self.load = load
@@ -180,16 +184,14 @@ class NotificationRun:
         self.journal.__exit__()
 
     async def sent_more(self, count: int, within_s: float = 60.0) -> None:
-        """Until so many more were accepted."""
+        """Wait until this number of further notifications is accepted."""
         goal = len(self.server.sent) + count
         async with asyncio.timeout(within_s):
-            while len(self.server.sent) < goal:  # noqa: ASYNC110 - many set it
+            while len(self.server.sent) < goal:  # noqa: ASYNC110 - several tasks change it
                 await asyncio.sleep(0.05)
 
     async def wait_until_idle(self, within_s: float = 60.0) -> None:
-        """Nobody does anything new, and what is to expire does; then everybody's last look, when his list has all that
-        is to be there.
-        """
+        """Stop all actions, wait for expiries, and read each user's list when it contains every expected notification."""
         await self._hush()
         ends_s = max((each.ends_s for each in self.server.sent if each.ends_s < inf), default=0.0)
         await asyncio.sleep(max(0.0, ends_s + _OVER_S - time.monotonic()))
@@ -237,7 +239,7 @@ class NotificationRun:
         return NotificationLifetime.drawn(self.load.expiring, self.load.ramping)
 
     async def _read_over_rest(self) -> None:
-        """Over REST, on each edge in turn: readers of other processes."""
+        """Read over REST from each API server in turn, and so through other processes."""
         user = random.choice(self._users)  # noqa: S311 - no secret
         for api in [*self.load.apis, *self.load.read_apis]:
             look = await read_inbox_over_rest(api, self.load, user)
@@ -253,7 +255,7 @@ class NotificationRun:
                 continue
 
     async def _hush(self) -> None:
-        """A deed that is under way is let finish: its outcome is wanted."""
+        """Let an action in flight finish, because its outcome is needed."""
         loops, self._loops = self._loops, []
         for loop in loops:
             loop.cancel()
@@ -261,7 +263,7 @@ class NotificationRun:
 
 
 async def read_inbox_over_rest(api: str, load: NotificationLoad, user: str) -> InboxRead | None:
-    """None: it was refused or cut off."""
+    """Return the answer, or None if the request was rejected or interrupted."""
     headers = {"Authorization": f"Bearer {load.site.token(user)}"}
     begun, seen, cursor = time.monotonic_ns(), list[SeenNotification](), ""
     async with httpx.AsyncClient(base_url=api, headers=headers, timeout=10, trust_env=False) as http:

@@ -1,1 +1,1 @@
-"""Who talks to an installation: people, their devices, and what they do."""
+"""The users of a run, their devices and their actions."""

@@ -1,4 +1,4 @@
-"""What people do while a run goes on, each as a loop that ends when it is cancelled."""
+"""The actions of users during a run. Each is a loop that ends when it is cancelled."""
 
 import asyncio
 import itertools
@@ -23,12 +23,12 @@ from tidings_wire.frames.structs import Body, ErrorBody
 _MAX_IN_FLIGHT: Final = 64
 _STALE_BY: Final = 7
 _COMES_BACK: Final = 7
-"""A membership has room for eight stays."""
+"""A member can have eight membership intervals."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """One chat with its people. The owner and the speakers stay, the others may be removed and come back."""
+    """A chat with its users. The owner and the speakers remain members; others may be removed and rejoin."""
 
     chat: str
     owner: str
@@ -38,7 +38,7 @@ class Group:
     stranger: LightDevice | None = None
     in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
     to_remove: Iterator[str] = field(init=False)
-    """Each of the others in turn, as often as one may come back."""
+    """Return each of the other members in turn, as often as a member may rejoin."""
 
     def __post_init__(self) -> None:
         self.to_remove = iter([*self.members[len(self.speakers) :]] * _COMES_BACK)
@@ -77,7 +77,7 @@ class UserActions:
         recorder.flush()
 
     async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
-        """What is refused or not answered while something is broken is tried again next time."""
+        """Repeat an action. If it is rejected or not answered during a fault, the next round tries again."""
         while True:
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
             try:
@@ -86,7 +86,7 @@ class UserActions:
                 continue
 
     async def _talk(self, group: Group) -> None:
-        """Open loop: what is slow is not asked less, up to a bound."""
+        """Send in an open loop: slow answers do not reduce the rate, up to a bound."""
         for speaker in itertools.cycle(group.speakers):
             await asyncio.sleep(random.expovariate(self.scenario.rate))
             if len(group.in_flight) < _MAX_IN_FLIGHT:
@@ -95,11 +95,11 @@ class UserActions:
                 task.add_done_callback(group.in_flight.discard)
 
     async def _stutter(self, group: Group) -> None:
-        """The same frame twice, as by a client that lost the answer to the first."""
+        """Send the same frame twice, as a client does that lost the first answer."""
         await self._say(group, group.devices[0], times=2)
 
     async def _intrude(self, group: Group, stranger: LightDevice) -> None:
-        """By hand: the SDK would ask where the log is, and hear there already that he has no business in it."""
+        """Send without the SDK as a user who is not a member. The SDK would read the log first and be rejected there."""
         await self._say(group, stranger, times=1)
 
     async def _say(self, group: Group, device: LightDevice, times: int) -> None:
@@ -126,7 +126,7 @@ class UserActions:
             )
 
     async def _read(self, group: Group) -> None:
-        """Now and then by a device that lags behind, which must not take back what the other said."""
+        """Mark as read, then again at an older sequence as a lagging device does. The watermark must not move back."""
         speaker = random.choice(group.speakers)  # noqa: S311 - no secret
         position = speaker.positions.get(group.chat, 0)
         if position > _STALE_BY:
@@ -144,7 +144,7 @@ class UserActions:
 
 
 def _outcome(answer: Body) -> Outcome:
-    """Refused for good, or else unknown: what may succeed later may have succeeded already."""
+    """Return the outcome of a send. Without a permanent error it is unknown, because the send may have succeeded."""
     if isinstance(answer, CommitResult):
         return Outcome.OK
     is_final = isinstance(answer, ErrorBody) and not answer.retryable and answer.code != "internal"

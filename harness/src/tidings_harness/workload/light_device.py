@@ -1,6 +1,6 @@
-"""A light device: the SDK's connection and frames over picows, and a memory of what it holds. Many fit in a process.
+"""A light device: the SDK's connection and frames over picows, with its positions. Many fit into one process.
 
-It records each entry of each frame as it comes, repeats too; the SDK's own client, which sorts them out, is `speaker`.
+It records every received entry, including duplicates. `sdk_device` uses the SDK's client, which removes duplicates.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ _CACHED: Final = 512
 
 @final
 class FrameCache:
-    """Most pushes come to many devices with the same bytes: each is decoded once for all of them."""
+    """Decode each push once: most pushes reach many devices with the same bytes."""
 
     def __init__(self, ledger: RunState) -> None:
         self._ledger = ledger
@@ -56,7 +56,7 @@ class FrameCache:
         found = self._known.get(data)
         if found is None:
             push = decode_frame(data)
-            assert isinstance(push, EntryPush)  # noqa: S101 - it begins like one
+            assert isinstance(push, EntryPush)  # noqa: S101 - implied by its prefix
             if len(self._known) >= _CACHED:
                 self._known.clear()
             found = self._known[data] = (push.chat, self._ledger.entry(push.chat, push))
@@ -75,7 +75,7 @@ class LightDevice(WSListener):
         self._site, self._ledger, self._frames = site, ledger, frames
         self._epoch: int | None = None
         self._enrol()
-        self._told_to_wait_s = 0.0
+        self._retry_after_s = 0.0
         self._connection: ConnectionProtocol | None = None
         self._transport: WSTransport | None = None
         self._is_asked = False
@@ -93,11 +93,11 @@ class LightDevice(WSListener):
 
     @property
     def number(self) -> int:
-        """In the history that is being written: it may not have heard yet that there is a new one."""
+        """Return the device's number in the current history. The device itself may not have seen the new epoch yet."""
         return self._ledger.recorder.name(f"{self.user}/{self.name}")
 
     def start(self, positions: Mapping[str, int]) -> None:
-        """`positions` 0: it is to get everything that its user may see of that chat."""
+        """Connect and stay connected. Position 0 requests every entry of a chat that the user may read."""
         self.positions.update(positions)
         self._running = asyncio.create_task(self._run())
 
@@ -112,7 +112,7 @@ class LightDevice(WSListener):
             self._transport.disconnect(graceful=False)
 
     def pause(self) -> None:
-        """Does not read any more, as a phone in a tunnel; the kernel's buffers fill, and no longer grow with the load."""
+        """Stop reading, as a phone without reception does. The kernel's buffers fill and then stay full."""
         if self._transport:
             transport = self._transport.underlying_transport
             transport.pause_reading()
@@ -124,7 +124,7 @@ class LightDevice(WSListener):
             self._transport.underlying_transport.resume_reading()
 
     async def ask(self, body: Body) -> Body:
-        """Raises `RequestTimeout` when the connection goes first."""
+        """Send a request. Raises `RequestTimeout` if the connection closes first."""
         if self._connection is None or not self._connection.is_let_in:
             raise RequestTimeout("not connected")
         number, write = self._connection.ask(body)
@@ -142,15 +142,15 @@ class LightDevice(WSListener):
                 await self._visit()
                 wait_s = 0.05
             except asyncio.CancelledError:
-                # also what picows makes of a server that dies in the middle of a handshake
+                # picows also raises this if the server dies during the handshake.
                 if task is None or task.cancelling():
                     raise
             except (OSError, WSError, TimeoutError):
                 wait_s = min(wait_s * 2, _MAX_WAIT_S)
-            except Exception as error:  # noqa: BLE001 - a device that dies of our own fault would look like a loss
+            except Exception as error:  # noqa: BLE001 - a device that fails by an error of the harness would look like a loss
                 self._recorder.step(f"{self.user}/{self.name}: {error!r}")
-            told_s, self._told_to_wait_s = self._told_to_wait_s, 0.0
-            await asyncio.sleep(told_s + wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            retry_after_s, self._retry_after_s = self._retry_after_s, 0.0
+            await asyncio.sleep(retry_after_s + wait_s * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
     async def _visit(self) -> None:
         self._gone.clear()
@@ -161,7 +161,7 @@ class LightDevice(WSListener):
         try:
             await ws_connect(lambda: self, self._site.next_socket(), websocket_handshake_timeout=10)
             if self._transport is None:
-                # so picows tells that the other side has gone in the middle of the handshake, and tells no more
+                # picows reports only this when the server closes the connection during the handshake.
                 raise ConnectionResetError
             self._do_all(connection.opened(self._site.token(self.user), self.name, _SDK, self._epoch))
             await self._live(connection)
@@ -224,13 +224,13 @@ class LightDevice(WSListener):
                 wait_ms = retry_after_ms + random.random() * spread_ms  # noqa: S311 - spreads load
                 asyncio.get_running_loop().call_later(wait_ms / 1000, self.cut)
             case ConnectRefused(error):
-                self._told_to_wait_s = (error.retry_after_ms or 0) / 1000
+                self._retry_after_s = (error.retry_after_ms or 0) / 1000
                 self.cut()
             case Abandon():
                 self.cut()
 
     def _let_in(self, epoch: int) -> None:
-        """Restored since: what it holds means other entries now. It comes again, to get everything anew."""
+        """Reset all positions to 0 and reconnect after a restore, because sequences mean other entries now."""
         before, self._epoch = self._epoch, epoch
         self._ledger.welcomed(epoch)
         if before not in {None, epoch}:
@@ -255,7 +255,7 @@ class LightDevice(WSListener):
                     self._row(row)
 
     def _row(self, row: ChatRow) -> None:
-        """Of a chat that it did not know; its entries follow, or it is at its head. It wants everything: it asks."""
+        """Request all entries of a chat that is new to the device. The server may send only its row, at the head."""
         self._ledger.committed(row.chat, row.head)
         if row.chat not in self.positions:
             self.positions[row.chat] = 0
@@ -285,7 +285,7 @@ class LightDevice(WSListener):
             self.positions[chat] = self._unacked[chat] = up_to
 
     def _fill(self, chat: str) -> None:
-        """Ahead of what it holds: what lies between is asked for, as the protocol says."""
+        """Request the entries between the position and an entry ahead of it, as the protocol requires."""
         task = asyncio.create_task(self._filled(chat))
         self._filling.add(task)
         task.add_done_callback(self._filling.discard)
@@ -298,7 +298,7 @@ class LightDevice(WSListener):
                     return
                 self._asked_for(chat, answer)
         except (RequestTimeout, TimeoutError):
-            return  # the next connection brings its position along
+            return  # The next connection sends the position.
 
     def _asked_for(self, chat: str, page: HistoryPage) -> None:
         before, self._is_asked = self._is_asked, True
@@ -315,7 +315,7 @@ class LightDevice(WSListener):
         answers, self._answers = self._answers, {}
         for answer in answers.values():
             if not answer.done():
-                answer.set_exception(RequestTimeout("The connection went away."))
+                answer.set_exception(RequestTimeout("The connection was closed."))
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time()

@@ -1,4 +1,4 @@
-"""A run: makes people and chats, lets them live, waits at the end until all is quiet, and has the history checked."""
+"""Run a test: create users and chats, run their actions, wait until the installation is idle, and check the history."""
 
 import asyncio
 import time
@@ -25,7 +25,7 @@ _LIVE_TIMEOUT_S: Final = 180.0
 _RESUME_TIMEOUT_S: Final = 180.0
 
 type Among = Callable[[str, str], bool]
-"""Whether a chat's member is asked about: by the chat and the user."""
+"""Select members by chat and user."""
 
 
 def _everybody(chat: str, user: str) -> bool:
@@ -35,7 +35,7 @@ def _everybody(chat: str, user: str) -> bool:
 
 @final
 class HarnessRun:
-    """`async with` it: everybody is live when it begins. `finish` says what the history says."""
+    """A run, used with `async with`. All devices are connected when it starts. `finish` returns the verdict."""
 
     def __init__(
         self, site: TargetInstallation, scenario: Scenario, directory: Path, *, writer: int = 1
@@ -83,27 +83,27 @@ class HarnessRun:
         self.ledger.recorder.step(what)
 
     def copied(self) -> None:
-        """A copy of the installation is about to be made. If it is put back, what is acknowledged until now must stand."""
+        """Record the start of a backup. A restore of it must contain every message that is acknowledged until now."""
         self._epochs.copied_ns = time.monotonic_ns()
 
     def talk(self) -> None:
-        """Start what people do, at the beginning or after `hush`."""
+        """Start the actions of users, at the beginning or after `hush`."""
         self._loops = [asyncio.ensure_future(loop) for group in self.groups for loop in self._deeds.of(group)]
 
     async def hush(self) -> None:
-        """Stop what people do. Sends that are in flight go on."""
+        """Stop the actions of users. Sends in flight continue."""
         for loop in self._loops:
             loop.cancel()
         await asyncio.gather(*self._loops, return_exceptions=True)
         self._loops = []
 
     async def caught_up(self, within_s: float, among: Among = _everybody) -> float:
-        """Return how long it took until everybody held what was committed at the moment of asking. inf: not in time."""
+        """Return the time until all devices have the entries that are committed now; inf if it takes too long."""
         wanted = {group.chat: self.ledger.heads[group.chat] for group in self.groups}
         return await self._until(lambda: not any(self._lacking(wanted, among)), within_s)
 
     def behind(self, among: Among = _everybody) -> list[str]:
-        """Name the devices that do not hold what is committed by now."""
+        """Return the devices that do not have all committed entries."""
         heads = self.ledger.heads
         return [
             f"{each.user}/{each.name} is at {each.positions.get(chat, 0)} of {heads[chat]}"
@@ -111,18 +111,18 @@ class HarnessRun:
         ]
 
     async def sent_more(self, count: int, within_s: float = _RESUME_TIMEOUT_S) -> None:
-        """Until so many more entries were committed, over all chats; `TimeoutError` if people can't go on."""
+        """Wait until `count` further entries are committed in all chats. Raises `TimeoutError` if that takes too long."""
         goal = sum(self.ledger.heads.values()) + count
         if await self._until(lambda: sum(self.ledger.heads.values()) >= goal, within_s) == inf:
-            raise TimeoutError(f"Not even {count} more entries were committed in {within_s} s.")
+            raise TimeoutError(f"Fewer than {count} entries were committed in {within_s} s.")
 
     async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
-        """`wait_until_idle`, and what the history says then."""
+        """Wait until the installation is idle and return the verdict on the history."""
         await self.wait_until_idle(quiet_within_s)
         return await asyncio.to_thread(lambda: check_all(self._directory))
 
     async def wait_until_idle(self, quiet_within_s: float) -> None:
-        """Nobody says anything new; what is under way arrives; then what is missing is lost."""
+        """Stop all actions and wait for deliveries in flight. Entries that are missing afterwards are lost."""
         await self.hush()
         await self._until(self._is_settled, quiet_within_s)
         await self.caught_up(quiet_within_s)
@@ -134,7 +134,7 @@ class HarnessRun:
         await self._last_rows()
 
     async def _found(self, size: int, devices: int) -> Group:
-        """A group of so many, with so many light devices each."""
+        """Create a group with the given number of members and of light devices for each member."""
         wanted, mark = self._scenario, f"h{self._mark}-{len(self.groups)}"
         members = [f"{mark}-{who}" for who in range(size)]
         chat = await self._rest_client.group(members[0], members[1:])
@@ -164,18 +164,18 @@ class HarnessRun:
             await self._until(lambda: all(speaker.is_live for speaker in self.speakers()), _LIVE_TIMEOUT_S)
             == inf
         ):
-            raise TimeoutError("Not everybody came to be connected in time.")
+            raise TimeoutError("Not all users were connected in time.")
 
     async def _start(self, devices: list[LightDevice], chat: str) -> None:
         for device in devices:
             device.start({chat: 0})
         if await self._until(lambda: all(device.is_live for device in devices), _LIVE_TIMEOUT_S) == inf:
-            raise TimeoutError("Not everybody came to be connected in time.")
+            raise TimeoutError("Not all users were connected in time.")
 
     def _lacking(
         self, wanted: Mapping[str, int], among: Among
     ) -> Iterator[tuple[str, LightDevice | SdkDevice]]:
-        """Yield the devices that do not hold a chat up to where it is wanted, or as far as their user may see it."""
+        """Yield the devices that lack entries of a chat up to the wanted sequence, or up to the last that the user may read."""
         for group in self.groups:
             chat = group.chat
             for each in group.everyone():

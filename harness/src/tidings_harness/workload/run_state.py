@@ -1,4 +1,4 @@
-"""What the whole run knows: the recorder, how far each chat has got, and who is in it, as entries tell."""
+"""The state of a run: the recorder, and the head and members of each chat, derived from entries."""
 
 import hashlib
 from collections import defaultdict
@@ -14,7 +14,7 @@ _DIGITS: Final = 16
 
 
 class SeenEntry(NamedTuple):
-    """An entry, as the history has it."""
+    """An entry in the form of the history."""
 
     sequence: int
     message: int
@@ -27,7 +27,7 @@ def entry_text(message: int, size: int) -> str:
 
 @final
 class RunState:
-    """`again`: makes the recorder of the next epoch. What is written down of two epochs is two histories."""
+    """The state of a run. `again` creates the recorder of the next epoch: each epoch has its own history."""
 
     def __init__(self, recorder: Recorder, again: Callable[[Recorder], Recorder] | None = None) -> None:
         self.recorder = recorder
@@ -35,11 +35,11 @@ class RunState:
         self._epoch: int | None = None
         self.heads: dict[str, int] = defaultdict(int)
         self.last_of: dict[tuple[str, str], tuple[int, bool]] = {}
-        """By chat and user: the last entry that let him in or took him out, and which of the two it was."""
+        """The last entry by chat and user that added or removed the user, and which of the two it was."""
         self.delivered = 0
 
     def entry(self, chat: str, entry: Entry) -> SeenEntry:
-        """Called for what a device got, often with what others got before."""
+        """Process a received entry. Other devices may have received it before."""
         self.committed(chat, entry.sequence)
         if entry.kind == "message":
             return SeenEntry(entry.sequence, _number(entry.text), EntryCategory.MESSAGE)
@@ -47,7 +47,7 @@ class RunState:
         return SeenEntry(entry.sequence, _fingerprint(entry), EntryCategory.OTHER)
 
     def welcomed(self, epoch: int) -> None:
-        """Another epoch than before: the installation was restored, and what is known of its chats is of before."""
+        """Start a new epoch after a restore, and discard the state of chats."""
         if self._epoch not in {None, epoch} and self._again is not None:
             self.recorder = self._again(self.recorder)
             self.heads.clear()
@@ -58,7 +58,7 @@ class RunState:
         self.heads[chat] = max(self.heads[chat], sequence)
 
     def must_hold(self, chat: str, user: str) -> int:
-        """Up to where his devices are to get; 0: nothing is known to be for him."""
+        """Return the last sequence that the user's devices must receive; 0 if none is known."""
         at, is_in = self.last_of.get((chat, user), (0, False))
         return self.heads[chat] if is_in else at
 
@@ -74,7 +74,7 @@ class RunState:
 
 
 def _number(text: str) -> int:
-    """The message's own, which its text begins with. A text that is not ours has one that nobody sent."""
+    """Return the message number at the start of a text. Other texts get a number that no writer uses."""
     try:
         return int(text[:_DIGITS], 16)
     except ValueError:
@@ -82,5 +82,5 @@ def _number(text: str) -> int:
 
 
 def _fingerprint(entry: Entry) -> int:
-    told = f"{entry.kind} {entry.by} {entry.refers_to} {entry.name} {entry.role} {sorted(entry.users)}"
-    return _OTHER | int.from_bytes(hashlib.blake2b(told.encode(), digest_size=7).digest())
+    content = f"{entry.kind} {entry.by} {entry.refers_to} {entry.name} {entry.role} {sorted(entry.users)}"
+    return _OTHER | int.from_bytes(hashlib.blake2b(content.encode(), digest_size=7).digest())

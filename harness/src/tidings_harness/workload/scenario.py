@@ -1,4 +1,4 @@
-"""How much of what: scenarios as data. Deliveries are sends times members times devices, so groups make them cheap."""
+"""Scenarios as data. Deliveries are sends times members times devices, so groups generate many deliveries cheaply."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,11 +7,16 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """`rate`: sends a second in each group. `speakers`: of its members, those who are on the SDK's own client.
+    """The size and the actions of a run.
 
-    `large_chat_members`: members of one group more, with one device each; over 100 of them make a large chat, which is delivered in
-    another way. `churns`: a member is removed and comes back, again and again. `stutters`: sends that are repeated though they were
-    answered. `unknown_users`: somebody who is not a member tries to send. `reads`: marks, sometimes older than the last.
+    - `rate`: sends per second in each group.
+    - `speakers`: members of a group that use the SDK's client.
+    - `large_chat_members`: members of one more group, with one device each. With more than 100 members it is a large
+      chat, which is delivered differently.
+    - `churns`: a member is repeatedly removed and added again.
+    - `stutters`: sends that are repeated although they were answered.
+    - `unknown_users`: a user who is not a member tries to send.
+    - `reads`: marks, sometimes older than the last one.
     """
 
     groups: int = 4

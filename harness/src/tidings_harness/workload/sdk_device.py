@@ -1,6 +1,6 @@
-"""A device on the SDK's own client: what an app does, with everything the SDK does for it. It sends, reads and records.
+"""A device on the SDK's client that sends, reads and records, as an app does.
 
-Its whole life is one connection in the history: the SDK promises each entry once and in order, over reconnects too.
+Its lifetime is one connection in the history, because the SDK delivers each entry once and in order across reconnects.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class SdkDevice:
 
     @property
     def _recorder(self) -> Recorder:
-        """Of this epoch: what began in one may end in the next."""
+        """The recorder of the current epoch. An operation may start in one epoch and end in the next."""
         return self._ledger.recorder
 
     def _enrol(self) -> None:
@@ -89,7 +89,7 @@ class SdkDevice:
         return self._client.pending
 
     async def send(self, chat: str, size: int) -> Outcome:
-        """On record before it is issued; answered for good, or unknown."""
+        """Send a message. Record the send before it starts, and its outcome: final or unknown."""
         message = self._recorder.new_message()
         self._recorder.begin(
             EventKind.SEND, device=self.number, chat=self._recorder.name(chat), message=message
@@ -133,7 +133,7 @@ class SdkDevice:
                     self._scroll_to(event.chat, event.entry.sequence)
                     self._took(event.chat, self._ledger.entry(event.chat, event.entry))
         except ClientStopped:
-            return  # told by what is missing in the end
+            return  # The checker reports entries that are missing at the end.
 
     def _restored(self, epoch: int) -> None:
         self._ledger.welcomed(epoch)
@@ -142,13 +142,13 @@ class SdkDevice:
         self._enrol()
 
     def _scroll_to(self, chat: str, first: int) -> None:
-        """After a restore an app gets the tail of its chats, and reads the rest when somebody wants to see it."""
+        """Start to read the older history of a chat after a restore, of which the SDK delivers only the end."""
         if chat in self._to_scroll:
             self._to_scroll.remove(chat)
             self._scrolling.append(asyncio.create_task(self._scroll(chat, first, self._recorder)))
 
     async def _scroll(self, chat: str, before: int, recorder: Recorder) -> None:
-        """Page by page back to the beginning; what an app shows then begins there."""
+        """Read pages back to the start of the chat and record their entries as a separate connection."""
         connection, found = recorder.new_connection(), list[Entry]()
         while before > 1:
             try:

@@ -1,4 +1,4 @@
-"""The installation that is tried: where it listens, and how the harness's users get in. REST for what sockets have not."""
+"""The tested installation: its addresses, the tokens of users, and operations that only the REST API has."""
 
 import itertools
 import time
@@ -15,15 +15,16 @@ _LIFE_S: Final = 6 * 3_600
 _PAGE: Final = 100
 
 
-class SetupFailed(Exception):  # noqa: N818 - what happened, as the SDK's errors are named
-    """The installation refused what a run begins with, and said why."""
+class SetupFailed(Exception):  # noqa: N818 - named like the errors of the SDK
+    """The installation rejected the preparation of a run. The message is its reason."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TargetInstallation:
-    """`sockets`: of the gateways, or of what stands before them; may change while a run goes on.
+    """The addresses of an installation.
 
-    `steady_socket`: one that stays, for clients that are told an address once.
+    `sockets` are the URLs of the gateways or of their load balancer; they may change during a run. `steady_socket` does
+    not change, for clients that take their address only once.
     """
 
     api: str
@@ -34,13 +35,13 @@ class TargetInstallation:
 
     def next_socket(self) -> str:
         if not self.sockets:
-            raise ConnectionRefusedError("no gateway is up")
+            raise ConnectionRefusedError("No gateway is available.")
         return self.sockets[next(self.turns) % len(self.sockets)]
 
 
 def signer(tenant: str, private_jwk: Mapping[str, Any], audience: str = "tidings") -> Callable[[str], str]:
-    """Tokens as the tenant's own server would make them; one for each user, kept while it is good."""
-    # without `alg` and `use`: joserfc takes EdDSA and Ed25519 for two
+    """Sign tokens as the tenant's server does. The token of a user is cached while it is valid."""
+    # Without `alg` and `use`: joserfc treats EdDSA and Ed25519 as different algorithms.
     key = import_key({name: part for name, part in private_jwk.items() if name not in ("alg", "use")})
     header = {"alg": "ES256" if key.key_type == "EC" else "Ed25519", "kid": private_jwk["kid"]}
     kept: dict[str, tuple[int, str]] = {}
@@ -58,7 +59,7 @@ def signer(tenant: str, private_jwk: Mapping[str, Any], audience: str = "tidings
 
 
 class ChatListItem(NamedTuple):
-    """What a user's chat list says of one chat."""
+    """One chat in a user's chat list."""
 
     chat: str
     read: int
@@ -67,7 +68,7 @@ class ChatListItem(NamedTuple):
 
 @final
 class RestClient:
-    """Repeats what may be repeated: an operator's installation is busy, ours is being broken."""
+    """Retry repeatable requests: the installation may be busy, or a test may cause faults."""
 
     def __init__(self, site: TargetInstallation) -> None:
         self._site = site
@@ -111,7 +112,7 @@ class RestClient:
             if cursor is None:
                 return found
 
-    async def _ask(self, method: str, path: str, user: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - JSON is what it is
+    async def _ask(self, method: str, path: str, user: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - any JSON value
         headers = {"Authorization": f"Bearer {self._site.token(user)}"}
         answer = await self._http.request(method, self._site.api + path, headers=headers, json=body)
         answer.raise_for_status()
