@@ -45,7 +45,7 @@ async def test_devices_send_repeat_read_and_mark(house: GatewayProcess, library:
     assert gateway.metric('socket_requests_total{kind="send",outcome="ok"}') == 2
     assert gateway.metric('socket_request_seconds_count{kind="history"}') == 2
     assert gateway.metric('socket_closes_total{code="normal"}') == 2
-    assert gateway.metric('socket_frames_total{way="in"}') == 11
+    assert gateway.metric('socket_frames_total{direction="in"}') == 11
     assert gateway.faults() == []
 
 

@@ -127,7 +127,7 @@ def test_ids_and_times_may_differ_from_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("active", "instead"),
+    ("shown", "instead"),
     [
         ('"text":"hi"', '"text":"ho"'),
         ('"text":"hi"', '"words":"hi"'),
@@ -141,9 +141,9 @@ def test_ids_and_times_may_differ_from_the_page() -> None:
         ('{"id"', '"id"'),
     ],
 )
-def test_an_answer_that_is_not_as_shown_is_found(there: str, instead: str) -> None:
-    assert there in TOLD
-    assert differences(STEP, TOLD.replace(there, instead))
+def test_an_answer_that_is_not_as_shown_is_found(shown: str, instead: str) -> None:
+    assert shown in TOLD
+    assert differences(STEP, TOLD.replace(shown, instead))
 
 
 def test_only_blocks_that_change_nothing_are_asked_again() -> None:

@@ -67,7 +67,7 @@ def test_lost_checkpoints_republish_only_entries_after_the_shard_checkpoint(
     old = asyncio.run(frail.commit("old", other="ben"))
     asyncio.run(frail.mark(old, 2))
     relay = frail.start()
-    relay.await_metric('relay_commits_total{outcome="handled"}', 2)
+    relay.await_metric('relay_commits_total{outcome="processed"}', 2)
     late = asyncio.run(frail.commit("late", other="cleo"))
     fleet.wipe(Engine.VALKEY)
     frail.await_published(late, {1, 2})

@@ -40,7 +40,7 @@ def test_a_commit_without_a_publish_is_published_by_the_relay(house: RelayProces
     assert checkpoint(house) is None, "published is not handled"
     asyncio.run(house.mark(chat, 3))
     await_moved(house, None)
-    relay.await_metric('relay_commits_total{outcome="handled"}', 3)
+    relay.await_metric('relay_commits_total{outcome="processed"}', 3)
     relay.close()
 
 
@@ -49,7 +49,7 @@ def test_a_worker_processes_an_entry_that_the_relay_published(house: RelayProces
     relay = house.start()
     chat = asyncio.run(house.commit("one", "two"))
     stood = await_moved(house, None)
-    relay.await_metric('relay_commits_total{outcome="handled"}', 3)
+    relay.await_metric('relay_commits_total{outcome="processed"}', 3)
     assert house.published(chat) == [1, 2, 3], "once, in order"
     more = asyncio.run(house.commit("three"))
     await_moved(house, stood)

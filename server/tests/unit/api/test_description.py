@@ -22,7 +22,7 @@ OPERATIONS = {
     for path, methods in DOCUMENT["paths"].items()
     for method, operation in methods.items()
 }
-OPEN_ON_PURPOSE = {"ask_for_code", "redeem_code", "refresh_session"}
+OPEN_ON_PURPOSE = {"request_code", "redeem_code", "refresh_session"}
 """Routes without authentication. Any other route without it fails the test."""
 
 APPS_OWN = ("data", "message", "payload_schema", "attributes", "predicate")

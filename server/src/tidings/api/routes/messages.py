@@ -219,7 +219,7 @@ async def redact_message(
 
 @router.put(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("react", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Add a reaction"),
+    **route_options("add_reaction", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Add a reaction"),
 )
 async def add_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
@@ -231,7 +231,7 @@ async def add_reaction(
 
 @router.delete(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("unreact", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Remove a reaction"),
+    **route_options("remove_reaction", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Remove a reaction"),
 )
 async def remove_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None

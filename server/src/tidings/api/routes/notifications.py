@@ -126,7 +126,7 @@ async def mark_notifications_read(
 @router.post(
     "/inboxes/{inbox}/unread",
     **route_options(
-        "unread_notifications", *_OF_MARKS, touches=_MARKS, summary="Mark notifications as unread"
+        "mark_notifications_unread", *_OF_MARKS, touches=_MARKS, summary="Mark notifications as unread"
     ),
 )
 async def mark_notifications_unread(

@@ -45,7 +45,7 @@ async def get_me(call: AsUser) -> UserResponse:
 @router.patch(
     "/me",
     **route_options(
-        "change_me",
+        "update_me",
         *OF_BODIES,
         _UNKNOWN,
         _UNSURE,

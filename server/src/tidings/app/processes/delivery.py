@@ -120,8 +120,8 @@ def _export(host: ProcessContext, counts: DeliveryStats, consumer: KafkaConsumer
     metrics = host.metrics
     metrics.counter_callbacks(
         "delivery_total",
-        "Entries handled, come again, read from the log, late for want of Redis; pushes; stale routes; messages kept, "
-        "users rung for, and not reached.",
+        "Entries that were processed, repeated, backfilled from the log or deferred without Redis; pushes; stale routes; "
+        "messages queued for offline users, resume signals, and offline events.",
         "what",
         lambda: {name: getattr(counts, name) for name in DeliveryStats.__slots__},
     )
