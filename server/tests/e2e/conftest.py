@@ -1,4 +1,4 @@
-"""A real `tidings run api` on real engines, in a directory of its own, told everything by its environment."""
+"""A real `tidings run api` on real engines, in its own directory, configured by environment variables."""
 
 import asyncio
 import json
@@ -148,7 +148,7 @@ def launch(
 def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[Start]:
     """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test.
 
-    `kind="delivery"` for the other process: without one, nobody's chat list follows.
+    `kind="delivery"` starts a delivery worker. Without one, chat lists are not updated.
     """
     started: list[Api] = []
 

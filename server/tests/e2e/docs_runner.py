@@ -12,7 +12,7 @@ _ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _ANY = "…"
 
 OURS = {"id", "request_id", "challenge", "session", "access_token", "refresh_token"}
-"""Fields whose values are made by chance; what follows their last dot, a sequence, is not."""
+"""Fields with random values. The part after the last dot, a sequence, is not random."""
 
 READS = re.compile(r"^(grep|cat|curl|anna|ben|cleo) (?!.*(-X|--json|>|\| tee))")
 
@@ -27,7 +27,7 @@ class DocStep:
 
     @property
     def only_reads(self) -> bool:
-        """It may be asked again until it answers as shown: some things come a moment later."""
+        """Whether the step may be repeated until it answers as shown: some effects are visible only after a delay."""
         return all(READS.match(line) for line in self.commands.splitlines())
 
 
@@ -45,7 +45,7 @@ def steps(page: str) -> list[DocStep]:
 
 
 def differences(step: DocStep, output: str) -> list[str]:
-    """What is not as shown; nothing, if the page tells the truth."""
+    """Return the differences between the output and the page. Empty if the page is correct."""
     documents = list(_documents(output))
     shown = [json.loads(text) for language, text in step.shown if language == "json"]
     lines = [line for language, text in step.shown if language == "text" for line in text.splitlines()]

@@ -1,6 +1,6 @@
-"""What a request cost, by the books of the process that answered it: calls to DynamoDB by access pattern.
+"""The cost of a request, from the metrics of the process that answered it: calls to DynamoDB by access pattern.
 
-Held against what the route says of itself, and against the kinds of calls that there may be.
+It is compared with the cost that the route declares, and with the kinds of calls that are allowed.
 """
 
 import json
@@ -42,7 +42,7 @@ def documented_cost(method: str, path: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class CostRecorder:
-    """People of one test, who meet nobody else's."""
+    """The users of one test, whose ids no other test uses, and the cost of their requests."""
 
     api: Api
     mark: str = field(default_factory=lambda: Namespace().mark)

@@ -1,6 +1,6 @@
-"""Schemathesis over the whole API: which requests it makes of the description, and what it counts as a fault.
+"""Schemathesis over the whole API: the requests that it generates, and the responses that count as failures.
 
-The description is the served one with a single change: where a request names something, it names what is there.
+The OpenAPI document is the served one with a single change: parameters that name an object name an existing one.
 """
 
 import copy
@@ -33,7 +33,7 @@ class Rule(NamedTuple):
 
 _INVALID = "request_invalid"
 REFUSED_BY_RULE = (
-    Rule(400, _INVALID, "^A direct chat needs two different users"),  # with oneself: a schema knows no caller
+    Rule(400, _INVALID, "^A direct chat needs two different users"),  # a schema does not know the caller
     Rule(400, _INVALID, "^You already own this group"),  # the same
     Rule(400, _INVALID, "^An idempotency key is required"),  # in the header or in the body
     Rule(
@@ -42,7 +42,7 @@ REFUSED_BY_RULE = (
     Rule(
         400, _INVALID, "^`Idempotency-Key` and `client_message_id` must be equal"
     ),  # a header and a field, compared
-    Rule(400, _INVALID, "^No flag is given"),  # all three are there, and null
+    Rule(400, _INVALID, "^No flag is given"),  # all three are present and null
     Rule(
         400, _INVALID, "Input should be a valid integer"
     ),  # to a schema 5.0 is an integer; here it has a point
@@ -59,7 +59,7 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
     Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
-    Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
+    Rule(400, _INVALID, "^query /(unread|archived): "),  # Schemathesis accepts any text as a boolean
     Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # sent before
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
@@ -106,7 +106,7 @@ def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], tow
 
 
 def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
-    """Those; and where any other does as well, so it stays: who is named need not be there."""
+    """Restrict a schema to `values`. Where a request may also name an unknown object, any other value stays valid."""
     if schema.get("type") == "array":
         return {**schema, "items": {**schema["items"], "examples": values}}
     named: dict[str, Any] = {"enum": values}
@@ -116,7 +116,7 @@ def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
 
 
 def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, examples: int) -> Findings:
-    """Examples of the description, each bound of each field, and `examples` by chance per operation."""
+    """Send the examples of the document, each bound of each field, and `examples` random requests per operation."""
     schema = schemathesis.openapi.from_dict(described(document, town), config=_config(url, town, examples))
     findings = Findings()
 

@@ -1,6 +1,6 @@
-"""A tenant with life in it, for those who knock at every door: users, chats, messages, sessions, and their credentials.
+"""A tenant with data for tests that call every operation: users, chats, messages, sessions and credentials.
 
-Each operation has things of its own, so that one which takes away leaves the others what they need.
+Each operation has its own objects, so that one that deletes does not affect the others.
 """
 
 import asyncio
@@ -63,14 +63,14 @@ OF_NOTIFICATIONS = (
 )
 
 type Values = Mapping[str, list[Any]]
-"""What really is there, by the name of a parameter or of a field of the body."""
+"""Existing values by the name of a parameter or body field."""
 
 
 @dataclass(frozen=True)
 class TenantTokens:
     """Tokens of users that the app's server signed, and API keys that look after users and send notifications.
 
-    `leaver` signs out, which ends every token of that user: nobody else's requests use it.
+    `leaver` signs out, which revokes every token of that user. Only that request uses it.
     """
 
     anna: str

@@ -52,7 +52,7 @@ class Terminal:
         return _ESCAPES.sub("", self.colourful)
 
     def wait_for(self, pattern: str, times: int = 1) -> str:
-        """The last of so many."""
+        """Wait until the pattern was found `times` times. Return the last match."""
 
         def look() -> str | None:
             found = [match.group(0) for match in re.finditer(pattern, self.text)]
@@ -85,7 +85,7 @@ class Terminal:
         while True:
             try:
                 more = os.read(self._keyboard, 65_536)
-            except OSError:  # Linux's way to say that nobody has the other end any more
+            except OSError:  # Linux raises it when the other end is closed
                 return
             if not more:
                 return

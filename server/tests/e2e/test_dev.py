@@ -1,7 +1,7 @@
-"""`tidings dev` as a newcomer has it: in a terminal, with a keyboard, killed, restarted, forgotten.
+"""`tidings dev` as a new user runs it: in a terminal, with a keyboard, killed, restarted, with data deleted.
 
-Three starts in one directory: the first is looked at from all sides and ended with Ctrl-C, the second finds what the
-first has kept and is killed, the third begins anew.
+Three starts in one directory. Most tests use the first one, which ends with Ctrl-C. The second one finds the data
+of the first and is killed. The third one starts without data.
 """
 
 import json
@@ -27,7 +27,7 @@ from tidings.engines.node_plan import is_port_free
 
 COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "dev"]
 KINDS = sorted(group.commands)
-"""More of them join by themselves."""
+"""New kinds of processes are included automatically."""
 LAST_LINE = r"  stop     Ctrl-C"
 
 
@@ -211,7 +211,7 @@ def test_ctrl_c_ends_everything_in_order_and_leaves_nothing(desk: Desk, first: T
 
 @pytest.fixture(scope="module")
 def kept(desk: Desk, first: Terminal) -> dict[str, Any]:
-    """What the first run has left, when it is over."""
+    """The keys that the first run stored, read after it has ended."""
     if first.popen.poll() is None:
         first.ctrl_c()
     first.exit_code()

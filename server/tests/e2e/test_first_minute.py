@@ -1,7 +1,7 @@
-"""The README's first minute: `tidings dev` in one terminal, anna and ben in two more, and what they see of each other.
+"""The quick start of the README: `tidings dev` in one terminal, anna and ben in two more.
 
-On real pseudo-terminals, read by a terminal emulator: what is asserted is what a person would see. One session; the
-tests go on where the one before ended.
+A terminal emulator reads real pseudo-terminals, so the tests assert what a person would see. There is one session:
+each test continues where the previous one ended.
 """
 
 import json
@@ -163,7 +163,7 @@ async def first[T](client: Client, kind: type[T], holds: Callable[[T], object] =
 
 @pytest.mark.deadline(180)
 async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk) -> None:
-    """The SDK at the processes that run here: ticks, what was read elsewhere, typing and presence."""
+    """The SDK connects to the same processes: delivery status, reads on other devices, typing and presence."""
     group = desk.client["chats"]["group"]
     async with desk.device("anna") as phone, desk.device("anna") as laptop, desk.device("cleo") as cleo:
         for each in (phone, laptop, cleo):
@@ -190,7 +190,7 @@ async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk)
 
 
 def test_a_gateway_that_is_killed_is_seen_and_what_was_missed_comes(desk: Desk) -> None:
-    """It is held first: what is sent then reaches nobody, and dies with it."""
+    """The gateway is suspended first, so entries that are pushed to it then are lost when it is killed."""
     gateway = desk.gateway()
     gateway.suspend()
     for n in range(3):

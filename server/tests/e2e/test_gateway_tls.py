@@ -1,4 +1,4 @@
-"""`tidings run gateway` with TLS of its own and a list of origins: pages that are on it come in, and nobody else."""
+"""`tidings run gateway` with its own TLS and a list of origins: only pages of these origins may connect."""
 
 import json
 import ssl

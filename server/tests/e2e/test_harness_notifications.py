@@ -1,5 +1,5 @@
-"""The harness on inboxes: real processes are killed, Redis is wiped, two edges append at once, and every list that
-anybody read is held against what was done. Then servers that break a rule, each of which must be caught.
+"""The harness on inboxes: real processes are killed, Redis is emptied, two edges append concurrently, and every list
+that was read is checked against the operations. Then servers that break a rule, each of which must be detected.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""The page on restoring: every command on it is run as it stands, and must answer as shown."""
+"""The how-to on restoring: every command runs as printed and must answer as shown."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What one device sends another gets, through real processes: gateways, Kafka, the delivery worker, Redis, the SDK."""
+"""Messages from device to device through real processes: gateways, Kafka, the delivery worker, Redis, the SDK."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -105,6 +105,6 @@ async def conversation(house: GatewayProcess, tmp_path: Path) -> None:
             await until(lambda: ben.texts[-10:] == said[10:], WITHIN_S)
             assert len(ben.texts) == len(set(ben.texts))
             async with asyncio.timeout(WITHIN_S):
-                while await acked(house, "ben", chat) < last:  # noqa: ASYNC110 - an engine tells nobody
+                while await acked(house, "ben", chat) < last:  # noqa: ASYNC110 - DynamoDB has no event to wait for
                     await asyncio.sleep(0.05)
         await until(lambda: anna.texts == said, WITHIN_S)

@@ -1,4 +1,4 @@
-"""Ending a credential closes its sockets on every gateway within 10 s, and nobody else's."""
+"""Revoking a credential closes its connections on every gateway within 10 s, and no others."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -34,7 +34,7 @@ WITHIN_S = 10.0
 
 @dataclass
 class Office:
-    """The tenant's server and its operators, beside the gateways."""
+    """The operations of the tenant's server and of operators, run outside of the gateways."""
 
     tenant: TenantId
     client: DynamoClient
@@ -127,7 +127,7 @@ async def by_suspension(house: GatewayProcess, office: Office, one: int, two: in
     assert await refused_with(one, token) == Code.FORBIDDEN
     await office.users.suspend(office.tenant, UserId("cleo"), is_on=False)
     async with asyncio.timeout(WITHIN_S):
-        while await refused_or_none(one, token):  # noqa: ASYNC110 - an engine tells nobody
+        while await refused_or_none(one, token):  # noqa: ASYNC110 - DynamoDB has no event to wait for
             await asyncio.sleep(0.2)
 
 

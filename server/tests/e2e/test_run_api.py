@@ -1,4 +1,4 @@
-"""`tidings run api` lives: it serves, drains, is killed and comes back, and refuses what it can't work with."""
+"""`tidings run api`: it serves, drains, restarts after a kill, and rejects settings that it cannot use."""
 
 import re
 import signal
@@ -30,8 +30,8 @@ def is_well(api: Api) -> bool:
 
 
 def unread_of(api: Api, user: str) -> Any:
-    """A chat with news; its row is written by delivery, behind the answer to who sent them."""
-    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none, if it was asked too often
+    """Return a chat with unread messages. Delivery writes its row after the sender has received the answer."""
+    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none if rate limited
     return next((chat for chat in chats if chat["unread"]), None)
 
 

@@ -16,7 +16,7 @@ from tidings.platform.kafka.publisher import KafkaPublisher
 
 
 def unread_of(api: Api, user: str, count: int) -> Any:
-    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none, if it was asked too often
+    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none if rate limited
     return next((chat for chat in chats if chat["unread"] == count), None)
 
 

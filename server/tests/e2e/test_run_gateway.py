@@ -1,4 +1,4 @@
-"""`tidings run gateway` lives: devices come, are served, refused, told to leave, cut off, and come back."""
+"""`tidings run gateway`: devices connect, are served, rejected, asked to reconnect, disconnected, and reconnect."""
 
 import json
 import signal

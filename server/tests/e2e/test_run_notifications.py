@@ -1,4 +1,4 @@
-"""A send over real processes and Kafka: workers are killed in the middle of it, and everybody gets it once."""
+"""A send to many users over real processes and Kafka: workers are killed during it, and every user gets it once."""
 
 import asyncio
 import os

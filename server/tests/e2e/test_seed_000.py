@@ -81,8 +81,8 @@ def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None
 
 
 def test_usecase_5_somebody_loads_the_chat_list(crew: CostRecorder) -> None:
-    """One query gets all of a user's chats, as asked; the names of groups come with one read for the page. In a group
-    up to five of the others are named; who else is in it is a list of its own."""
+    """One query gets all of a user's chats, as required. One more read for the page gets the names of groups. A group has
+    up to five other members in the list; the full list of members is another request."""
     crew.group("Tea", "cleo", "anna")
     direct, group = crew.direct("ben", "anna"), crew.group("Lunch", *GROUP)
     crew.settle(direct, crew.send("anna", direct, "Hello!"), "anna", "ben")
@@ -129,8 +129,8 @@ def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
 
 
 def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
-    """Nobody sees it after its time, though DynamoDB's TTL may delete it later, and no list ever shows its words.
-    The entry stays, so that the order has no hole."""
+    """No user sees it after it expires, though DynamoDB's TTL may delete it later. Chat lists never show its text.
+    The entry stays, so that the sequence has no hole."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, "for your eyes only", ttl_seconds=1)
 

@@ -1,6 +1,6 @@
 """The seven access patterns of seed 001, by their numbers, through HTTP on a real process.
 
-Each is asked of a small chat and of a larger one: the same calls to DynamoDB, so none is one per item.
+Each runs on a small chat and on a larger one with the same calls to DynamoDB, so no call is made per item.
 """
 
 import pytest
@@ -83,7 +83,7 @@ def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: CostRecorder
 
 
 def test_ap5_get_a_specific_message(crew: CostRecorder) -> None:
-    """A message's id spells its chat and its sequence, so it is a key."""
+    """The id of a message contains its chat and its sequence, so it is a key."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, "Can we ship by Friday?", "Sounds good!")
     crew.settle(chat, last, "anna", "ben")

@@ -1,4 +1,4 @@
-"""Requests that trickle, stop, come in crowds or have oversized heads, by raw sockets on a real process."""
+"""Requests that are slow, incomplete, too many or have oversized headers, over raw sockets to a real process."""
 
 import select
 import socket

@@ -1,4 +1,4 @@
-"""The first page that a newcomer follows: every command on it is run as it stands, and must answer as shown."""
+"""The tutorial for new users: every command on it runs as printed and must answer as shown."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ class Shell:
         self._watch.start()
 
     def run(self, commands: str) -> str:
-        """What they print; fails if the last one does. The end is told on a line of its own."""
+        """Run commands and return their output. Fail if the last one fails. An extra line marks the end of a step."""
         self._ran += 1
         script, end = self._directory / f"step-{self._ran}.sh", f"end of step {self._ran}:"
         script.write_text(commands)

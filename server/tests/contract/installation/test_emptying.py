@@ -1,4 +1,4 @@
-"""What a restore empties, and whom it finds at work: of this installation, and of no other."""
+"""A restore empties the data and finds the running processes of its own installation, and of no other."""
 
 import asyncio
 from dataclasses import replace

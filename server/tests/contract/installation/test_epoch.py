@@ -38,7 +38,7 @@ class WholeClock(ManualClock):
 
 
 class Scene:
-    """Processes on one installation, whose clock stands still until it is moved."""
+    """Processes of one installation, with a clock that changes only when the test sets it."""
 
     def __init__(self, client: DynamoClient) -> None:
         self.client, self.clock = client, WholeClock()
@@ -62,7 +62,7 @@ class Scene:
 
 @asynccontextmanager
 async def opened(tables: Tables) -> AsyncIterator[Scene]:
-    """An installation that nobody has started on yet."""
+    """Open an installation on which no process has started yet."""
     _forget(tables)
     async with open_client(tables.url, REGION, tables.prefix) as client:
         scene = Scene(client)
@@ -178,7 +178,7 @@ async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
         scene.clock.at += 60
         later = await finish(scene, "2026-11-15T10:00:00+00:00")
         assert later.epoch > first.epoch
-        # the same copy is put back again: its row knows of neither
+        # The same copy is restored again. Its row has neither of the two epochs.
         assert copy is not None
         assert await scene.row.change(later, copy)
         scene.clock.at += 60

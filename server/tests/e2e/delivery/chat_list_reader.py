@@ -1,4 +1,4 @@
-"""A device that looks: subscribes with plain frames, and writes down every sign that it is told."""
+"""A device that subscribes to chats with plain frames and records every ephemeral event that it receives."""
 
 import asyncio
 import http.client

@@ -22,7 +22,7 @@ LONG_S = 150.0
 
 
 class ConnectedClient:
-    """`async with` it to be connected. What it holds survives in its store, as on a phone that is switched off."""
+    """A client that is connected inside `async with`. Its store survives, as on a phone that is switched off."""
 
     def __init__(self, city: InstallationProcesses, port: int, user: str, device: str = "phone") -> None:
         self._city, self._port = city, port
@@ -73,8 +73,8 @@ class ConnectedClient:
         return [entry.text for entry in self.entries[chat] if entry.kind == "message"]
 
     async def holds(self, chat: str, sequences: Sequence[int], within_s: float = LONG_S) -> None:
-        """Exactly these, in this order, each once; waits for the last of them, and fails on one too many."""
-        with suppress(AssertionError):  # told below, with what is there
+        """Wait for these sequences. Fail unless the device has exactly these, in this order, each once."""
+        with suppress(AssertionError):  # the assertion below reports what the device has
             await until(lambda: set(sequences) <= set(self.sequences(chat)), within_s)
         held, wanted = self.sequences(chat), list(sequences)
         assert held == wanted, f"{self.user}/{self.device} holds {held}, not {wanted}"
@@ -118,7 +118,7 @@ async def _on(watcher: ConnectedClient) -> None:
 
 
 class Names:
-    """People of one test, who are nobody else's."""
+    """User ids that only one test uses."""
 
     def __init__(self) -> None:
         self._mark = secrets.token_hex(3)

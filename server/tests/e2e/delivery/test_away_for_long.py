@@ -1,4 +1,4 @@
-"""A device that was away for 31 days: longer than the pending queue keeps anything. It still gets everything."""
+"""A device that was offline for 31 days, longer than the offline queue keeps entries, still gets every entry."""
 
 from e2e.delivery.connected_device import ConnectedClient, watching
 from fixtures.installation_processes import InstallationProcesses

@@ -1,4 +1,4 @@
-"""Whoever is killed with -9 in the middle of traffic, every device ends with exactly its entries, in order."""
+"""If any process is killed with -9 under load, every device still ends with exactly its entries, in order."""
 
 import asyncio
 
@@ -49,7 +49,7 @@ async def test_a_worker(city: InstallationProcesses) -> None:
 
 
 async def test_a_relay_and_the_gateway_that_published(city: InstallationProcesses) -> None:
-    """What was committed and not published is found by the second relay, from where the first left off."""
+    """The second relay continues where the first stopped, and publishes the unpublished commits."""
     one, two, _, first = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with Balancer() as balancer:

@@ -54,7 +54,7 @@ async def test_an_edit_and_a_redaction_are_seen_as_they_happen(
 
 
 async def test_processes_may_come_in_any_order_and_any_number(city: InstallationProcesses) -> None:
-    """First the device's gateway, long before anybody delivers; then two workers, one of which leaves."""
+    """First the device's gateway, long before any worker; then two workers, one of which stops."""
     (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):

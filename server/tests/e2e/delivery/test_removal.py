@@ -1,4 +1,4 @@
-"""Promise 4 in mid-flow: who is removed and comes back gets the entries of his intervals, and no others."""
+"""Promise 4 under load: a member who is removed and rejoins gets exactly the entries of their intervals."""
 
 import asyncio
 
@@ -14,7 +14,7 @@ async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstal
         watching(city, two, who.cleo) as (cleo,),
         watching(city, two, who.cleo, device="laptop") as (laptop,),
     ):
-        # who hears of a chat when it is older begins with its last entries
+        # A device that learns of a chat later starts with the chat's last entries.
         for watcher in (anna, ben, cleo, laptop):
             await watcher.holds(chat, [1])
         talking = asyncio.create_task(_talk(anna, chat, 40))

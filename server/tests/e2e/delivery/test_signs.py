@@ -60,7 +60,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: Insta
         assert (status["status"], status["read_by"]) == ("SENT", ["ben"]), "cleo has yet to get it"
         await cleo.say(read={"chat": group, "sequence": 2})
         await anna.knows(group, "cleo", "read", 2)
-        # who left is told no more, and typing goes to those who are there
+        # A member who left receives no more events. Typing goes to current members.
         await cleo.looks(group)
         await rest(city, api_port, "anna", f"DELETE /v1/chats/{group}/members/cleo")
         await cleo.holds(group, 3)
@@ -136,7 +136,7 @@ async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: Insta
             city.flush_redis()
             async with looking(city, two.socket_port, "ben", "laptop"):
                 await anna.sees("ben", "online")
-            # the route of the phone and what it said of itself are made anew by its gateway
+            # The phone's gateway restores its route and its presence status.
             await anna.sees("ben", "away")
             seen = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
             assert seen == {"user": "ben", "status": "away"}

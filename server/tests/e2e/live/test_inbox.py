@@ -1,4 +1,4 @@
-"""Inboxes live, on whole installations: what happens to a user's notifications is on each of his devices at once."""
+"""Live inboxes on whole installations: all devices of a user receive every change of their notifications."""
 
 import asyncio
 from collections.abc import Callable
@@ -76,7 +76,7 @@ async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(
 
 
 async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: InstallationProcesses) -> None:
-    """Fifty are connected. Whoever was on the gateway comes in again, and ends with the counts that REST has."""
+    """Fifty users are connected. Devices of the killed gateway reconnect and end with the same counts as REST."""
     one, two, _ = city.ready("gateway", "gateway", "notifications")
     people = [f"user{number:04}" for number in range(1_000)]
     async with Balancer() as balancer, server_of(city) as server, AsyncExitStack() as stack:

@@ -30,7 +30,7 @@ def test_lists_are_split_and_networks_are_networks() -> None:
 
 
 def test_the_settings_defaults_are_those_of_the_options() -> None:
-    """Two places with one truth; whoever changes one is told of the other."""
+    """The defaults are in two places; a change of one must fail here until the other follows."""
     made, meant = listened(GatewaySettings(port=0)), ListenOptions()
     different = {"slow_close_code", "slow_close_reason", "unnamed_proxy"}
     assert {f for f in ListenOptions.__slots__ if getattr(made, f) != getattr(meant, f)} == different

@@ -1,4 +1,4 @@
-"""From settings to options: what can't be used is told, all of it at once, and secrets are not."""
+"""From settings to options: all invalid values are reported together, and secrets are not printed."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -56,7 +56,7 @@ def chat(name: str) -> ChatKey:
 
 @dataclass
 class Truths:
-    """A truth for each chat; those in `broken` can't be written."""
+    """A chat-row writer for each chat. Writes to the chats in `broken` fail."""
 
     of: dict[ChatKey, MemoryChatRowWriter] = field(default_factory=dict)
     broken: set[ChatKey] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Truths:
 
 @dataclass
 class Redis(UnusedBus, UnusedRoutes):
-    """Everybody of `online` is on one gateway. Takes what is asked of it down."""
+    """The users in `online` are connected to one gateway. Every call is recorded."""
 
     online: set[UserId]
     steps: list[str]
