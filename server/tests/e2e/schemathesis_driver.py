@@ -24,7 +24,7 @@ SEED = 20261115
 
 
 class Rule(NamedTuple):
-    """A request that fits the description and is refused all the same, because a schema can't say why."""
+    """A rejection of requests that fit the OpenAPI document, for a rule that a schema cannot express."""
 
     status: int
     code: str
@@ -38,38 +38,36 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "^An idempotency key is required"),  # in the header or in the body
     Rule(
         400, _INVALID, "use only one of `before`, `after` and `around`"
-    ),  # parameters exclude one another in no schema
+    ),  # a schema cannot exclude combinations of parameters
     Rule(
         400, _INVALID, "^`Idempotency-Key` and `client_message_id` must be equal"
-    ),  # a header and a field, compared
+    ),  # a schema cannot compare a header with a field
     Rule(400, _INVALID, "^No flag is given"),  # all three are present and null
-    Rule(
-        400, _INVALID, "Input should be a valid integer"
-    ),  # to a schema 5.0 is an integer; here it has a point
-    Rule(400, _INVALID, "^An integer in the body has more than 64 bits"),  # `data` is any JSON, to a bound
-    Rule(400, _INVALID, "^A display name must not be blank"),  # what blanks are is Unicode's to say
-    Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
-    Rule(400, _INVALID, "use either `ids`, or `before` and `category`"),  # two ways of saying which, not both
+    Rule(400, _INVALID, "Input should be a valid integer"),  # 5.0 is an integer in JSON Schema, but not here
+    Rule(400, _INVALID, "^An integer in the body has more than 64 bits"),  # `data` is any JSON within limits
+    Rule(400, _INVALID, "^A display name must not be blank"),  # Unicode defines which characters are blank
+    Rule(400, _INVALID, "^path /user: .*match pattern"),  # Schemathesis does not escape a `%` in an id
+    Rule(400, _INVALID, "use either `ids`, or `before` and `category`"),  # two exclusive ways to select
     Rule(400, _INVALID, "use either `ids`, or `before` with an optional `category`"),  # the same
-    Rule(400, _INVALID, "`uids` requires the kind"),  # which field goes with which kind
+    Rule(400, _INVALID, "`uids` requires the kind"),  # the field depends on the kind
     Rule(
         400, _INVALID, "of the list is not kept|^A segment stays what it was made"
-    ),  # what versions there are
-    Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
+    ),  # depends on the existing versions
+    Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
-    Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
-    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
+    Rule(400, _INVALID, "is retired|has no category"),  # the inbox defines its categories
+    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # a field that requires another one
     Rule(400, _INVALID, "^query /(unread|archived): "),  # Schemathesis accepts any text as a boolean
-    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # sent before
+    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # a repeat
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
-    Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # one of two that may both be empty
+    Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # at least one of two optional fields
 )
 
 
 @dataclass
 class Findings:
-    """`answers`: by operation, how many of each status. `by_rule`: what was refused as it should be, and how often."""
+    """`answers`: responses by operation and status. `by_rule`: the expected rejections, counted by rule."""
 
     answers: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     by_rule: Counter[str] = field(default_factory=Counter)
@@ -139,7 +137,7 @@ def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, exa
 
 @contextmanager
 def _fresh_keys() -> Iterator[None]:
-    """For every second request that is good: else all but the first are repeats or conflicts."""
+    """Give every second valid request a new idempotency key: otherwise all but the first are repeats or conflicts."""
     numbers = itertools.count()
 
     def before_call(_: object, case: Any, __: object) -> None:

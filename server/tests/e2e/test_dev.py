@@ -33,7 +33,7 @@ LAST_LINE = r"  stop     Ctrl-C"
 
 @dataclass
 class Desk:
-    """One directory, and whatever runs in it."""
+    """One directory and the processes in it."""
 
     directory: Path
     terminals: list[Terminal] = field(default_factory=list)
@@ -77,7 +77,7 @@ def first(desk: Desk) -> Terminal:
 
 
 def family(terminal: Terminal) -> list[psutil.Process]:
-    """Everything that was started, engines too."""
+    """Return all processes that were started, including engines."""
     return psutil.Process(terminal.popen.pid).children(recursive=True)
 
 

@@ -55,7 +55,7 @@ class Desk:
         return Client(self.client["gateway"], self.client["users"][user]["token"], proxy=None)
 
     def posts(self, user: str, text: str) -> None:
-        """By REST, as a backend would."""
+        """Send a message over REST, as a backend would."""
         told = self.client
         request = urllib.request.Request(
             f"{told['api']}/v1/chats/{told['chats']['direct']}/messages",
@@ -70,7 +70,7 @@ class Desk:
             assert answer.status == 201
 
     def asks(self, path: str, body: dict[str, Any]) -> None:
-        """As the tenant's server."""
+        """Send a REST request as the tenant's server."""
         request = urllib.request.Request(
             self.client["api"] + path,
             json.dumps(body).encode(),

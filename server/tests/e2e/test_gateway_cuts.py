@@ -1,4 +1,4 @@
-"""Two gateways behind proxies that cut connections: nothing twice, nothing lost, for a client that keeps its keys."""
+"""Two gateways behind proxies that cut connections: a client that reuses its keys loses and duplicates nothing."""
 
 import asyncio
 from itertools import cycle
@@ -15,7 +15,7 @@ _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 
 
 class Sender:
-    """Keeps key and `after` of a message from its first try on, and goes to the next gateway when it is cut off."""
+    """A client that repeats a message with the same key and `after`, at the next gateway if its connection is cut."""
 
     def __init__(self, house: GatewayProcess, user: str, ports: list[int]) -> None:
         self._house, self._user, self._ports = house, user, cycle(ports)

@@ -1,4 +1,4 @@
-"""`tidings-harness run` as an operator uses it, against an installation that keeps its promises."""
+"""`tidings-harness run` as an operator uses it, against a correct installation."""
 
 import json
 import subprocess

@@ -30,7 +30,7 @@ def installed(tables_local: Tables, valkey: str, kafka: str, tmp_path: Path) -> 
 
 
 class Reader:
-    """An app: takes its events, one by one."""
+    """An app that reads the events of the SDK one by one."""
 
     def __init__(self, client: Client) -> None:
         self.client = client

@@ -29,7 +29,7 @@ from tidings.tenants.store import DynamoKeyStore
 from tidings_wire.close_codes import CloseCode
 
 WITHIN_S = 10.0
-"""What is promised."""
+"""The guaranteed time until connections are closed."""
 
 
 @dataclass

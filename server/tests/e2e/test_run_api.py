@@ -21,7 +21,7 @@ BODY = b'{"type": "direct", "user": "ben"}'
 
 
 def half(api: Api) -> bytes:
-    """A request that is not whole yet."""
+    """Return the first half of a request."""
     return api.head("POST", CHATS, BODY) + BODY[:5]
 
 

@@ -1,4 +1,4 @@
-"""`tidings run delivery` lives: chat lists follow what is sent, whichever process starts first, dies or comes late."""
+"""`tidings run delivery`: chat lists are updated, whichever process starts first, dies or starts late."""
 
 import asyncio
 import signal

@@ -195,7 +195,7 @@ async def test_too_many_at_once_are_told_when_to_come_back(house: GatewayProcess
     gateway = house.start(
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="1",
         TIDINGS_GATEWAY_CONNECT_BURST="1",
-        # an address that refills at once would count as one that has not connected lately
+        # If the address's bucket refilled immediately, the address would count as one without recent connections.
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S_PER_ADDRESS="1",
     )
     with socket.create_connection(("127.0.0.1", gateway.socket_port)) as first:

@@ -1,6 +1,6 @@
 """The use cases of seed 000, by their numbers, through HTTP on a real process: reading and chat lists in full.
 
-Of receiving (2) and expiring (8) what a reader sees; pushes come with the gateway, and DynamoDB deletes when it likes.
+Receiving (2) and expiring (8) are tested as a reader sees them: pushes need a gateway, and TTL deletes items late.
 """
 
 from typing import Any
@@ -19,8 +19,8 @@ def crew(served: Api) -> CostRecorder:
 
 
 def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
-    """The seed writes the message, the chat and both lists. Here the acknowledgement needs the message alone, and the
-    lists follow; there is no count of messages on the chat to be updated: ordinals of the log say it."""
+    """The seed writes the message, the chat and both lists. Here the acknowledgement needs only the message, and the
+    lists follow. There is no message count on the chat to update: the ordinals of the log contain it."""
     chat = crew.direct("anna", "ben")
     body = {"text": "Hello!", "client_message_id": "msg_123"}
     sent, calls = crew.write("anna", "POST", f"/v1/chats/{chat}/messages", body)
@@ -34,8 +34,8 @@ def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
 
 
 def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
-    """DELIVERED is not written into messages: one watermark of the reader says it of all of them. Unread is not
-    incremented, so nothing drifts when a delivery comes twice."""
+    """DELIVERED is not written into messages: one watermark of the reader covers all of them. Unread is not
+    incremented, so a repeated delivery does not make it wrong."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, "one", "two")
     crew.settle(chat, last, "anna", "ben")
@@ -50,12 +50,12 @@ def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
 
 
 def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None:
-    """One range of one partition for each page, as asked; by sequence, because two messages can have one time."""
+    """One range of one partition for each page, as required; by sequence, as two messages can have the same time."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *(f"message {n}" for n in range(2, 34)))
     crew.settle(chat, last, "anna", "ben")
     first, calls = crew.read("anna", f"/v1/chats/{chat}/messages?limit=20")
-    # the two of a direct chat are known from the first page on
+    # the members of a direct chat are cached from the first page on
     same = {"messages.read_recent": 1, "watermarks.read_members": 1}
     assert calls == same | {"memberships.list": 1}
     assert [entry["text"] for entry in first["entries"]] == [f"message {n}" for n in range(33, 13, -1)]
@@ -68,7 +68,7 @@ def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None
 
 
 def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None:
-    """The same append as between two; a line in each of the five lists."""
+    """The same append as in a direct chat, and a row in each of the five chat lists."""
     chat = crew.group("Lunch", *GROUP)
     sent, calls = crew.write(
         "anna", "POST", f"/v1/chats/{chat}/messages", {"text": "Hey everyone!", "client_message_id": "m1"}
@@ -100,7 +100,7 @@ def test_usecase_5_somebody_loads_the_chat_list(crew: CostRecorder) -> None:
 
 @pytest.mark.parametrize("size", [1, 10])
 def test_usecase_6_mark_messages_as_read(crew: CostRecorder, size: int) -> None:
-    """The seed updates each message, the chat and the list. Here one watermark does, whatever the number."""
+    """The seed updates each message, the chat and the list. Here one watermark is enough for any number of messages."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *["hi"] * size)
     crew.settle(chat, last, "anna", "ben")
@@ -116,7 +116,7 @@ def test_usecase_6_mark_messages_as_read(crew: CostRecorder, size: int) -> None:
 
 
 def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
-    """No index: the id names the chat, which is the context the seed wants, and the place in it."""
+    """No index: the id contains the chat, which is the context that the seed requires, and the sequence."""
     chat = crew.direct("anna", "ben")
     crew.settle(chat, crew.send("anna", chat, "Hello!"), "anna", "ben")
     found, calls = crew.read("ben", f"/v1/messages/{chat}.2")
@@ -141,7 +141,7 @@ def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
     assert "text" not in crew.line("ben", chat)["last"]
     path = f"/v1/messages/{chat}.{last}"
     assert "text" not in eventually(lambda: expired(crew.ok("ben", "GET", path)), "end of the message")
-    # a list knows whole seconds only
+    # a chat list has whole seconds only
     assert eventually(lambda: expired(crew.line("ben", chat)["last"]), "end in the list")
     page = crew.ok("ben", "GET", f"/v1/chats/{chat}/messages")
     assert [entry["sequence"] for entry in page["entries"]] == [last, 1]

@@ -23,7 +23,7 @@ def head(api: Api) -> bytes:
 
 
 def trickle(client: socket.socket, data: bytes, every_s: float = 0.1) -> float:
-    """Byte by byte, until the server has had enough; how long that took."""
+    """Send byte by byte until the server closes the connection. Return how long that took."""
     client.settimeout(every_s)
     began = time.monotonic()
     for byte in data:
@@ -146,7 +146,7 @@ CHUNKED = b"POST /v1/me HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n
 def test_a_head_without_end_is_refused(api: Api, first: bytes, piece: bytes) -> None:
     with api.connect() as client:
         assert flood(client, first, piece) < MANY_BYTES
-        if not first.startswith(b"POST"):  # a body that was not waited for has its answer, 401, already
+        if not first.startswith(b"POST"):  # the server has already answered 401 without waiting for the body
             refused = answer(client)
             assert (refused.status, refused.body["code"]) == (431, "headers_too_large")
             assert refused.headers["content-type"] == "application/problem+json"

@@ -20,7 +20,7 @@ DEADLINE_S = 300.0
 
 
 class Shell:
-    """One bash for the whole page, as a reader has one terminal."""
+    """One bash for the whole page, like the terminal of a reader."""
 
     def __init__(self, directory: Path, *, deadline_s: float = DEADLINE_S) -> None:
         self._directory, self._ran = directory, 0
@@ -72,7 +72,7 @@ class Shell:
         self._bash.communicate()
 
     def _kill(self) -> None:
-        """With everything that it started, but the engines, which are in sessions of their own."""
+        """Kill the shell and everything that it started, except the engines, which have their own sessions."""
         os.killpg(self._bash.pid, signal.SIGKILL)
 
 

@@ -19,7 +19,7 @@ from tidings_wire.close_codes import CloseCode
 SECONDS = 2.0
 PAUSE_S = 0.1
 MESSAGES = 150
-"""Of 3,500 bytes each: more than the buffers of one connection hold."""
+"""3,500 bytes each: together more than the buffers of one connection."""
 REDUCED = {
     "TIDINGS_GATEWAY_MAX_CONCURRENT_RESUMES": "2",
     "TIDINGS_GATEWAY_TENANT_SHARE": "0.8",
@@ -53,7 +53,7 @@ class Besieged(NamedTuple):
         return honest
 
     def attack(self, run: object, number: int, port: int = 0, **given: object) -> Attack:
-        """Attack from the address of this number: what one attack has used up is not missing to the next."""
+        """Attack from the loopback address with this number, so that no attack uses up the limits of another."""
         assert callable(run)
         where = {"port": port or self.port, "source": f"127.0.0.{number}"}
         return Attack(run, where | given, SECONDS, PAUSE_S)
@@ -88,7 +88,7 @@ def started(house: GatewayProcess, **changes: str) -> RunningGateway:
 async def test_slow_resumes(besieged: Besieged) -> None:
     credentials = [besieged.evil.token(user) for user in (CLEO, DORA)]
     attack = besieged.attack(gateway.slow_resumes, 2, credentials=credentials, chat=besieged.chat)
-    # another user of the attacker's tenant: no tenant's share protects this one
+    # Another user of the attacker's tenant: the share of a tenant does not protect this user.
     attacked = await run_attack(attack, besieged.honest(tenant=besieged.evil))
     assert attacked.achieved == [2, 2], "two devices of a user resume at a time"
 

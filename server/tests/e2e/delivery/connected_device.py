@@ -1,4 +1,4 @@
-"""A device that writes down every entry it is given, on the SDK, over as many connections and restarts as it takes."""
+"""A device on the SDK that records every entry that it receives, over any number of connections and restarts."""
 
 import asyncio
 import secrets
@@ -53,14 +53,14 @@ class ConnectedClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Switched off; what it holds is on its disk."""
+        """Disconnect. The store of the device stays."""
         await self.client.close()
         assert self._reading
         await self._reading
         self._client = None
 
     def move_to(self, port: int, *, credential_from_s: float = 0.0) -> None:
-        """The next time it is switched on it goes there. The server's clock may be ahead, and with it the credential."""
+        """Connect to this port from the next start on. If the server's clock is ahead, the credential must be too."""
         self._port, self._ahead_s = port, credential_from_s
 
     async def live(self, within_s: float = LONG_S) -> None:
@@ -100,7 +100,7 @@ class ConnectedClient:
 async def watching(
     city: InstallationProcesses, port: int, *users: str, device: str = "phone"
 ) -> AsyncIterator[list[ConnectedClient]]:
-    """All of them live."""
+    """Open a live device for each user."""
     watchers = [ConnectedClient(city, port, user, device) for user in users]
     async with asyncio.TaskGroup() as group:
         for watcher in watchers:

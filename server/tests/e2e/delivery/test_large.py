@@ -1,4 +1,4 @@
-"""Chats of more than 100 members: one push for each gateway, and the passage from small to large in mid-traffic."""
+"""Chats of more than 100 members: one push for each gateway, and the change from small to large under load."""
 
 import asyncio
 

@@ -37,7 +37,7 @@ async def test_a_new_device_gets_the_end_of_a_long_chat_and_its_row(
 async def test_he_goes_and_comes_and_gets_each_message_once(
     busy_city: RunningInstallation, who: Names
 ) -> None:
-    """And so does a second device that was never there before."""
+    """A second device that never connected before gets each message once, too."""
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     ben = ConnectedClient(city, one, who.ben)

@@ -32,7 +32,7 @@ FIRST, SECOND = "first device", "second device"
 
 @asynccontextmanager
 async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None]:
-    """From here until `go`, or until the end at the latest."""
+    """Pause a process at this failpoint until `go` is called, or until the end of the block."""
     process.hold(step)
     try:
         yield

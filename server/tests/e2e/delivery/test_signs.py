@@ -20,7 +20,7 @@ QUICK = {
 def started(
     city: InstallationProcesses,
 ) -> tuple[InstallationProcess, InstallationProcess, InstallationProcess]:
-    """One after the other: four that start at once on a busy machine are each given up before any has begun."""
+    """Start processes one after the other. On a busy machine, four at once would all exceed their start deadline."""
     (one,), (two,), (api,), _ = (
         city.ready("gateway", **QUICK),
         city.ready("gateway", **QUICK),
@@ -52,7 +52,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: Insta
         await phone.say(read={"chat": chat, "sequence": 2})
         await anna.knows(chat, "ben", "read", 2)
         await laptop.knows(chat, "ben", "read", 2)
-        # by REST, to both as well
+        # a read over REST reaches both as well
         await rest(city, api_port, "ben", f"PUT /v1/chats/{group}/read", {"sequence": 2})
         await anna.knows(group, "ben", "read", 2)
         await phone.knows(group, "ben", "read", 2)

@@ -1,4 +1,4 @@
-"""Promise 5: Kafka and Redis are accelerators. Emptied in the middle of traffic, delivery is late by seconds."""
+"""Promise 5: Kafka and Redis are accelerators. If they are emptied under load, delivery is late by seconds."""
 
 import asyncio
 
@@ -25,7 +25,7 @@ async def test_redis_is_flushed_again_and_again(city: InstallationProcesses) -> 
 
 
 async def test_kafkas_log_is_deleted(city: InstallationProcesses) -> None:
-    """While no worker runs, so that what is deleted was not handled; the relay publishes it again."""
+    """No worker runs, so the deleted events were not processed. The relay publishes them again."""
     gateway, _ = city.ready("gateway", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):

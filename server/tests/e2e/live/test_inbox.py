@@ -19,7 +19,7 @@ async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None
 
 
 async def test_what_one_device_does_is_on_the_other_at_once(city: InstallationProcesses) -> None:
-    """On two gateways. Given, read, unread again, seen, amended, archived, redacted."""
+    """On two gateways: delivered, read, unread, seen, amended, archived, redacted."""
     one, two, _ = city.ready("gateway", "gateway", "notifications")
     async with (
         server_of(city) as server,
@@ -98,7 +98,7 @@ async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: InstallationP
 async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes_are(
     city: InstallationProcesses,
 ) -> None:
-    """Redis is emptied, so that a mark finds no route. The next heartbeat has the device resume, with its counts."""
+    """Redis is emptied, so a marked notification finds no route. After the next heartbeat the device resumes."""
     gateway, _ = city.ready("gateway", "notifications", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         notification = await server.send("ben")

@@ -1,4 +1,4 @@
-"""`tidings trace` on an installation that works: each verdict, from rows and routes that real processes wrote."""
+"""`tidings trace` on a healthy installation: each verdict, from rows and routes that real processes wrote."""
 
 import pytest
 from e2e.delivery.connected_device import Names, watching
@@ -17,7 +17,7 @@ def _key(city: InstallationProcesses, chat: str) -> ChatKey:
 
 
 async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallation, who: Names) -> None:
-    """Which of the two acknowledged is kept nowhere: the verdict speaks of the user."""
+    """The verdict is about the user: which of the two devices acknowledged is not stored."""
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with (
