@@ -64,7 +64,7 @@ def verdict_of(directory: Path) -> InboxVerdict:
     return check_inboxes(load_history(directory))
 
 
-async def test_followers_are_killed_and_redis_is_wiped_while_two_edges_append_at_once(
+async def test_processes_are_killed_and_redis_is_emptied_while_two_edges_append(
     city: InstallationProcesses, tmp_path: Path
 ) -> None:
     one, two, api, other, worker = city.ready(

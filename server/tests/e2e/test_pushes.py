@@ -73,7 +73,7 @@ async def acked(house: GatewayProcess, user: str, chat: ChatKey) -> int:
     return row.delivered.sequence if row.delivered else 0
 
 
-def test_what_one_sends_another_gets_over_deaths_and_restarts(
+def test_messages_arrive_although_processes_are_killed_and_restarted(
     installed: GatewayProcess, tmp_path: Path
 ) -> None:
     asyncio.run(asyncio.wait_for(conversation(installed, tmp_path), ALL_S))

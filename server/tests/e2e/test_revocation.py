@@ -96,7 +96,7 @@ async def closed_with(*devices: SocketDevice) -> list[int | None]:
         return [code for code, _ in await asyncio.gather(*(device.end() for device in devices))]
 
 
-async def test_ended_credentials_lose_their_sockets_on_every_gateway(house: GatewayProcess) -> None:
+async def test_revoked_credentials_lose_their_connections_on_every_gateway(house: GatewayProcess) -> None:
     await house.found()
     one, two = house.start().socket_port, house.start().socket_port
     async with office_of(house) as office, connected(house, two, "ben") as bystander:

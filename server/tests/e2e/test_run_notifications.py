@@ -97,7 +97,7 @@ def installation(
     made.close()
 
 
-def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
+def test_every_user_gets_a_notification_once_although_workers_are_killed(
     installation: Installation, tables_dynoxide: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     installation.ok("PUT", "/v1/inboxes/default", {"title": "News"})

@@ -18,7 +18,7 @@ def crew(served: Api) -> CostRecorder:
     return CostRecorder(served)
 
 
-def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
+def test_usecase_1_a_user_sends_a_direct_message(crew: CostRecorder) -> None:
     """The seed writes the message, the chat and both lists. Here the acknowledgement needs only the message, and the
     lists follow. There is no message count on the chat to update: the ordinals of the log contain it."""
     chat = crew.direct("anna", "ben")
@@ -33,7 +33,7 @@ def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
     assert crew.ok("anna", "GET", f"/v1/messages/{chat}.2")["status"] == "SENT"
 
 
-def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
+def test_usecase_2_a_user_receives_messages(crew: CostRecorder) -> None:
     """DELIVERED is not written into messages: one watermark of the reader covers all of them. Unread is not
     incremented, so a repeated delivery does not make it wrong."""
     chat = crew.direct("anna", "ben")
@@ -49,7 +49,7 @@ def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
     assert [entry["status"] for entry in page["entries"]] == ["DELIVERED", "DELIVERED"]
 
 
-def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None:
+def test_usecase_3_a_user_opens_a_chat_and_scrolls(crew: CostRecorder) -> None:
     """One range of one partition for each page, as required; by sequence, as two messages can have the same time."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *(f"message {n}" for n in range(2, 34)))
@@ -67,7 +67,7 @@ def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None
     assert (first["has_older"], second["has_older"]) == (True, False)
 
 
-def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None:
+def test_usecase_4_a_user_sends_to_a_group_of_five(crew: CostRecorder) -> None:
     """The same append as in a direct chat, and a row in each of the five chat lists."""
     chat = crew.group("Lunch", *GROUP)
     sent, calls = crew.write(
@@ -80,7 +80,7 @@ def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None
     assert {line["last"]["text"] for line in lines.values()} == {"Hey everyone!"}
 
 
-def test_usecase_5_somebody_loads_the_chat_list(crew: CostRecorder) -> None:
+def test_usecase_5_a_user_loads_the_chat_list(crew: CostRecorder) -> None:
     """One query gets all of a user's chats, as required. One more read for the page gets the names of groups. A group has
     up to five other members in the list; the full list of members is another request."""
     crew.group("Tea", "cleo", "anna")

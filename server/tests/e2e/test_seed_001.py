@@ -93,7 +93,7 @@ def test_ap5_get_a_specific_message(crew: CostRecorder) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 12])
-def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: CostRecorder, size: int) -> None:
+def test_ap6_get_the_unread_count_of_a_user_in_a_chat(crew: CostRecorder, size: int) -> None:
     """Derived, as required, but by subtracting two ordinals: counting the messages would read each of them."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, *["hi"] * size)

@@ -106,7 +106,7 @@ def follow(shell: Shell, step: DocStep) -> None:
     assert unlike == [], f"{step.title}\n{step.commands}"
 
 
-def test_every_command_of_the_page_works_and_answers_as_shown(shell: Shell) -> None:
+def test_every_command_of_the_page_prints_what_the_page_shows(shell: Shell) -> None:
     for step in steps(PAGE):
         follow(shell, step)
 
@@ -141,12 +141,12 @@ def test_ids_and_times_may_differ_from_the_page() -> None:
         ('{"id"', '"id"'),
     ],
 )
-def test_an_answer_that_is_not_as_shown_is_found(there: str, instead: str) -> None:
+def test_a_different_output_is_reported(there: str, instead: str) -> None:
     assert there in TOLD
     assert differences(STEP, TOLD.replace(there, instead))
 
 
-def test_only_blocks_that_change_nothing_are_asked_again() -> None:
+def test_only_steps_that_read_are_repeated() -> None:
     asked_again = [step.commands for step in steps(PAGE) if step.only_reads]
     assert 'cleo "$API/v1/chats"\n' in asked_again
     assert not [text for text in asked_again if "-X" in text or "--json" in text or "=$(" in text]

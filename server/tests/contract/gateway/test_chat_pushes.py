@@ -61,7 +61,7 @@ async def test_nothing_follows_a_removal(gateways: GatewayEnv) -> None:
     assert chat_pushes(cleo, chat) == []
 
 
-async def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(
+async def test_a_user_who_joins_a_large_chat_gets_its_name_and_no_preview(
     gateways: GatewayEnv,
 ) -> None:
     chat = await large(gateways)

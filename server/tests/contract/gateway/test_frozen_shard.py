@@ -18,7 +18,7 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.open_client import open_client
 
 
-async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
+async def test_a_frozen_shard_delays_only_users_whose_keys_are_on_it(
     cluster: Servers,
     tables_local: Tables,
     space: Namespace,

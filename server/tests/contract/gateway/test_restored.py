@@ -80,7 +80,7 @@ async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
 
 
 @pytest.mark.parametrize("size", ["small", "large"])
-async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new(
+async def test_a_row_ahead_of_its_log_neither_locks_out_its_user_nor_hides_new_entries(
     size: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -105,7 +105,7 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new
         await until(lambda: again.sequences(chat)[-1:] == new[-1:], WITHIN_S)
 
 
-async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
+async def test_the_worker_reconciles_a_row_that_was_not_read_since_the_restore(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """The row was not read between the restore and the next message."""
@@ -126,7 +126,7 @@ async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
         assert row.known.epoch == gateways.stage.epoch
 
 
-async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
+async def test_a_row_behind_its_log_is_completed_with_the_next_message(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -141,7 +141,7 @@ async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
 
 
 @pytest.mark.parametrize("was", ["in", "out"])
-async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
+async def test_an_interval_that_the_log_lost_leaves_the_row_with_the_interval_before_it(
     was: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """A row holds the latest join and leave only. A row above its user's leave would show what was said after it."""
@@ -168,7 +168,7 @@ async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
 
 
 @pytest.mark.parametrize("had_read", [2, 5])
-async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lost_nor_ignored(
+async def test_a_watermark_raised_on_a_row_of_an_old_epoch_is_kept_and_applied(
     had_read: int, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -189,7 +189,7 @@ async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lo
         assert row.known.epoch == gateways.stage.epoch
 
 
-async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
+async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -214,7 +214,7 @@ async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
         assert got[BEN] == said[1]
 
 
-async def test_a_redaction_that_comes_before_its_message_is_not_lost_in_a_row_of_another_epoch(
+async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """Rows take entries in any order. The row shows a message that the log lost, above the one that is redacted."""

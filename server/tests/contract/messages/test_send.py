@@ -47,7 +47,7 @@ async def test_a_sender_without_a_position_costs_four_units(use_cases: UseCaseEn
 
 
 @pytest.mark.parametrize("part", ["a#b", "a*", "", "x" * 65])
-async def test_what_would_change_the_shape_of_a_key_is_refused(use_cases: UseCaseEnv, part: str) -> None:
+async def test_ids_that_would_change_the_form_of_a_key_are_rejected(use_cases: UseCaseEnv, part: str) -> None:
     chat = await use_cases.group(BEN)
     assert (
         await code_of(use_cases.manage.direct(use_cases.tenant, ANNA, UserId(part))) is Code.REQUEST_INVALID

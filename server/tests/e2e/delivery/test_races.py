@@ -47,7 +47,7 @@ async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None
         *((step, FIRST) for step in WORKER_FOR_WHO_IS_AWAY),
     ],
 )
-async def test_a_device_comes_in_while_the_worker_stands(
+async def test_a_device_connects_while_the_worker_is_paused(
     busy_city: RunningInstallation, who: Names, step: str, device: str
 ) -> None:
     city, (one, two), worker = busy_city.city, busy_city.ports, busy_city.worker
@@ -67,7 +67,7 @@ async def test_a_device_comes_in_while_the_worker_stands(
 
 @pytest.mark.parametrize("step", GATEWAY)
 @pytest.mark.parametrize("device", [FIRST, SECOND])
-async def test_a_message_is_handled_while_the_gateway_stands(
+async def test_a_message_is_processed_while_the_gateway_is_paused(
     busy_city: RunningInstallation, who: Names, step: str, device: str
 ) -> None:
     city, (one, two), held = busy_city.city, busy_city.ports, busy_city.gateways[1]

@@ -6,7 +6,7 @@ from e2e.delivery.connected_device import ConnectedClient, Names, watching
 from fixtures.installation_processes import RunningInstallation
 
 
-async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstallation, who: Names) -> None:
+async def test_a_member_is_removed_and_rejoins_under_load(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, who.cleo)
     async with (
@@ -33,7 +33,7 @@ async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstal
             await watcher.holds(chat, [n for n in range(1, head + 1) if n not in missing])
 
 
-async def test_who_was_removed_while_away_learns_that_and_nothing_more(
+async def test_a_member_removed_while_offline_gets_the_removal_and_nothing_later(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports

@@ -30,7 +30,9 @@ def started(
     return one, two, api
 
 
-async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: InstallationProcesses) -> None:
+async def test_delivery_status_advances_and_a_read_reaches_the_users_other_devices(
+    city: InstallationProcesses,
+) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
@@ -77,7 +79,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: Insta
         assert [process.faults() for process in (one, two, api)] == [[], [], []]
 
 
-async def test_a_block_ends_the_signs_between_two(city: InstallationProcesses) -> None:
+async def test_a_block_stops_ephemeral_events_between_two_users(city: InstallationProcesses) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben")
@@ -109,7 +111,9 @@ async def test_a_block_ends_the_signs_between_two(city: InstallationProcesses) -
         await anna.knows(chat, "ben", "read", 2)
 
 
-async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: InstallationProcesses) -> None:
+async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_emptied(
+    city: InstallationProcesses,
+) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat

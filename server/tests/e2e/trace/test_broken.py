@@ -32,7 +32,7 @@ async def test_no_worker_runs(city: InstallationProcesses) -> None:
         assert told.trace["handled"]["is_handled"] is True
 
 
-async def test_nobody_has_published_it(city: InstallationProcesses) -> None:
+async def test_the_message_is_not_published(city: InstallationProcesses) -> None:
     """The process died directly after the commit, and no relay runs."""
     city.ready("delivery")
     chat = await city.direct("anna", "ben")
@@ -85,7 +85,7 @@ async def test_redis_was_emptied(city: InstallationProcesses) -> None:
     assert told.of("ben")["state"] == "delivered"
 
 
-async def test_redis_and_kafka_are_away(city: InstallationProcesses) -> None:
+async def test_redis_and_kafka_are_unavailable(city: InstallationProcesses) -> None:
     gateway, _ = city.ready("gateway", "delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):
