@@ -127,7 +127,7 @@ def test_ids_and_times_may_differ_from_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("active", "instead"),
+    ("shown", "instead"),
     [
         ('"text":"hi"', '"text":"ho"'),
         ('"text":"hi"', '"words":"hi"'),
@@ -141,9 +141,9 @@ def test_ids_and_times_may_differ_from_the_page() -> None:
         ('{"id"', '"id"'),
     ],
 )
-def test_a_different_output_is_reported(there: str, instead: str) -> None:
-    assert there in TOLD
-    assert differences(STEP, TOLD.replace(there, instead))
+def test_a_different_output_is_reported(shown: str, instead: str) -> None:
+    assert shown in TOLD
+    assert differences(STEP, TOLD.replace(shown, instead))
 
 
 def test_only_steps_that_read_are_repeated() -> None:
