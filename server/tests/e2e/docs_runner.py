@@ -67,7 +67,7 @@ def _documents(output: str) -> Iterator[Any]:
 
 
 def _missing(lines: list[str], output: str) -> Iterator[str]:
-    """Yield the shown lines that the output does not have, in this order. `…` matches any text; blanks are collapsed."""
+    """Yield the shown lines that the output does not have in order. `…` matches any text; blanks are collapsed."""
     rest = [" ".join(line.split()) for line in output.splitlines()]
     for line in lines:
         wanted = re.compile(".*".join(map(re.escape, " ".join(line.split()).split(_ANY))))

@@ -120,8 +120,8 @@ BREAKING = {
 async def test_a_server_that_breaks_a_rule_is_caught(
     city: InstallationProcesses, tmp_path: Path, mutant: str
 ) -> None:
-    """One edge is only read from: nothing that passes through it moves its copy of the log. Of what a mutant breaks there
-    is so much that chance does not let it pass.
+    """One edge only serves reads, so no append through it refreshes its copy of the broadcast log. The load repeats
+    what a mutant breaks often enough that no mutant passes accidentally.
     """
     gateway, api, reader, _ = city.ready(
         "gateway", "api", "api", "notifications", FAILPOINTS_MUTANT=mutant, FAILPOINTS_PAUSE_AT=""

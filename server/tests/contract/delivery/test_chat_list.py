@@ -12,7 +12,7 @@ from tidings.schema.tables.patterns import delivery as patterns
 
 
 async def some_chats(stage: UseCaseEnv, count: int) -> list[ChatKey]:
-    """Direct chats of Anna's, the oldest activity first, a second apart."""
+    """Create direct chats of Anna, with activity a second apart. The oldest is first."""
     chats = []
     for n in range(count):
         stage.clock.ahead_ms += 1000

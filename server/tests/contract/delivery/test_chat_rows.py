@@ -78,7 +78,7 @@ async def a_long_story(stage: UseCaseEnv) -> ChatKey:
 
 
 async def a_turn(lists: ChatListEnv, chance: random.Random, turn: int) -> ChatKey:
-    """The first in order; then in any order and some of it twice, alone or several at once."""
+    """Return the entries in order for the first turn; later in any order, some repeated, alone or in batches."""
     chat = await a_long_story(lists.stage)
     entries = lists.committed()
     if turn:
@@ -108,7 +108,7 @@ async def test_rows_are_the_same_for_any_order_repetition_and_batching_of_entrie
 
 
 async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
-    """But for times and places, which differ from chat to chat."""
+    """Return rows without times and sequences, which differ from chat to chat."""
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
     assert joined is not None
@@ -281,7 +281,7 @@ async def test_a_large_chat_stays_large_and_is_written_once_per_entry(use_cases:
 async def test_an_unprocessed_growth_to_a_large_chat_is_found_with_the_next_entry(
     use_cases: UseCaseEnv,
 ) -> None:
-    """The head does not exist, so `is_large` is missing in the rows: the entry that made the chat large comes first."""
+    """The head does not exist, so the rows lack `is_large`: the entry that made the chat large is processed first."""
     lists = ChatListEnv(use_cases)
     many = [UserId(f"u{n}") for n in range(120)]
     chat = await use_cases.group(*many)

@@ -1,4 +1,4 @@
-"""Events for users who are nowhere, on a real Kafka: a reader that has the published schema and nothing else reads them."""
+"""Offline events on a real Kafka, decoded by a consumer that has only the published schema."""
 
 import asyncio
 import json

@@ -9,7 +9,7 @@ from tidings.messages.model import Entry, EntryKind
 
 
 async def waiting(pending: DynamoOfflineQueue, stage: UseCaseEnv, user: UserId) -> list[OfflineQueueMessage]:
-    """All of it, two at a time."""
+    """Drain the whole queue, two items at a time."""
     found: list[OfflineQueueMessage] = []
     page = await pending.drain(stage.tenant, user, limit=2)
     found += page.waiting

@@ -10,7 +10,7 @@ from fixtures.use_cases import ANNA, CLEO
 async def test_a_new_worker_starts_at_the_checkpoint_that_the_relay_created(
     delivery_env: DeliveryEnv, handled: int
 ) -> None:
-    """The one before wrote rows without Redis, and died; no mark was left. CLEO's leave is hers alone to miss."""
+    """The previous worker wrote rows without Redis and died without a checkpoint. Only CLEO could miss her leave."""
     here = await with_ben(delivery_env)
     await delivery_env.comes_in(CLEO, here.id)
     chat = await a_story(delivery_env)
@@ -45,7 +45,7 @@ async def test_a_new_worker_without_a_checkpoint_starts_with_recent_entries(
 
 
 async def test_a_new_worker_without_a_checkpoint_starts_before_a_burst(delivery_env: DeliveryEnv) -> None:
-    """The worker that died left more late than one look back reads."""
+    """The dead worker deferred more entries than one look-back reads."""
     here = await with_ben(delivery_env)
     chat = await a_story(delivery_env)
     last = 8

@@ -1,4 +1,4 @@
-"""The delivery worker on both DynamoDB engines and a real Redis: each step, and what it is for."""
+"""The delivery worker on both DynamoDB engines and a real Redis: each step and its purpose."""
 
 from fixtures.delivery_env import DeliveryEnv
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, asked, by, code_of

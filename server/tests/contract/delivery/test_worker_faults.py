@@ -134,7 +134,7 @@ async def test_earlier_unprocessed_entries_are_read_from_the_log_and_processed_f
 async def test_a_new_worker_finds_unprocessed_entries_by_rows_and_checkpoints(
     delivery_env: DeliveryEnv,
 ) -> None:
-    """The second half alone reaches a new worker: once with a mark of the first, once with Redis emptied."""
+    """A new worker gets only the second half: once with a checkpoint of the first half, once with Redis emptied."""
     here = await with_ben(delivery_env)
     for is_emptied in (False, True):
         chat = await a_story(delivery_env)

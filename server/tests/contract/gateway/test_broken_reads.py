@@ -33,7 +33,7 @@ def failing(honest: Callable[..., Any], error: Exception, times: int = 1) -> Any
 
 
 def told(here: InProcessGateway) -> bool:
-    """Whether something was reported; it was expected."""
+    """Return whether an expected fault was reported, and clear it."""
     faults, here.faults = here.faults, []
     return bool(faults)
 

@@ -1,4 +1,4 @@
-"""Frames in, frames out, with the real use cases on real engines between; only the socket is missing."""
+"""Requests and answers with the real use cases on real engines, without a socket."""
 
 import msgspec
 import pytest

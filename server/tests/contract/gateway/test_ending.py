@@ -1,4 +1,4 @@
-"""How connections end: by either side, by silence, by slowness, by the network."""
+"""How connections end: closed by either side, by a timeout, as slow, or by the network."""
 
 import asyncio
 import gc
@@ -130,7 +130,7 @@ async def test_an_abort_disconnects_without_a_close_frame(name: BackendName) -> 
 
 
 def _fill(guest: HostedConnection, count: int = 2_000) -> int:
-    """Send until it is closed; the most that was ever buffered."""
+    """Send until the connection is closed. Return the largest size of the send buffer."""
     most = 0
     for _ in range(count):
         guest.socket.send(b"x" * 1_000)
@@ -249,7 +249,7 @@ _ENDINGS = {
 async def test_a_closed_connection_leaves_no_garbage_for_the_collector(
     name: BackendName, ending: str
 ) -> None:
-    """What waits for the collector after a storm is memory that the next storm cannot use."""
+    """Garbage that waits for the collector after a storm is memory that the next storm cannot use."""
     async with hosted(name) as host:
         gc.collect()
         gc.disable()

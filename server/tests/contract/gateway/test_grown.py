@@ -48,7 +48,7 @@ async def test_entries_lost_before_a_channel_is_confirmed_again_during_a_first_r
     here = await gateways.gateway(held)
     ben = here.open(BEN)
     await asyncio.wait_for(held.reached.wait(), WITHIN_S)
-    unheard: Any = lambda *_: None  # noqa: E731 - one line says it
+    unheard: Any = lambda *_: None  # noqa: E731 - shorter than a function
     here.node.large_chats._on_message = unheard
     missed = await gateways.say(chat, ANNA, "unheard")
     room = here.node.large_chats._channels[chat]

@@ -83,7 +83,7 @@ async def test_a_connection_that_lost_its_route_yields_to_a_newer_one(gateways: 
 async def test_a_range_sent_while_its_device_resumes_again_is_not_sent_twice(
     gateways: GatewayEnv,
 ) -> None:
-    """The range was being read when the route was found gone; it is sent after the resume has read the rows."""
+    """The range was being read when the route was found missing. It is sent after the resume has read the rows."""
     chat = await small(gateways)
     held, gate = HeldMessages(), asyncio.Event()
     here = await gateways.gateway(held)

@@ -1,4 +1,4 @@
-"""Messages and frames on an open connection: what is taken, what is answered, what is refused with which code."""
+"""Messages and frames on an open connection: which are accepted, answered, or rejected with which code."""
 
 import asyncio
 import time
@@ -108,7 +108,7 @@ async def test_a_protocol_violation_closes_the_connection_with_its_code(
         client.send(raw)
         answered = await client.close_code()
         client.send(close_frame(answered))
-        # The highest bit of a length may not be set: too long, or wrong, both are right.
+        # The highest bit of a length must not be set: both codes, for too long and for a violation, are correct.
         assert answered in ({1002, 1009} if raw[1:3] == b"\xff\xff" else {code})
         assert await client.ended()
         assert [guest.messages for guest in host.guests] == [[]]
@@ -184,7 +184,7 @@ async def test_a_failing_message_handler_is_reported_and_closes_only_its_connect
 
 
 async def test_large_and_small_messages_in_sequence_arrive_unchanged(name: BackendName) -> None:
-    """With the reader behind, what was sent waits in buffers: none may be written over."""
+    """The reader is slow, so messages wait in buffers, which must not be overwritten."""
     sizes = [70_000, 10, 9_000, 1, 8_192, 8_193, 200_000, 3]
 
     def flood(guest: HostedConnection, _: bytes) -> None:

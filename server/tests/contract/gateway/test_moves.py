@@ -14,7 +14,7 @@ from tidings.kernel.ids import ChatKey
 async def test_a_member_removed_twice_in_one_push_does_not_see_the_entries_between(
     gateways: GatewayEnv,
 ) -> None:
-    """Only the chat's channel, before the push by the route: on a cluster the two are not ordered."""
+    """The push on the chat's channel arrives before the push to the route: a cluster does not order the two."""
     chat, stage = await large(gateways), gateways.stage
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -33,7 +33,7 @@ async def test_a_member_removed_twice_in_one_push_does_not_see_the_entries_betwe
 async def test_a_member_who_rejoins_a_large_chat_immediately_stays_subscribed(
     gateways: GatewayEnv,
 ) -> None:
-    """Delivered at once: the device receives the rejoin before it has read the leave."""
+    """Both are delivered together: the gateway processes the rejoin before the leave is sent to the device."""
     chat = await large(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -61,7 +61,7 @@ async def test_a_device_that_read_the_leave_before_its_row_has_it_is_unsubscribe
     left = await _removed(gateways, chat)
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left})
     assert chat.chat not in here.device(BEN).large_chat_channels
-    # what follows is delivered before the leave: that one waits for Redis
+    # Later entries are delivered before the leave, which is deferred without Redis.
     later = await gateways.stage.send(chat, ANNA, "before his leave")
     gateways.stage.told.reverse()
     await gateways.worker.handle([gateways.stage.told.pop(0)])

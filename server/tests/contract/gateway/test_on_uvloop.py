@@ -1,4 +1,4 @@
-"""The heart of the contract on uvloop, on which the gateway runs; the rest of the suite runs on the standard loop."""
+"""The main tests of the contract on uvloop, which the gateway uses. The rest of the suite runs on asyncio's loop."""
 
 from collections.abc import Awaitable, Callable
 

@@ -1,4 +1,4 @@
-"""The order of a connection: whatever is sent at whatever step, the device gets it once and in order."""
+"""The order of a resume: a device gets entries that are sent at any of its steps once and in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -24,7 +24,7 @@ async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool])
 
 
 async def large(gateways: GatewayEnv) -> ChatKey:
-    """Made in two parts, as groups of this size are."""
+    """Create a large group, in two requests because of its size."""
     chat = await gateways.stage.group(BEN, *MANY[:60])
     await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
     await gateways.deliver()
@@ -252,7 +252,7 @@ async def test_a_push_for_a_disconnected_device_removes_its_route_and_creates_an
 
 
 def calls(gateways: GatewayEnv, *patterns: str) -> int:
-    """Of DynamoDB, since the start."""
+    """Return the calls to DynamoDB since the start."""
     return sum(gateways.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
 
 
@@ -290,7 +290,7 @@ async def test_a_resume_costs_one_query_and_two_more_if_entries_were_missed(
     before = calls(gateways, *reads)
     await here.live(BEN, epoch=0, positions=positions)
     assert calls(gateways, *reads) - before == 1
-    await here.node.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
+    await here.node.acks.wait_idle(WITHIN_S)  # later, equal positions of another device cause no write
     sent = await gateways.stage.send(chats[0], ANNA)
     await gateways.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
     await gateways.deliver()

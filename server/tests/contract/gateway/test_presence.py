@@ -29,7 +29,7 @@ def statuses(screen: ScreenDevice, user: UserId) -> list[str]:
 
 
 async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:
-    """Exactly these, one after the other."""
+    """Wait until the device has received exactly these statuses, in this order."""
     await until(lambda: len(statuses(screen, user)) >= len(wanted), WITHIN_S)
     assert statuses(screen, user) == list(wanted)
 

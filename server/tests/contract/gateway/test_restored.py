@@ -1,4 +1,4 @@
-"""Tables that were put back to different moments: rows ahead of their log, and rows behind it."""
+"""Tables that were restored to different times: rows ahead of their log, and rows behind it."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -38,7 +38,7 @@ async def at_post(tables: Tables, valkey: str, space: Namespace, home: Path) -> 
 
 
 def lose_entries(tables: Tables, chat: ChatKey, *sequences: int) -> None:
-    """The log was put back to an earlier moment than the rows."""
+    """Delete entries, as if the log was restored to an earlier time than the rows."""
     for sequence in sequences:
         key = {"chat_id": {"S": chat_key(chat)}, "sequence": {"N": str(sequence)}}
         connect_control_plane(tables.url, REGION).delete_item(
@@ -47,7 +47,7 @@ def lose_entries(tables: Tables, chat: ChatKey, *sequences: int) -> None:
 
 
 def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
-    """The rows were put back to an earlier moment than the log."""
+    """Delete a row, as if the rows were restored to an earlier time than the log."""
     key = {"user_id": {"S": user_key(chat.tenant, user)}, "chat_id": {"S": chat_key(chat)}}
     connect_control_plane(tables.url, REGION).delete_item(
         TableName=tables.prefix + DELIVERY_STATE.name, Key=key
@@ -56,7 +56,7 @@ def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
 
 @contextmanager
 def membership_put_back(tables: Tables, chat: ChatKey, user: UserId) -> Iterator[None]:
-    """The membership afterwards is as it was before: it is restored together with the log."""
+    """Restore the membership at the end of the block: it is restored together with the log."""
     engine, name = connect_control_plane(tables.url, REGION), tables.prefix + CHAT_MEMBERSHIPS.name
     key = {"chat_id": {"S": chat_key(chat)}, "user_id": {"S": user_key(chat.tenant, user)}}
     before = engine.get_item(TableName=name, Key=key, ConsistentRead=True)["Item"]
@@ -71,7 +71,7 @@ async def believed(gateways: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow
 
 
 async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
-    """As after `tidings restore finish`: a new epoch, new processes, an empty Redis."""
+    """Bring the installation to the state after `tidings restore finish`: new epoch, new processes, empty Redis."""
     gateways.stage.epoch += 1_000
     gateways.stage.open_process()
     redis = gateways.routes._redis
@@ -144,7 +144,7 @@ async def test_a_row_behind_its_log_is_completed_with_the_next_message(
 async def test_an_interval_that_the_log_lost_leaves_the_row_with_the_interval_before_it(
     was: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    """A row holds the latest join and leave only. A row above its user's leave would show what was said after it."""
+    """A row has only the latest join and leave. A row above its user's leave would show later messages."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         manage, chat, was_in = gateways.stage.manage, await gateways.stage.group(BEN, CLEO), was == "in"
         left = await gateways.say(chat, ANNA, "together") + 1
@@ -217,7 +217,7 @@ async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
 async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    """Rows take entries in any order. The row shows a message that the log lost, above the one that is redacted."""
+    """Rows accept entries in any order. The row shows a message that the log lost, above the one that is redacted."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         stage, chat, lists = gateways.stage, await small(gateways), ChatListEnv(gateways.stage)
         said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]

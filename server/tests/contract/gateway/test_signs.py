@@ -21,7 +21,7 @@ async def direct(gateways: GatewayEnv) -> ChatKey:
 
 
 async def looks(screen: ScreenDevice, *chats: ChatKey) -> None:
-    """Subscribed, and given the whole state of each."""
+    """Subscribe to chats and wait for the snapshot of each."""
     before = [len(alls(screen, chat)) for chat in chats]
     screen.say(subscribe={"chats": [chat.chat for chat in chats]})
     await until(lambda: all(len(alls(screen, c)) > n for c, n in zip(chats, before, strict=True)), WITHIN_S)
@@ -77,7 +77,7 @@ async def test_acks_of_a_group_within_one_interval_are_one_frame(gateways: Gatew
     for screen in crowd:
         screen.say(ack={"delivered": {chat.chat: sent}})
     await until(lambda: all(anna.got(chat)[user]["delivered"] >= sent for user in CROWD), WITHIN_S)
-    # one frame for each window that passed while the acks were written; without windows one for each ack
+    # One frame for each interval that passed while the acks were written. Without debouncing, one for each ack.
     assert len(anna.pushed("receipts")) - before < len(CROWD) / 2
 
 
@@ -254,7 +254,7 @@ async def test_events_lost_with_the_channel_are_in_the_next_snapshot(
 
 
 class Slow:
-    """A state that is read, and held back until it is let on."""
+    """Hold back a snapshot that was read until `go` is set."""
 
     def __init__(self, real: Any) -> None:
         self._real = real

@@ -22,12 +22,12 @@ ONE_READS = ResumeOptions(at_once=1, max_concurrent_resumes=1)
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stuck device is not closed in the time of a test, unless the test wants it."""
+    """Raise the time limit, so that a stuck device is not closed during a test, unless the test lowers it."""
     monkeypatch.setattr(slow_consumer, "GRACE_S", 60.0)
 
 
 def stuck(here: InProcessGateway, user: UserId, device: str = "phone") -> ScreenDevice:
-    """A device that connects, wants everything, and takes nothing."""
+    """Connect a device that requests all entries and reads none."""
     screen = here.open(user, device, epoch=0, positions={})
     screen.buffered_bytes = STUCK
     return screen

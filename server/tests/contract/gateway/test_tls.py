@@ -1,4 +1,4 @@
-"""The same over TLS, where transports buffer and close in their own ways."""
+"""Connections over TLS, where transports buffer and close differently."""
 
 import asyncio
 import ssl

@@ -137,7 +137,7 @@ REACTORS = [UserId(f"user{n:02}") for n in range(25)]
 
 
 async def _reacts(stage: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
-    """React, or withdraw; False if there was nothing to change."""
+    """Add or withdraw a reaction. Return False if there was nothing to change."""
     try:
         await stage.change.react(question, emoji, is_added=is_added)
     except TidingsError as error:

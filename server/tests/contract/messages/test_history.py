@@ -1,4 +1,4 @@
-"""Reading a chat: what a member sees, page by page, and what each page says it covers."""
+"""Pages of history: the entries that a member sees, and the range that each page covers."""
 
 from typing import Any
 
@@ -60,7 +60,7 @@ async def test_a_member_removed_between_the_two_reads_of_a_page_sees_nothing_aft
     honest, reader = use_cases.reader.range, use_cases.reader
 
     async def late(*given: Any, **more: Any) -> Any:
-        """The intervals have been read; the log has not."""
+        """Called when the intervals have been read and the log has not."""
         reader.range = honest  # type: ignore[method-assign]
         await use_cases.manage.remove(chat, by(ANNA), BEN)  # 4
         await use_cases.send(chat, ANNA, "secret")  # 5

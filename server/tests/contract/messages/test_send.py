@@ -12,7 +12,7 @@ from tidings.schema.tables.patterns import chats as patterns
 
 
 def calls_and_units(client: DynamoClient) -> Counter[tuple[str, str]]:
-    """Of every access pattern that was used: its calls, retries, units."""
+    """Return calls, retries and units of every access pattern that was used."""
     return Counter({(count.pattern, count.name): int(count.value) for count in client.ledger if count.value})
 
 
@@ -29,7 +29,7 @@ async def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit
 
 
 async def test_a_message_of_more_than_a_kilobyte_is_two_units(use_cases: UseCaseEnv) -> None:
-    """So that the ledger of the test above could say another number."""
+    """Show that the ledger can report another number than in the test above."""
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(chat, ANNA)
     before = calls_and_units(use_cases.client)
