@@ -123,7 +123,7 @@ async def test_settings_filter_the_list_for_oneself_alone(use_cases: UseCaseEnv)
     assert await ben.code("PATCH", f"/v1/chats/{one}/settings", {}) is Code.REQUEST_INVALID
 
 
-async def test_reading_moves_the_watermark_forward_and_turns_the_ticks(use_cases: UseCaseEnv) -> None:
+async def test_reading_raises_the_watermark_and_the_delivery_status(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     anna, ben, cleo = api.user(ANNA), api.user(BEN), api.user(CLEO)
     chat = await group(api, "one", "a", "b")

@@ -124,7 +124,7 @@ async def raw(api: RestApp, path: str, headers: dict[str, str]) -> Any:
         return await client.get(path, headers=headers)
 
 
-async def test_what_expires_says_when(use_cases: UseCaseEnv) -> None:
+async def test_counts_contain_the_time_of_the_next_expiry(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     await send(api, server, ANNA, expires_at="2099-12-31T00:00:00Z")
     counts = await anna.ok("GET", f"{INBOX}/counts")
