@@ -91,7 +91,7 @@ async def test_members_are_listed_with_when_they_joined_and_how_far_they_read(us
     assert (first["read_by"], first["read_at"]) == ([BEN], {}), "the mark has moved on since it passed it"
 
 
-async def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(use_cases: UseCaseEnv) -> None:
+async def test_pinned_chats_are_first_then_the_newest_and_pages_continue(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     ben = api.user(BEN)
     chats = [await group(api, name, "hi") for name in ("one", "two", "three")]

@@ -107,13 +107,13 @@ async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch
         await asyncio.wait_for(scene.left.wait(), _DEADLINE_S)
 
 
-async def test_nobody_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
+async def test_no_process_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
     async with opened(tables) as scene:
         assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED))
         await _is_refused(scene)
 
 
-async def test_nobody_starts_on_a_copy_that_was_not_spoken_for(tables: Tables) -> None:
+async def test_no_process_starts_on_a_copy_without_a_finished_restore(tables: Tables) -> None:
     async with opened(tables) as scene:
         await scene.row.begin(Installation(log_id="of the table that this is a copy of"))
         await _is_refused(scene)
@@ -126,7 +126,7 @@ async def _is_refused(scene: Scene) -> None:
     assert "tidings restore finish" in refused.value.hint
 
 
-async def test_of_two_who_finish_a_restore_at_once_one_is_told(tables: Tables) -> None:
+async def test_of_two_concurrent_finishes_of_a_restore_one_fails(tables: Tables) -> None:
     async with opened(tables) as scene:
         closed = Installation(7, RestorePhase.CLOSED)
         assert await scene.row.change(None, closed)
@@ -186,7 +186,7 @@ async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
         assert again.epoch not in {0, later.epoch}
 
 
-async def test_a_restore_that_was_interrupted_is_done_anew(tables: Tables, finish: Finish) -> None:
+async def test_an_interrupted_restore_is_done_again(tables: Tables, finish: Finish) -> None:
     async with opened(tables) as scene:
         moment = "2026-11-15T09:30:00+00:00"
         assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED, moment))

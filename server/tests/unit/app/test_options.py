@@ -38,7 +38,7 @@ def given(tmp_path: Path) -> Given:
     return Given(tmp_path)
 
 
-def test_every_fault_is_told_at_once_and_no_secret(given: Given) -> None:
+def test_all_invalid_values_are_reported_together_without_secrets(given: Given) -> None:
     settings = given.settings(
         REDIS_URL="http://user:hunter2@cache",
         API_CURSOR_SECRET="hunter2",
