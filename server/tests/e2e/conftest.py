@@ -1,4 +1,4 @@
-"""A real `tidings run api` on real engines, in a directory of its own, told everything by its environment."""
+"""A real `tidings run api` on real engines, in its own directory, configured by environment variables."""
 
 import asyncio
 import json
@@ -38,11 +38,11 @@ class Answer(NamedTuple):
 
 
 class Api(Running):
-    """The process, and its clients."""
+    """A process and requests to it."""
 
     bearer = ""
     delivery: "Api"
-    """The process that does what follows its commits, where there is one."""
+    """The delivery worker that processes its commits, if there is one."""
 
     @property
     def api_port(self) -> int:
@@ -53,7 +53,7 @@ class Api(Running):
         return socket.create_connection(("127.0.0.1", self.api_port), timeout=20)
 
     def head(self, method: str, path: str, body: bytes = b"", user: str = "anna", bearer: str = "") -> bytes:
-        """With the tenant's API key in the name of a user, or with a token of the user's own."""
+        """Return headers with the tenant's API key on behalf of a user, or with the user's own token."""
         who = [f"Authorization: Bearer {bearer or self.bearer}"] + (
             [] if bearer else [f"Tidings-User: {user}"]
         )
@@ -66,7 +66,7 @@ class Api(Running):
     def ask(
         self, method: str, path: str, body: object = None, user: str = "anna", bearer: str = ""
     ) -> Answer:
-        """On a connection of its own."""
+        """Send a request on a new connection."""
         sent = b"" if body is None else json.dumps(body).encode()
         with self.connect() as client:
             client.sendall(self.head(method, path, sent, user, bearer) + sent)
@@ -74,7 +74,7 @@ class Api(Running):
 
 
 def answer(client: socket.socket) -> Answer:
-    """The next one, read whole."""
+    """Read the next response completely."""
     with HTTPResponse(client) as response:
         response.begin()
         body = response.read()
@@ -91,7 +91,7 @@ def environment(tables_local: Tables, valkey: str, kafka: str, space: Namespace)
 
 
 def enough(tables: Tables, valkey: str, kafka: str, space: Namespace) -> dict[str, str]:
-    """Enough settings to serve."""
+    """The minimal settings of a process that serves."""
     return {
         "TIDINGS_INSTALLATION": "development",
         "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": kafka,
@@ -116,7 +116,7 @@ def bearer(tables_local: Tables, space: Namespace, tmp_path: Path) -> str:
 def make_tenant(
     tables: Tables, space: Namespace, directory: Path, scopes: Sequence[Scope] = (Scope.ACT_AS_USER,)
 ) -> str:
-    """A tenant's API key; without `scopes` one that may act as any user of it."""
+    """Create a tenant and return an API key. Without `scopes`, the key may act as any user of the tenant."""
 
     async def made() -> str:
         clock, tenant = SystemClock(), TenantId(space.tenant)
@@ -146,9 +146,9 @@ def launch(
 
 @pytest.fixture
 def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[Start]:
-    """`start("--processes", "2", TIDINGS_…=value)`; whatever was started ends with the test.
+    """Start processes: `start("--processes", "2", TIDINGS_…=value)`. All of them stop with the test.
 
-    `kind="delivery"` for the other process: without one, nobody's chat list follows.
+    `kind="delivery"` starts a delivery worker. Without one, chat lists are not updated.
     """
     started: list[Api] = []
 
@@ -166,7 +166,7 @@ def start(environment: dict[str, str], bearer: str, tmp_path: Path) -> Iterator[
 def served(
     tables_local: Tables, valkey: str, kafka: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Api]:
-    """One process of each kind for all tests of a file, without limits; tests bring people and chats of their own."""
+    """One process of each kind for all tests of a file, without rate limits. Tests use their own users and chats."""
     space = Namespace()
     make_topics(kafka, space)
     unlimited = {f"TIDINGS_LIMITS_{whom}_BURST": "1000000" for whom in ("TENANT", "USER", "ADDRESS")}

@@ -1,4 +1,4 @@
-"""A page of the docs whose commands can be run: its steps, and whether what came is what the page shows."""
+"""Run the commands of a documentation page and compare their output with the page."""
 
 import json
 import re
@@ -12,14 +12,14 @@ _ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _ANY = "…"
 
 OURS = {"id", "request_id", "challenge", "session", "access_token", "refresh_token"}
-"""Fields whose values are made by chance; what follows their last dot, a sequence, is not."""
+"""Fields with random values. The part after the last dot, a sequence, is not random."""
 
 READS = re.compile(r"^(grep|cat|curl|anna|ben|cleo) (?!.*(-X|--json|>|\| tee))")
 
 
 @dataclass(slots=True)
 class DocStep:
-    """A block of commands, and what the page shows below it."""
+    """A block of commands and the output that the page shows below it."""
 
     title: str
     commands: str
@@ -27,7 +27,7 @@ class DocStep:
 
     @property
     def only_reads(self) -> bool:
-        """It may be asked again until it answers as shown: some things come a moment later."""
+        """Whether the step may be repeated until it answers as shown: some effects are visible only after a delay."""
         return all(READS.match(line) for line in self.commands.splitlines())
 
 
@@ -45,7 +45,7 @@ def steps(page: str) -> list[DocStep]:
 
 
 def differences(step: DocStep, output: str) -> list[str]:
-    """What is not as shown; nothing, if the page tells the truth."""
+    """Return the differences between the output and the page. Empty if the page is correct."""
     documents = list(_documents(output))
     shown = [json.loads(text) for language, text in step.shown if language == "json"]
     lines = [line for language, text in step.shown if language == "text" for line in text.splitlines()]
@@ -67,7 +67,7 @@ def _documents(output: str) -> Iterator[Any]:
 
 
 def _missing(lines: list[str], output: str) -> Iterator[str]:
-    """Each line in its turn; `…` is anything, blanks count once."""
+    """Yield the shown lines that the output does not have in order. `…` matches any text; blanks are collapsed."""
     rest = [" ".join(line.split()) for line in output.splitlines()]
     for line in lines:
         wanted = re.compile(".*".join(map(re.escape, " ".join(line.split()).split(_ANY))))
@@ -80,7 +80,7 @@ def _missing(lines: list[str], output: str) -> Iterator[str]:
 
 def _unlike(at: str, wanted: object, got: object) -> Iterator[str]:
     if isinstance(wanted, dict) and isinstance(got, dict):
-        # a name can be an id of its own, as in a map from users to times
+        # a field name can be an id, as in a map from users to times
         wanted, got = ({_steady("", name): each for name, each in it.items()} for it in (wanted, got))
         yield from (f"{at}.{name} is not there" for name in wanted.keys() - got.keys())
         yield from (f"{at}.{name} is not on the page" for name in got.keys() - wanted.keys())
@@ -96,7 +96,7 @@ def _unlike(at: str, wanted: object, got: object) -> Iterator[str]:
 
 
 def _steady(at: str, value: object) -> object:
-    """A value without what differs from run to run."""
+    """Return a value without the parts that differ from run to run."""
     if not isinstance(value, str):
         return value
     if at.rpartition(".")[2] in OURS:

@@ -1,4 +1,4 @@
-"""A terminal's screen as SVG: runs of equal style, each as wide as its cells, whatever font the reader has."""
+"""Draw a terminal's screen as SVG. Each run of equal style has the width of its cells, in any font."""
 
 from collections.abc import Iterator
 from html import escape
@@ -38,7 +38,7 @@ class Run(NamedTuple):
 
 
 def drawn(screen: pyte.Screen, title: str, x: float, y: float) -> Iterator[str]:
-    """A window: a bar with a title, and the screen below it."""
+    """Return the SVG of a window: a title bar and the screen below it."""
     width, height = screen.columns * CELL_W + 16, (screen.lines + 1) * CELL_H + 20
     yield f'<g transform="translate({x:.0f} {y:.0f})">'
     yield f'<rect width="{width:.0f}" height="{height:.0f}" rx="8" fill="{_PAPER}" stroke="#3a404c"/>'

@@ -1,4 +1,4 @@
-"""Makes the README's picture: `just picture`. The first minute as it is, in three pseudo-terminals, drawn as SVG."""
+"""Create the picture of the README (`just picture`): the quick start in three pseudo-terminals, drawn as SVG."""
 
 import os
 import sys
@@ -61,7 +61,7 @@ def _play(directory: Path, opened: list[ScreenTerminal]) -> None:
 
 def _drawn(dev: ScreenTerminal, anna: ScreenTerminal, ben: ScreenTerminal) -> str:
     for each in (dev, anna, ben):
-        each.shown  # noqa: B018 - reads what has come
+        each.shown  # noqa: B018 - reads the available output
     width, dev_height = size_of(dev.screen)
     half, chat_height = size_of(anna.screen)
     parts = [*drawn(dev.screen, "tidings dev", 0, 0)]

@@ -1,6 +1,6 @@
-"""What a request cost, by the books of the process that answered it: calls to DynamoDB by access pattern.
+"""The cost of a request, from the metrics of the process that answered it: calls to DynamoDB by access pattern.
 
-Held against what the route says of itself, and against the kinds of calls that there may be.
+It is compared with the cost that the route declares, and with the kinds of calls that are allowed.
 """
 
 import json
@@ -21,7 +21,7 @@ from tidings.schema.tables.patterns import REGISTRY
 _PATHS = json.loads((Path(__file__).parents[3] / "protocol/openapi.json").read_text())["paths"]
 _CALLS = re.compile(r'^tidings_dynamo_calls_total\{pattern="([^"]+)"\} (\S+)$', re.MULTILINE)
 _CACHED = ("tenants.", "leases.")
-"""Read once in a while for the whole process: credentials, keys, the probe of the health page."""
+"""Patterns that are cached for the whole process: credentials, keys, the probe of the health page."""
 
 READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
 
@@ -33,7 +33,7 @@ def recorded_cost(api: Api) -> Counter[str]:
 
 
 def documented_cost(method: str, path: str) -> set[str]:
-    """The access patterns that the route says it can touch."""
+    """Return the access patterns that the route declares."""
     for template, methods in _PATHS.items():
         if method.lower() in methods and re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path):
             return set(methods[method.lower()]["x-access-patterns"])
@@ -42,7 +42,7 @@ def documented_cost(method: str, path: str) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class CostRecorder:
-    """People of one test, who meet nobody else's."""
+    """The users of one test, whose ids no other test uses, and the cost of their requests."""
 
     api: Api
     mark: str = field(default_factory=lambda: Namespace().mark)
@@ -54,7 +54,7 @@ class CostRecorder:
         return self._good(self.api.ask(method, path, body, self.name(who)))
 
     def read(self, who: str, path: str) -> tuple[Any, dict[str, int]]:
-        """An answer, and the calls that it took: by key or by range, and none that the route does not name."""
+        """Send a GET and return the body and its calls. Fail on scans, writes and patterns that it does not declare."""
         before = recorded_cost(self.api)
         answer = self._good(self.api.ask("GET", path, user=self.name(who)))
         calls = recorded_cost(self.api) - before
@@ -64,7 +64,7 @@ class CostRecorder:
         return answer, dict(calls)
 
     def write(self, who: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
-        """The same for a change. What follows its answer is another process's."""
+        """Send a write and return the body and its calls. Other processes do the work that follows the answer."""
         before = recorded_cost(self.api)
         answer = self._good(self.api.ask(method, path, body, self.name(who)))
         calls = dict(recorded_cost(self.api) - before)
@@ -98,7 +98,7 @@ class CostRecorder:
         return made
 
     def send(self, who: str, chat: str, *texts: str, **more: object) -> int:
-        """The last sequence."""
+        """Send these texts and return the last sequence."""
         sent = {"sequence": 0}
         for text in texts:
             body = {"text": text, "client_message_id": Namespace().mark, **more}
@@ -110,7 +110,7 @@ class CostRecorder:
         return next((line for line in chats if line["id"] == chat), None)
 
     def settle(self, chat: str, sequence: int, *people: str) -> None:
-        """Until the lists of all of them show that the chat has come so far: nothing is written behind any more."""
+        """Wait until the chat lists of these users show this sequence, so that no write of delivery is outstanding."""
 
         def is_there(who: str) -> bool | None:
             line = self.line(who, chat)

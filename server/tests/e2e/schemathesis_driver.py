@@ -1,6 +1,6 @@
-"""Schemathesis over the whole API: which requests it makes of the description, and what it counts as a fault.
+"""Schemathesis over the whole API: the requests that it generates, and the responses that count as failures.
 
-The description is the served one with a single change: where a request names something, it names what is there.
+The OpenAPI document is the served one with a single change: parameters that name an object name an existing one.
 """
 
 import copy
@@ -24,7 +24,7 @@ SEED = 20261115
 
 
 class Rule(NamedTuple):
-    """A request that fits the description and is refused all the same, because a schema can't say why."""
+    """A rejection of requests that fit the OpenAPI document, for a rule that a schema cannot express."""
 
     status: int
     code: str
@@ -33,43 +33,41 @@ class Rule(NamedTuple):
 
 _INVALID = "request_invalid"
 REFUSED_BY_RULE = (
-    Rule(400, _INVALID, "^A direct chat needs two different users"),  # with oneself: a schema knows no caller
+    Rule(400, _INVALID, "^A direct chat needs two different users"),  # a schema does not know the caller
     Rule(400, _INVALID, "^You already own this group"),  # the same
     Rule(400, _INVALID, "^An idempotency key is required"),  # in the header or in the body
     Rule(
         400, _INVALID, "use only one of `before`, `after` and `around`"
-    ),  # parameters exclude one another in no schema
+    ),  # a schema cannot exclude combinations of parameters
     Rule(
         400, _INVALID, "^`Idempotency-Key` and `client_message_id` must be equal"
-    ),  # a header and a field, compared
-    Rule(400, _INVALID, "^No flag is given"),  # all three are there, and null
-    Rule(
-        400, _INVALID, "Input should be a valid integer"
-    ),  # to a schema 5.0 is an integer; here it has a point
-    Rule(400, _INVALID, "^An integer in the body has more than 64 bits"),  # `data` is any JSON, to a bound
-    Rule(400, _INVALID, "^A display name must not be blank"),  # what blanks are is Unicode's to say
-    Rule(400, _INVALID, "^path /user: .*match pattern"),  # the tool leaves a `%` in an id as it is: an escape
-    Rule(400, _INVALID, "use either `ids`, or `before` and `category`"),  # two ways of saying which, not both
+    ),  # a schema cannot compare a header with a field
+    Rule(400, _INVALID, "^No flag is given"),  # all three are present and null
+    Rule(400, _INVALID, "Input should be a valid integer"),  # 5.0 is an integer in JSON Schema, but not here
+    Rule(400, _INVALID, "^An integer in the body has more than 64 bits"),  # `data` is any JSON within limits
+    Rule(400, _INVALID, "^A display name must not be blank"),  # Unicode defines which characters are blank
+    Rule(400, _INVALID, "^path /user: .*match pattern"),  # Schemathesis does not escape a `%` in an id
+    Rule(400, _INVALID, "use either `ids`, or `before` and `category`"),  # two exclusive ways to select
     Rule(400, _INVALID, "use either `ids`, or `before` with an optional `category`"),  # the same
-    Rule(400, _INVALID, "`uids` requires the kind"),  # which field goes with which kind
+    Rule(400, _INVALID, "`uids` requires the kind"),  # the field depends on the kind
     Rule(
         400, _INVALID, "of the list is not kept|^A segment stays what it was made"
-    ),  # what versions there are
-    Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # over its life
+    ),  # depends on the existing versions
+    Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
-    Rule(400, _INVALID, "is retired|has no category"),  # what categories there are is the inbox's to say
-    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # one field asks for another
-    Rule(400, _INVALID, "^query /(unread|archived): "),  # to the tool every text is a truth in a query
-    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # sent before
+    Rule(400, _INVALID, "is retired|has no category"),  # the inbox defines its categories
+    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # a field that requires another one
+    Rule(400, _INVALID, "^query /(unread|archived): "),  # Schemathesis accepts any text as a boolean
+    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # a repeat
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
-    Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # one of two that may both be empty
+    Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # at least one of two optional fields
 )
 
 
 @dataclass
 class Findings:
-    """`answers`: by operation, how many of each status. `by_rule`: what was refused as it should be, and how often."""
+    """`answers`: responses by operation and status. `by_rule`: the expected rejections, counted by rule."""
 
     answers: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     by_rule: Counter[str] = field(default_factory=Counter)
@@ -106,7 +104,7 @@ def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], tow
 
 
 def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
-    """Those; and where any other does as well, so it stays: who is named need not be there."""
+    """Restrict a schema to `values`. Where a request may also name an unknown object, any other value stays valid."""
     if schema.get("type") == "array":
         return {**schema, "items": {**schema["items"], "examples": values}}
     named: dict[str, Any] = {"enum": values}
@@ -116,7 +114,7 @@ def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
 
 
 def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, examples: int) -> Findings:
-    """Examples of the description, each bound of each field, and `examples` by chance per operation."""
+    """Send the examples of the document, each bound of each field, and `examples` random requests per operation."""
     schema = schemathesis.openapi.from_dict(described(document, town), config=_config(url, town, examples))
     findings = Findings()
 
@@ -139,7 +137,7 @@ def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, exa
 
 @contextmanager
 def _fresh_keys() -> Iterator[None]:
-    """For every second request that is good: else all but the first are repeats or conflicts."""
+    """Give every second valid request a new idempotency key: otherwise all but the first are repeats or conflicts."""
     numbers = itertools.count()
 
     def before_call(_: object, case: Any, __: object) -> None:

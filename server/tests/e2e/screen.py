@@ -1,4 +1,4 @@
-"""A program on the screen of a terminal, as a person sees it: escape sequences go in, lines of characters come out."""
+"""A program in a terminal emulator: it reads escape sequences and shows lines of text, as a person sees them."""
 
 import os
 import re
@@ -10,10 +10,10 @@ from contract.telemetry.running import eventually
 from e2e.terminal import DEADLINE_S, Terminal
 
 _UNKNOWN: Final = re.compile(rb"\x1b\[[<>=][0-9;:]*[A-Za-z]|\x1b\[\?[0-9;]*\$p|\x1b[P_^].*?\x1b\\", re.DOTALL)
-"""Questions to modern terminals, which this one would show as text."""
+"""Queries to modern terminals, which this emulator would show as text."""
 
 _HALF: Final = re.compile(rb"\x1b[\[P_^]?[<>=?0-9;:$]*$")
-"""A sequence whose rest has not come yet."""
+"""An escape sequence that is not complete yet."""
 
 KEYS: Final = {
     "enter": "\r",
@@ -51,7 +51,7 @@ class ScreenTerminal(Terminal):
         return "\n".join(self.lines)
 
     def sees(self, *patterns: str, within_s: float = DEADLINE_S) -> str:
-        """All of them, at the same time."""
+        """Wait until all texts are on the screen at the same time."""
 
         def look() -> str | None:
             shown = self.shown

@@ -1,6 +1,6 @@
-"""A tenant with life in it, for those who knock at every door: users, chats, messages, sessions, and their credentials.
+"""A tenant with data for tests that call every operation: users, chats, messages, sessions and credentials.
 
-Each operation has things of its own, so that one which takes away leaves the others what they need.
+Each operation has its own objects, so that one that deletes does not affect the others.
 """
 
 import asyncio
@@ -63,14 +63,14 @@ OF_NOTIFICATIONS = (
 )
 
 type Values = Mapping[str, list[Any]]
-"""What really is there, by the name of a parameter or of a field of the body."""
+"""Existing values by the name of a parameter or body field."""
 
 
 @dataclass(frozen=True)
 class TenantTokens:
     """Tokens of users that the app's server signed, and API keys that look after users and send notifications.
 
-    `leaver` signs out, which ends every token of that user: nobody else's requests use it.
+    `leaver` signs out, which revokes every token of that user. Only that request uses it.
     """
 
     anna: str
@@ -84,7 +84,7 @@ class SeededTenant:
     bearers: TenantTokens
     values: dict[str, Values] = field(default_factory=dict)
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """By operation: what it takes to get through at least once."""
+    """By operation: a request body that succeeds."""
 
 
 async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: int = 3600) -> TenantTokens:
@@ -168,7 +168,7 @@ class _Builder:
         return found
 
     def _notifications(self) -> dict[str, Values]:
-        """Sent and not yet given: there is no worker here."""
+        """Send notifications. They are not delivered: no worker runs."""
         for inbox in ("default", "other"):
             self._ok("PUT", f"/v1/inboxes/{inbox}", {"title": "News", "categories": ["news"]}, SENDER)
         named: Values = {
@@ -236,7 +236,7 @@ class _Builder:
         return sent
 
     def _named(self, name: str) -> str:
-        """Sent under a name of the sender's own, which finds it."""
+        """Send notifications with a `host_system_id`, by which they can be found."""
         wish = {
             "user_ids": ["anna"],
             "message": {"title": "hi"},
@@ -283,7 +283,7 @@ class _Builder:
 
     def _code(self, user: str) -> dict[str, Any]:
         phone = PHONES[user]
-        told: Callable[[], list[str]] = lambda: re.findall(  # noqa: E731 - counted before and after
+        told: Callable[[], list[str]] = lambda: re.findall(  # noqa: E731 - used before and after
             rf"SMS to \{phone}: (\d{{6}})", self._api.stderr
         )
         before, who = len(told()), {"tenant": self._tenant, "phone": phone}

@@ -1,4 +1,4 @@
-"""A program in a real pseudo-terminal, as a person at a keyboard has it: what it shows, Ctrl-C, its end."""
+"""A program in a real pseudo-terminal: its output, Ctrl-C and its exit."""
 
 import os
 import pty
@@ -35,7 +35,7 @@ class Terminal:
             cwd=directory,
             env={"TERM": "xterm-256color", "COLUMNS": "200", **environment},
             start_new_session=True,
-            preexec_fn=_own_terminal,  # noqa: PLW1509 - one system call, and no thread holds a lock it needs
+            preexec_fn=_own_terminal,  # noqa: PLW1509 - only system calls that need no lock of another thread
         )
         os.close(theirs)
         self._keyboard = ours
@@ -52,7 +52,7 @@ class Terminal:
         return _ESCAPES.sub("", self.colourful)
 
     def wait_for(self, pattern: str, times: int = 1) -> str:
-        """The last of so many."""
+        """Wait until the pattern was found `times` times. Return the last match."""
 
         def look() -> str | None:
             found = [match.group(0) for match in re.finditer(pattern, self.text)]
@@ -85,7 +85,7 @@ class Terminal:
         while True:
             try:
                 more = os.read(self._keyboard, 65_536)
-            except OSError:  # Linux's way to say that nobody has the other end any more
+            except OSError:  # Linux raises it when the other end is closed
                 return
             if not more:
                 return
@@ -93,7 +93,7 @@ class Terminal:
 
 
 def _own_terminal() -> None:
-    """Between fork and exec: the terminal becomes the one that sends Ctrl-C."""
+    """Make the pseudo-terminal the controlling terminal, between fork and exec, so that Ctrl-C works."""
     import fcntl  # noqa: PLC0415
     import termios  # noqa: PLC0415
 

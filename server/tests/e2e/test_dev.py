@@ -1,7 +1,7 @@
-"""`tidings dev` as a newcomer has it: in a terminal, with a keyboard, killed, restarted, forgotten.
+"""`tidings dev` as a new user runs it: in a terminal, with a keyboard, killed, restarted, with data deleted.
 
-Three starts in one directory: the first is looked at from all sides and ended with Ctrl-C, the second finds what the
-first has kept and is killed, the third begins anew.
+Three starts in one directory. Most tests use the first one, which ends with Ctrl-C. The second one finds the data
+of the first and is killed. The third one starts without data.
 """
 
 import json
@@ -27,13 +27,13 @@ from tidings.engines.node_plan import is_port_free
 
 COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "dev"]
 KINDS = sorted(group.commands)
-"""More of them join by themselves."""
+"""New kinds of processes are included automatically."""
 LAST_LINE = r"  stop     Ctrl-C"
 
 
 @dataclass
 class Desk:
-    """One directory, and whatever runs in it."""
+    """One directory and the processes in it."""
 
     directory: Path
     terminals: list[Terminal] = field(default_factory=list)
@@ -77,7 +77,7 @@ def first(desk: Desk) -> Terminal:
 
 
 def family(terminal: Terminal) -> list[psutil.Process]:
-    """Everything that was started, engines too."""
+    """Return all processes that were started, including engines."""
     return psutil.Process(terminal.popen.pid).children(recursive=True)
 
 
@@ -95,26 +95,26 @@ def curl_line(terminal: Terminal) -> str:
     return terminal.wait_for(r"curl .*")
 
 
-def test_ready_it_says_what_to_do_next_in_at_most_eight_lines(first: Terminal) -> None:
+def test_the_next_steps_are_printed_in_at_most_eight_lines(first: Terminal) -> None:
     shown = first.text.partition("ready in ")[2].partition(LAST_LINE)[0]
     assert 4 <= shown.count("\n") + 1 <= 8
     assert "/docs" in shown
     assert "ws://127.0.0.1:" in shown
 
 
-def test_a_first_start_tells_of_no_error(first: Terminal) -> None:
+def test_a_first_start_logs_no_error(first: Terminal) -> None:
     told = first.text.partition("ready in ")[0]
     assert [line for line in told.splitlines() if re.search(r"│ error ", line)] == []
 
 
-def test_the_curl_line_works_as_it_stands(desk: Desk, first: Terminal) -> None:
+def test_the_printed_curl_command_works(desk: Desk, first: Terminal) -> None:
     answer = desk.curl(curl_line(first))
     chats = {chat["type"]: chat for chat in answer["chats"]}
     assert chats["group"]["name"] == "Lunch"
     assert chats["direct"]["members"] == ["ben"]
 
 
-def test_a_request_is_seen_in_the_terminal_and_those_that_fill_the_tenant_are_not(
+def test_requests_are_shown_in_the_terminal_except_those_that_seed_the_tenant(
     desk: Desk, first: Terminal
 ) -> None:
     assert "operation=POST" not in first.text
@@ -131,14 +131,14 @@ def test_log_lines_are_short_and_coloured_by_process(first: Terminal) -> None:
     assert "component started" not in first.text
 
 
-def test_whole_lines_are_kept_in_a_file_for_each_process(desk: Desk, first: Terminal) -> None:
+def test_full_log_lines_are_stored_in_a_file_for_each_process(desk: Desk, first: Terminal) -> None:
     del first
     for kind in ("api", "gateway"):
         lines = (desk.directory / f".tidings/logs/{kind}.log").read_text().splitlines()
         assert "component started" in {json.loads(line)["event"] for line in lines}
 
 
-def test_what_a_client_needs_is_in_a_file_that_only_its_owner_reads(desk: Desk, first: Terminal) -> None:
+def test_client_credentials_are_in_a_file_that_only_its_owner_can_read(desk: Desk, first: Terminal) -> None:
     del first
     client = desk.client
     for user in ("anna", "ben", "cleo"):
@@ -149,7 +149,9 @@ def test_what_a_client_needs_is_in_a_file_that_only_its_owner_reads(desk: Desk, 
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-def test_a_second_one_in_the_same_directory_says_so_and_how_to_go_on(desk: Desk, first: Terminal) -> None:
+def test_a_second_start_in_the_same_directory_reports_the_first_and_what_to_do(
+    desk: Desk, first: Terminal
+) -> None:
     done = subprocess.run(
         COMMAND, cwd=desk.directory, env=desk.environment, capture_output=True, text=True, check=False
     )
@@ -159,7 +161,7 @@ def test_a_second_one_in_the_same_directory_says_so_and_how_to_go_on(desk: Desk,
     assert first.popen.poll() is None
 
 
-def test_the_doctor_finds_nothing_wrong_beside_it(desk: Desk, first: Terminal) -> None:
+def test_the_doctor_finds_no_problem_while_it_runs(desk: Desk, first: Terminal) -> None:
     del first
     done = subprocess.run(
         [*COMMAND[:-1], "doctor", "--json"],
@@ -176,7 +178,7 @@ def test_the_doctor_finds_nothing_wrong_beside_it(desk: Desk, first: Terminal) -
     assert done.returncode == 0
 
 
-def test_a_process_that_is_killed_comes_back(desk: Desk, first: Terminal) -> None:
+def test_a_killed_process_is_restarted(desk: Desk, first: Terminal) -> None:
     before = process_of(first, "gateway")
     starts = first.text.count("process started")
     before.kill()
@@ -186,7 +188,7 @@ def test_a_process_that_is_killed_comes_back(desk: Desk, first: Terminal) -> Non
     assert not is_port_free(ports_of(desk)[1])
 
 
-def test_a_change_of_the_code_restarts_what_is_ours(first: Terminal) -> None:
+def test_a_code_change_restarts_the_processes_of_tidings(first: Terminal) -> None:
     before = {kind: process_of(first, kind) for kind in KINDS}
     engines = {each for each in family(first) if each not in before.values()}
     starts = first.text.count("process started")
@@ -197,7 +199,7 @@ def test_a_change_of_the_code_restarts_what_is_ours(first: Terminal) -> None:
     assert engines <= set(family(first))
 
 
-def test_ctrl_c_ends_everything_in_order_and_leaves_nothing(desk: Desk, first: Terminal) -> None:
+def test_ctrl_c_stops_all_processes(desk: Desk, first: Terminal) -> None:
     started, ports = family(first), ports_of(desk)
     first.ctrl_c()
     assert first.exit_code() == 0
@@ -211,7 +213,7 @@ def test_ctrl_c_ends_everything_in_order_and_leaves_nothing(desk: Desk, first: T
 
 @pytest.fixture(scope="module")
 def kept(desk: Desk, first: Terminal) -> dict[str, Any]:
-    """What the first run has left, when it is over."""
+    """The keys that the first run stored, read after it has ended."""
     if first.popen.poll() is None:
         first.ctrl_c()
     first.exit_code()
@@ -224,9 +226,7 @@ def texts(desk: Desk, chat: str) -> list[str]:
     return [entry["text"] for entry in page["entries"] if entry["kind"] == "message"]
 
 
-def test_started_again_everything_is_as_it_was_and_a_kill_9_leaves_no_process(
-    desk: Desk, kept: dict[str, Any]
-) -> None:
+def test_a_restart_keeps_all_data_and_kill_9_leaves_no_process(desk: Desk, kept: dict[str, Any]) -> None:
     second = desk.start()
     assert json.loads((desk.directory / ".tidings/dev/keys.json").read_text()) == kept
     assert texts(desk, desk.client["chats"]["direct"]) == ["Hi Anna. Lunch?", "Hello Ben!"]
@@ -245,7 +245,7 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def test_fresh_forgets_and_colours_can_be_switched_off(desk: Desk, kept: dict[str, Any]) -> None:
+def test_fresh_deletes_data_and_colours_can_be_disabled(desk: Desk, kept: dict[str, Any]) -> None:
     third = desk.start("--fresh", NO_COLOR="1")
     assert "the data of this directory was deleted" in third.text
     now = json.loads((desk.directory / ".tidings/dev/keys.json").read_text())

@@ -1,7 +1,7 @@
-"""The README's first minute: `tidings dev` in one terminal, anna and ben in two more, and what they see of each other.
+"""The quick start of the README: `tidings dev` in one terminal, anna and ben in two more.
 
-On real pseudo-terminals, read by a terminal emulator: what is asserted is what a person would see. One session; the
-tests go on where the one before ended.
+A terminal emulator reads real pseudo-terminals, so the tests assert what a person would see. There is one session:
+each test continues where the previous one ended.
 """
 
 import json
@@ -55,7 +55,7 @@ class Desk:
         return Client(self.client["gateway"], self.client["users"][user]["token"], proxy=None)
 
     def posts(self, user: str, text: str) -> None:
-        """By REST, as a backend would."""
+        """Send a message over REST, as a backend would."""
         told = self.client
         request = urllib.request.Request(
             f"{told['api']}/v1/chats/{told['chats']['direct']}/messages",
@@ -70,7 +70,7 @@ class Desk:
             assert answer.status == 201
 
     def asks(self, path: str, body: dict[str, Any]) -> None:
-        """As the tenant's server."""
+        """Send a REST request as the tenant's server."""
         request = urllib.request.Request(
             self.client["api"] + path,
             json.dumps(body).encode(),
@@ -107,7 +107,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             terminal.close()
 
 
-def test_from_a_warm_checkout_to_the_first_message_and_its_tick_in_under_a_minute(desk: Desk) -> None:
+def test_the_first_message_is_delivered_within_a_minute_of_the_start(desk: Desk) -> None:
     desk.ben.sees("● live", "Hello Ben!", "anna   ● online")
     desk.anna.sees("● live", "Hi Anna. Lunch\\?")
     desk.anna.types("Here I am!", "enter")
@@ -123,7 +123,7 @@ def test_from_a_warm_checkout_to_the_first_message_and_its_tick_in_under_a_minut
     assert took_s < MINUTE_S * load, "whose cores are shared waits for the others"
 
 
-def test_the_welcome_is_in_the_inbox_and_a_notification_comes_live(desk: Desk) -> None:
+def test_the_inbox_has_the_welcome_and_shows_new_notifications_live(desk: Desk) -> None:
     desk.anna.sees("Inbox   1 unread", "• Welcome")
     desk.asks(
         "/v1/inboxes/default/notifications", {"user_ids": ["anna"], "message": {"title": "Soup is out"}}
@@ -132,7 +132,7 @@ def test_the_welcome_is_in_the_inbox_and_a_notification_comes_live(desk: Desk) -
     desk.ben.sees("Inbox   1 unread")
 
 
-def test_typing_is_seen_and_ends_with_the_message(desk: Desk) -> None:
+def test_typing_is_shown_until_the_message_arrives(desk: Desk) -> None:
     desk.ben.types("On my")
     desk.anna.sees("ben is typing …")
     desk.ben.types(" way", "enter")
@@ -140,7 +140,7 @@ def test_typing_is_seen_and_ends_with_the_message(desk: Desk) -> None:
     assert "typing" not in shown
 
 
-def test_an_edit_a_reaction_and_a_redaction_are_seen_live(desk: Desk) -> None:
+def test_an_edit_a_reaction_and_a_redaction_are_shown_live(desk: Desk) -> None:
     desk.anna.types("", "ctrl-r", "enter")
     desk.ben.sees("On my way .*\n.*👍")
     desk.ben.types("", "up")
@@ -163,7 +163,7 @@ async def first[T](client: Client, kind: type[T], holds: Callable[[T], object] =
 
 @pytest.mark.deadline(180)
 async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk) -> None:
-    """The SDK at the processes that run here: ticks, what was read elsewhere, typing and presence."""
+    """The SDK connects to the same processes: delivery status, reads on other devices, typing and presence."""
     group = desk.client["chats"]["group"]
     async with desk.device("anna") as phone, desk.device("anna") as laptop, desk.device("cleo") as cleo:
         for each in (phone, laptop, cleo):
@@ -189,8 +189,8 @@ async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk)
         assert (await first(cleo, TypingChanged)).users == ()
 
 
-def test_a_gateway_that_is_killed_is_seen_and_what_was_missed_comes(desk: Desk) -> None:
-    """It is held first: what is sent then reaches nobody, and dies with it."""
+def test_a_killed_gateway_is_shown_and_missed_messages_arrive(desk: Desk) -> None:
+    """The gateway is suspended first, so entries that are pushed to it then are lost when it is killed."""
     gateway = desk.gateway()
     gateway.suspend()
     for n in range(3):
@@ -206,7 +206,7 @@ def test_a_gateway_that_is_killed_is_seen_and_what_was_missed_comes(desk: Desk) 
     assert texts == [f"Are you there? {n}" for n in range(3)]
 
 
-def test_who_goes_is_offline_and_the_terminal_is_as_it_was(desk: Desk) -> None:
+def test_a_user_who_quits_is_offline_and_their_terminal_is_restored(desk: Desk) -> None:
     desk.ben.types("", "ctrl-q")
     assert desk.ben.exit_code() == 0
     assert desk.ben.colourful.rindex("\x1b[?1049l") > desk.ben.colourful.rindex("\x1b[?1049h")

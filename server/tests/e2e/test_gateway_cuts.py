@@ -1,4 +1,4 @@
-"""Two gateways behind proxies that cut connections: nothing twice, nothing lost, for a client that keeps its keys."""
+"""Two gateways behind proxies that cut connections: a client that reuses its keys loses and duplicates nothing."""
 
 import asyncio
 from itertools import cycle
@@ -15,7 +15,7 @@ _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 
 
 class Sender:
-    """Keeps key and `after` of a message from its first try on, and goes to the next gateway when it is cut off."""
+    """A client that repeats a message with the same key and `after`, at the next gateway if its connection is cut."""
 
     def __init__(self, house: GatewayProcess, user: str, ports: list[int]) -> None:
         self._house, self._user, self._ports = house, user, cycle(ports)
@@ -58,7 +58,7 @@ class Sender:
             await self._device.close()
 
 
-async def test_cut_off_again_and_again_nothing_is_lost_and_nothing_comes_twice(house: GatewayProcess) -> None:
+async def test_repeated_disconnects_lose_and_duplicate_nothing(house: GatewayProcess) -> None:
     await house.found()
     one, two = house.start(), house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY="websockets")
     chat = (await house.direct("anna", "ben")).chat
@@ -84,7 +84,7 @@ async def _all(sender: Sender, chat: str, name: str, cuts: list[int]) -> None:
         await sender.send(chat, f"{name}-{n:03}")
 
 
-async def test_a_send_whose_answer_is_lost_is_found_by_its_repeat_at_another_gateway(
+async def test_repeating_a_send_with_a_lost_answer_at_another_gateway_returns_its_result(
     house: GatewayProcess,
 ) -> None:
     await house.found()

@@ -1,4 +1,4 @@
-"""`tidings run gateway` with TLS of its own and a list of origins: pages that are on it come in, and nobody else."""
+"""`tidings run gateway` with its own TLS and a list of origins: only pages of these origins may connect."""
 
 import json
 import ssl
@@ -47,7 +47,7 @@ def gateway(
     return house, started
 
 
-async def test_a_page_of_the_list_is_served_over_tls(
+async def test_an_allowed_origin_is_served_over_tls(
     gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     house, started = gateway
@@ -60,7 +60,7 @@ async def test_a_page_of_the_list_is_served_over_tls(
     assert started.faults() == []
 
 
-async def test_other_pages_and_who_says_no_origin_are_refused_over_tls(
+async def test_other_origins_and_requests_without_an_origin_are_rejected_over_tls(
     gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     _, started = gateway
@@ -74,7 +74,7 @@ async def test_other_pages_and_who_says_no_origin_are_refused_over_tls(
     assert started.faults() == []
 
 
-async def test_without_tls_and_without_trust_nobody_gets_to_the_request(
+async def test_clients_without_tls_or_without_trust_in_the_certificate_fail(
     gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     _, started = gateway

@@ -1,4 +1,4 @@
-"""`tidings-harness run` as an operator uses it, against an installation that keeps its promises."""
+"""`tidings-harness run` as an operator uses it, against a correct installation."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ from fixtures.installation_processes import InstallationProcesses
 _COMMAND = [sys.executable, "-c", "from tidings_harness.cli import main; main()"]
 
 
-def test_a_run_against_a_good_installation_finds_nothing_broken(
+def test_a_run_against_a_correct_installation_finds_no_violation(
     city: InstallationProcesses, tmp_path: Path
 ) -> None:
     one, two, _, _, api = city.ready("gateway", "gateway", "delivery", "relay", "api", FAILPOINTS_PAUSE_AT="")

@@ -43,7 +43,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_every_command_of_the_page_works_and_answers_as_shown(dev: Path, page: str) -> None:
+def test_every_command_of_the_page_prints_what_the_page_shows(dev: Path, page: str) -> None:
     found = steps((DOCS / page).read_text())
     assert found, "the page has no `sh` block"
     shell = Shell(dev)

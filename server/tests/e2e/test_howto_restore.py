@@ -1,4 +1,4 @@
-"""The page on restoring: every command on it is run as it stands, and must answer as shown."""
+"""The how-to on restoring: every command runs as printed and must answer as shown."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from e2e.test_walkthrough import follow, opened
 PAGE = (Path(__file__).parents[3] / "docs/howto/restore-from-a-backup.md").read_text()
 
 
-def test_every_command_of_the_page_works_and_answers_as_shown(tmp_path: Path) -> None:
+def test_every_command_of_the_page_prints_what_the_page_shows(tmp_path: Path) -> None:
     with opened(tmp_path, "restore") as shell:
         for step in steps(PAGE):
             follow(shell, step)

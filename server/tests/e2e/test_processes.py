@@ -10,7 +10,7 @@ from tidings.app.settings.processes import ApiSettings
 from tidings.kernel.errors import Code, TidingsError
 
 
-def test_a_port_that_is_taken_is_reported_with_the_setting_to_change() -> None:
+def test_a_port_in_use_is_reported_with_the_setting_to_change() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

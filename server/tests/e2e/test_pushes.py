@@ -1,4 +1,4 @@
-"""What one device sends another gets, through real processes: gateways, Kafka, the delivery worker, Redis, the SDK."""
+"""Messages from device to device through real processes: gateways, Kafka, the delivery worker, Redis, the SDK."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -30,7 +30,7 @@ def installed(tables_local: Tables, valkey: str, kafka: str, tmp_path: Path) -> 
 
 
 class Reader:
-    """An app: takes its events, one by one."""
+    """An app that reads the events of the SDK one by one."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -73,7 +73,7 @@ async def acked(house: GatewayProcess, user: str, chat: ChatKey) -> int:
     return row.delivered.sequence if row.delivered else 0
 
 
-def test_what_one_sends_another_gets_over_deaths_and_restarts(
+def test_messages_arrive_although_processes_are_killed_and_restarted(
     installed: GatewayProcess, tmp_path: Path
 ) -> None:
     asyncio.run(asyncio.wait_for(conversation(installed, tmp_path), ALL_S))
@@ -105,6 +105,6 @@ async def conversation(house: GatewayProcess, tmp_path: Path) -> None:
             await until(lambda: ben.texts[-10:] == said[10:], WITHIN_S)
             assert len(ben.texts) == len(set(ben.texts))
             async with asyncio.timeout(WITHIN_S):
-                while await acked(house, "ben", chat) < last:  # noqa: ASYNC110 - an engine tells nobody
+                while await acked(house, "ben", chat) < last:  # noqa: ASYNC110 - DynamoDB has no event to wait for
                     await asyncio.sleep(0.05)
         await until(lambda: anna.texts == said, WITHIN_S)

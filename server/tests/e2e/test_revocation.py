@@ -1,4 +1,4 @@
-"""Ending a credential closes its sockets on every gateway within 10 s, and nobody else's."""
+"""Revoking a credential closes its connections on every gateway within 10 s, and no others."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,12 +29,12 @@ from tidings.tenants.store import DynamoKeyStore
 from tidings_wire.close_codes import CloseCode
 
 WITHIN_S = 10.0
-"""What is promised."""
+"""The guaranteed time until connections are closed."""
 
 
 @dataclass
 class Office:
-    """The tenant's server and its operators, beside the gateways."""
+    """The operations of the tenant's server and of operators, run outside of the gateways."""
 
     tenant: TenantId
     client: DynamoClient
@@ -96,7 +96,7 @@ async def closed_with(*devices: SocketDevice) -> list[int | None]:
         return [code for code, _ in await asyncio.gather(*(device.end() for device in devices))]
 
 
-async def test_ended_credentials_lose_their_sockets_on_every_gateway(house: GatewayProcess) -> None:
+async def test_revoked_credentials_lose_their_connections_on_every_gateway(house: GatewayProcess) -> None:
     await house.found()
     one, two = house.start().socket_port, house.start().socket_port
     async with office_of(house) as office, connected(house, two, "ben") as bystander:
@@ -127,7 +127,7 @@ async def by_suspension(house: GatewayProcess, office: Office, one: int, two: in
     assert await refused_with(one, token) == Code.FORBIDDEN
     await office.users.suspend(office.tenant, UserId("cleo"), is_on=False)
     async with asyncio.timeout(WITHIN_S):
-        while await refused_or_none(one, token):  # noqa: ASYNC110 - an engine tells nobody
+        while await refused_or_none(one, token):  # noqa: ASYNC110 - DynamoDB has no event to wait for
             await asyncio.sleep(0.2)
 
 

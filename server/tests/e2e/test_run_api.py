@@ -1,4 +1,4 @@
-"""`tidings run api` lives: it serves, drains, is killed and comes back, and refuses what it can't work with."""
+"""`tidings run api`: it serves, drains, restarts after a kill, and rejects settings that it cannot use."""
 
 import re
 import signal
@@ -21,7 +21,7 @@ BODY = b'{"type": "direct", "user": "ben"}'
 
 
 def half(api: Api) -> bytes:
-    """A request that is not whole yet."""
+    """Return the first half of a request."""
     return api.head("POST", CHATS, BODY) + BODY[:5]
 
 
@@ -30,8 +30,8 @@ def is_well(api: Api) -> bool:
 
 
 def unread_of(api: Api, user: str) -> Any:
-    """A chat with news; its row is written by delivery, behind the answer to who sent them."""
-    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none, if it was asked too often
+    """Return a chat with unread messages. Delivery writes its row after the sender has received the answer."""
+    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none if rate limited
     return next((chat for chat in chats if chat["unread"]), None)
 
 
@@ -45,7 +45,7 @@ def _well(api: Api) -> set[str]:
     return {name for name, part in ready["components"].items() if part["ok"]}
 
 
-def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
+def test_it_serves_and_reports_that_it_is_healthy(start: Start) -> None:
     api = start()
     start(kind="delivery")
     made = api.ask("POST", CHATS, {"type": "direct", "user": "ben"})
@@ -68,7 +68,7 @@ def test_it_serves_and_says_that_it_is_well(start: Start) -> None:
     assert 'tidings_rate_limit_decisions_total{outcome="allowed"}' in page
 
 
-def test_a_proxy_that_nobody_trusts_is_reported_once(start: Start) -> None:
+def test_an_untrusted_proxy_is_reported_once(start: Start) -> None:
     api, decided = start(), start(TIDINGS_API_TRUSTED_PROXIES="none")
     for process in (api, api, decided):
         head = process.head("GET", "/v1/blocks")
@@ -84,7 +84,7 @@ def _proxies_reported(api: Api) -> list[Any]:
     return [line for line in api.lines if "api.trusted_proxies" in line["event"]]
 
 
-def test_somebody_comes_in_by_phone_and_no_code_or_token_is_logged(start: Start, space: Namespace) -> None:
+def test_a_login_by_phone_logs_no_code_and_no_token(start: Start, space: Namespace) -> None:
     api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
     who = {"tenant": space.tenant, "phone": "+4915112345678"}
     asked = api.ask("POST", "/v1/login/phone", who)
@@ -112,7 +112,7 @@ def _refusals(api: Api) -> list[Any]:
     return [line for line in api.lines if line["event"] == "credential_rejected"]
 
 
-def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: Start) -> None:
+def test_a_stopping_process_answers_requests_in_flight_and_accepts_no_more(start: Start) -> None:
     api = start()
     port = api.api_port
     with api.connect() as idle, api.connect() as slow:
@@ -130,7 +130,7 @@ def test_asked_to_stop_it_answers_what_is_in_flight_and_accepts_nobody(start: St
     assert api.lines[-1]["event"] == "process stopped"
 
 
-def test_a_request_that_never_ends_is_cut_at_the_deadline(start: Start) -> None:
+def test_an_endless_request_is_closed_at_the_stop_deadline(start: Start) -> None:
     api = start(TIDINGS_PROCESS_STOP_S="3")
     with api.connect() as stuck:
         stuck.sendall(half(api))
@@ -139,7 +139,7 @@ def test_a_request_that_never_ends_is_cut_at_the_deadline(start: Start) -> None:
         assert api.exit_code() in {0, 75}
 
 
-def test_killed_it_leaves_nothing_behind_and_comes_back_on_the_same_port(start: Start) -> None:
+def test_after_a_kill_it_starts_again_on_the_same_port(start: Start) -> None:
     first = start()
     port = first.api_port
     with first.connect() as client:
@@ -151,7 +151,7 @@ def test_killed_it_leaves_nothing_behind_and_comes_back_on_the_same_port(start: 
     assert is_well(second)
 
 
-def test_several_processes_share_a_port_and_end_together(start: Start) -> None:
+def test_several_api_processes_share_a_port_and_stop_together(start: Start) -> None:
     several = start("--processes", "2")
     eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
     ports = {line["port"] for line in several.events("listening")}
@@ -163,7 +163,7 @@ def test_several_processes_share_a_port_and_end_together(start: Start) -> None:
     assert len(several.events("process stopped")) == 2
 
 
-def test_when_one_of_several_dies_the_others_stop_and_the_code_tells(start: Start) -> None:
+def test_if_one_of_several_processes_dies_the_others_stop_and_its_exit_code_is_returned(start: Start) -> None:
     several = start("--processes", "2")
     eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
     one = psutil.Process(several.popen.pid).children()[0]
@@ -172,7 +172,7 @@ def test_when_one_of_several_dies_the_others_stop_and_the_code_tells(start: Star
     assert len(several.events("process stopped")) == 1
 
 
-def test_when_the_parent_is_killed_its_processes_stop_in_order(start: Start) -> None:
+def test_if_the_parent_is_killed_its_processes_stop_gracefully(start: Start) -> None:
     several = start("--processes", "2")
     eventually(lambda: len(several.events("process started")) == 2 or None, "two processes")
     children = psutil.Process(several.popen.pid).children()
@@ -187,7 +187,7 @@ def test_when_the_parent_is_killed_its_processes_stop_in_order(start: Start) -> 
                 child.kill()
 
 
-def test_faulty_settings_end_with_2_and_all_faults_are_told(start: Start) -> None:
+def test_invalid_settings_exit_with_2_and_are_all_reported(start: Start) -> None:
     api = start(
         TIDINGS_API_CURSOR_SECRET="short",
         TIDINGS_REDIS_URL="http://wrong",
@@ -202,7 +202,7 @@ def test_faulty_settings_end_with_2_and_all_faults_are_told(start: Start) -> Non
     assert "TIDINGS_LIMITS_USER_RATE" in unknown.stderr
 
 
-def test_without_its_tables_it_does_not_start_and_says_what_makes_them(
+def test_without_tables_it_does_not_start_and_names_the_command_to_create_them(
     start: Start, space: Namespace
 ) -> None:
     api = start(TIDINGS_DYNAMO_TABLE_PREFIX=space.table_prefix)
@@ -213,7 +213,7 @@ def test_without_its_tables_it_does_not_start_and_says_what_makes_them(
     assert api.events("listening") == []
 
 
-def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
+def test_a_port_in_use_is_a_failed_start(start: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         api = start(TIDINGS_API_PORT=str(taken.getsockname()[1]))
         assert api.exit_code() == 1
@@ -223,7 +223,7 @@ def test_a_port_that_is_taken_is_a_failed_start(start: Start) -> None:
         assert "TIDINGS_API_PORT" in line["reason"]
 
 
-def test_without_redis_it_serves_and_the_limit_holds_all_the_same(
+def test_without_redis_it_serves_and_enforces_the_limit(
     start: Start, own_fleet: Callable[[StartRequest], LocalCluster]
 ) -> None:
     fleet = own_fleet(StartRequest(engines=frozenset({Engine.VALKEY})))
@@ -252,7 +252,7 @@ def test_without_redis_it_serves_and_the_limit_holds_all_the_same(
 
 
 @pytest.mark.parametrize("engine", [Engine.VALKEY, Engine.DYNAMO])
-def test_an_engine_that_is_away_at_the_start_is_waited_for(start: Start, engine: Engine) -> None:
+def test_it_waits_for_an_engine_that_is_unavailable_at_the_start(start: Start, engine: Engine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     place = {

@@ -1,4 +1,4 @@
-"""`tidings run delivery` lives: chat lists follow what is sent, whichever process starts first, dies or comes late."""
+"""`tidings run delivery`: chat lists are updated, whichever process starts first, dies or starts late."""
 
 import asyncio
 import signal
@@ -16,7 +16,7 @@ from tidings.platform.kafka.publisher import KafkaPublisher
 
 
 def unread_of(api: Api, user: str, count: int) -> Any:
-    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none, if it was asked too often
+    chats = api.ask("GET", "/v1/chats", user=user).body.get("chats", ())  # none if rate limited
     return next((chat for chat in chats if chat["unread"] == count), None)
 
 
@@ -29,7 +29,7 @@ def direct(api: Api) -> str:
     return str(api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).body["id"])
 
 
-def test_chat_lists_follow_and_the_process_says_that_it_is_well(start: Start) -> None:
+def test_chat_lists_are_updated_and_the_process_is_healthy(start: Start) -> None:
     api, delivery = start(), start(kind="delivery")
     chat = direct(api)
     send(api, chat, "k1")
@@ -50,7 +50,7 @@ def test_chat_lists_follow_and_the_process_says_that_it_is_well(start: Start) ->
     assert delivery.exit_code() == 0
 
 
-def test_what_was_sent_before_the_process_came_is_handled_when_it_comes(start: Start) -> None:
+def test_messages_sent_before_the_worker_starts_are_processed(start: Start) -> None:
     api = start()
     chat = direct(api)
     for n in range(3):
@@ -59,7 +59,7 @@ def test_what_was_sent_before_the_process_came_is_handled_when_it_comes(start: S
     eventually(lambda: unread_of(api, "ben", 3), "three unread")
 
 
-def test_another_takes_over_from_one_that_was_killed(start: Start) -> None:
+def test_another_worker_takes_over_from_a_killed_one(start: Start) -> None:
     api, first = start(), start(kind="delivery")
     chat = direct(api)
     send(api, chat, "k1")
@@ -72,7 +72,7 @@ def test_another_takes_over_from_one_that_was_killed(start: Start) -> None:
     eventually(lambda: unread_of(api, "ben", 3), "three unread", deadline_s=120)
 
 
-def test_with_kafka_away_sends_are_acked_and_the_api_is_ready(start: Start) -> None:
+def test_without_kafka_sends_are_acknowledged_and_the_api_is_ready(start: Start) -> None:
     api = start(TIDINGS_KAFKA_BOOTSTRAP_SERVERS="127.0.0.1:9")
     send(api, direct(api), "k1")
     assert api.wait_for_status("/readyz", 200)["ready"]
@@ -80,7 +80,7 @@ def test_with_kafka_away_sends_are_acked_and_the_api_is_ready(start: Start) -> N
     assert api.exit_code() == 0
 
 
-def test_what_is_no_event_goes_to_the_dead_letters_and_holds_up_nothing(
+def test_invalid_events_go_to_the_dead_letter_topic_and_delay_nothing(
     start: Start, kafka: str, space: Namespace
 ) -> None:
     api, delivery = start(), start(kind="delivery")

@@ -1,4 +1,4 @@
-"""`tidings run gateway` lives: devices come, are served, refused, told to leave, cut off, and come back."""
+"""`tidings run gateway`: devices connect, are served, rejected, asked to reconnect, disconnected, and reconnect."""
 
 import json
 import signal
@@ -49,7 +49,9 @@ async def test_devices_send_repeat_read_and_mark(house: GatewayProcess, library:
     assert gateway.faults() == []
 
 
-async def test_who_is_not_let_in_is_told_why_by_the_code(house: GatewayProcess, library: BackendName) -> None:
+async def test_a_rejected_device_gets_the_reason_as_close_code(
+    house: GatewayProcess, library: BackendName
+) -> None:
     await house.found()
     port = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
     good = house.token("anna")
@@ -70,7 +72,7 @@ async def test_who_is_not_let_in_is_told_why_by_the_code(house: GatewayProcess, 
     assert (await large.end())[0] == CloseCode.FRAME_TOO_LARGE
 
 
-async def test_a_credential_is_good_for_its_time_and_connecting_has_five_seconds(
+async def test_credentials_expire_and_connect_has_a_deadline_of_five_seconds(
     house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
@@ -103,7 +105,7 @@ async def test_a_newer_connection_of_a_device_replaces_the_older(
         await until(lambda: gateway.metric("socket_devices") == 0)
 
 
-async def test_asked_to_stop_it_tells_each_device_when_to_leave(
+async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
     house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
@@ -125,7 +127,7 @@ async def test_asked_to_stop_it_tells_each_device_when_to_leave(
     assert (line["told"], gateway.faults()) == (3, [])
 
 
-async def test_killed_it_comes_back_and_nothing_that_was_answered_is_gone(
+async def test_after_a_kill_and_restart_all_acknowledged_messages_exist(
     house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
@@ -141,7 +143,7 @@ async def test_killed_it_comes_back_and_nothing_that_was_answered_is_gone(
         assert await anna.ask("send", chat=chat, **MESSAGE) == {"sequence": 2, "is_repeat": True}
 
 
-async def test_who_reads_too_slowly_is_cut_off_and_told_to_resume(
+async def test_a_slow_reader_is_closed_with_a_code_to_resume(
     house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
@@ -162,7 +164,7 @@ async def test_who_reads_too_slowly_is_cut_off_and_told_to_resume(
         await until(lambda: gateway.metric(name) == 1)
 
 
-async def test_the_memory_of_a_thousand_devices_is_used_again(
+async def test_the_memory_of_a_thousand_devices_is_reused(
     house: GatewayProcess, library: BackendName
 ) -> None:
     await house.found()
@@ -190,12 +192,12 @@ async def test_the_memory_of_a_thousand_devices_is_used_again(
     assert growth_kb < 2, f"{growth_kb:.2f} KB a connection stay behind: {resident}"
 
 
-async def test_too_many_at_once_are_told_when_to_come_back(house: GatewayProcess) -> None:
+async def test_too_many_connections_get_retry_after(house: GatewayProcess) -> None:
     await house.found()
     gateway = house.start(
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="1",
         TIDINGS_GATEWAY_CONNECT_BURST="1",
-        # an address that refills at once would count as one that has not connected lately
+        # If the address's bucket refilled immediately, the address would count as one without recent connections.
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S_PER_ADDRESS="1",
     )
     with socket.create_connection(("127.0.0.1", gateway.socket_port)) as first:
@@ -226,7 +228,7 @@ async def test_requests_are_counted_against_the_users_limit(house: GatewayProces
         assert answers[2]["retry_after_ms"] > 3_000_000
 
 
-async def test_several_processes_share_a_port_and_leave_together(house: GatewayProcess) -> None:
+async def test_several_gateway_processes_share_a_port_and_stop_together(house: GatewayProcess) -> None:
     await house.found()
     several = house.start("--processes", "2")
     eventually(lambda: len(several.events("listening")) == 2 or None, "two listeners")
@@ -239,7 +241,7 @@ async def test_several_processes_share_a_port_and_leave_together(house: GatewayP
     assert len(several.events("devices have left")) == 2
 
 
-def test_faulty_settings_end_with_2_and_all_faults_are_told(house: GatewayProcess) -> None:
+def test_invalid_settings_exit_with_2_and_are_all_reported(house: GatewayProcess) -> None:
     gateway = house.start(
         TIDINGS_GATEWAY_TRUSTED_PROXIES="nonsense",
         TIDINGS_GATEWAY_DRAIN_SPREAD_S="60",

@@ -1,4 +1,4 @@
-"""A send over real processes and Kafka: workers are killed in the middle of it, and everybody gets it once."""
+"""A send to many users over real processes and Kafka: workers are killed during it, and every user gets it once."""
 
 import asyncio
 import os
@@ -30,7 +30,7 @@ from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 _COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
-# a member that died is given up soon, so that the test need not wait
+# Kafka drops a dead member soon, so that the test does not wait.
 _KAFKA = StartRequest(
     engines=frozenset({Engine.KAFKA}),
     kafka_extra={
@@ -42,7 +42,7 @@ USERS = [f"user{number:04d}" for number in range(800)]
 
 
 class Installation:
-    """An API and as many workers as a test likes, in one directory."""
+    """An API and any number of workers, in one directory."""
 
     def __init__(self, environment: dict[str, str], bearer: str, directory: Path) -> None:
         ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
@@ -97,7 +97,7 @@ def installation(
     made.close()
 
 
-def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
+def test_every_user_gets_a_notification_once_although_workers_are_killed(
     installation: Installation, tables_dynoxide: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     installation.ok("PUT", "/v1/inboxes/default", {"title": "News"})
@@ -118,7 +118,7 @@ def test_workers_are_killed_in_the_middle_and_everybody_gets_it_once(
 
 
 async def everybody(tables: Tables, tenant: str, key_file: Path) -> set[tuple[int, int]]:
-    """How many notifications each has, as counted and as listed."""
+    """Return the number of notifications of each user, as counted and as listed."""
     async with open_notification_env(tables, tenant, key_file) as at:
         gate = asyncio.Semaphore(16)
         return set(await asyncio.gather(*(_has(at, user, gate) for user in USERS)))

@@ -1,6 +1,6 @@
 """The use cases of seed 000, by their numbers, through HTTP on a real process: reading and chat lists in full.
 
-Of receiving (2) and expiring (8) what a reader sees; pushes come with the gateway, and DynamoDB deletes when it likes.
+Receiving (2) and expiring (8) are tested as a reader sees them: pushes need a gateway, and TTL deletes items late.
 """
 
 from typing import Any
@@ -18,9 +18,9 @@ def crew(served: Api) -> CostRecorder:
     return CostRecorder(served)
 
 
-def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
-    """The seed writes the message, the chat and both lists. Here the acknowledgement needs the message alone, and the
-    lists follow; there is no count of messages on the chat to be updated: ordinals of the log say it."""
+def test_usecase_1_a_user_sends_a_direct_message(crew: CostRecorder) -> None:
+    """The seed writes the message, the chat and both lists. Here the acknowledgement needs only the message, and the
+    lists follow. There is no message count on the chat to update: the ordinals of the log contain it."""
     chat = crew.direct("anna", "ben")
     body = {"text": "Hello!", "client_message_id": "msg_123"}
     sent, calls = crew.write("anna", "POST", f"/v1/chats/{chat}/messages", body)
@@ -33,9 +33,9 @@ def test_usecase_1_somebody_sends_to_somebody(crew: CostRecorder) -> None:
     assert crew.ok("anna", "GET", f"/v1/messages/{chat}.2")["status"] == "SENT"
 
 
-def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
-    """DELIVERED is not written into messages: one watermark of the reader says it of all of them. Unread is not
-    incremented, so nothing drifts when a delivery comes twice."""
+def test_usecase_2_a_user_receives_messages(crew: CostRecorder) -> None:
+    """DELIVERED is not written into messages: one watermark of the reader covers all of them. Unread is not
+    incremented, so a repeated delivery does not make it wrong."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, "one", "two")
     crew.settle(chat, last, "anna", "ben")
@@ -49,13 +49,13 @@ def test_usecase_2_somebody_receives(crew: CostRecorder) -> None:
     assert [entry["status"] for entry in page["entries"]] == ["DELIVERED", "DELIVERED"]
 
 
-def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None:
-    """One range of one partition for each page, as asked; by sequence, because two messages can have one time."""
+def test_usecase_3_a_user_opens_a_chat_and_scrolls(crew: CostRecorder) -> None:
+    """One range of one partition for each page, as required; by sequence, as two messages can have the same time."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *(f"message {n}" for n in range(2, 34)))
     crew.settle(chat, last, "anna", "ben")
     first, calls = crew.read("anna", f"/v1/chats/{chat}/messages?limit=20")
-    # the two of a direct chat are known from the first page on
+    # the members of a direct chat are cached from the first page on
     same = {"messages.read_recent": 1, "watermarks.read_members": 1}
     assert calls == same | {"memberships.list": 1}
     assert [entry["text"] for entry in first["entries"]] == [f"message {n}" for n in range(33, 13, -1)]
@@ -67,8 +67,8 @@ def test_usecase_3_somebody_loads_a_chat_and_scrolls(crew: CostRecorder) -> None
     assert (first["has_older"], second["has_older"]) == (True, False)
 
 
-def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None:
-    """The same append as between two; a line in each of the five lists."""
+def test_usecase_4_a_user_sends_to_a_group_of_five(crew: CostRecorder) -> None:
+    """The same append as in a direct chat, and a row in each of the five chat lists."""
     chat = crew.group("Lunch", *GROUP)
     sent, calls = crew.write(
         "anna", "POST", f"/v1/chats/{chat}/messages", {"text": "Hey everyone!", "client_message_id": "m1"}
@@ -80,9 +80,9 @@ def test_usecase_4_somebody_sends_to_a_group_of_five(crew: CostRecorder) -> None
     assert {line["last"]["text"] for line in lines.values()} == {"Hey everyone!"}
 
 
-def test_usecase_5_somebody_loads_the_chat_list(crew: CostRecorder) -> None:
-    """One query gets all of a user's chats, as asked; the names of groups come with one read for the page. In a group
-    up to five of the others are named; who else is in it is a list of its own."""
+def test_usecase_5_a_user_loads_the_chat_list(crew: CostRecorder) -> None:
+    """One query gets all of a user's chats, as required. One more read for the page gets the names of groups. A group has
+    up to five other members in the list; the full list of members is another request."""
     crew.group("Tea", "cleo", "anna")
     direct, group = crew.direct("ben", "anna"), crew.group("Lunch", *GROUP)
     crew.settle(direct, crew.send("anna", direct, "Hello!"), "anna", "ben")
@@ -100,7 +100,7 @@ def test_usecase_5_somebody_loads_the_chat_list(crew: CostRecorder) -> None:
 
 @pytest.mark.parametrize("size", [1, 10])
 def test_usecase_6_mark_messages_as_read(crew: CostRecorder, size: int) -> None:
-    """The seed updates each message, the chat and the list. Here one watermark does, whatever the number."""
+    """The seed updates each message, the chat and the list. Here one watermark is enough for any number of messages."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, *["hi"] * size)
     crew.settle(chat, last, "anna", "ben")
@@ -116,7 +116,7 @@ def test_usecase_6_mark_messages_as_read(crew: CostRecorder, size: int) -> None:
 
 
 def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
-    """No index: the id names the chat, which is the context the seed wants, and the place in it."""
+    """No index: the id contains the chat, which is the context that the seed requires, and the sequence."""
     chat = crew.direct("anna", "ben")
     crew.settle(chat, crew.send("anna", chat, "Hello!"), "anna", "ben")
     found, calls = crew.read("ben", f"/v1/messages/{chat}.2")
@@ -129,8 +129,8 @@ def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
 
 
 def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
-    """Nobody sees it after its time, though DynamoDB's TTL may delete it later, and no list ever shows its words.
-    The entry stays, so that the order has no hole."""
+    """No user sees it after it expires, though DynamoDB's TTL may delete it later. Chat lists never show its text.
+    The entry stays, so that the sequence has no hole."""
     chat = crew.direct("anna", "ben")
     last = crew.send("anna", chat, "for your eyes only", ttl_seconds=1)
 
@@ -141,7 +141,7 @@ def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
     assert "text" not in crew.line("ben", chat)["last"]
     path = f"/v1/messages/{chat}.{last}"
     assert "text" not in eventually(lambda: expired(crew.ok("ben", "GET", path)), "end of the message")
-    # a list knows whole seconds only
+    # a chat list has whole seconds only
     assert eventually(lambda: expired(crew.line("ben", chat)["last"]), "end in the list")
     page = crew.ok("ben", "GET", f"/v1/chats/{chat}/messages")
     assert [entry["sequence"] for entry in page["entries"]] == [last, 1]

@@ -1,6 +1,6 @@
 """The seven access patterns of seed 001, by their numbers, through HTTP on a real process.
 
-Each is asked of a small chat and of a larger one: the same calls to DynamoDB, so none is one per item.
+Each runs on a small chat and on a larger one with the same calls to DynamoDB, so no call is made per item.
 """
 
 import pytest
@@ -22,8 +22,8 @@ def crew(served: Api) -> CostRecorder:
 
 @pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
 def test_ap1_get_a_chats_metadata(crew: CostRecorder, others: tuple[str, ...]) -> None:
-    """As asked, behind a check of the membership. The preview comes from the reader's own row of the chat list: on
-    the chat's row it would cost one more write to one hot item with each message."""
+    """As required, after a check of the membership. The preview comes from the reader's own chat row: on
+    the chat's item it would cost one more write to one hot item for each message."""
     chat = crew.group("Project", "anna", *others)
     shown, calls = crew.read("anna", f"/v1/chats/{chat}")
     assert shown == {
@@ -40,7 +40,7 @@ def test_ap1_get_a_chats_metadata(crew: CostRecorder, others: tuple[str, ...]) -
 
 @pytest.mark.parametrize("size", [2, 7])
 def test_ap2_list_a_users_chats_most_recent_first(crew: CostRecorder, size: int) -> None:
-    """From rows of the user's own, sorted by activity when read, so no index has to follow every message."""
+    """From the user's own chat rows, sorted by activity at read, so that no index is updated with every message."""
     names = [f"chat {n}" for n in range(size)]
     chats = [crew.group(name, "anna", "ben") for name in names]
     for chat in reversed(chats):
@@ -53,7 +53,7 @@ def test_ap2_list_a_users_chats_most_recent_first(crew: CostRecorder, size: int)
 
 @pytest.mark.parametrize("others", [OTHERS[:2], OTHERS])
 def test_ap3_list_the_members_of_a_chat(crew: CostRecorder, others: tuple[str, ...]) -> None:
-    """As asked. How far a member has read is not on the membership but on the member's chat row (AP6)."""
+    """As required. The read watermark is not on the membership but on the member's chat row (AP6)."""
     chat = crew.group("Project", "anna", *others)
     shown, calls = crew.read("ben", f"/v1/chats/{chat}/members")
     assert [(each["user"], each["role"]) for each in shown["members"]] == [
@@ -67,7 +67,7 @@ def test_ap3_list_the_members_of_a_chat(crew: CostRecorder, others: tuple[str, .
 
 @pytest.mark.parametrize("limit", [2, 5])
 def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: CostRecorder, limit: int) -> None:
-    """By dense sequences, which order as ULIDs do and also show that nothing is missing between two pages."""
+    """By dense sequences, which are ordered like ULIDs and also show that nothing is missing between two pages."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, *(f"message {n}" for n in range(9)))
     crew.settle(chat, last, "anna", "ben")
@@ -83,7 +83,7 @@ def test_ap4_get_the_messages_of_a_chat_in_pages_newest_first(crew: CostRecorder
 
 
 def test_ap5_get_a_specific_message(crew: CostRecorder) -> None:
-    """A message's id spells its chat and its sequence, so it is a key."""
+    """The id of a message contains its chat and its sequence, so it is a key."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, "Can we ship by Friday?", "Sounds good!")
     crew.settle(chat, last, "anna", "ben")
@@ -93,8 +93,8 @@ def test_ap5_get_a_specific_message(crew: CostRecorder) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 12])
-def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: CostRecorder, size: int) -> None:
-    """Derived, as asked, but by subtracting two ordinals: a count of the messages themselves would be read by read."""
+def test_ap6_get_the_unread_count_of_a_user_in_a_chat(crew: CostRecorder, size: int) -> None:
+    """Derived, as required, but by subtracting two ordinals: counting the messages would read each of them."""
     chat = crew.group("Project", "anna", "ben")
     last = crew.send("anna", chat, *["hi"] * size)
     crew.settle(chat, last, "anna", "ben")
@@ -110,8 +110,8 @@ def test_ap6_get_what_is_unread_for_a_user_in_a_chat(crew: CostRecorder, size: i
 
 @pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
 def test_ap7_send_a_message(crew: CostRecorder, others: tuple[str, ...]) -> None:
-    """One transaction, as asked: the message and the key that makes a repeat a repeat. The previews and the sender's
-    watermark follow behind the answer, a write for each member, and never hold an acknowledgement up."""
+    """One transaction, as required: the message and its idempotency key. The previews and the sender's
+    watermark follow after the answer, with a write for each member, and never delay an acknowledgement."""
     chat = crew.group("Project", "anna", *others)
     crew.settle(chat, crew.send("anna", chat, "first"), "anna", *others)
     before = recorded_cost(crew.api.delivery)

@@ -1,4 +1,4 @@
-"""Requests that trickle, stop, come in crowds or have oversized heads, by raw sockets on a real process."""
+"""Requests that are slow, incomplete, too many or have oversized headers, over raw sockets to a real process."""
 
 import select
 import socket
@@ -23,7 +23,7 @@ def head(api: Api) -> bytes:
 
 
 def trickle(client: socket.socket, data: bytes, every_s: float = 0.1) -> float:
-    """Byte by byte, until the server has had enough; how long that took."""
+    """Send byte by byte until the server closes the connection. Return how long that took."""
     client.settimeout(every_s)
     began = time.monotonic()
     for byte in data:
@@ -38,7 +38,7 @@ def trickle(client: socket.socket, data: bytes, every_s: float = 0.1) -> float:
 
 
 @pytest.mark.parametrize("whole", [b"", b"head"], ids=["headers", "body"])
-def test_a_request_that_trickles_is_answered_408_in_time(api: Api, whole: bytes) -> None:
+def test_a_slow_request_is_answered_with_408_at_the_deadline(api: Api, whole: bytes) -> None:
     with api.connect() as client:
         sent, rest = (head(api), BODY) if whole else (b"", head(api))
         client.sendall(sent)
@@ -52,12 +52,12 @@ def test_a_request_that_trickles_is_answered_408_in_time(api: Api, whole: bytes)
     assert [line for line in api.lines if line["level"] in {"error", "critical"}] == []
 
 
-def test_who_connects_and_says_nothing_is_closed_without_a_word(api: Api) -> None:
+def test_a_silent_connection_is_closed_without_a_response(api: Api) -> None:
     with api.connect() as client:
         assert client.recv(1) == b""
 
 
-def test_blank_lines_between_requests_keep_no_connection_open(api: Api) -> None:
+def test_blank_lines_between_requests_do_not_keep_a_connection_open(api: Api) -> None:
     with api.connect() as client:
         client.sendall(head(api) + BODY)
         assert answer(client).status == 200
@@ -65,7 +65,7 @@ def test_blank_lines_between_requests_keep_no_connection_open(api: Api) -> None:
         assert client.recv(1) == b""
 
 
-def test_a_connection_that_waits_between_requests_is_not_hurried(api: Api) -> None:
+def test_a_connection_may_be_idle_between_requests(api: Api) -> None:
     with api.connect() as waiting, api.connect() as silent:
         waiting.sendall(head(api) + BODY)
         assert answer(waiting).status == 200
@@ -74,7 +74,7 @@ def test_a_connection_that_waits_between_requests_is_not_hurried(api: Api) -> No
         assert answer(waiting).status == 200
 
 
-def test_an_answer_that_does_not_wait_for_the_body_is_the_only_one(api: Api) -> None:
+def test_a_response_sent_before_the_body_is_read_is_the_only_one(api: Api) -> None:
     with api.connect() as client:
         client.sendall(api.head("POST", "/v1/chats", BODY, bearer="forged"))
         assert answer(client).status == 401
@@ -82,7 +82,7 @@ def test_an_answer_that_does_not_wait_for_the_body_is_the_only_one(api: Api) -> 
         assert client.recv(1) == b"", "no 408 that would pass for the answer to the next request"
 
 
-def test_many_slow_ones_do_not_keep_others_out(api: Api) -> None:
+def test_many_slow_connections_do_not_block_others(api: Api) -> None:
     with ExitStack() as stack:
         slow = [stack.enter_context(api.connect()) for _ in range(100)]
         for client in slow:
@@ -91,7 +91,7 @@ def test_many_slow_ones_do_not_keep_others_out(api: Api) -> None:
         assert {answer(client).status for client in slow} == {408}
 
 
-def test_who_comes_to_a_full_house_is_told_when_to_come_again(start: Start) -> None:
+def test_a_full_process_answers_with_retry_after(start: Start) -> None:
     api = start(TIDINGS_API_MAX_CONNECTIONS="2")
     with api.connect() as first, api.connect() as second:
         for client in (first, second):
@@ -143,10 +143,10 @@ CHUNKED = b"POST /v1/me HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked\r\n
         pytest.param(CHUNKED + b"X: ", b"a" * 4_000, id="trailer"),
     ],
 )
-def test_a_head_without_end_is_refused(api: Api, first: bytes, piece: bytes) -> None:
+def test_endless_headers_are_rejected(api: Api, first: bytes, piece: bytes) -> None:
     with api.connect() as client:
         assert flood(client, first, piece) < MANY_BYTES
-        if not first.startswith(b"POST"):  # a body that was not waited for has its answer, 401, already
+        if not first.startswith(b"POST"):  # the server has already answered 401 without waiting for the body
             refused = answer(client)
             assert (refused.status, refused.body["code"]) == (431, "headers_too_large")
             assert refused.headers["content-type"] == "application/problem+json"

@@ -1,4 +1,4 @@
-"""The first page that a newcomer follows: every command on it is run as it stands, and must answer as shown."""
+"""The tutorial for new users: every command on it runs as printed and must answer as shown."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ DEADLINE_S = 300.0
 
 
 class Shell:
-    """One bash for the whole page, as a reader has one terminal."""
+    """One bash for the whole page, like the terminal of a reader."""
 
     def __init__(self, directory: Path, *, deadline_s: float = DEADLINE_S) -> None:
         self._directory, self._ran = directory, 0
@@ -47,7 +47,7 @@ class Shell:
         self._watch.start()
 
     def run(self, commands: str) -> str:
-        """What they print; fails if the last one does. The end is told on a line of its own."""
+        """Run commands and return their output. Fail if the last one fails. An extra line marks the end of a step."""
         self._ran += 1
         script, end = self._directory / f"step-{self._ran}.sh", f"end of step {self._ran}:"
         script.write_text(commands)
@@ -72,7 +72,7 @@ class Shell:
         self._bash.communicate()
 
     def _kill(self) -> None:
-        """With everything that it started, but the engines, which are in sessions of their own."""
+        """Kill the shell and everything that it started, except the engines, which have their own sessions."""
         os.killpg(self._bash.pid, signal.SIGKILL)
 
 
@@ -106,7 +106,7 @@ def follow(shell: Shell, step: DocStep) -> None:
     assert unlike == [], f"{step.title}\n{step.commands}"
 
 
-def test_every_command_of_the_page_works_and_answers_as_shown(shell: Shell) -> None:
+def test_every_command_of_the_page_prints_what_the_page_shows(shell: Shell) -> None:
     for step in steps(PAGE):
         follow(shell, step)
 
@@ -146,7 +146,7 @@ def test_an_answer_that_is_not_as_shown_is_found(shown: str, instead: str) -> No
     assert differences(STEP, TOLD.replace(shown, instead))
 
 
-def test_only_blocks_that_change_nothing_are_asked_again() -> None:
+def test_only_steps_that_read_are_repeated() -> None:
     asked_again = [step.commands for step in steps(PAGE) if step.only_reads]
     assert 'cleo "$API/v1/chats"\n' in asked_again
     assert not [text for text in asked_again if "-X" in text or "--json" in text or "=$(" in text]

@@ -42,16 +42,18 @@ def _batches(scene: str, what: str, cast: Cast, tries: tuple[int, ...]) -> Bound
 
 
 def _filling(scene: str, what: str, changes_of_membership: int) -> Bounds:
-    return Bounds("filling", scene, what, lambda mutant: gap_filling.Filling(changes_of_membership, mutant))
+    return Bounds(
+        "gap_filling", scene, what, lambda mutant: gap_filling.Filling(changes_of_membership, mutant)
+    )
 
 
 def _shapes(scene: str, what: str, tries: tuple[int, int], world: tuple[int, ...]) -> Bounds:
     parts = entry_shapes.Scene(tries, world)
-    return Bounds("shapes", scene, what, lambda mutant: entry_shapes.Shapes(parts, mutant))
+    return Bounds("entry_shapes", scene, what, lambda mutant: entry_shapes.Shapes(parts, mutant))
 
 
 def _raising(scene: str, what: str, parts: watermark_raise.Scene) -> Bounds:
-    return Bounds("raising", scene, what, lambda mutant: watermark_raise.Raising(parts, mutant))
+    return Bounds("watermark_raise", scene, what, lambda mutant: watermark_raise.Raising(parts, mutant))
 
 
 def _epochs(scene: str, what: str, parts: epochs.Scene) -> Bounds:

@@ -36,7 +36,7 @@ def token_for(pair: dict[str, str]) -> Callable[[str], str]:
     return names["token_for"]
 
 
-async def test_the_lines_of_the_how_to_mint_a_token_that_is_let_in(
+async def test_the_commands_of_the_how_to_create_a_valid_token(
     pair: dict[str, str], token_for: Callable[[str], str]
 ) -> None:
     tenants, keys, clock = MemoryTenantStore(), MemorySigningKeyStore(), SystemClock()

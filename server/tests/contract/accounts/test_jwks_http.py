@@ -46,7 +46,7 @@ async def why_not(fetch: FetchJwks, url: str) -> str:
     return str(caught.value)
 
 
-async def test_a_document_is_fetched_and_nothing_is_told_that_need_not_be() -> None:
+async def test_a_document_is_fetched_with_minimal_request_headers() -> None:
     async with scene() as (server, fetch):
         assert await fetch(server.url) == server.body
         request = server.requests[0].decode().lower()
@@ -111,7 +111,7 @@ async def test_a_server_that_hangs_up_or_is_not_there_is_a_failure() -> None:
 
 @pytest.mark.parametrize("reach", [NetworkPolicy.PUBLIC, NetworkPolicy.PRIVATE])
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0"])
-async def test_this_machine_is_not_reached_however_it_is_written(reach: NetworkPolicy, host: str) -> None:
+async def test_loopback_addresses_are_rejected_in_any_notation(reach: NetworkPolicy, host: str) -> None:
     options = FetchOptions(network=reach, timeout_s=2)
     async with scene(options) as (server, fetch):
         reason = await why_not(fetch, f"https://{host}:{server.port}/keys")

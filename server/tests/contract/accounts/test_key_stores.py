@@ -99,7 +99,7 @@ async def test_an_api_key_does_not_replace_one_of_its_name(opened: Opened, tenan
         assert await stores.api_keys.find(key.name) == key
 
 
-async def test_a_revocation_stands_and_its_first_time_too(opened: Opened, tenant: TenantId) -> None:
+async def test_a_revocation_is_permanent_and_keeps_its_first_time(opened: Opened, tenant: TenantId) -> None:
     async with opened() as stores:
         key = api_key(tenant, Scope.USERS)
         assert not await stores.api_keys.revoke(key.name, AT_MS)
@@ -148,7 +148,7 @@ async def test_a_signing_key_is_read_back_added_once_and_retired(opened: Opened,
         assert list(await stores.signing_keys.list(tenant)) == [replace(key, not_after_ms=AT_MS + 9)]
 
 
-async def test_of_many_who_add_one_kid_one_wins(opened: Opened, tenant: TenantId) -> None:
+async def test_of_concurrent_adds_of_one_kid_one_succeeds(opened: Opened, tenant: TenantId) -> None:
     async with opened() as stores:
         keys = [replace(signing_key(tenant), kid="same") for _ in range(8)]
         won = await asyncio.gather(*(stores.signing_keys.add(key) for key in keys))

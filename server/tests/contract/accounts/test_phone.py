@@ -42,7 +42,7 @@ async def test_a_first_login_makes_the_user_and_a_second_finds_it(open_door: Ope
         assert principal.expires_at_ms == second.grant.access_expires_at_ms
 
 
-async def test_a_wrong_code_does_not_let_in_and_leaves_the_right_one_good(open_door: OpenAccountsEnv) -> None:
+async def test_a_wrong_code_is_rejected_and_the_right_one_stays_valid(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
@@ -51,7 +51,7 @@ async def test_a_wrong_code_does_not_let_in_and_leaves_the_right_one_good(open_d
         assert (await door.answer(challenge, code)).is_new
 
 
-async def test_after_five_wrong_codes_the_right_one_does_not_let_in(open_door: OpenAccountsEnv) -> None:
+async def test_after_five_wrong_codes_the_right_one_is_rejected(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
@@ -80,7 +80,9 @@ async def test_twenty_guesses_at_once_are_five_comparisons(
         assert compared == 5
 
 
-async def test_of_twenty_who_bring_the_right_code_at_once_one_gets_in(open_door: OpenAccountsEnv) -> None:
+async def test_of_twenty_concurrent_logins_with_the_right_code_one_succeeds(
+    open_door: OpenAccountsEnv,
+) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
@@ -134,7 +136,7 @@ async def test_a_code_is_good_for_its_number_and_its_challenge_alone(open_door: 
         await door.answer(mine, mine_code)
 
 
-async def test_who_guesses_at_his_own_challenge_uses_up_nobody_elses_tries(
+async def test_guesses_at_one_challenge_do_not_use_up_the_tries_of_another(
     open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
@@ -146,7 +148,7 @@ async def test_who_guesses_at_his_own_challenge_uses_up_nobody_elses_tries(
         await door.answer(mine, code)
 
 
-async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: OpenAccountsEnv) -> None:
+async def test_neither_the_code_nor_the_number_is_stored_in_the_table(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenge = await door.ask()
         code = await door.code()
@@ -162,7 +164,7 @@ async def test_neither_the_code_nor_the_number_stands_in_the_table(open_door: Op
         assert len(written.attributes["code_hash"]) == 32
 
 
-async def test_codes_stand_apart_from_their_tenants_settings(open_door: OpenAccountsEnv) -> None:
+async def test_codes_are_stored_apart_from_their_tenants_settings(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         partitions = {str(code_key(door.tenant, (await door.ask()).id)["tenant"]) for _ in range(3)}
         assert len(partitions) == 3

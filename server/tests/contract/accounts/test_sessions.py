@@ -239,7 +239,7 @@ async def test_a_user_has_a_bounded_number_of_sessions_and_the_least_recently_us
         assert not await is_on(door, grants[1])
 
 
-async def test_nobody_ends_a_session_of_another_user(open_door: OpenAccountsEnv) -> None:
+async def test_a_user_cannot_end_a_session_of_another_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         mine, theirs = await door.log_in(), await door.log_in(OTHER_NUMBER)
         session = theirs.grant.session.session
@@ -247,7 +247,7 @@ async def test_nobody_ends_a_session_of_another_user(open_door: OpenAccountsEnv)
         await door.refresh(theirs.grant, retry_key())
 
 
-async def test_all_sessions_end_together_and_those_of_others_go_on(open_door: OpenAccountsEnv) -> None:
+async def test_all_sessions_of_a_user_end_and_those_of_others_stay(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         logins = [await door.log_in(), await door.log_in(device=PHONE)]
         other = await door.log_in(OTHER_NUMBER)
@@ -284,7 +284,7 @@ async def test_a_login_that_is_under_way_while_all_sessions_end_ends_too(open_do
         assert await code_of(door.refresh(late, retry_key())) is REFUSED
 
 
-async def test_ending_the_sessions_of_nobody_is_said_so(open_door: OpenAccountsEnv) -> None:
+async def test_ending_the_sessions_of_a_missing_user_is_reported(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         assert await code_of(door.sessions.revoke_all(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND
         assert await code_of(door.sessions.list(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND

@@ -45,7 +45,7 @@ async def test_a_message_is_what_the_model_of_the_service_takes(
     stub.assert_no_pending_responses()
 
 
-async def test_a_refusal_of_the_service_is_told_without_the_message() -> None:
+async def test_an_error_of_the_service_is_reported_without_the_message() -> None:
     client, stub = stubbed()
     stub.add_client_error("publish", "Throttled", f"Rate exceeded for {TO}", 429)
     with stub, pytest.raises(TidingsError) as caught:

@@ -88,7 +88,7 @@ def test_an_access_key_is_rotated_and_tenants_are_listed(run: Run, tenant: str) 
     assert tenant in run("tenant", "list").stdout.splitlines()
 
 
-def test_from_a_new_tenant_to_a_user_who_is_let_in_and_out_again(run: Run, tenant: str) -> None:
+def test_a_new_key_of_a_tenant_signs_tokens_until_it_is_retired(run: Run, tenant: str) -> None:
     made = run("tenant", "key", "new", tenant)
     private = json.loads(made.stdout)
     assert "once" in made.stderr
@@ -148,7 +148,7 @@ def test_an_api_key_is_issued_with_an_expiry_that_the_list_shows(
     assert run(*new, "--expires", "0d").exit_code == 2
 
 
-def test_the_exact_reason_is_told_to_an_operator(run: Run, tenant: str) -> None:
+def test_the_exact_reason_is_reported_to_an_operator(run: Run, tenant: str) -> None:
     key = pair("their-own")
     Path("key.json").write_text(json.dumps(key))
     assert run("tenant", "key", "add", tenant, "key.json").exit_code == 0
@@ -234,7 +234,7 @@ def test_a_command_that_changes_something_says_who_ran_it(
     ],
     ids=" ".join,
 )
-def test_a_mistake_is_told_in_words(run: Run, tenant: str, words: tuple[str, ...]) -> None:
+def test_an_operator_error_has_a_plain_message(run: Run, tenant: str, words: tuple[str, ...]) -> None:
     given = [tenant if word == "TENANT" else word for word in words]
     assert error_of(run(*given)).code is Code.REQUEST_INVALID
 

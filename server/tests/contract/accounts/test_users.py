@@ -53,7 +53,7 @@ async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_door: O
         assert await door.users.by_phone(other, MINE) == theirs
 
 
-async def test_of_twenty_who_make_the_user_of_one_number_at_once_all_get_the_same(
+async def test_twenty_concurrent_creations_for_one_number_create_one_user(
     open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door() as door:
@@ -108,7 +108,7 @@ def repeated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T
     return again
 
 
-async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door: OpenAccountsEnv) -> None:
+async def test_a_profile_change_affects_only_the_given_fields(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         made = await door.users.create(
             door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/1"
@@ -121,7 +121,7 @@ async def test_a_profile_changes_where_it_is_told_to_and_nowhere_else(open_door:
         assert await door.users.read(door.tenant, ANNA) == bare
 
 
-async def test_a_user_who_is_not_there_is_not_made_by_a_change(open_door: OpenAccountsEnv) -> None:
+async def test_a_change_does_not_create_a_missing_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         change = ProfileChange(display_name="Nobody")
         assert await code_of(door.users.update(door.tenant, ANNA, change)) is Code.USER_NOT_FOUND
@@ -206,6 +206,6 @@ async def test_a_suspended_user_is_refused_and_so_are_tokens_from_before_a_sign_
         assert {each.user for _, each in told if each.tenant == door.tenant} == {ANNA}
 
 
-async def test_a_suspension_of_nobody_changes_nothing(open_door: OpenAccountsEnv) -> None:
+async def test_suspending_a_missing_user_changes_nothing(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         assert await code_of(door.users.suspend(door.tenant, ANNA, is_on=True)) is Code.USER_NOT_FOUND

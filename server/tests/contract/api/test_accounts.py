@@ -85,7 +85,7 @@ async def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike
     assert await nobody.code(*redeem, answer) is Code.CREDENTIAL_INVALID
 
 
-async def test_codes_are_limited_and_it_is_told_for_how_long(use_cases: UseCaseEnv) -> None:
+async def test_login_codes_are_rate_limited_with_a_retry_time(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     api.door.limit(LimitKind.CODE_NUMBER, 1)
     asked = ("POST", "/v1/login/phone", {"tenant": use_cases.tenant, "phone": NUMBER})
@@ -95,7 +95,7 @@ async def test_codes_are_limited_and_it_is_told_for_how_long(use_cases: UseCaseE
     assert limited.json()["retry_after_ms"] == 60_000
 
 
-async def test_a_server_makes_users_who_keep_their_own_profile(use_cases: UseCaseEnv) -> None:
+async def test_a_server_creates_users_who_change_their_own_profile(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     server, anna, ben = api.server(Scope.USERS), api.user(ANNA), api.user(BEN)
     new = {"id": ANNA, "phone": NUMBER, "display_name": "Anna"}
@@ -178,7 +178,7 @@ async def calls_of(use_cases: UseCaseEnv, doing: Awaitable[httpx.Response]) -> t
     return told(response), dict(booked() - before)
 
 
-async def test_a_user_who_opts_out_is_like_a_number_that_nobody_has(use_cases: UseCaseEnv) -> None:
+async def test_a_user_who_opts_out_looks_like_an_unknown_number(use_cases: UseCaseEnv) -> None:
     """The number of reads is the same too: their duration could be measured."""
     api = RestApp(use_cases)
     server, anna, ben = api.server(Scope.USERS), api.user(ANNA), api.user(BEN)
@@ -222,7 +222,7 @@ async def test_a_member_is_added_by_phone_as_the_search_would_find_them(use_case
     assert await anna.code(*add) is Code.FORBIDDEN
 
 
-async def test_who_may_not_add_members_learns_nothing_of_a_number(use_cases: UseCaseEnv) -> None:
+async def test_a_user_who_may_not_add_members_learns_nothing_about_a_number(use_cases: UseCaseEnv) -> None:
     charged = Charged()
     api = RestApp(use_cases, limits=charged)
     await api.server(Scope.USERS).ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
@@ -265,7 +265,7 @@ def told(response: httpx.Response) -> dict[str, Any]:
     return {name: value for name, value in response.json().items() if name not in {"instance", "request_id"}}
 
 
-async def test_a_number_that_the_index_shows_for_another_user_is_not_believed(use_cases: UseCaseEnv) -> None:
+async def test_a_wrong_user_in_the_index_of_numbers_is_not_trusted(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     server, anna = api.server(Scope.USERS), api.user(ANNA)
     await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})

@@ -20,7 +20,7 @@ async def unread(caller: Caller) -> int:
     return found
 
 
-async def test_a_broadcast_is_found_by_everybody_and_marked_like_any_notification(
+async def test_a_broadcast_is_listed_for_all_users_and_marked_like_a_notification(
     use_cases: UseCaseEnv,
 ) -> None:
     api, server, anna = await opened(use_cases)
@@ -44,7 +44,7 @@ async def test_a_repeat_of_a_broadcast_is_answered_by_the_first_answer(use_cases
     assert await unread(anna) == 1
 
 
-async def test_a_read_may_ask_for_what_another_answer_told(use_cases: UseCaseEnv) -> None:
+async def test_a_read_may_require_the_state_of_an_earlier_answer(use_cases: UseCaseEnv) -> None:
     _, server, anna = await opened(use_cases)
     sent = await server.ok("POST", SENDS, HI)
     at_least = f"at_least={sent['sequence']}"
@@ -82,7 +82,7 @@ async def test_a_ramp_is_halted_and_a_recall_is_proven(use_cases: UseCaseEnv) ->
     assert await server.code("GET", other) is Code.NOTIFICATION_NOT_FOUND
 
 
-async def test_what_starts_later_is_a_job_that_can_be_cancelled(use_cases: UseCaseEnv) -> None:
+async def test_a_scheduled_broadcast_is_a_job_that_can_be_cancelled(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     starts_at = format_ms(use_cases.clock.now_ms() + 3_600_000)
     sent = await server.ok("POST", SENDS, HI | {"starts_at": starts_at})
@@ -115,7 +115,7 @@ async def test_segments_and_profiles_are_set_and_asked(use_cases: UseCaseEnv) ->
     assert await server.code("POST", SENDS, HI | {"segment": "nobody"}) is Code.SEGMENT_NOT_FOUND
 
 
-async def test_reach_and_price_are_told_beforehand(use_cases: UseCaseEnv) -> None:
+async def test_reach_and_cost_are_estimated_before_a_send(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
     told = await server.ok("POST", ESTIMATE, {})
     assert (told["reach"], told["sampled"], told["write_units"]) == (0, 0, 6)

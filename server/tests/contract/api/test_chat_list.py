@@ -91,7 +91,7 @@ async def test_members_are_listed_with_when_they_joined_and_how_far_they_read(us
     assert (first["read_by"], first["read_at"]) == ([BEN], {}), "the mark has moved on since it passed it"
 
 
-async def test_the_newest_is_first_the_pinned_above_it_and_pages_go_on(use_cases: UseCaseEnv) -> None:
+async def test_pinned_chats_are_first_then_the_newest_and_pages_continue(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     ben = api.user(BEN)
     chats = [await group(api, name, "hi") for name in ("one", "two", "three")]
@@ -123,7 +123,7 @@ async def test_settings_filter_the_list_for_oneself_alone(use_cases: UseCaseEnv)
     assert await ben.code("PATCH", f"/v1/chats/{one}/settings", {}) is Code.REQUEST_INVALID
 
 
-async def test_reading_moves_the_watermark_forward_and_turns_the_ticks(use_cases: UseCaseEnv) -> None:
+async def test_reading_raises_the_watermark_and_the_delivery_status(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     anna, ben, cleo = api.user(ANNA), api.user(BEN), api.user(CLEO)
     chat = await group(api, "one", "a", "b")

@@ -39,7 +39,7 @@ async def test_a_group_from_its_making_to_its_handing_over(use_cases: UseCaseEnv
     assert await anna.code("GET", at) is Code.NOT_A_MEMBER
 
 
-async def test_members_come_in_pages_and_those_who_left_take_no_place(use_cases: UseCaseEnv) -> None:
+async def test_members_are_listed_in_pages_without_former_members(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     anna = api.user(ANNA)
     users = [f"u{n}" for n in range(7)]
@@ -59,7 +59,7 @@ async def test_members_come_in_pages_and_those_who_left_take_no_place(use_cases:
     assert seen == ["anna", "u0", "u4", "u5", "u6"]
 
 
-async def test_a_direct_chat_is_there_for_both_and_for_nobody_else(use_cases: UseCaseEnv) -> None:
+async def test_a_direct_chat_exists_only_for_its_two_members(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     made = await api.user(ANNA).ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
     assert await api.user(BEN).ok("POST", "/v1/chats", {"type": "direct", "user": ANNA}) == made

@@ -77,7 +77,7 @@ async def test_an_id_in_an_address_is_held_to_the_same(path: str) -> None:
     assert (response.status_code, response.json()["code"]) == (400, INVALID)
 
 
-async def test_what_is_not_there_is_told_as_a_problem_too() -> None:
+async def test_unknown_paths_are_reported_as_problems_too() -> None:
     api = api_without_engine()
     missing = await _call(api, "GET", "/v1/nothing")
     assert (missing.status_code, missing.json()["code"]) == (404, Code.ENDPOINT_NOT_FOUND)
@@ -88,7 +88,7 @@ async def test_what_is_not_there_is_told_as_a_problem_too() -> None:
     assert several.headers["allow"] == "GET, PATCH"
 
 
-async def test_a_fault_of_ours_is_logged_and_told_without_a_word_of_it() -> None:
+async def test_an_internal_error_is_logged_and_returned_without_details() -> None:
     with capture_logs() as lines:
         response = await _call(api_without_engine(), "GET", "/v1/chats/g1", {"request-id": "my-own.1"})
     assert (response.status_code, response.json()["code"]) == (500, Code.INTERNAL)
@@ -98,12 +98,12 @@ async def test_a_fault_of_ours_is_logged_and_told_without_a_word_of_it() -> None
     assert "exc_info" in line
 
 
-async def test_an_id_that_could_hurt_a_log_is_replaced() -> None:
+async def test_a_request_id_that_is_unsafe_in_logs_is_replaced() -> None:
     response = await _call(api_without_engine(), "GET", "/v1/nothing", {"request-id": "a b\x1b[31m"})
     assert len(response.headers["request-id"]) == 26
 
 
-async def test_limits_are_told_in_headers_and_refuse_with_429() -> None:
+async def test_limits_are_in_headers_and_rejections_are_429() -> None:
     api = api_without_engine(_OneLeft())
     first = await _call(api, "GET", "/v1/nothing")
     assert "ratelimit" not in first.headers
@@ -119,7 +119,7 @@ async def test_limits_are_told_in_headers_and_refuse_with_429() -> None:
 @pytest.mark.parametrize(
     "unfit", [{"authorization": "Bearer forged"}, {"authorization": ""}, {"tidings-user": "#"}]
 )
-async def test_who_is_refused_is_counted_by_his_address(unfit: dict[str, str]) -> None:
+async def test_rejected_requests_are_counted_by_address(unfit: dict[str, str]) -> None:
     limits = _OneLeft()
     api = api_without_engine(limits)
     refused = await _call(api, "GET", "/v1/blocks", unfit)

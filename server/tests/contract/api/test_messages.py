@@ -52,7 +52,9 @@ def _told(response: httpx.Response) -> dict[str, Any]:
     return {name: value for name, value in everything.items() if name not in own}
 
 
-async def test_a_position_makes_the_cheap_shape_and_is_held_against_the_head(use_cases: UseCaseEnv) -> None:
+async def test_a_send_with_a_position_is_cheaper_and_the_position_is_checked_against_the_head(
+    use_cases: UseCaseEnv,
+) -> None:
     anna, _, at = await group(RestApp(use_cases))
     assert (await anna.ok("POST", f"{at}/messages", said("m1", after=1)))["sequence"] == 2
     assert (await anna("POST", f"{at}/messages", said("m1", after=1))).status_code == 200
@@ -71,7 +73,7 @@ async def test_the_header_is_the_key_when_the_body_has_none(use_cases: UseCaseEn
     assert await anna.code(*where, {"text": "hi"}, headers={"idempotency-key": "a#b"}) is Code.REQUEST_INVALID
 
 
-async def test_history_goes_both_ways_and_says_what_it_covers(use_cases: UseCaseEnv) -> None:
+async def test_history_pages_go_both_ways_and_return_their_range(use_cases: UseCaseEnv) -> None:
     anna, ben, at = await group(RestApp(use_cases))
     for n in range(6):
         await anna.ok("POST", f"{at}/messages", said(f"m{n}", f"text {n}"))

@@ -88,7 +88,7 @@ async def test_a_notification_is_listed_counted_and_marked(use_cases: UseCaseEnv
     assert (await api.user(BEN).ok("GET", f"{INBOX}/counts"))["unread"] == 1
 
 
-async def test_pages_go_on_and_a_filter_keeps_its_cursor(use_cases: UseCaseEnv) -> None:
+async def test_pages_continue_and_a_filter_keeps_its_cursor(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     ids = [(await send(api, server, ANNA, category="sport"))["id"] for _ in range(5)]
     page = await anna.ok("GET", f"{INBOX}/notifications?limit=2&category=sport")
@@ -124,7 +124,7 @@ async def raw(api: RestApp, path: str, headers: dict[str, str]) -> Any:
         return await client.get(path, headers=headers)
 
 
-async def test_what_expires_says_when(use_cases: UseCaseEnv) -> None:
+async def test_counts_contain_the_time_of_the_next_expiry(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     await send(api, server, ANNA, expires_at="2099-12-31T00:00:00Z")
     counts = await anna.ok("GET", f"{INBOX}/counts")

@@ -40,7 +40,7 @@ def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
 
 
 @pytest.mark.parametrize("name", GUARDED)
-async def test_nobody_gets_through_who_has_no_business_there(name: str, use_cases: UseCaseEnv) -> None:
+async def test_callers_without_permission_are_rejected(name: str, use_cases: UseCaseEnv) -> None:
     api, example = RestApp(use_cases), EXAMPLES[name]
     made = await set_scene(api)
     assert await breaches(made, api.app, METHODS[name], example) == []
@@ -91,7 +91,7 @@ async def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(
 
 
 @pytest.mark.parametrize("name", ["redeem_code", "refresh_session"])
-async def test_an_open_route_lets_nobody_in_who_only_guesses(name: str, use_cases: UseCaseEnv) -> None:
+async def test_a_public_route_rejects_guessed_values(name: str, use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     made = await set_scene(api)
     guessed = await made.call(EXAMPLES[name], api.app, METHODS[name])(None)

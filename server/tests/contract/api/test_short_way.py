@@ -39,7 +39,7 @@ def test_every_read_goes_it_but_those_that_take_several_of_a_name_or_a_header() 
 
 
 @pytest.mark.parametrize("path", UNFIT)
-async def test_what_is_wrong_with_a_request_is_told_alike(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_invalid_requests_have_one_problem_format(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     api, sent = api_without_engine(), {"request-id": "r-1"}
     short = await _call(api, "GET", path, sent)
     for route in READS.values():

@@ -45,7 +45,7 @@ async def posted(api: RestApp, admin: str) -> str:
     return str(sent["id"])
 
 
-async def test_a_message_to_specific_users_comes_as_the_document_shows_it(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_to_specific_users_matches_the_document(use_cases: UseCaseEnv) -> None:
     api, admin, users = await opened(use_cases)
     notification = await posted(api, admin)
     page = await api.user(USER).ok("GET", f"{users}/messages/last/10")
@@ -80,7 +80,7 @@ async def test_messages_are_marked_read_by_ids_and_before_a_time(use_cases: UseC
     assert (await api.user(OTHER).ok("GET", f"{users}/messages/last/1"))["counts"]["unread"] == 2
 
 
-async def test_a_message_is_redacted_for_everybody(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_is_redacted_for_all_users(use_cases: UseCaseEnv) -> None:
     api, admin, users = await opened(use_cases)
     notification = await posted(api, admin)
     done = await api.server(Scope.NOTIFICATIONS).ok(

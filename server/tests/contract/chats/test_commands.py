@@ -14,7 +14,9 @@ from tidings.messages.model import EntryKind
 from tidings.messages.sender import Appender
 
 
-async def test_two_who_write_to_each_other_at_once_meet_in_one_chat(use_cases: UseCaseEnv) -> None:
+async def test_two_users_who_create_a_direct_chat_concurrently_get_the_same_chat(
+    use_cases: UseCaseEnv,
+) -> None:
     asked = [use_cases.manage.direct(use_cases.tenant, *pair) for pair in ((ANNA, BEN), (BEN, ANNA)) * 4]
     chats = await asyncio.gather(*asked)
     assert len(set(chats)) == 1
@@ -38,7 +40,7 @@ async def test_asking_for_a_direct_chat_that_exists_costs_one_read(use_cases: Us
     assert spent == {"calls": 1, "read_units": 1, "write_units": 0}
 
 
-async def test_a_group_is_made_once_however_often_it_is_asked_for(use_cases: UseCaseEnv) -> None:
+async def test_repeated_requests_create_a_group_once(use_cases: UseCaseEnv) -> None:
     caller = by(ANNA, "make")
     first = await use_cases.manage.group(use_cases.tenant, caller, "us", [BEN])
     assert await use_cases.manage.group(use_cases.tenant, caller, "us", [BEN]) == first
@@ -68,7 +70,7 @@ async def test_a_group_has_a_limit(use_cases: UseCaseEnv) -> None:
     assert await code_of(use_cases.manage.add(chat, by(ANNA), too_many)) is Code.CHAT_FULL
 
 
-async def test_a_member_who_left_may_not_send_and_one_who_came_back_may(use_cases: UseCaseEnv) -> None:
+async def test_a_former_member_may_not_send_until_they_rejoin(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN, CLEO)
     await use_cases.send(chat, BEN)
     await use_cases.manage.remove(chat, by(BEN), BEN)
@@ -88,7 +90,7 @@ async def test_a_member_who_left_may_not_send_and_one_who_came_back_may(use_case
     ]
 
 
-async def test_nobody_comes_back_more_often_than_a_row_can_tell(use_cases: UseCaseEnv) -> None:
+async def test_a_member_cannot_rejoin_more_often_than_a_row_can_record(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN)
     for _ in range(7):
         await use_cases.manage.remove(chat, by(ANNA), BEN)
@@ -97,7 +99,7 @@ async def test_nobody_comes_back_more_often_than_a_row_can_tell(use_cases: UseCa
     assert await code_of(use_cases.manage.add(chat, by(ANNA), [BEN])) is Code.REJOIN_LIMIT_REACHED
 
 
-async def test_who_may_not_is_refused_and_nothing_is_written(use_cases: UseCaseEnv) -> None:
+async def test_a_forbidden_request_is_rejected_and_writes_nothing(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN, CLEO)
     manage = use_cases.manage
     assert await code_of(manage.add(chat, by(BEN), [DORA])) is Code.FORBIDDEN
@@ -133,7 +135,7 @@ async def test_renaming_is_an_entry_and_a_row(use_cases: UseCaseEnv) -> None:
     assert (row.name, newest.kind, newest.name) == ("new", EntryKind.RENAME, "new")
 
 
-async def test_two_who_add_at_once_both_succeed_and_the_count_is_right(use_cases: UseCaseEnv) -> None:
+async def test_concurrent_adds_both_succeed_and_the_count_is_exact(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN)
     other = ChatCommands(
         use_cases.rows,
@@ -171,7 +173,7 @@ async def test_a_block_silences_both_and_is_fenced_by_the_log(use_cases: UseCase
     ]
 
 
-async def test_a_role_that_is_given_back_does_not_let_in_what_was_refused_without_it(
+async def test_restoring_a_role_does_not_accept_sends_that_were_refused_without_it(
     use_cases: UseCaseEnv,
 ) -> None:
     chat = await use_cases.group(BEN)
@@ -183,7 +185,7 @@ async def test_a_role_that_is_given_back_does_not_let_in_what_was_refused_withou
     await use_cases.send(chat, BEN, after=1)
 
 
-async def test_a_stranger_who_is_blocked_can_not_begin_a_chat(use_cases: UseCaseEnv) -> None:
+async def test_a_blocked_user_cannot_start_a_chat(use_cases: UseCaseEnv) -> None:
     await use_cases.manage.block(use_cases.tenant, by(ANNA), BEN)
     assert await code_of(use_cases.manage.direct(use_cases.tenant, BEN, ANNA)) is Code.BLOCKED
     await use_cases.manage.block(use_cases.tenant, by(ANNA), BEN, is_blocked=False)

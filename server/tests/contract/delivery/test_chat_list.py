@@ -12,7 +12,7 @@ from tidings.schema.tables.patterns import delivery as patterns
 
 
 async def some_chats(stage: UseCaseEnv, count: int) -> list[ChatKey]:
-    """Direct chats of Anna's, the oldest activity first, a second apart."""
+    """Create direct chats of Anna, with activity a second apart. The oldest is first."""
     chats = []
     for n in range(count):
         stage.clock.ahead_ms += 1000
@@ -35,7 +35,7 @@ async def test_the_newest_activity_comes_first_and_pinned_chats_before_all(use_c
     assert [each.chat for each in (await lists.page(ANNA)).chats] == [two, one, three]
 
 
-async def test_a_chat_that_nobody_has_written_to_is_listed_too(use_cases: UseCaseEnv) -> None:
+async def test_a_chat_without_messages_is_listed(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO, DORA)
     await lists.deliver()
@@ -45,7 +45,7 @@ async def test_a_chat_that_nobody_has_written_to_is_listed_too(use_cases: UseCas
     assert line.at_ms > 0
 
 
-async def test_the_few_members_of_a_line_are_members(use_cases: UseCaseEnv) -> None:
+async def test_the_members_in_a_list_item_are_current_members(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     many = [UserId(f"u{n}") for n in range(20)]
     chat = await use_cases.group(*many)
@@ -56,7 +56,7 @@ async def test_the_few_members_of_a_line_are_members(use_cases: UseCaseEnv) -> N
     assert set(members) == {ANNA, many[1], many[2], many[3], BEN}
 
 
-async def test_filters_tell_chats_apart(use_cases: UseCaseEnv) -> None:
+async def test_filters_select_chats(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     muted, pinned, archived, read, left = [
         await use_cases.manage.group(use_cases.tenant, by(BEN), f"g{n}", [ANNA]) for n in range(5)
@@ -86,7 +86,7 @@ async def test_filters_tell_chats_apart(use_cases: UseCaseEnv) -> None:
     assert await chats(ChatListFilter.MUTED) == set()
 
 
-async def test_flags_are_the_members_own_affair(use_cases: UseCaseEnv) -> None:
+async def test_flags_apply_only_to_the_member_who_sets_them(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
     await lists.deliver()
@@ -98,7 +98,7 @@ async def test_flags_are_the_members_own_affair(use_cases: UseCaseEnv) -> None:
     assert len(await use_cases.kinds(chat)) == 1, "it is no entry: nobody else is concerned"
 
 
-async def test_pages_are_whole_and_nothing_comes_twice_while_messages_arrive(use_cases: UseCaseEnv) -> None:
+async def test_pages_are_complete_without_duplicates_while_messages_arrive(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chats = await some_chats(use_cases, 7)
     await lists.deliver()
@@ -127,7 +127,7 @@ async def test_a_page_costs_one_query_and_one_batch_of_names(use_cases: UseCaseE
     assert names.read_units == 5, "ten groups, half a unit each; direct chats have no name"
 
 
-async def test_blocks_stand_beside_the_rows_and_are_not_listed(use_cases: UseCaseEnv) -> None:
+async def test_blocks_are_stored_with_the_rows_and_not_listed(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     await use_cases.manage.block(use_cases.tenant, by(ANNA), DORA)
     (chat,) = await some_chats(use_cases, 1)
@@ -135,7 +135,7 @@ async def test_blocks_stand_beside_the_rows_and_are_not_listed(use_cases: UseCas
     assert [each.chat for each in (await lists.page(ANNA)).chats] == [chat]
 
 
-async def test_a_preview_that_somebody_altered_does_not_take_the_list_away(use_cases: UseCaseEnv) -> None:
+async def test_a_tampered_preview_does_not_fail_the_list(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     one, two = await some_chats(use_cases, 2)
     await lists.deliver()

@@ -147,7 +147,7 @@ class Machine(RuleBasedStateMachine):
         self.runner.close()
 
 
-def test_lists_are_as_the_log_says_whatever_happens(tables_dynoxide: Tables, tmp_path: Path) -> None:
+def test_chat_lists_equal_the_reference_for_any_history(tables_dynoxide: Tables, tmp_path: Path) -> None:
     machine = type("OnEngine", (Machine,), {"tables": tables_dynoxide, "key_file": tmp_path / "tidings.key"})
     run_state_machine_as_test(
         machine,

@@ -12,7 +12,7 @@ from tidings.messages.sender import Content
 from tidings.schema.tables.limits import PREVIEW_BYTES
 
 
-async def test_a_message_stands_in_both_rows_and_counts_for_the_other_one(use_cases: UseCaseEnv) -> None:
+async def test_a_direct_message_is_in_both_rows_and_unread_for_the_recipient(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(chat, ANNA, "hello")
@@ -44,7 +44,7 @@ async def test_a_direct_message_costs_two_write_units_for_two_rows(use_cases: Us
     assert read.read_units == before[1], "the two of a direct chat were known"
 
 
-async def test_many_messages_that_come_together_cost_one_write_for_each_row(use_cases: UseCaseEnv) -> None:
+async def test_a_batch_of_messages_costs_one_write_for_each_row(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO)
     await lists.deliver()
@@ -78,7 +78,7 @@ async def a_long_story(stage: UseCaseEnv) -> ChatKey:
 
 
 async def a_turn(lists: ChatListEnv, chance: random.Random, turn: int) -> ChatKey:
-    """The first in order; then in any order and some of it twice, alone or several at once."""
+    """Return the entries in order for the first turn; later in any order, some repeated, alone or in batches."""
     chat = await a_long_story(lists.stage)
     entries = lists.committed()
     if turn:
@@ -95,7 +95,9 @@ async def rows(lists: ChatListEnv, chat: ChatKey) -> list[ChatRow]:
     return [await lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
 
 
-async def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(use_cases: UseCaseEnv) -> None:
+async def test_rows_are_the_same_for_any_order_repetition_and_batching_of_entries(
+    use_cases: UseCaseEnv,
+) -> None:
     lists, chance = ChatListEnv(use_cases), random.Random(7)
     told = [await a_turn(lists, chance, turn) for turn in range(6)]
     shapes = [[await shape(lists, chat, row) for row in await rows(lists, chat)] for chat in told]
@@ -106,7 +108,7 @@ async def test_rows_come_out_the_same_in_any_order_repeated_and_coalesced(use_ca
 
 
 async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
-    """But for times and places, which differ from chat to chat."""
+    """Return rows without times and sequences, which differ from chat to chat."""
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
     assert joined is not None
@@ -123,7 +125,7 @@ async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
     )
 
 
-async def test_a_redaction_takes_the_words_out_of_every_row_also_of_those_who_left(
+async def test_a_redaction_removes_the_text_from_every_row_including_former_members(
     use_cases: UseCaseEnv,
 ) -> None:
     lists = ChatListEnv(use_cases)
@@ -155,7 +157,7 @@ async def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(u
     assert await lists.text(chat, BEN) == "(redacted)"
 
 
-async def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too(
+async def test_a_redaction_processed_before_its_message_applies_to_former_members_too(
     use_cases: UseCaseEnv,
 ) -> None:
     lists = ChatListEnv(use_cases)
@@ -170,7 +172,7 @@ async def test_a_redaction_that_overtakes_its_message_holds_for_who_has_left_too
     assert await lists.text(chat, BEN) == "(redacted)"
 
 
-async def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(use_cases: UseCaseEnv) -> None:
+async def test_an_edit_outside_a_members_interval_does_not_change_their_row(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
     said = await use_cases.send(chat, ANNA, "before")
@@ -181,7 +183,7 @@ async def test_what_was_edited_while_one_was_out_does_not_reach_ones_row(use_cas
     assert await lists.text(chat, ANNA) == "after"
 
 
-async def test_an_ephemeral_message_shows_no_words_and_when_it_ends(use_cases: UseCaseEnv) -> None:
+async def test_the_row_of_an_ephemeral_message_has_no_text_and_its_expiry(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(chat, ANNA, "secret", ttl_s=60)
@@ -196,7 +198,7 @@ async def test_an_ephemeral_message_shows_no_words_and_when_it_ends(use_cases: U
     assert await lists.unread(chat, BEN) == 1
 
 
-async def test_who_leaves_keeps_the_leave_and_nothing_later(use_cases: UseCaseEnv) -> None:
+async def test_the_row_of_a_former_member_ends_with_the_leave(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
     await use_cases.send(chat, ANNA, "seen")
@@ -214,7 +216,7 @@ async def test_who_leaves_keeps_the_leave_and_nothing_later(use_cases: UseCaseEn
     assert (line.is_member, line.unread) == (True, 1)
 
 
-async def test_what_a_row_has_missed_is_told_and_can_be_made_up_for(use_cases: UseCaseEnv) -> None:
+async def test_a_row_reports_missed_entries_and_can_be_completed(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
     await lists.deliver()
@@ -229,7 +231,7 @@ async def test_what_a_row_has_missed_is_told_and_can_be_made_up_for(use_cases: U
     assert await lists.unread(chat, CLEO) == 1
 
 
-async def test_a_chat_becomes_large_for_good_and_is_then_written_once(use_cases: UseCaseEnv) -> None:
+async def test_a_large_chat_stays_large_and_is_written_once_per_entry(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     many = [UserId(f"u{n}") for n in range(120)]
     chat = await use_cases.group(*many[:80])
@@ -276,10 +278,10 @@ async def test_a_chat_becomes_large_for_good_and_is_then_written_once(use_cases:
     assert (gone.head_sequence, gone.last and gone.last.sequence) == (6, old.sequence)
 
 
-async def test_a_large_chat_whose_growth_nobody_handled_is_found_by_its_next_entry(
+async def test_an_unprocessed_growth_to_a_large_chat_is_found_with_the_next_entry(
     use_cases: UseCaseEnv,
 ) -> None:
-    """The head does not exist, so `is_large` is missing in the rows: the entry that made the chat large comes first."""
+    """The head does not exist, so the rows lack `is_large`: the entry that made the chat large is processed first."""
     lists = ChatListEnv(use_cases)
     many = [UserId(f"u{n}") for n in range(120)]
     chat = await use_cases.group(*many)

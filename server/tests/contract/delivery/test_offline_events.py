@@ -1,4 +1,4 @@
-"""Events for users who are nowhere, on a real Kafka: a reader that has the published schema and nothing else reads them."""
+"""Offline events on a real Kafka, decoded by a consumer that has only the published schema."""
 
 import asyncio
 import json
@@ -67,7 +67,7 @@ async def messages(office: DeliveryEnv, chat: ChatKey) -> list[Entry]:
     return [entry for entry in entries if entry.kind is EntryKind.MESSAGE]
 
 
-async def test_who_is_away_is_told_of_with_what_a_push_needs(
+async def test_an_offline_event_has_everything_that_a_push_service_needs(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
     stage = delivery_env.stage
@@ -100,7 +100,7 @@ async def test_who_is_away_is_told_of_with_what_a_push_needs(
     assert (second["sequence"], second["is_mentioned"]) == (3, True)
 
 
-async def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expires(
+async def test_offline_events_contain_text_only_if_configured_and_never_ephemeral_text(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
     stage = delivery_env.stage
@@ -119,7 +119,7 @@ async def test_words_are_told_only_if_the_tenant_wants_it_and_never_of_what_expi
     ]
 
 
-async def test_the_badge_counts_what_is_unread_in_large_chats_too(
+async def test_the_badge_includes_unread_messages_of_large_chats(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
     stage = delivery_env.stage
@@ -136,7 +136,7 @@ async def test_the_badge_counts_what_is_unread_in_large_chats_too(
     assert event["badge"] == 3
 
 
-def test_the_published_example_is_what_the_schema_allows() -> None:
+def test_the_published_example_is_valid() -> None:
     sample = json.loads((ROOT / "protocol/offline.sample.json").read_text())
     SCHEMA.validate(sample)
     for name in sample:

@@ -9,7 +9,7 @@ from tidings.messages.model import Entry, EntryKind
 
 
 async def waiting(pending: DynamoOfflineQueue, stage: UseCaseEnv, user: UserId) -> list[OfflineQueueMessage]:
-    """All of it, two at a time."""
+    """Drain the whole queue, two items at a time."""
     found: list[OfflineQueueMessage] = []
     page = await pending.drain(stage.tenant, user, limit=2)
     found += page.waiting
@@ -26,7 +26,7 @@ async def said(stage: UseCaseEnv, *texts: str, ttl_s: int | None = None) -> list
     return [entry for entry in await stage.reader.between(chat, 0, 99) if entry.kind is EntryKind.MESSAGE]
 
 
-async def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_put(
+async def test_a_queue_is_drained_in_order_with_unchanged_entries(
     use_cases: UseCaseEnv,
 ) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
@@ -42,7 +42,7 @@ async def test_a_queue_is_drained_in_order_and_gives_the_entries_as_they_were_pu
     assert [each.entry.sequence for each in await waiting(pending, use_cases, BEN)] == [4]
 
 
-async def test_a_message_that_is_withdrawn_is_in_nobodys_queue(use_cases: UseCaseEnv) -> None:
+async def test_a_withdrawn_message_is_removed_from_all_queues(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     one, two = await said(use_cases, "one", "two")
@@ -53,7 +53,7 @@ async def test_a_message_that_is_withdrawn_is_in_nobodys_queue(use_cases: UseCas
         assert [each.entry for each in await waiting(pending, use_cases, user)] == [two]
 
 
-async def test_many_who_are_away_each_have_every_message(use_cases: UseCaseEnv) -> None:
+async def test_every_offline_user_has_every_message_in_their_queue(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     messages = tuple(await said(use_cases, "one", "two", "three"))
@@ -63,7 +63,7 @@ async def test_many_who_are_away_each_have_every_message(use_cases: UseCaseEnv) 
         assert [each.entry for each in await waiting(pending, use_cases, user)] == list(messages)
 
 
-async def test_what_expires_waits_without_its_content_and_not_longer_than_it_may_be_seen(
+async def test_ephemeral_messages_are_queued_without_content_until_they_expire(
     use_cases: UseCaseEnv,
 ) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
@@ -77,7 +77,7 @@ async def test_what_expires_waits_without_its_content_and_not_longer_than_it_may
     assert await waiting(pending, use_cases, BEN) == []
 
 
-async def test_after_thirty_days_nothing_waits_whether_or_not_the_store_has_deleted_it(
+async def test_items_older_than_thirty_days_are_ignored_even_if_not_deleted_yet(
     use_cases: UseCaseEnv,
 ) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
@@ -88,7 +88,7 @@ async def test_after_thirty_days_nothing_waits_whether_or_not_the_store_has_dele
     assert await waiting(pending, use_cases, BEN) == []
 
 
-async def test_a_row_in_and_out_costs_two_write_units(use_cases: UseCaseEnv) -> None:
+async def test_putting_and_deleting_an_item_costs_two_write_units(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     (message,) = await said(use_cases, "x" * 300)
@@ -100,7 +100,7 @@ async def test_a_row_in_and_out_costs_two_write_units(use_cases: UseCaseEnv) -> 
     assert ledger["pending.delete"].write_units == 1
 
 
-async def test_many_rows_cost_a_unit_each_and_a_call_for_every_twenty_five(use_cases: UseCaseEnv) -> None:
+async def test_items_cost_one_unit_each_and_one_call_for_every_twenty_five(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     messages = tuple(await said(use_cases, "one", "two", "three"))

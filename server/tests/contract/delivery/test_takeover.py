@@ -7,10 +7,10 @@ from fixtures.use_cases import ANNA, CLEO
 
 
 @pytest.mark.parametrize("handled", [0, 2])
-async def test_an_heir_begins_where_the_relay_has_begun_a_mark(
+async def test_a_new_worker_starts_at_the_checkpoint_that_the_relay_created(
     delivery_env: DeliveryEnv, handled: int
 ) -> None:
-    """The one before wrote rows without Redis, and died; no mark was left. CLEO's leave is hers alone to miss."""
+    """The previous worker wrote rows without Redis and died without a checkpoint. Only CLEO could miss her leave."""
     here = await with_ben(delivery_env)
     await delivery_env.comes_in(CLEO, here.id)
     chat = await a_story(delivery_env)
@@ -26,7 +26,7 @@ async def test_an_heir_begins_where_the_relay_has_begun_a_mark(
     assert await delivery_env.mark(chat) == 8
 
 
-async def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(
+async def test_a_new_worker_without_a_checkpoint_starts_with_recent_entries(
     delivery_env: DeliveryEnv,
 ) -> None:
     """The relay has not created a checkpoint yet: it checks every few seconds, and the next message may be faster."""
@@ -44,8 +44,8 @@ async def test_an_heir_that_finds_no_mark_begins_with_what_came_shortly_before(
     assert await delivery_env.mark(chat) == 8
 
 
-async def test_an_heir_that_finds_no_mark_begins_before_a_burst(delivery_env: DeliveryEnv) -> None:
-    """The worker that died left more late than one look back reads."""
+async def test_a_new_worker_without_a_checkpoint_starts_before_a_burst(delivery_env: DeliveryEnv) -> None:
+    """The dead worker deferred more entries than one look-back reads."""
     here = await with_ben(delivery_env)
     chat = await a_story(delivery_env)
     last = 8
@@ -61,7 +61,7 @@ async def test_an_heir_that_finds_no_mark_begins_before_a_burst(delivery_env: De
     assert await delivery_env.mark(chat) == last
 
 
-async def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivered_again(
+async def test_an_idle_chat_without_a_checkpoint_is_not_delivered_again(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
@@ -75,7 +75,7 @@ async def test_a_chat_that_was_silent_for_long_and_lost_its_mark_is_not_delivere
     assert here.got(chat, "ben-phone") == [*got, got[-1] + 1]
 
 
-async def test_an_heir_that_could_not_ask_for_the_mark_pushes_nothing_before_what_was_left_late(
+async def test_a_new_worker_that_cannot_read_the_checkpoint_pushes_deferred_entries_first(
     delivery_env: DeliveryEnv,
 ) -> None:
     """Redis answers again shortly after, so the push would succeed."""

@@ -37,7 +37,7 @@ def lose_answers(patch: pytest.MonkeyPatch, users: Collection[UserId]) -> None:
     patch.setattr(DynamoClient, "update", update)
 
 
-async def test_what_was_missed_is_told_by_the_other_rows_where_an_answer_was_lost(
+async def test_after_a_lost_answer_the_other_rows_report_missed_entries(
     use_cases: UseCaseEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The repeat of an unanswered write finds its own row, which does not show its previous state."""
@@ -53,7 +53,7 @@ async def test_what_was_missed_is_told_by_the_other_rows_where_an_answer_was_los
 
 
 @pytest.mark.parametrize("has_mark", [True, False])
-async def test_an_heir_that_gets_no_answer_from_any_row_finds_by_mark_or_time_what_was_never_handled(
+async def test_without_answered_row_writes_checkpoint_or_look_back_find_unprocessed_entries(
     delivery_env: DeliveryEnv, monkeypatch: pytest.MonkeyPatch, *, has_mark: bool
 ) -> None:
     """The write of every row is applied but unanswered, so no row shows its previous state."""
@@ -73,7 +73,7 @@ async def test_an_heir_that_gets_no_answer_from_any_row_finds_by_mark_or_time_wh
     assert await delivery_env.mark(chat) == 9
 
 
-def test_devices_get_what_no_mark_no_row_and_no_clock_showed_the_worker(
+def test_devices_find_entries_that_the_worker_cannot_find(
     play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unpublished entries, Redis without checkpoints, minutes without events, and no answered row write.

@@ -11,7 +11,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 
 
-async def test_reading_lowers_unread_and_never_goes_back(use_cases: UseCaseEnv) -> None:
+async def test_reading_lowers_unread_and_the_watermark_never_moves_back(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     for _ in range(5):
@@ -38,7 +38,7 @@ async def test_marking_as_read_costs_one_write_unit(use_cases: UseCaseEnv) -> No
     assert [row.read_units for row in read] == [units + 1 for units in before]
 
 
-async def test_entries_that_are_no_messages_do_not_count(use_cases: UseCaseEnv) -> None:
+async def test_only_messages_count_as_unread(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
     sent = await use_cases.send(chat, ANNA)
@@ -49,7 +49,7 @@ async def test_entries_that_are_no_messages_do_not_count(use_cases: UseCaseEnv) 
     assert await lists.marking.read(chat, BEN, 4) == (4, 0)
 
 
-async def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(use_cases: UseCaseEnv) -> None:
+async def test_a_watermark_above_the_head_or_outside_an_interval_is_rejected(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
     await use_cases.send(chat, ANNA)
@@ -67,7 +67,7 @@ async def test_a_watermark_above_the_head_or_outside_a_stay_is_refused(use_cases
     assert (await lists.row(chat, BEN)).read is None
 
 
-async def test_marks_that_race_end_at_the_highest(use_cases: UseCaseEnv) -> None:
+async def test_concurrent_watermarks_end_at_the_highest(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     for _ in range(10):
@@ -77,7 +77,7 @@ async def test_marks_that_race_end_at_the_highest(use_cases: UseCaseEnv) -> None
     assert await lists.unread(chat, BEN) == 0
 
 
-async def test_a_mark_that_comes_before_the_row_is_kept(use_cases: UseCaseEnv) -> None:
+async def test_a_watermark_before_its_row_exists_is_kept(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(chat, ANNA)
@@ -94,7 +94,7 @@ async def status_of(lists: ChatListEnv, chat: ChatKey, user: UserId, sequence: i
     return (await lists.statuses.of(chat, user, [entry]))[0]
 
 
-async def test_ticks_follow_the_watermarks(use_cases: UseCaseEnv) -> None:
+async def test_delivery_status_follows_the_watermarks(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO)
     await use_cases.send(chat, ANNA)
@@ -115,7 +115,7 @@ async def test_ticks_follow_the_watermarks(use_cases: UseCaseEnv) -> None:
     assert (await status_of(lists, chat, BEN, 3)).status is DeliveryStatus.SENT
 
 
-async def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(use_cases: UseCaseEnv) -> None:
+async def test_former_and_later_members_do_not_affect_delivery_status(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO)
     await use_cases.send(chat, ANNA)
@@ -127,7 +127,7 @@ async def test_who_left_does_not_hold_a_tick_and_who_came_later_neither(use_case
     assert await code_of(status_of(lists, chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
 
 
-async def test_ticks_of_a_page_cost_two_reads_however_long_it_is(use_cases: UseCaseEnv) -> None:
+async def test_delivery_status_of_a_page_of_any_length_costs_two_reads(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     for _ in range(20):

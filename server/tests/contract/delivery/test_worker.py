@@ -1,4 +1,4 @@
-"""The delivery worker on both DynamoDB engines and a real Redis: each step, and what it is for."""
+"""The delivery worker on both DynamoDB engines and a real Redis: each step and its purpose."""
 
 from fixtures.delivery_env import DeliveryEnv
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, asked, by, code_of
@@ -22,7 +22,7 @@ def spent(office: DeliveryEnv) -> dict[tuple[str, str], float]:
     return {(count.pattern, count.name): count.value for count in ledger if count.name in kinds}
 
 
-async def test_devices_that_are_connected_get_a_push_and_nothing_is_kept_for_them(
+async def test_connected_devices_get_a_push_and_nothing_is_queued(
     delivery_env: DeliveryEnv,
 ) -> None:
     here, there = await delivery_env.gateway("gateway-1"), await delivery_env.gateway("gateway-2")
@@ -41,7 +41,7 @@ async def test_devices_that_are_connected_get_a_push_and_nothing_is_kept_for_the
     assert await delivery_env.mark(chat) == 2
 
 
-async def test_a_direct_message_between_two_who_are_online_costs_two_write_units_and_no_read(
+async def test_a_direct_message_between_online_users_costs_two_write_units_and_no_read(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await delivery_env.gateway()
@@ -72,7 +72,7 @@ async def test_many_chats_of_a_batch_go_to_a_gateway_in_one_payload(delivery_env
     assert all(here.got(chat, "anna-phone") == [1, 2] for chat in chats)
 
 
-async def test_messages_for_who_has_no_route_are_kept_and_told_of_but_not_the_senders_own(
+async def test_messages_for_users_without_a_route_are_queued_with_an_offline_event_except_for_the_sender(
     delivery_env: DeliveryEnv,
 ) -> None:
     chat = await direct(delivery_env)
@@ -89,7 +89,7 @@ async def test_messages_for_who_has_no_route_are_kept_and_told_of_but_not_the_se
     assert delivery_env.away.of == [(chat, BEN, [2, 3])]
 
 
-async def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is_kept(
+async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await delivery_env.gateway()
@@ -107,7 +107,7 @@ async def test_a_route_to_a_gateway_that_is_gone_is_taken_out_and_the_message_is
     assert delivery_env.counts.stale_route == 2
 
 
-async def test_a_route_that_was_taken_again_meanwhile_is_not_taken_out(delivery_env: DeliveryEnv) -> None:
+async def test_a_route_that_was_registered_again_meanwhile_is_not_removed(delivery_env: DeliveryEnv) -> None:
     here = await delivery_env.gateway()
     await delivery_env.comes_in(BEN, NOBODY)
 
@@ -123,7 +123,9 @@ async def test_a_route_that_was_taken_again_meanwhile_is_not_taken_out(delivery_
     assert delivery_env.away.of == []
 
 
-async def test_who_comes_in_after_the_first_look_up_is_rung_for(delivery_env: DeliveryEnv) -> None:
+async def test_a_device_that_connects_after_the_first_look_up_gets_a_resume_signal(
+    delivery_env: DeliveryEnv,
+) -> None:
     here = await delivery_env.gateway()
 
     async def come_in() -> None:
@@ -139,7 +141,7 @@ async def test_who_comes_in_after_the_first_look_up_is_rung_for(delivery_env: De
     assert delivery_env.away.of == []
 
 
-async def test_the_truth_is_there_before_anybody_is_looked_up(delivery_env: DeliveryEnv) -> None:
+async def test_rows_are_written_before_routes_are_looked_up(delivery_env: DeliveryEnv) -> None:
     chat = await direct(delivery_env)
     await delivery_env.stage.send(chat, ANNA, "hello")
     seen: list[int] = []
@@ -157,7 +159,7 @@ async def test_the_truth_is_there_before_anybody_is_looked_up(delivery_env: Deli
     ]
 
 
-async def test_nobody_gets_what_is_outside_of_his_intervals_and_who_leaves_hears_of_it(
+async def test_members_get_only_their_intervals_and_the_removed_member_gets_the_leave(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await delivery_env.gateway()
@@ -196,7 +198,7 @@ async def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(
     assert await reactions.has_reaction(chat, other.sequence, users[0], "+1")
 
 
-async def test_a_redacted_message_leaves_the_queue_and_one_redacted_at_once_never_gets_there(
+async def test_a_redacted_message_is_removed_from_the_queue_or_never_enters_it(
     delivery_env: DeliveryEnv,
 ) -> None:
     stage = delivery_env.stage

@@ -78,7 +78,7 @@ async def with_ben(office: DeliveryEnv, name: str = "gateway-1") -> FakeGateway:
 
 
 @pytest.mark.parametrize("step", STEPS)
-async def test_killed_between_any_two_steps_another_worker_makes_it_whole(
+async def test_a_worker_killed_between_any_two_steps_is_completed_by_another(
     delivery_env: DeliveryEnv, step: str
 ) -> None:
     here = await with_ben(delivery_env)
@@ -97,7 +97,7 @@ async def test_killed_between_any_two_steps_another_worker_makes_it_whole(
     assert (chat, CLEO, [2, 6]) in delivery_env.away.of
 
 
-async def test_what_comes_again_to_who_has_done_it_costs_nothing_and_restores_a_lost_mark(
+async def test_a_repeated_event_costs_nothing_and_restores_a_lost_checkpoint(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
@@ -117,7 +117,7 @@ def _calls(office: DeliveryEnv) -> list[tuple[str, float]]:
     return [(each.pattern, each.value) for each in office.stage.client.ledger if each.name == "calls"]
 
 
-async def test_what_lies_before_and_was_not_handled_is_read_from_the_log_and_handled_first(
+async def test_earlier_unprocessed_entries_are_read_from_the_log_and_processed_first(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
@@ -131,10 +131,10 @@ async def test_what_lies_before_and_was_not_handled_is_read_from_the_log_and_han
     assert await delivery_env.lists.unread(chat, BEN) == 2
 
 
-async def test_a_worker_that_knows_nothing_sees_by_rows_and_marks_what_was_left_out(
+async def test_a_new_worker_finds_unprocessed_entries_by_rows_and_checkpoints(
     delivery_env: DeliveryEnv,
 ) -> None:
-    """The second half alone reaches a new worker: once with a mark of the first, once with Redis emptied."""
+    """A new worker gets only the second half: once with a checkpoint of the first half, once with Redis emptied."""
     here = await with_ben(delivery_env)
     for is_emptied in (False, True):
         chat = await a_story(delivery_env)
@@ -147,7 +147,7 @@ async def test_a_worker_that_knows_nothing_sees_by_rows_and_marks_what_was_left_
         assert await delivery_env.lists.unread(chat, BEN) == 2
 
 
-async def test_a_mark_that_stays_behind_has_what_lies_between_handled_again(
+async def test_entries_above_an_old_checkpoint_are_processed_again(
     delivery_env: DeliveryEnv,
 ) -> None:
     """The rows are complete, the checkpoint is not: a worker wrote rows and died before it pushed."""
@@ -163,7 +163,7 @@ async def test_a_mark_that_stays_behind_has_what_lies_between_handled_again(
     assert await delivery_env.mark(chat) == 8
 
 
-async def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_next_entry(
+async def test_without_redis_rows_are_written_and_pushes_follow_with_the_next_entry(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
@@ -185,7 +185,7 @@ async def test_without_redis_the_truth_is_written_and_the_rest_comes_with_the_ne
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
 
 
-async def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(
+async def test_a_worker_with_progress_in_memory_loses_nothing_when_redis_is_emptied(
     delivery_env: DeliveryEnv,
 ) -> None:
     """Redis was unavailable, then lost its data: a checkpoint for the next entry would cover unprocessed ones."""
@@ -202,7 +202,7 @@ async def test_a_redis_that_comes_back_empty_takes_nothing_from_who_remembers(
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
 
 
-async def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginning(
+async def test_a_chat_deferred_from_its_first_entry_is_delivered_completely(
     delivery_env: DeliveryEnv,
 ) -> None:
     """No checkpoint and no cached progress. A member who was removed meanwhile would never receive the leave."""
@@ -219,7 +219,7 @@ async def test_nor_is_anything_left_out_of_a_chat_that_was_late_from_its_beginni
     assert await delivery_env.mark(chat) == 8
 
 
-async def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_them(
+async def test_a_device_that_connects_before_entries_are_pushed_again_gets_the_leave_with_them(
     delivery_env: DeliveryEnv,
 ) -> None:
     """The device does not have the chat and starts with the first push; the leave was pushed before it connected."""
@@ -242,7 +242,7 @@ async def test_who_comes_in_before_entries_are_pushed_again_gets_his_leave_with_
     assert await delivery_env.mark(chat) == 2
 
 
-async def test_a_mark_that_fell_back_is_brought_up_again(delivery_env: DeliveryEnv) -> None:
+async def test_a_checkpoint_that_moved_back_is_raised_again(delivery_env: DeliveryEnv) -> None:
     """As after a failover to a Redis replica without the latest writes."""
     here = await with_ben(delivery_env)
     chat = await a_story(delivery_env)
@@ -259,7 +259,7 @@ async def forget_mark(office: DeliveryEnv, chat: ChatKey) -> None:
     await office.redis.write("DEL", office.redis.keys.key(chat.tenant, chat.chat, "handled"))
 
 
-async def test_what_redis_lost_comes_again_by_the_relay_and_is_pushed_then(delivery_env: DeliveryEnv) -> None:
+async def test_pushes_lost_with_redis_are_repeated_by_the_relay(delivery_env: DeliveryEnv) -> None:
     here = await with_ben(delivery_env)
     chat = await a_story(delivery_env)
     news = delivery_env.committed()
@@ -278,7 +278,7 @@ def crowd(count: int, first: int = 0) -> list[UserId]:
     return [UserId(f"u{n}") for n in range(first, first + count)]
 
 
-async def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_channel_then(
+async def test_a_chat_that_becomes_large_notifies_all_members_and_then_uses_its_channel(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
@@ -309,7 +309,7 @@ async def test_a_chat_that_becomes_large_says_so_to_everybody_and_goes_over_its_
     listening.close()
 
 
-async def test_gateways_that_have_no_route_to_give_hear_nothing(delivery_env: DeliveryEnv) -> None:
+async def test_gateways_without_routes_receive_nothing(delivery_env: DeliveryEnv) -> None:
     here, idle = await with_ben(delivery_env), await delivery_env.gateway("gateway-2")
     await a_story(delivery_env)
     await delivery_env.deliver()

@@ -25,7 +25,9 @@ def test_every_process_has_an_admin_port_of_its_own_and_edges_have_one_for_clien
     assert {"api", "gateway"} <= {kind.name for kind in found if kind.is_edge}
 
 
-def test_a_port_that_was_set_and_is_taken_is_refused_with_who_has_it(tmp_path: Path, taken: int) -> None:
+def test_a_configured_port_in_use_is_rejected_with_the_process_that_uses_it(
+    tmp_path: Path, taken: int
+) -> None:
     with pytest.raises(
         TidingsError, match=rf"Port {taken}, set as api.port, is taken by .*process \d+"
     ) as refused:

@@ -152,7 +152,7 @@ class TestKafka:
         assert link.topic("messages") in found.details[0]
 
     def test_it_is_too_old(self) -> None:
-        """No old one is at hand: this one answers the question for its calls as an old one does."""
+        """A fake broker answers ApiVersions as an old one does; no old broker is installed."""
         with old_kafka() as address:
             assert kafka_checks.supported_calls(address) == {0, 1, 3, 18}
             found = kafka_checks._version(KafkaSettings(bootstrap_servers=address))
@@ -277,7 +277,7 @@ class _Refuse(BaseHTTPRequestHandler):
 
 @contextmanager
 def another_server() -> Iterator[str]:
-    """Somebody who speaks HTTP and is no engine."""
+    """Serve HTTP as a server that is not an engine."""
     server = HTTPServer(("127.0.0.1", 0), _Refuse)
     serving = threading.Thread(target=server.serve_forever, args=(0.05,))
     serving.start()
@@ -304,5 +304,5 @@ def old_kafka() -> Iterator[str]:
         serving = threading.Thread(target=serve)
         serving.start()
         yield f"127.0.0.1:{listening.getsockname()[1]}"
-        socket.create_connection(listening.getsockname()).close()  # who asks nothing ends it
+        socket.create_connection(listening.getsockname()).close()  # stops the server
         serving.join()

@@ -74,7 +74,7 @@ def test_beside_tidings_dev_a_bound_of_the_settings_is_only_a_warning(
     only(examine("open files", GATEWAY_MAX_CONNECTIONS="2000000000"), "open files", CheckState.WARNING)
 
 
-def test_a_port_that_somebody_has(examine: Examine) -> None:
+def test_a_port_in_use(examine: Examine) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         found = examine("ports", API_PORT=str(port), GATEWAY_PORT=str(PortAllocator().take(0, "gateway")))
@@ -153,7 +153,7 @@ def _all_say(state: CheckState, monkeypatch: pytest.MonkeyPatch) -> None:
         (CheckState.WRONG, (), 1),
     ],
 )
-def test_the_exit_code_tells_whether_something_is_wrong(
+def test_the_exit_code_shows_whether_there_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: CheckState, words: tuple[str, ...], code: int
 ) -> None:
     _all_say(state, monkeypatch)
@@ -161,9 +161,7 @@ def test_the_exit_code_tells_whether_something_is_wrong(
     assert doctor(tmp_path, "--json", *words).exit_code == code
 
 
-def test_what_is_wrong_is_told_with_reason_and_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_problems_are_reported_with_reason_and_fix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _all_say(CheckState.WRONG, monkeypatch)
     shown = doctor(tmp_path).output.splitlines()
     assert [line.strip() for line in shown] == [

@@ -43,7 +43,7 @@ def test_pages_go_to_the_end(place: ScratchTable) -> None:
     run(place, use)
 
 
-def test_a_page_ends_at_a_megabyte_and_the_next_goes_on(place: ScratchTable) -> None:
+def test_a_page_ends_at_a_megabyte_and_the_next_page_continues(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         await client.batch_write(BATCH_WRITE, puts=[row(sk, fill="x" * 300_000) for sk in range(8)])
         everything = Query(condition="pk = :p", values={":p": "a"})
@@ -69,7 +69,7 @@ def test_batches_are_cut_to_dynamodbs_sizes(place: ScratchTable) -> None:
     run(place, use)
 
 
-def test_an_empty_batch_calls_nobody(place: ScratchTable) -> None:
+def test_an_empty_batch_makes_no_call(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         assert await client.batch_get(BATCH_GET, []) == []
         await client.batch_write(BATCH_WRITE)
@@ -106,7 +106,7 @@ def test_many_calls_share_few_connections(place: ScratchTable) -> None:
     run(place, use, CallLimits(pool=PoolLimits(max_connections=4)))
 
 
-def test_what_is_too_large_is_told_from_other_mistakes(place: ScratchTable) -> None:
+def test_items_that_are_too_large_are_distinguished_from_other_errors(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         with pytest.raises(TooLargeError):
             await client.put(PUT, row(1, fill="x" * 410_000))

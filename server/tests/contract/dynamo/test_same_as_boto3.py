@@ -100,7 +100,7 @@ def test_put_returns_what_was_there_if_asked(place: ScratchTable) -> None:
     assert [outcome.value for outcome in got] == [None, row(1), None]
 
 
-def test_a_failed_condition_shows_the_item_that_is_there(place: ScratchTable) -> None:
+def test_a_failed_condition_returns_the_stored_item(place: ScratchTable) -> None:
     got = check(place, put(RICH, condition=ABSENT), put(row(1), condition=ABSENT), Call(GET, KEY))
     assert got[1].code == "ConditionalCheckFailedException"
     assert got[1].item == RICH
@@ -278,7 +278,7 @@ def test_mistakes_are_refused_in_the_same_words(place: ScratchTable, call: Call)
     assert got.code in {"ValidationException", "TransactionCanceledException"}
 
 
-def test_a_table_that_is_missing_is_told(place: ScratchTable) -> None:
+def test_a_missing_table_is_reported(place: ScratchTable) -> None:
     async def ours() -> Outcome:
         async with open_client(place.engine.url, REGION, "there-is-no-such-") as client:
             return await call_by_us(client, Call(GET, KEY))

@@ -1,7 +1,7 @@
-"""Runs Autobahn's fuzzing client against the echo server: `just autobahn [picows|websockets] [--short]`.
+"""Run Autobahn's fuzzing client against the echo server: `just autobahn [picows|websockets] [--short]`.
 
-Needs Autobahn's `wstest`, which is Python 2.7: on the path, named by WSTEST, or installed once into the cache
-if there is a Python 2.7. Without it says so and is content, because a fresh machine need not have one.
+It needs Autobahn's `wstest` for Python 2.7: on the path, named by WSTEST, or installed once into the cache
+if there is a Python 2.7. Without Python 2.7 it prints that and succeeds.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def wstest() -> str | None:
 
 
 def _installed(python: str, into: Path) -> str | None:
-    """Takes a minute and a half, once."""
+    """Install `wstest` into the cache, once. It takes a minute and a half."""
     steps = [
         [python, "-m", "pip", "install", "--quiet", "virtualenv"],
         [python, "-m", "virtualenv", "--quiet", str(into)],
@@ -64,7 +64,7 @@ def echo(library: str, *, compresses: bool) -> Iterator[int]:
 
 
 def run(tool: str, library: str, *, short: bool, compresses: bool) -> dict[str, dict[str, object]]:
-    """What Autobahn says of each case."""
+    """Run the cases and return Autobahn's result of each."""
     left_out = [*NOT_OFFERED["binary"], *([] if compresses else NOT_OFFERED["compression"])]
     with tempfile.TemporaryDirectory() as folder, echo(library, compresses=compresses) as port:
         spec = {
@@ -84,7 +84,7 @@ def run(tool: str, library: str, *, short: bool, compresses: bool) -> dict[str, 
 
 
 def tell(library: str, cases: dict[str, dict[str, object]]) -> bool:
-    """Whether all is well: nothing failed, and something ran."""
+    """Print the results. Return whether any case ran and none failed."""
     counts = Counter(str(case["behavior"]) for case in cases.values())
     closes = Counter(str(case["behaviorClose"]) for case in cases.values())
     print(f"{library}: {len(cases)} cases; behaviour {dict(counts)}; close {dict(closes)}")

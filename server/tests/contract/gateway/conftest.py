@@ -1,4 +1,4 @@
-"""Every test of the port runs on both libraries."""
+"""Run every test of the transport on both libraries."""
 
 from typing import cast
 

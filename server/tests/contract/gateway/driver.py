@@ -1,4 +1,4 @@
-"""A device without a socket: drives a connection and its calls in memory, as an adapter of any socket library would."""
+"""A device without a socket: it drives a connection in memory, as the adapter of a socket library does."""
 
 import asyncio
 from typing import Any, cast
@@ -28,7 +28,7 @@ LIMITS = ConnectionLimits()
 
 
 class Tokens:
-    """A credential is the user's name. What verifies real ones is another subject's."""
+    """Credentials for tests: a credential is the user's name."""
 
     def __init__(self, tenant: TenantId) -> None:
         self._known = {user: Principal(tenant=tenant, user=user) for user in (ANNA, BEN, CLEO)}
@@ -69,7 +69,7 @@ class Device:
         return await self.ask("connect", credential=credential, protocol=1)
 
     async def ask(self, kind: str, **body: object) -> dict[str, Any]:
-        """The `ok` or the `error`."""
+        """Send a request and return the value of `ok` or `error` in its answer."""
         self._last_id += 1
         asked = self._last_id
         self.feed(msgspec.json.encode({"id": asked, kind: body}))

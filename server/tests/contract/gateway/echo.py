@@ -1,4 +1,4 @@
-"""An echo server on the port, as a process: for Autobahn and for benches. Says its port on its first line."""
+"""An echo server on the transport, as a process, for Autobahn and benchmarks. Its first output line is its port."""
 
 import argparse
 import asyncio

@@ -58,7 +58,7 @@ class HostedListener:
 
     @property
     def guest(self) -> HostedConnection:
-        """The only one so far."""
+        """The only connection so far."""
         assert len(self.guests) == 1
         return self.guests[0]
 
@@ -66,7 +66,7 @@ class HostedListener:
 CROWD = ListenOptions(
     close_timeout_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000
 )
-"""All clients of a test come from one address."""
+"""Limits for tests whose clients all connect from one address."""
 
 
 @asynccontextmanager

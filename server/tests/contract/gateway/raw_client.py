@@ -1,4 +1,4 @@
-"""A WebSocket client that sees bytes, and can do everything a client must not."""
+"""A WebSocket client that reads and writes bytes, and can violate the protocol."""
 
 import asyncio
 import base64
@@ -38,7 +38,7 @@ def close_frame(code: int, reason: str = "") -> bytes:
 
 
 def request(*more: str, path: str = PATH, without: tuple[str, ...] = (), method: str = "GET") -> bytes:
-    """An upgrade request; `more` are header lines, which replace those of the same name."""
+    """Return an upgrade request. `more` are header lines, which replace those of the same name."""
     fields = {
         "Host": "gateway.test",
         "Upgrade": "websocket",
@@ -66,7 +66,7 @@ class ReceivedFrame:
 
     @property
     def code(self) -> int:
-        """Of a close frame."""
+        """The code of a close frame."""
         assert self.opcode == CLOSE, self
         return int(struct.unpack("!H", self.payload[:2])[0]) if self.payload else 1005
 
@@ -98,7 +98,7 @@ class RawClient:
 
     @classmethod
     async def open(cls, port: int, *more: str, tls: ssl.SSLContext | None = None) -> Self:
-        """Connected and upgraded."""
+        """Connect and upgrade."""
         client = await cls.connect(port, tls)
         answer = await client.ask(request(*more))
         assert answer.status == 101, answer
@@ -131,11 +131,11 @@ class RawClient:
             return ReceivedFrame(first & 0xF, await self.reader.readexactly(size), bool(first & 0x80))
 
     async def close_code(self) -> int:
-        """Of the next frame, which must be a close."""
+        """Read the next frame, which must be a close, and return its code."""
         return (await self.frame()).code
 
     async def ended(self) -> bool:
-        """Whether the connection ends, however: with nothing more on it."""
+        """Return whether the connection ends, in any way, without further bytes."""
         async with asyncio.timeout(_WITHIN_S):
             try:
                 return await self.reader.read(1) == b""
@@ -146,7 +146,7 @@ class RawClient:
         self.writer.close()
 
     def reset(self) -> None:
-        """A RST instead of a FIN."""
+        """Close with RST instead of FIN."""
         sock = self.writer.get_extra_info("socket")
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.writer.transport.abort()

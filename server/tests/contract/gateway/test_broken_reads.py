@@ -33,15 +33,13 @@ def failing(honest: Callable[..., Any], error: Exception, times: int = 1) -> Any
 
 
 def told(here: InProcessGateway) -> bool:
-    """Whether something was reported; it was expected."""
+    """Return whether an expected fault was reported, and clear it."""
     faults, here.faults = here.faults, []
     return bool(faults)
 
 
 @either
-async def test_a_range_that_could_not_be_read_is_read_all_the_same(
-    gateways: GatewayEnv, error: Exception
-) -> None:
+async def test_a_range_whose_read_failed_is_read_again(gateways: GatewayEnv, error: Exception) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -56,7 +54,7 @@ async def test_a_range_that_could_not_be_read_is_read_all_the_same(
     assert told(here) == (error is UNFORESEEN)
 
 
-async def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgotten(
+async def test_a_device_whose_resume_fails_is_closed(
     gateways: GatewayEnv,
 ) -> None:
     """Otherwise it would receive nothing: pushes to a device that is not live are only recorded."""
@@ -71,7 +69,7 @@ async def test_a_device_that_can_not_be_brought_to_date_is_closed_and_not_forgot
 
 
 @either
-async def test_a_live_device_whose_own_resume_failed_is_live_again_without_asking(
+async def test_a_live_device_whose_resume_failed_becomes_live_again(
     gateways: GatewayEnv, error: Exception
 ) -> None:
     chat = await small(gateways)
@@ -87,7 +85,7 @@ async def test_a_live_device_whose_own_resume_failed_is_live_again_without_askin
 
 
 @either
-async def test_who_can_not_be_held_against_the_head_of_a_large_chat_resumes(
+async def test_a_device_that_cannot_be_compared_with_the_head_of_a_large_chat_resumes(
     gateways: GatewayEnv, error: Exception
 ) -> None:
     chat = await small(gateways)

@@ -45,7 +45,7 @@ async def test_a_group_joined_while_connected_has_its_name_after_the_join(gatewa
 
 
 async def test_nothing_follows_a_removal(gateways: GatewayEnv) -> None:
-    """The join and the leave are delivered at once: the row is read when the user is out already."""
+    """The join and the leave are delivered together: the row is read when the user is already removed."""
     chat = await gateways.stage.group(BEN)
     here = await gateways.gateway()
     cleo = await here.live(CLEO)
@@ -61,7 +61,7 @@ async def test_nothing_follows_a_removal(gateways: GatewayEnv) -> None:
     assert chat_pushes(cleo, chat) == []
 
 
-async def test_who_joins_a_large_chat_gets_its_name_and_no_preview_of_its_shared_head(
+async def test_a_user_who_joins_a_large_chat_gets_its_name_and_no_preview(
     gateways: GatewayEnv,
 ) -> None:
     chat = await large(gateways)

@@ -40,9 +40,9 @@ async def _come_and_go(port: int, count: int) -> None:
 
 
 @pytest.mark.usefixtures("enough_files")
-async def test_the_memory_of_connections_that_left_is_used_again(name: BackendName) -> None:
-    """The first round shows what they take. What stayed would be added in each of the next; the allocator's own breath,
-    which is larger on a busy machine, is not.
+async def test_the_memory_of_closed_connections_is_reused(name: BackendName) -> None:
+    """The first round measures the memory of the connections. Leaked memory would grow with each later round; the
+    variation of the allocator, which is larger on a busy machine, would not.
     """
     resident = []
     async with hosted(name, CROWD) as host:
@@ -54,7 +54,7 @@ async def test_the_memory_of_connections_that_left_is_used_again(name: BackendNa
             resident.append(psutil.Process().memory_info().rss / 1_024)
         assert host.listener.tally.opened == host.listener.tally.closed == 4 * COUNT
     growth_kb = min(later - before for before, later in pairwise(resident)) / COUNT
-    # a connection that stayed would be 5 KB and more
+    # a leaked connection would be at least 5 KB
     assert growth_kb < 1.5, f"{growth_kb:.2f} KB a connection stay behind: {resident}"
 
 
@@ -87,7 +87,7 @@ async def _persistent(port: int) -> tuple[RawClient, int]:
 
 
 @pytest.mark.usefixtures("enough_files")
-async def test_a_storm_of_real_clients_is_all_in_within_the_stated_time(name: BackendName) -> None:
+async def test_a_storm_of_real_clients_is_connected_within_the_documented_time(name: BackendName) -> None:
     count, options = 600, AdmissionOptions(max_connects_per_s=200, burst=100)
     began = time.monotonic()
     async with hosted(name, admit=UpgradeLimiter(options, time.monotonic).admit) as host:
@@ -116,8 +116,8 @@ def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
     return left
 
 
-async def test_floods_that_fill_every_read_do_not_swell_the_buffers(name: BackendName) -> None:
-    """A peer that always has more to send must not be given ever larger buffers."""
+async def test_floods_do_not_grow_the_read_buffers(name: BackendName) -> None:
+    """The buffers must not grow for a peer that always has more to send."""
     flood = b"\x8a\xfdabcd" + b"x" * 125  # an unsolicited pong, of which the server stores nothing
     async with hosted(name, CROWD) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]

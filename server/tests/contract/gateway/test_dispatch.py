@@ -1,4 +1,4 @@
-"""Frames in, frames out, with the real use cases on real engines between; only the socket is missing."""
+"""Requests and answers with the real use cases on real engines, without a socket."""
 
 import msgspec
 import pytest
@@ -24,7 +24,7 @@ async def begun(stage: UseCaseEnv) -> tuple[Device, ChatKey]:
     return await connected(stage), await stage.manage.direct(stage.tenant, ANNA, BEN)
 
 
-async def test_a_device_is_welcomed_and_told_that_it_has_everything(use_cases: UseCaseEnv) -> None:
+async def test_a_connected_device_receives_resumed(use_cases: UseCaseEnv) -> None:
     device = await connected(use_cases)
     welcome, resumed = device.frames
     assert welcome["ok"]["heartbeat_s"] == 25
@@ -32,7 +32,7 @@ async def test_a_device_is_welcomed_and_told_that_it_has_everything(use_cases: U
     assert resumed == {"resumed": {"epoch": 0}}
 
 
-async def test_a_send_is_answered_with_its_place_and_a_repeat_with_the_same(use_cases: UseCaseEnv) -> None:
+async def test_a_send_returns_its_sequence_and_a_repeat_the_same(use_cases: UseCaseEnv) -> None:
     device, chat = await begun(use_cases)
     message = {"chat": chat.chat, "client_message_id": "k-1", "after": 1, "text": "Hello!"}
     assert await device.ask("send", **message) == {"sequence": 2}
@@ -41,7 +41,7 @@ async def test_a_send_is_answered_with_its_place_and_a_repeat_with_the_same(use_
     assert other["code"] == Code.IDEMPOTENCY_CONFLICT
 
 
-async def test_many_sends_at_once_each_get_a_place_of_their_own(use_cases: UseCaseEnv) -> None:
+async def test_concurrent_sends_each_get_their_own_sequence(use_cases: UseCaseEnv) -> None:
     device, chat = await begun(use_cases)
     for n in range(10, 30):
         body = {"chat": chat.chat, "client_message_id": f"k-{n}", "after": 1, "text": "hi"}
@@ -52,7 +52,9 @@ async def test_many_sends_at_once_each_get_a_place_of_their_own(use_cases: UseCa
     assert sorted(answers.values()) == list(range(2, 22))
 
 
-async def test_history_shows_what_was_sent_and_the_key_to_its_sender_only(use_cases: UseCaseEnv) -> None:
+async def test_history_returns_the_message_and_its_idempotency_key_only_to_the_sender(
+    use_cases: UseCaseEnv,
+) -> None:
     anna, chat = await begun(use_cases)
     ben = await connected(use_cases, BEN)
     sent = {
@@ -103,7 +105,9 @@ async def test_a_message_is_edited_reacted_to_and_redacted(use_cases: UseCaseEnv
     assert "text" not in message
 
 
-async def test_a_stranger_is_refused_and_stays_connected(use_cases: UseCaseEnv) -> None:
+async def test_a_request_of_a_non_member_is_rejected_and_the_connection_stays_open(
+    use_cases: UseCaseEnv,
+) -> None:
     _, chat = await begun(use_cases)
     cleo = await connected(use_cases, "cleo")
     error = await cleo.ask("send", chat=chat.chat, client_message_id="k", after=1, text="hi")
@@ -114,7 +118,7 @@ async def test_a_stranger_is_refused_and_stays_connected(use_cases: UseCaseEnv) 
 
 
 @pytest.mark.parametrize(("credential", "name"), [("mallory", "credential_invalid"), ("server", "forbidden")])
-async def test_whoever_is_not_a_user_is_turned_away_for_good(
+async def test_a_credential_without_a_user_is_rejected_permanently(
     use_cases: UseCaseEnv, credential: str, name: str
 ) -> None:
     device = Device(dispatch_of(use_cases))
@@ -124,7 +128,7 @@ async def test_whoever_is_not_a_user_is_turned_away_for_good(
     assert not device.closed.code.is_reconnect
 
 
-async def test_marks_go_forward_and_what_is_above_the_head_is_refused(use_cases: UseCaseEnv) -> None:
+async def test_watermarks_move_forward_and_those_above_the_head_are_rejected(use_cases: UseCaseEnv) -> None:
     anna, chat = await begun(use_cases)
     ben = await connected(use_cases, BEN)
     await anna.ask("send", chat=chat.chat, client_message_id="k", after=1, text="hi")
@@ -136,7 +140,7 @@ async def test_marks_go_forward_and_what_is_above_the_head_is_refused(use_cases:
     assert (marks[BEN].delivered, marks[BEN].read) == (LogPosition(2, 1), LogPosition(2, 1))
 
 
-async def test_an_ack_marks_what_it_can_and_tells_of_the_rest(use_cases: UseCaseEnv) -> None:
+async def test_an_ack_raises_valid_watermarks_and_returns_an_error_for_others(use_cases: UseCaseEnv) -> None:
     anna, chat = await begun(use_cases)
     own = {f"not-there-{n}": 1 for n in range(10)}
     assert (await anna.ask("ack", delivered={**own, chat.chat: 1}))["code"] == Code.CHAT_NOT_FOUND
@@ -144,6 +148,6 @@ async def test_an_ack_marks_what_it_can_and_tells_of_the_rest(use_cases: UseCase
     assert marks[ANNA].delivered == LogPosition(1, 0)
 
 
-def test_every_request_is_served_by_somebody() -> None:
+def test_every_request_has_a_handler() -> None:
     by_protocol = {Ping, Pong}
     assert HANDLERS.keys() | by_protocol == {kind.body for kind in REQUESTS}

@@ -28,7 +28,7 @@ def tell(socket: Socket, after_ms: int) -> None:
     socket.send(str(after_ms).encode())
 
 
-async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name: BackendName) -> None:
+async def test_draining_closes_only_devices_that_do_not_leave_at_their_time(name: BackendName) -> None:
     options = DrainOptions(spread_s=SPREAD_S, grace_s=0.3, close_code=3_001)
     async with hosted(name, CROWD) as host:
         clients = [await RawClient.open(host.port) for _ in range(20)]
@@ -47,7 +47,7 @@ async def test_devices_leave_in_their_own_time_and_only_the_deaf_are_closed(name
             client.reset()
 
 
-async def test_a_gateway_whose_devices_have_left_does_not_wait_on(name: BackendName) -> None:
+async def test_draining_ends_when_the_last_device_has_left(name: BackendName) -> None:
     options = DrainOptions(spread_s=30.0)
     async with hosted(name, CROWD) as host:
         client = await RawClient.open(host.port)

@@ -1,4 +1,4 @@
-"""How connections end: by either side, by silence, by slowness, by the network."""
+"""How connections end: closed by either side, by a timeout, as slow, or by the network."""
 
 import asyncio
 import gc
@@ -29,7 +29,7 @@ BOUND_BYTES = 100_000
 SLOW = ListenOptions(max_send_buffer_bytes=BOUND_BYTES, slow_close_code=3_008, close_timeout_s=0.5)
 
 
-async def test_the_peers_close_is_answered_in_kind(name: BackendName) -> None:
+async def test_a_close_of_the_peer_is_answered_with_its_code(name: BackendName) -> None:
     async with hosted(name) as host:
         for raw, code in [(close_frame(1000, "bye"), 1000), (close_frame(4_321), 4_321)]:
             async with await RawClient.open(host.port) as client:
@@ -55,7 +55,7 @@ async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name
         await until(lambda: host.guest.closes == [1000])
 
 
-async def test_who_leaves_need_not_finish_a_message(name: BackendName) -> None:
+async def test_a_close_inside_a_fragmented_message_is_accepted(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         client.send(frame(TEXT, b"half of", fin=False) + close_frame(1000))
         assert await client.close_code() == 1000
@@ -63,7 +63,7 @@ async def test_who_leaves_need_not_finish_a_message(name: BackendName) -> None:
         assert host.guest.messages == []
 
 
-async def test_our_close_says_its_code_and_reason_and_waits_for_the_answer(name: BackendName) -> None:
+async def test_a_close_of_the_server_has_code_and_reason_and_waits_for_the_answer(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001, "ü" * 100)
         said = await client.frame()
@@ -93,7 +93,7 @@ async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: Backend
         assert guest.socket.buffered_bytes == 0
 
 
-async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: BackendName) -> None:
+async def test_a_peer_that_never_answers_a_close_is_disconnected(name: BackendName) -> None:
     options = ListenOptions(close_timeout_s=0.2)
     async with hosted(name, options) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001)
@@ -102,7 +102,7 @@ async def test_a_peer_that_never_answers_a_close_is_hung_up_on(name: BackendName
         await until(lambda: host.guest.closes == [3_001], within_s=30)
 
 
-async def test_a_lost_connection_is_told_as_1006(name: BackendName) -> None:
+async def test_a_lost_connection_is_reported_as_1006(name: BackendName) -> None:
     async with hosted(name) as host:
         (await RawClient.open(host.port)).reset()
         await until(lambda: host.guests[0].closes == [1006])
@@ -110,7 +110,7 @@ async def test_a_lost_connection_is_told_as_1006(name: BackendName) -> None:
         await until(lambda: host.guests[1].closes == [1006])
 
 
-async def test_a_reset_in_the_middle_of_a_frame_or_of_our_writing_harms_nobody(name: BackendName) -> None:
+async def test_a_reset_during_a_read_or_write_affects_no_other_connection(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as witness:
         for raw in (text("x" * 1_000)[:500], frame(TEXT, b"part", fin=False), text("y" * 60_000) * 5):
             client = await RawClient.open(host.port)
@@ -122,7 +122,7 @@ async def test_a_reset_in_the_middle_of_a_frame_or_of_our_writing_harms_nobody(n
         assert await witness.frame() == ReceivedFrame(TEXT, b"well")
 
 
-async def test_an_abort_hangs_up_without_a_word(name: BackendName) -> None:
+async def test_an_abort_disconnects_without_a_close_frame(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.socket.abort()
         assert await client.ended()
@@ -130,7 +130,7 @@ async def test_an_abort_hangs_up_without_a_word(name: BackendName) -> None:
 
 
 def _fill(guest: HostedConnection, count: int = 2_000) -> int:
-    """Send until it is closed; the most that was ever buffered."""
+    """Send until the connection is closed. Return the largest size of the send buffer."""
     most = 0
     for _ in range(count):
         guest.socket.send(b"x" * 1_000)
@@ -152,7 +152,7 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound_and_memory_stays
             await until(lambda: host.guest.closes == [3_008], within_s=30)
 
 
-async def test_a_slow_reader_that_reads_on_finds_everything_in_order_and_then_the_close(
+async def test_a_slow_reader_gets_everything_in_order_and_then_the_close(
     name: BackendName,
 ) -> None:
     options = ListenOptions(max_send_buffer_bytes=BOUND_BYTES, slow_close_code=3_008, close_timeout_s=5.0)
@@ -173,7 +173,7 @@ async def test_a_slow_reader_that_reads_on_finds_everything_in_order_and_then_th
             assert await client.ended()
 
 
-async def test_pings_whose_pongs_nobody_reads_are_bounded_too(name: BackendName) -> None:
+async def test_unread_pongs_are_bounded_too(name: BackendName) -> None:
     async with hosted(name, SLOW) as host:
         client = await RawClient.connect(host.port, receive_buffer_bytes=4_096)
         async with client:
@@ -188,7 +188,7 @@ async def test_pings_whose_pongs_nobody_reads_are_bounded_too(name: BackendName)
             assert host.guest.socket.buffered_bytes < 3 * BOUND_BYTES
 
 
-async def test_a_connection_that_keeps_up_is_not_closed_however_much_goes_through_it(
+async def test_a_connection_that_keeps_up_is_never_closed_as_slow(
     name: BackendName,
 ) -> None:
     async with hosted(name, SLOW) as host, await RawClient.open(host.port) as client:
@@ -246,10 +246,10 @@ _ENDINGS = {
 
 
 @pytest.mark.parametrize("ending", _ENDINGS)
-async def test_a_connection_that_is_gone_leaves_nothing_for_the_collector(
+async def test_a_closed_connection_leaves_no_garbage_for_the_collector(
     name: BackendName, ending: str
 ) -> None:
-    """What waits for the collector after a storm is memory that the next storm cannot use."""
+    """Garbage that waits for the collector after a storm is memory that the next storm cannot use."""
     async with hosted(name) as host:
         gc.collect()
         gc.disable()

@@ -18,14 +18,14 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.open_client import open_client
 
 
-async def test_a_frozen_shard_makes_late_who_is_on_it_and_nobody_else(
+async def test_a_frozen_shard_delays_only_users_whose_keys_are_on_it(
     cluster: Servers,
     tables_local: Tables,
     space: Namespace,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """For longer than a lease. The gateway's own channel and the chats' marks are on shards that answer."""
+    """The shard is frozen for longer than a lease. The gateway's channel and the checkpoints are on other shards."""
     monkeypatch.setattr("fixtures.gateway_env.LEASE_S", 3.0)
     quick = {"timeout_s": 0.4, "connect_s": 0.4, "detect_s": 0.8, "confirm_s": 0.5}
     options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
@@ -71,7 +71,7 @@ class _Pair(NamedTuple):
 async def heard_chat(
     gateways: GatewayEnv, one: UserId, others: Sequence[UserId], is_on_frozen: Callable[[str, str], bool]
 ) -> _Pair:
-    """A direct chat whose mark is on a shard that answers."""
+    """Create a direct chat whose checkpoint is on a shard that answers."""
     for other in others:
         chat = await gateways.stage.manage.direct(gateways.stage.tenant, one, other)
         if not is_on_frozen(chat.chat, "handled"):

@@ -17,7 +17,7 @@ from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 
 
-async def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_chat_became_large(
+async def test_a_removed_member_is_not_subscribed_by_a_late_event_that_the_chat_became_large(
     gateways: GatewayEnv,
 ) -> None:
     chat = await gateways.stage.group(BEN, CLEO, *MANY[:60])
@@ -39,14 +39,16 @@ async def test_who_was_taken_out_does_not_listen_when_he_hears_late_that_the_cha
     assert cleo.sequences(chat)[-1] == 3
 
 
-async def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(gateways: GatewayEnv) -> None:
+async def test_entries_lost_before_a_channel_is_confirmed_again_during_a_first_resume_are_sent(
+    gateways: GatewayEnv,
+) -> None:
     """The device reads the head, then an entry is published and lost, then the channel is confirmed again."""
     chat = await large(gateways)
     held = HeldMessages("gateway.read")
     here = await gateways.gateway(held)
     ben = here.open(BEN)
     await asyncio.wait_for(held.reached.wait(), WITHIN_S)
-    unheard: Any = lambda *_: None  # noqa: E731 - one line says it
+    unheard: Any = lambda *_: None  # noqa: E731 - shorter than a function
     here.node.large_chats._on_message = unheard
     missed = await gateways.say(chat, ANNA, "unheard")
     room = here.node.large_chats._channels[chat]
@@ -57,7 +59,7 @@ async def test_a_channel_that_comes_back_during_a_first_resume_is_made_up_for(ga
     assert ben.sequences(chat)[-1] == missed
 
 
-async def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_for(
+async def test_an_unconfirmed_channel_delays_no_resume_and_its_entries_are_sent_later(
     gateways: GatewayEnv,
 ) -> None:
     chat = await large(gateways)
@@ -80,7 +82,7 @@ async def test_a_channel_that_is_not_confirmed_holds_nobody_up_and_is_made_up_fo
     await until(lambda: heard in ben.sequences(chat), WITHIN_S)
 
 
-async def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
+async def test_an_unconfirmed_channel_does_not_affect_other_large_chats(
     gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One shard of a cluster is silent. A device in a large chat on another shard waits for that chat's channel."""
@@ -106,7 +108,9 @@ async def test_a_channel_that_is_not_confirmed_leaves_other_large_chats_alone(
     assert tablet.is_resumed, "nobody waits again for a channel that was not confirmed in time"
 
 
-async def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(gateways: GatewayEnv) -> None:
+async def test_a_refused_channel_subscription_is_retried_and_its_entries_are_sent_later(
+    gateways: GatewayEnv,
+) -> None:
     chat = await large(gateways)
     here = await gateways.gateway()
     ears, refusals = here.node.large_chats._subscriber, [UnavailableError("away")]
@@ -123,7 +127,7 @@ async def test_a_channel_that_is_refused_is_asked_for_again_and_made_up_for(gate
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
 
 
-async def test_pushes_that_can_not_wait_are_read_from_the_log_by_a_device_that_is_new_in_the_chat(
+async def test_displaced_pushes_of_a_new_chat_are_read_from_the_log(
     gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The push that adds the device's user waits behind another one, and newer pushes displace it."""

@@ -37,7 +37,7 @@ async def flush(gateways: GatewayEnv) -> None:
     await redis.write("DEL", redis.keys.key(gateways.stage.tenant, BEN, "routes"))
 
 
-async def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(gateways: GatewayEnv) -> None:
+async def test_a_lost_route_is_registered_again_and_its_device_resumes(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -52,7 +52,9 @@ async def test_a_route_that_is_gone_is_made_anew_and_its_device_resumes(gateways
     assert ben.sequences(chat) == list(range(1, pushed + 1))
 
 
-async def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(gateways: GatewayEnv) -> None:
+async def test_the_heartbeat_finds_a_connection_whose_device_is_registered_elsewhere(
+    gateways: GatewayEnv,
+) -> None:
     await small(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     older = await one.live(BEN)
@@ -64,7 +66,7 @@ async def test_a_socket_whose_device_is_elsewhere_is_found_by_the_heartbeat(gate
     assert (route.device, route.gateway) == (two_key.device, two.id)
 
 
-async def test_who_lost_his_route_and_finds_a_newer_one_yields(gateways: GatewayEnv) -> None:
+async def test_a_connection_that_lost_its_route_yields_to_a_newer_one(gateways: GatewayEnv) -> None:
     await small(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     older = await one.live(BEN)
@@ -78,10 +80,10 @@ async def test_who_lost_his_route_and_finds_a_newer_one_yields(gateways: Gateway
     assert route.gateway == two.id
 
 
-async def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_twice(
+async def test_a_range_sent_while_its_device_resumes_again_is_not_sent_twice(
     gateways: GatewayEnv,
 ) -> None:
-    """The range was being read when the route was found gone; it is sent after the resume has read the rows."""
+    """The range was being read when the route was found missing. It is sent after the resume has read the rows."""
     chat = await small(gateways)
     held, gate = HeldMessages(), asyncio.Event()
     here = await gateways.gateway(held)
@@ -109,7 +111,7 @@ async def test_a_range_that_is_sent_while_its_device_resumes_again_is_not_sent_t
     assert ben.sequences(chat) == list(range(1, missed + 1))
 
 
-async def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not_sent_twice(
+async def test_a_range_queued_while_its_device_resumes_again_is_not_sent_twice(
     gateways: GatewayEnv,
 ) -> None:
     """All range readers are busy, as in a storm. When the gap is read, the resume sends the same range."""
@@ -142,7 +144,7 @@ async def test_a_range_that_waits_its_turn_while_its_device_resumes_again_is_not
     assert ben.sequences(chat) == list(range(1, missed + 1))
 
 
-async def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up(
+async def test_a_device_that_disconnects_during_its_resume_does_not_block_the_process(
     gateways: GatewayEnv,
 ) -> None:
     """Nothing is awaited for a disconnected device, so a loop that waits for its position would block the process."""
@@ -165,7 +167,7 @@ async def test_a_device_that_goes_while_it_resumes_and_is_behind_holds_nobody_up
     assert rounds == 0
 
 
-async def test_who_is_rung_for_resumes(gateways: GatewayEnv) -> None:
+async def test_a_resume_signal_makes_the_device_resume(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -191,7 +193,7 @@ def options(own_redis: Server, space: Namespace) -> RedisOptions:
     return replace(RedisOptions(seeds=seeds), key_prefix=space.key_prefix, timeout_s=0.5, confirm_s=0.5)
 
 
-async def test_when_redis_was_away_everybody_resumes_small_chats_and_large(
+async def test_after_an_outage_of_redis_all_devices_resume_small_and_large_chats(
     own_redis: Server, options: RedisOptions, tables_local: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
@@ -232,7 +234,7 @@ async def delivered_again(gateways: GatewayEnv) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alone(
+async def test_an_unconfirmed_channel_of_a_large_chat_does_not_affect_the_route(
     gateways: GatewayEnv,
 ) -> None:
     """Other chats are pushed by the route as before. This one is compared at each renewal until it is confirmed."""
@@ -261,7 +263,7 @@ async def test_a_large_chat_whose_channel_can_not_be_heard_leaves_the_route_alon
     assert (device.epoch, device.is_registered) == (epoch, True)
 
 
-async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
+async def test_a_device_that_connects_without_redis_is_accepted_and_registered_later(
     own_redis: Server, options: RedisOptions, tables_local: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
@@ -285,7 +287,7 @@ async def test_who_comes_while_redis_is_away_is_let_in_and_routed_later(
                 await until(lambda c=chat, n=sent: n in ben.sequences(c), WITHIN_S)  # type: ignore[misc]
 
 
-async def test_a_device_that_reads_slowly_is_not_read_for(gateways: GatewayEnv) -> None:
+async def test_entries_wait_while_the_send_buffer_of_the_device_is_full(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     for _ in range(30):
         await gateways.stage.send(chat, ANNA, "x" * 3_500)
@@ -307,7 +309,7 @@ async def test_a_device_that_reads_slowly_is_not_read_for(gateways: GatewayEnv) 
     assert sum("entries" in frame for frame in ben.frames) == 3
 
 
-async def test_a_device_that_takes_nothing_is_closed_and_resumes_where_it_is(
+async def test_a_device_that_does_not_read_is_closed_and_resumes_from_its_position(
     gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slow_consumer, "GRACE_S", 0.1)

@@ -1,4 +1,4 @@
-"""Messages and frames on an open connection: what is taken, what is answered, what is refused with which code."""
+"""Messages and frames on an open connection: which are accepted, answered, or rejected with which code."""
 
 import asyncio
 import time
@@ -27,7 +27,7 @@ from tidings.gateway.transport.websockets_transport import BackendName
 SMALL = ListenOptions(max_message_bytes=1_000, close_timeout_s=1.0)
 
 
-async def test_a_text_comes_in_whole_and_goes_out_whole(name: BackendName) -> None:
+async def test_a_text_is_received_and_sent_unchanged(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         for size in (0, 1, 125, 126, 127, 65_535, 65_536):
             payload = b"x" * size
@@ -36,7 +36,7 @@ async def test_a_text_comes_in_whole_and_goes_out_whole(name: BackendName) -> No
         assert host.guest.messages[1] == b"x"
 
 
-async def test_frames_may_come_byte_by_byte_or_many_at_once(name: BackendName) -> None:
+async def test_frames_may_arrive_byte_by_byte_or_many_at_once(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         for byte in text("slow"):
             client.send(bytes([byte]))
@@ -56,7 +56,7 @@ async def test_a_frame_may_follow_the_request_in_one_packet(name: BackendName) -
         assert await client.frame() == ReceivedFrame(TEXT, eager)
 
 
-async def test_fragments_are_one_message_and_pings_may_come_between(name: BackendName) -> None:
+async def test_fragments_form_one_message_with_pings_between(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         client.send(frame(TEXT, "grü".encode()[:3], fin=False))
         client.send(frame(PING, b"there?"))
@@ -101,20 +101,20 @@ async def test_fragments_are_one_message_and_pings_may_come_between(name: Backen
     ],
     ids=lambda value: "frame" if isinstance(value, bytes) else str(value),
 )
-async def test_a_violation_is_answered_by_its_code_and_the_end(
+async def test_a_protocol_violation_closes_the_connection_with_its_code(
     name: BackendName, raw: bytes, code: int
 ) -> None:
     async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
         client.send(raw)
         answered = await client.close_code()
         client.send(close_frame(answered))
-        # The highest bit of a length may not be set: too long, or wrong, both are right.
+        # The highest bit of a length must not be set: both codes, for too long and for a violation, are correct.
         assert answered in ({1002, 1009} if raw[1:3] == b"\xff\xff" else {code})
         assert await client.ended()
         assert [guest.messages for guest in host.guests] == [[]]
 
 
-async def test_what_follows_a_violation_is_not_delivered(name: BackendName) -> None:
+async def test_frames_after_a_violation_are_not_delivered(name: BackendName) -> None:
     async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
         client.send(text("before") + text(b"\xff") + text("after"))
         assert await client.frame() == ReceivedFrame(TEXT, b"before")
@@ -124,7 +124,7 @@ async def test_what_follows_a_violation_is_not_delivered(name: BackendName) -> N
         assert host.guest.messages == [b"before"]
 
 
-async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: BackendName) -> None:
+async def test_endless_empty_fragments_use_no_memory(name: BackendName) -> None:
     async with hosted(name, SMALL) as host, await RawClient.open(host.port) as client:
         client.send(frame(TEXT, b"a", fin=False))
         for _ in range(20):
@@ -140,9 +140,7 @@ async def test_a_message_of_endless_empty_fragments_takes_no_memory(name: Backen
     [frame(PING, b""), frame(PONG, b""), frame(CONTINUATION, b"", fin=False)],
     ids=["pings", "pongs", "empty fragments"],
 )
-async def test_every_frame_is_counted_and_a_flood_is_closed_and_read_no_more(
-    name: BackendName, flood: bytes
-) -> None:
+async def test_every_frame_is_counted_and_a_flood_is_closed(name: BackendName, flood: bytes) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.most_parts = 10
         start = frame(TEXT, b"", fin=False) if flood[0] & 0x0F == CONTINUATION else b""
@@ -155,7 +153,7 @@ async def test_every_frame_is_counted_and_a_flood_is_closed_and_read_no_more(
         assert host.guest.parts == 10
 
 
-async def test_a_ping_is_answered_with_its_payload_and_counts_as_heard(name: BackendName) -> None:
+async def test_a_ping_is_answered_with_its_payload_and_counts_as_activity(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         before = host.guest.socket.received_at
         await until(lambda: time.monotonic() > before + 0.01)
@@ -164,7 +162,9 @@ async def test_a_ping_is_answered_with_its_payload_and_counts_as_heard(name: Bac
         assert host.guest.socket.received_at > before
 
 
-async def test_a_receiver_that_fails_is_reported_and_ends_its_connection_only(name: BackendName) -> None:
+async def test_a_failing_message_handler_is_reported_and_closes_only_its_connection(
+    name: BackendName,
+) -> None:
     def fail(guest: HostedConnection, data: bytes) -> None:
         if data == b"fail":
             raise RuntimeError("the hub lost its mind")
@@ -183,8 +183,8 @@ async def test_a_receiver_that_fails_is_reported_and_ends_its_connection_only(na
         host.faults.clear()
 
 
-async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: BackendName) -> None:
-    """With the reader behind, what was sent waits in buffers: none may be written over."""
+async def test_large_and_small_messages_in_sequence_arrive_unchanged(name: BackendName) -> None:
+    """The reader is slow, so messages wait in buffers, which must not be overwritten."""
     sizes = [70_000, 10, 9_000, 1, 8_192, 8_193, 200_000, 3]
 
     def flood(guest: HostedConnection, _: bytes) -> None:
@@ -203,7 +203,7 @@ async def test_many_large_and_small_messages_in_a_row_arrive_unharmed(name: Back
                     assert (await client.frame()).payload == bytes([97 + round_]) * size
 
 
-async def test_a_push_to_many_reaches_each_that_is_there(name: BackendName) -> None:
+async def test_a_push_to_many_reaches_every_open_connection(name: BackendName) -> None:
     async with hosted(name) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
         host.guests[0].socket.close(3_001)

@@ -11,8 +11,10 @@ from tidings.gateway.connected_device import NEVER_JOINED
 from tidings.kernel.ids import ChatKey
 
 
-async def test_who_was_removed_twice_in_one_push_is_not_shown_what_lies_between(gateways: GatewayEnv) -> None:
-    """Only the chat's channel, before the push by the route: on a cluster the two are not ordered."""
+async def test_a_member_removed_twice_in_one_push_does_not_see_the_entries_between(
+    gateways: GatewayEnv,
+) -> None:
+    """The push on the chat's channel arrives before the push to the route: a cluster does not order the two."""
     chat, stage = await large(gateways), gateways.stage
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -28,10 +30,10 @@ async def test_who_was_removed_twice_in_one_push_is_not_shown_what_lies_between(
     assert hidden not in ben.sequences(chat)
 
 
-async def test_who_was_removed_from_a_large_chat_and_came_back_at_once_goes_on_hearing_it(
+async def test_a_member_who_rejoins_a_large_chat_immediately_stays_subscribed(
     gateways: GatewayEnv,
 ) -> None:
-    """Delivered at once: the device receives the rejoin before it has read the leave."""
+    """Both are delivered together: the gateway processes the rejoin before the leave is sent to the device."""
     chat = await large(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -49,7 +51,7 @@ async def test_who_was_removed_from_a_large_chat_and_came_back_at_once_goes_on_h
     assert got == [back - 4, back - 3, back - 1, back, later]
 
 
-async def test_who_has_read_of_his_leave_before_his_row_knows_it_does_not_go_on_listening(
+async def test_a_device_that_read_the_leave_before_its_row_has_it_is_unsubscribed(
     gateways: GatewayEnv,
 ) -> None:
     """The device resumes with the old row, from after the leave. Its position is above the head, so the log is read."""
@@ -59,7 +61,7 @@ async def test_who_has_read_of_his_leave_before_his_row_knows_it_does_not_go_on_
     left = await _removed(gateways, chat)
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left})
     assert chat.chat not in here.device(BEN).large_chat_channels
-    # what follows is delivered before the leave: that one waits for Redis
+    # Later entries are delivered before the leave, which is deferred without Redis.
     later = await gateways.stage.send(chat, ANNA, "before his leave")
     gateways.stage.told.reverse()
     await gateways.worker.handle([gateways.stage.told.pop(0)])
@@ -70,7 +72,7 @@ async def test_who_has_read_of_his_leave_before_his_row_knows_it_does_not_go_on_
 
 
 @pytest.mark.parametrize("step", ["gateway.subscribed", "gateway.read"])
-async def test_a_leave_that_is_delivered_while_he_resumes_by_the_row_of_before_ends_his_listening(
+async def test_a_leave_delivered_during_a_resume_with_the_old_row_unsubscribes_the_device(
     gateways: GatewayEnv, step: str
 ) -> None:
     chat = await large(gateways)
@@ -88,7 +90,7 @@ async def test_a_leave_that_is_delivered_while_he_resumes_by_the_row_of_before_e
     await _hears_nothing(gateways, chat, anna, ben)
 
 
-async def test_who_is_in_again_when_an_old_leave_comes_a_second_time_goes_on_listening(
+async def test_a_repeated_old_leave_does_not_unsubscribe_a_member_who_rejoined(
     gateways: GatewayEnv,
 ) -> None:
     chat = await large(gateways)
@@ -107,7 +109,7 @@ async def test_who_is_in_again_when_an_old_leave_comes_a_second_time_goes_on_lis
     await until(lambda: later in ben.sequences(chat), WITHIN_S)
 
 
-async def test_who_is_told_while_he_resumes_that_a_chat_became_large_and_is_out_of_it_does_not_listen(
+async def test_a_removed_member_is_not_subscribed_when_the_chat_becomes_large_during_their_resume(
     gateways: GatewayEnv,
 ) -> None:
     """The device is in its first resume. Only its position and its row show that the user has left."""

@@ -64,9 +64,7 @@ ORIGIN = f"Origin: {APP}"
     ],
     ids=lambda value: value[:40].decode("latin-1") if isinstance(value, bytes) else str(value),
 )
-async def test_a_request_that_must_not_upgrade_is_told_why(
-    name: BackendName, raw: bytes, status: int
-) -> None:
+async def test_a_rejected_upgrade_states_the_reason(name: BackendName, raw: bytes, status: int) -> None:
     async with hosted(name, STRICT) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(raw)
         assert answer.status == status
@@ -77,7 +75,7 @@ async def test_a_request_that_must_not_upgrade_is_told_why(
         assert host.listener.tally.refused == {status: 1}
 
 
-async def test_an_allowed_origin_and_a_known_subprotocol_come_in(name: BackendName) -> None:
+async def test_an_allowed_origin_and_a_known_subprotocol_are_accepted(name: BackendName) -> None:
     offered = "Sec-WebSocket-Protocol: mqtt, tidings.v1, tidings.v2"
     async with hosted(name, STRICT) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request(ORIGIN, offered, "User-Agent: raw", path="/v1/socket?token=secret"))
@@ -88,20 +86,20 @@ async def test_an_allowed_origin_and_a_known_subprotocol_come_in(name: BackendNa
         assert upgrade.path == "/v1/socket"
 
 
-async def test_the_answer_to_the_key_is_that_of_the_rfc(name: BackendName) -> None:
+async def test_the_accept_key_is_computed_as_in_the_rfc(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request("Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="))
         assert answer.headers["sec-websocket-accept"] == "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
 
-async def test_no_extension_is_agreed_on_unless_compression_is_asked_for(name: BackendName) -> None:
+async def test_no_extension_is_negotiated_unless_compression_is_enabled(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         answer = await client.ask(request("Sec-WebSocket-Extensions: permessage-deflate"))
         assert answer.status == 101
         assert "sec-websocket-extensions" not in answer.headers
 
 
-async def test_websockets_compresses_when_asked_and_picows_says_that_it_cannot() -> None:
+async def test_websockets_compresses_if_enabled_and_picows_rejects_the_option() -> None:
     with pytest.raises(TidingsError, match="picows does not compress"):
         load_backend("picows", compresses=True)
     async with (
@@ -125,7 +123,7 @@ async def test_websockets_compresses_when_asked_and_picows_says_that_it_cannot()
         (("127.0.0.0/8",), ["Forwarded: for=203.0.113.9"], "127.0.0.1"),
     ],
 )
-async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
+async def test_only_a_trusted_proxy_may_set_the_client_address(
     name: BackendName, trusted: tuple[str, ...], headers: list[str], client_address: str
 ) -> None:
     networks = tuple(ipaddress.ip_network(network) for network in trusted)
@@ -134,7 +132,7 @@ async def test_only_a_trusted_peer_may_say_for_whom_it_forwards(
         assert host.guest.upgrade.client == client_address
 
 
-async def test_a_proxy_that_nobody_trusts_is_reported_once(
+async def test_an_untrusted_proxy_is_reported_once(
     name: BackendName, caplog: pytest.LogCaptureFixture
 ) -> None:
     options = ListenOptions(
@@ -150,7 +148,7 @@ async def test_a_proxy_that_nobody_trusts_is_reported_once(
 
 
 @pytest.mark.parametrize("raw", [b"", b"GET /v1/socket HTTP/1.1\r\nHost: slow", b"GET"])
-async def test_a_slow_request_is_cut_off_in_time(name: BackendName, raw: bytes) -> None:
+async def test_a_slow_upgrade_request_is_closed_at_the_deadline(name: BackendName, raw: bytes) -> None:
     options = ListenOptions(handshake_timeout_s=0.2, close_timeout_s=1.0)
     async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
         began = time.monotonic()
@@ -159,7 +157,7 @@ async def test_a_slow_request_is_cut_off_in_time(name: BackendName, raw: bytes) 
         assert time.monotonic() - began < 5
 
 
-async def test_dripping_bytes_does_not_buy_time(name: BackendName) -> None:
+async def test_sending_byte_by_byte_does_not_extend_the_deadline(name: BackendName) -> None:
     options = ListenOptions(handshake_timeout_s=0.3, close_timeout_s=1.0)
     async with hosted(name, options) as host, await RawClient.connect(host.port) as client:
         client.send(b"GET /v1/socket HTTP/1.1\r\nX-Drip: ")
@@ -171,7 +169,7 @@ async def test_dripping_bytes_does_not_buy_time(name: BackendName) -> None:
         assert (await answer).status == 408
 
 
-async def test_admission_refuses_before_the_upgrade_and_says_when_to_return(name: BackendName) -> None:
+async def test_admission_rejects_before_the_upgrade_with_retry_after(name: BackendName) -> None:
     def admit(upgrade: UpgradeRequest) -> AdmissionResult:
         assert upgrade.client == "127.0.0.1"
         return UpgradeRefusal(503, Code.OVERLOADED, "Too many at once", retry_after_ms=1_200)
@@ -189,7 +187,7 @@ async def test_admission_refuses_before_the_upgrade_and_says_when_to_return(name
         assert host.guests == []
 
 
-async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: BackendName) -> None:
+async def test_frames_sent_during_a_slow_admission_are_not_lost(name: BackendName) -> None:
     decided = asyncio.Event()
 
     async def admit(_: UpgradeRequest) -> AdmissionResult:
@@ -206,7 +204,7 @@ async def test_admission_may_take_its_time_and_nothing_is_lost_meanwhile(name: B
         assert await client.frame() == ReceivedFrame(TEXT, b"still waiting")
 
 
-async def test_admission_that_never_answers_ends_with_the_handshake_time(name: BackendName) -> None:
+async def test_admission_that_never_answers_ends_at_the_handshake_deadline(name: BackendName) -> None:
     async def admit(_: UpgradeRequest) -> AdmissionResult:
         await asyncio.Event().wait()
         return None
@@ -217,7 +215,7 @@ async def test_admission_that_never_answers_ends_with_the_handshake_time(name: B
         await until(lambda: not host.listener._handshakes)
 
 
-async def test_admission_that_fails_lets_nobody_in(name: BackendName) -> None:
+async def test_a_failing_admission_rejects_the_connection(name: BackendName) -> None:
     async def admit(_: UpgradeRequest) -> AdmissionResult:
         raise RuntimeError("no bucket")
 
@@ -227,7 +225,7 @@ async def test_admission_that_fails_lets_nobody_in(name: BackendName) -> None:
         host.faults.clear()
 
 
-async def test_a_full_gateway_refuses_until_somebody_leaves(name: BackendName) -> None:
+async def test_a_full_gateway_rejects_connections_until_one_is_closed(name: BackendName) -> None:
     options = ListenOptions(max_connections=2, close_timeout_s=1.0, full_retry_ms=(100, 200))
     async with hosted(name, options) as host:
         first, second = await RawClient.open(host.port), await RawClient.open(host.port)
@@ -243,7 +241,7 @@ async def test_a_full_gateway_refuses_until_somebody_leaves(name: BackendName) -
         second.reset()
 
 
-async def test_idle_connections_make_room_for_a_client_that_speaks(name: BackendName) -> None:
+async def test_idle_handshakes_are_dropped_for_a_client_that_sends_its_request(name: BackendName) -> None:
     options = ListenOptions(max_handshakes=2, handshake_timeout_s=30.0, close_timeout_s=1.0)
     async with hosted(name, options) as host:
         idle = [await RawClient.connect(host.port) for _ in range(5)]
@@ -255,7 +253,7 @@ async def test_idle_connections_make_room_for_a_client_that_speaks(name: Backend
             other.reset()
 
 
-async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: BackendName) -> None:
+async def test_an_address_has_a_limit_of_open_connections(name: BackendName) -> None:
     options = ListenOptions(max_connections_per_address=2, close_timeout_s=1.0, full_retry_ms=(100, 200))
     async with hosted(name, options) as host:
         first, second = await RawClient.open(host.port), await RawClient.open(host.port)
@@ -271,7 +269,7 @@ async def test_an_address_has_its_share_of_connections_and_gets_it_back(name: Ba
         second.reset()
 
 
-async def test_clients_of_a_trusted_proxy_have_a_share_each(name: BackendName) -> None:
+async def test_clients_behind_a_trusted_proxy_have_separate_limits(name: BackendName) -> None:
     rules = UpgradeRules(trusted_proxies=(ipaddress.ip_network("127.0.0.1/32"),))
     options = ListenOptions(
         rules=rules, max_connections_per_address=1, max_handshakes_per_address=1, close_timeout_s=1.0
@@ -289,7 +287,7 @@ async def test_clients_of_a_trusted_proxy_have_a_share_each(name: BackendName) -
             each.reset()
 
 
-async def test_who_is_at_the_door_when_accepting_stops_is_sent_away(name: BackendName) -> None:
+async def test_a_handshake_in_progress_is_rejected_when_accepting_stops(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.connect(host.port) as client:
         await until(lambda: host.listener._handshakes)
         client.send(b"GET /v1/socket HTTP/1.1\r\n")

@@ -1,4 +1,4 @@
-"""The order of a connection: whatever is sent at whatever step, the device gets it once and in order."""
+"""The order of a resume: a device gets entries that are sent at any of its steps once and in order."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -24,7 +24,7 @@ async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool])
 
 
 async def large(gateways: GatewayEnv) -> ChatKey:
-    """Made in two parts, as groups of this size are."""
+    """Create a large group, in two requests because of its size."""
     chat = await gateways.stage.group(BEN, *MANY[:60])
     await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
     await gateways.deliver()
@@ -55,7 +55,7 @@ async def held_at(gateways: GatewayEnv, chat: ChatKey, step: str, position: int)
 
 @pytest.mark.parametrize("make", [small, large])
 @pytest.mark.parametrize("others", [[], ["laptop"]], ids=["first", "second"])
-async def test_what_is_sent_at_any_step_comes_once_and_in_order(
+async def test_a_message_sent_at_any_step_of_a_resume_arrives_once_and_in_order(
     gateways: GatewayEnv, make: Callable[[GatewayEnv], Coroutine[Any, Any, ChatKey]], others: list[str]
 ) -> None:
     chat = await make(gateways)
@@ -69,7 +69,7 @@ async def test_what_is_sent_at_any_step_comes_once_and_in_order(
         assert got == list(range(got[0], position + 1))
 
 
-async def test_a_device_that_comes_in_elsewhere_takes_over(gateways: GatewayEnv) -> None:
+async def test_a_device_that_connects_to_another_gateway_takes_over(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     older = await one.live(BEN)
@@ -82,7 +82,9 @@ async def test_a_device_that_comes_in_elsewhere_takes_over(gateways: GatewayEnv)
     assert len(one.hub) == 0
 
 
-async def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(gateways: GatewayEnv) -> None:
+async def test_a_disconnect_removes_its_own_route_and_not_that_of_a_newer_connection(
+    gateways: GatewayEnv,
+) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
     routes = here.node._deps.routes
@@ -95,7 +97,7 @@ async def test_the_route_of_who_leaves_goes_with_him_and_not_with_his_successor(
     await holds(lambda: routes.look_up(gateways.stage.tenant, [BEN]), lambda found: not found.found)
 
 
-async def test_a_hole_before_a_push_is_read_before_it(gateways: GatewayEnv) -> None:
+async def test_a_gap_before_a_push_is_read_and_sent_first(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
@@ -114,7 +116,7 @@ async def test_a_hole_before_a_push_is_read_before_it(gateways: GatewayEnv) -> N
     assert here.node.counts.ranges == reads + 1, "what follows is sent as it is pushed"
 
 
-async def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(gateways: GatewayEnv) -> None:
+async def test_a_new_device_gets_its_rows_and_the_newest_entries_of_its_chats(gateways: GatewayEnv) -> None:
     chat, group = await small(gateways), await gateways.stage.group(BEN)
     await gateways.deliver()
     for n in range(30):
@@ -130,7 +132,7 @@ async def test_a_device_that_knows_nothing_gets_its_rows_and_the_newest_tails(ga
     await until(lambda: sent in ben.sequences(chat), WITHIN_S)
 
 
-async def test_a_row_says_that_its_message_was_redacted(gateways: GatewayEnv) -> None:
+async def test_a_row_shows_that_its_message_was_redacted(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     sent = await gateways.say(chat, ANNA, "not this")
     await gateways.stage.change.redact(asked(chat, ANNA, sent))
@@ -139,7 +141,7 @@ async def test_a_row_says_that_its_message_was_redacted(gateways: GatewayEnv) ->
     assert (row["by"], row["last"], row["state"], row.get("preview")) == (ANNA, sent, "redacted", None)
 
 
-async def test_positions_of_another_epoch_do_not_count(gateways: GatewayEnv) -> None:
+async def test_positions_of_another_epoch_are_ignored(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     sent = await gateways.say(chat, ANNA)
     ben = await (await gateways.gateway()).live(BEN, epoch=7, positions={chat.chat: 900})
@@ -147,7 +149,7 @@ async def test_positions_of_another_epoch_do_not_count(gateways: GatewayEnv) -> 
     assert sent in ben.sequences(chat)
 
 
-async def test_positions_in_parts_are_held_against_the_rows_at_once(gateways: GatewayEnv) -> None:
+async def test_positions_sent_in_parts_are_compared_with_the_rows_together(gateways: GatewayEnv) -> None:
     chat, other = await small(gateways), await gateways.stage.group(BEN)
     await gateways.deliver()
     one, two = await gateways.say(chat, ANNA), await gateways.say(other, ANNA)
@@ -160,7 +162,9 @@ async def test_positions_in_parts_are_held_against_the_rows_at_once(gateways: Ga
     assert (ben.sequences(chat), ben.sequences(other), ben.rows()) == ([one], [two], [])
 
 
-async def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(gateways: GatewayEnv) -> None:
+async def test_queued_entries_are_sent_without_reading_the_log_and_deleted_when_acked(
+    gateways: GatewayEnv,
+) -> None:
     chat = await small(gateways)
     held = await gateways.say(chat, ANNA)
     for n in range(5):
@@ -181,7 +185,7 @@ async def test_what_was_kept_comes_without_reading_the_log_and_goes_when_acked(g
     assert row.delivered.sequence == held + 5
 
 
-async def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(gateways: GatewayEnv) -> None:
+async def test_a_change_contains_the_current_message_for_members_who_may_see_it(gateways: GatewayEnv) -> None:
     chat = await gateways.stage.group(BEN)
     sent = await gateways.say(chat, ANNA, "helo")
     await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
@@ -197,7 +201,7 @@ async def test_a_change_carries_the_message_as_it_is_for_those_who_may_see_it(ga
     assert late.entries(chat)[0]["changed"]["text"] == "hello"
 
 
-async def test_in_a_large_chat_one_listens_from_joining_to_leaving(gateways: GatewayEnv) -> None:
+async def test_a_member_of_a_large_chat_is_subscribed_from_join_to_leave(gateways: GatewayEnv) -> None:
     chat = await large(gateways)
     here = await gateways.gateway()
     ben, cleo = await here.live(BEN), await here.live(CLEO)
@@ -220,7 +224,7 @@ async def test_in_a_large_chat_one_listens_from_joining_to_leaving(gateways: Gat
     assert len(here.node.large_chats) == 0
 
 
-async def test_a_chat_that_becomes_large_goes_on_without_a_hole(gateways: GatewayEnv) -> None:
+async def test_a_chat_that_becomes_large_is_delivered_without_a_gap(gateways: GatewayEnv) -> None:
     chat = await gateways.stage.group(BEN, *MANY[:60])
     await gateways.deliver()
     here = await gateways.gateway()
@@ -233,7 +237,9 @@ async def test_a_chat_that_becomes_large_goes_on_without_a_hole(gateways: Gatewa
     assert ben.sequences(chat) == list(range(1, last + 1))
 
 
-async def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(gateways: GatewayEnv) -> None:
+async def test_a_push_for_a_disconnected_device_removes_its_route_and_creates_an_offline_event(
+    gateways: GatewayEnv,
+) -> None:
     chat = await small(gateways)
     here = await gateways.gateway()
     await here.live(BEN)
@@ -246,11 +252,11 @@ async def test_a_push_for_who_is_not_here_takes_his_route_out_and_tells(gateways
 
 
 def calls(gateways: GatewayEnv, *patterns: str) -> int:
-    """Of DynamoDB, since the start."""
+    """Return the calls to DynamoDB since the start."""
     return sum(gateways.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
 
 
-async def test_acks_of_what_was_pushed_cost_one_write_and_no_read(gateways: GatewayEnv) -> None:
+async def test_acks_of_pushes_cost_one_write_and_no_read(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     here = await gateways.gateway(ack_flush_s=600)
     ben, other = await here.live(BEN), await here.live(BEN, "laptop")
@@ -273,7 +279,7 @@ async def test_acks_of_what_was_pushed_cost_one_write_and_no_read(gateways: Gate
     assert again.rows() == []
 
 
-async def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_more(
+async def test_a_resume_costs_one_query_and_two_more_if_entries_were_missed(
     gateways: GatewayEnv,
 ) -> None:
     chats = [await gateways.stage.group(BEN, UserId(f"u{n}")) for n in range(20)]
@@ -284,7 +290,7 @@ async def test_who_missed_nothing_costs_one_query_and_who_missed_something_two_m
     before = calls(gateways, *reads)
     await here.live(BEN, epoch=0, positions=positions)
     assert calls(gateways, *reads) - before == 1
-    await here.node.acks.wait_idle(WITHIN_S)  # positions are acks: the next device's are no news
+    await here.node.acks.wait_idle(WITHIN_S)  # later, equal positions of another device cause no write
     sent = await gateways.stage.send(chats[0], ANNA)
     await gateways.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
     await gateways.deliver()

@@ -29,7 +29,7 @@ def statuses(screen: ScreenDevice, user: UserId) -> list[str]:
 
 
 async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:
-    """Exactly these, one after the other."""
+    """Wait until the device has received exactly these statuses, in this order."""
     await until(lambda: len(statuses(screen, user)) >= len(wanted), WITHIN_S)
     assert statuses(screen, user) == list(wanted)
 
@@ -53,7 +53,7 @@ async def watched_by_anna(gateways: GatewayEnv, here: InProcessGateway) -> Scree
     return anna
 
 
-async def test_one_is_online_away_and_offline_and_was_last_seen(gateways: GatewayEnv) -> None:
+async def test_a_user_is_online_then_away_then_offline_with_last_seen(gateways: GatewayEnv) -> None:
     one, two = await gateways.gateway(), await gateways.gateway()
     anna = await watched_by_anna(gateways, one)
     assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "nobody has ever seen him"
@@ -73,7 +73,9 @@ async def test_one_is_online_away_and_offline_and_was_last_seen(gateways: Gatewa
     assert statuses(anna, CLEO) == ["offline"]
 
 
-async def test_who_is_back_in_a_moment_was_never_gone(gateways: GatewayEnv) -> None:
+async def test_a_user_who_reconnects_within_the_grace_period_is_never_shown_offline(
+    gateways: GatewayEnv,
+) -> None:
     one, two = await gateways.gateway(signs=SLOW), await gateways.gateway(signs=SLOW)
     ben = await two.live(BEN)
     anna = await watched_by_anna(gateways, one)
@@ -89,7 +91,7 @@ async def test_who_is_back_in_a_moment_was_never_gone(gateways: GatewayEnv) -> N
     assert statuses(anna, BEN) == ["online"]
 
 
-async def test_a_gateway_that_died_is_noticed_without_a_word_of_it(gateways: GatewayEnv) -> None:
+async def test_users_of_a_dead_gateway_become_offline_when_their_leases_expire(gateways: GatewayEnv) -> None:
     one, two = await gateways.gateway(), await gateways.gateway()
     await two.live(BEN)
     anna = await watched_by_anna(gateways, one)
@@ -100,7 +102,7 @@ async def test_a_gateway_that_died_is_noticed_without_a_word_of_it(gateways: Gat
     await sees(anna, BEN, "online", "offline")
 
 
-async def test_who_shares_no_chat_is_shown_nothing(gateways: GatewayEnv) -> None:
+async def test_users_who_share_no_chat_see_no_presence(gateways: GatewayEnv) -> None:
     here = await gateways.gateway()
     for user in (BEN, CLEO, DORA):
         await here.live(user)
@@ -110,7 +112,7 @@ async def test_who_shares_no_chat_is_shown_nothing(gateways: GatewayEnv) -> None
     assert shown(anna, DORA) == [{"user": DORA, "status": "offline"}]
 
 
-async def test_a_block_hides_the_blocker_and_its_end_shows_him(gateways: GatewayEnv) -> None:
+async def test_a_block_hides_the_blocking_user_until_it_ends(gateways: GatewayEnv) -> None:
     here = await gateways.gateway()
     ben = await here.live(BEN)
     anna = await watched_by_anna(gateways, here)
@@ -127,7 +129,7 @@ async def test_a_block_hides_the_blocker_and_its_end_shows_him(gateways: Gateway
     await sees(anna, BEN, "online", "offline", "away")
 
 
-async def test_who_leaves_the_last_shared_chat_is_seen_no_more(gateways: GatewayEnv) -> None:
+async def test_leaving_the_last_shared_chat_ends_visibility(gateways: GatewayEnv) -> None:
     here = await gateways.gateway()
     cleo = await here.live(CLEO)
     anna = await watched_by_anna(gateways, here)
@@ -142,7 +144,9 @@ async def test_who_leaves_the_last_shared_chat_is_seen_no_more(gateways: Gateway
     assert "at" not in shown(anna, CLEO)[-1]
 
 
-async def test_who_hides_is_seen_by_nobody_and_sees_nobody(gateways: GatewayEnv) -> None:
+async def test_a_user_who_hides_their_presence_is_not_seen_and_does_not_see_others(
+    gateways: GatewayEnv,
+) -> None:
     users = UserService(
         DynamoUserStore(gateways.stage.client, AuthenticatedRows(gateways.stage.ring)), gateways.stage.clock
     )
@@ -162,7 +166,7 @@ async def test_who_hides_is_seen_by_nobody_and_sees_nobody(gateways: GatewayEnv)
     await sees(anna, BEN, "online", "offline", "online")
 
 
-async def test_an_emptied_redis_is_made_right_again(gateways: GatewayEnv) -> None:
+async def test_presence_recovers_after_redis_is_emptied(gateways: GatewayEnv) -> None:
     here = await gateways.gateway(signs=EphemeralOptions(presence_grace_s=5, presence_refresh_s=0.2))
     ben = await here.live(BEN)
     ben.say(presence={"status": "away"})
@@ -179,7 +183,7 @@ async def test_an_emptied_redis_is_made_right_again(gateways: GatewayEnv) -> Non
     assert "offline" not in statuses(anna, BEN)[len(before) :]
 
 
-async def test_nobody_is_connected_and_offline(gateways: GatewayEnv) -> None:
+async def test_a_connected_user_cannot_set_their_presence_to_offline(gateways: GatewayEnv) -> None:
     anna = await (await gateways.gateway()).live(ANNA)
     anna.say(id=5, presence={"status": "offline"})
     await until(lambda: any(frame.get("id") == 5 for frame in anna.frames), WITHIN_S)

@@ -1,4 +1,4 @@
-"""Tables that were put back to different moments: rows ahead of their log, and rows behind it."""
+"""Tables that were restored to different times: rows ahead of their log, and rows behind it."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -38,7 +38,7 @@ async def at_post(tables: Tables, valkey: str, space: Namespace, home: Path) -> 
 
 
 def lose_entries(tables: Tables, chat: ChatKey, *sequences: int) -> None:
-    """The log was put back to an earlier moment than the rows."""
+    """Delete entries, as if the log was restored to an earlier time than the rows."""
     for sequence in sequences:
         key = {"chat_id": {"S": chat_key(chat)}, "sequence": {"N": str(sequence)}}
         connect_control_plane(tables.url, REGION).delete_item(
@@ -47,7 +47,7 @@ def lose_entries(tables: Tables, chat: ChatKey, *sequences: int) -> None:
 
 
 def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
-    """The rows were put back to an earlier moment than the log."""
+    """Delete a row, as if the rows were restored to an earlier time than the log."""
     key = {"user_id": {"S": user_key(chat.tenant, user)}, "chat_id": {"S": chat_key(chat)}}
     connect_control_plane(tables.url, REGION).delete_item(
         TableName=tables.prefix + DELIVERY_STATE.name, Key=key
@@ -56,7 +56,7 @@ def lose_row(tables: Tables, chat: ChatKey, user: UserId) -> None:
 
 @contextmanager
 def membership_put_back(tables: Tables, chat: ChatKey, user: UserId) -> Iterator[None]:
-    """The membership afterwards is as it was before: it is restored together with the log."""
+    """Restore the membership at the end of the block: it is restored together with the log."""
     engine, name = connect_control_plane(tables.url, REGION), tables.prefix + CHAT_MEMBERSHIPS.name
     key = {"chat_id": {"S": chat_key(chat)}, "user_id": {"S": user_key(chat.tenant, user)}}
     before = engine.get_item(TableName=name, Key=key, ConsistentRead=True)["Item"]
@@ -71,7 +71,7 @@ async def believed(gateways: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow
 
 
 async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
-    """As after `tidings restore finish`: a new epoch, new processes, an empty Redis."""
+    """Bring the installation to the state after `tidings restore finish`: new epoch, new processes, empty Redis."""
     gateways.stage.epoch += 1_000
     gateways.stage.open_process()
     redis = gateways.routes._redis
@@ -80,7 +80,7 @@ async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
 
 
 @pytest.mark.parametrize("size", ["small", "large"])
-async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new(
+async def test_a_row_ahead_of_its_log_neither_locks_out_its_user_nor_hides_new_entries(
     size: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -105,7 +105,7 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_nor_swallows_what_is_new
         await until(lambda: again.sequences(chat)[-1:] == new[-1:], WITHIN_S)
 
 
-async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
+async def test_the_worker_reconciles_a_row_that_was_not_read_since_the_restore(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     """The row was not read between the restore and the next message."""
@@ -126,7 +126,7 @@ async def test_a_row_of_before_that_is_raised_first_is_settled_by_the_worker(
         assert row.known.epoch == gateways.stage.epoch
 
 
-async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
+async def test_a_row_behind_its_log_is_completed_with_the_next_message(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -141,10 +141,10 @@ async def test_a_row_behind_its_log_is_brought_up_with_the_next_message(
 
 
 @pytest.mark.parametrize("was", ["in", "out"])
-async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
+async def test_an_interval_that_the_log_lost_leaves_the_row_with_the_interval_before_it(
     was: str, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    """A row holds the latest join and leave only. A row above its user's leave would show what was said after it."""
+    """A row has only the latest join and leave. A row above its user's leave would show later messages."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         manage, chat, was_in = gateways.stage.manage, await gateways.stage.group(BEN, CLEO), was == "in"
         left = await gateways.say(chat, ANNA, "together") + 1
@@ -168,7 +168,7 @@ async def test_a_stay_that_the_log_lost_leaves_the_row_with_the_stay_before_it(
 
 
 @pytest.mark.parametrize("had_read", [2, 5])
-async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lost_nor_ignored(
+async def test_a_watermark_raised_on_a_row_of_an_old_epoch_is_kept_and_applied(
     had_read: int, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -189,7 +189,7 @@ async def test_a_watermark_raised_on_a_row_that_nobody_has_settled_is_neither_lo
         assert row.known.epoch == gateways.stage.epoch
 
 
-async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
+async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
@@ -214,10 +214,10 @@ async def test_ticks_receipts_and_traces_believe_no_row_of_another_epoch(
         assert got[BEN] == said[1]
 
 
-async def test_a_redaction_that_comes_before_its_message_is_not_lost_in_a_row_of_another_epoch(
+async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    """Rows take entries in any order. The row shows a message that the log lost, above the one that is redacted."""
+    """Rows accept entries in any order. The row shows a message that the log lost, above the one that is redacted."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         stage, chat, lists = gateways.stage, await small(gateways), ChatListEnv(gateways.stage)
         said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]

@@ -21,7 +21,7 @@ async def direct(gateways: GatewayEnv) -> ChatKey:
 
 
 async def looks(screen: ScreenDevice, *chats: ChatKey) -> None:
-    """Subscribed, and given the whole state of each."""
+    """Subscribe to chats and wait for the snapshot of each."""
     before = [len(alls(screen, chat)) for chat in chats]
     screen.say(subscribe={"chats": [chat.chat for chat in chats]})
     await until(lambda: all(len(alls(screen, c)) > n for c, n in zip(chats, before, strict=True)), WITHIN_S)
@@ -35,7 +35,7 @@ async def knows(screen: ScreenDevice, chat: ChatKey, user: UserId, part: str, se
     await until(lambda: screen.got(chat).get(user, {}).get(part, 0) >= sequence, WITHIN_S)
 
 
-async def test_ticks_move_from_sent_to_read_across_gateways(gateways: GatewayEnv) -> None:
+async def test_delivery_status_moves_from_sent_to_read_across_gateways(gateways: GatewayEnv) -> None:
     chat = await direct(gateways)
     one, two = await gateways.gateway(ack_flush_s=0.02), await gateways.gateway(ack_flush_s=0.02)
     anna, ben = await one.live(ANNA), await two.live(BEN)
@@ -50,7 +50,7 @@ async def test_ticks_move_from_sent_to_read_across_gateways(gateways: GatewayEnv
     await knows(anna, chat, BEN, "read", sent)
 
 
-async def test_a_whole_state_names_the_members_and_since_when(gateways: GatewayEnv) -> None:
+async def test_a_snapshot_has_the_members_and_their_joins(gateways: GatewayEnv) -> None:
     chat = await gateways.stage.group(BEN, CLEO)
     await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
     sent = await gateways.say(chat, BEN)
@@ -65,7 +65,7 @@ async def test_a_whole_state_names_the_members_and_since_when(gateways: GatewayE
     ]
 
 
-async def test_many_acks_of_a_group_are_one_frame_in_a_window(gateways: GatewayEnv) -> None:
+async def test_acks_of_a_group_within_one_interval_are_one_frame(gateways: GatewayEnv) -> None:
     chat = await gateways.stage.group(*CROWD)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
@@ -77,11 +77,11 @@ async def test_many_acks_of_a_group_are_one_frame_in_a_window(gateways: GatewayE
     for screen in crowd:
         screen.say(ack={"delivered": {chat.chat: sent}})
     await until(lambda: all(anna.got(chat)[user]["delivered"] >= sent for user in CROWD), WITHIN_S)
-    # one frame for each window that passed while the acks were written; without windows one for each ack
+    # One frame for each interval that passed while the acks were written. Without debouncing, one for each ack.
     assert len(anna.pushed("receipts")) - before < len(CROWD) / 2
 
 
-async def test_a_members_own_read_clears_his_other_devices_in_chats_of_any_size(gateways: GatewayEnv) -> None:
+async def test_a_read_reaches_the_members_other_devices_in_chats_of_any_size(gateways: GatewayEnv) -> None:
     for chat in (await direct(gateways), await large(gateways)):
         one, two = await gateways.gateway(), await gateways.gateway()
         phone, laptop = await one.live(BEN, f"phone-{chat.chat}"), await two.live(BEN, f"l-{chat.chat}")
@@ -91,7 +91,7 @@ async def test_a_members_own_read_clears_his_other_devices_in_chats_of_any_size(
         assert all(not told.get("is_snapshot") for told in laptop.pushed("receipts"))
 
 
-async def test_what_was_read_meanwhile_is_told_to_a_device_that_comes_back(gateways: GatewayEnv) -> None:
+async def test_a_reconnected_device_receives_reads_that_it_missed(gateways: GatewayEnv) -> None:
     chat = await direct(gateways)
     here = await gateways.gateway()
     sent = await gateways.say(chat, ANNA)
@@ -102,7 +102,7 @@ async def test_what_was_read_meanwhile_is_told_to_a_device_that_comes_back(gatew
     await knows(laptop, chat, BEN, "read", sent)
 
 
-async def test_nobody_is_told_of_members_of_a_large_chat(gateways: GatewayEnv) -> None:
+async def test_large_chats_have_no_receipts_and_no_typing_of_other_members(gateways: GatewayEnv) -> None:
     chat, beside = await large(gateways), await direct(gateways)
     here = await gateways.gateway(ack_flush_s=0.02)
     anna, ben = await here.live(ANNA), await here.live(BEN)
@@ -119,7 +119,7 @@ async def test_nobody_is_told_of_members_of_a_large_chat(gateways: GatewayEnv) -
     assert anna.pushed("typing") == []
 
 
-async def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(gateways: GatewayEnv) -> None:
+async def test_a_removed_member_gets_no_receipts_until_they_rejoin(gateways: GatewayEnv) -> None:
     chat = await gateways.stage.group(BEN, CLEO)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
@@ -139,7 +139,7 @@ async def test_who_is_taken_out_is_told_no_more_and_who_comes_back_is(gateways: 
     assert cleo.got(chat)[BEN]["read"] == 1
 
 
-async def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(gateways: GatewayEnv) -> None:
+async def test_a_block_stops_ephemeral_events_between_two_users_until_it_ends(gateways: GatewayEnv) -> None:
     chat, group = await direct(gateways), await gateways.stage.group(BEN)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
@@ -163,7 +163,7 @@ async def test_a_block_ends_the_signs_between_two_and_its_end_brings_them_back(g
     await knows(anna, chat, BEN, "read", 1)
 
 
-async def test_a_stranger_who_subscribes_hears_nothing_and_is_not_told_why(gateways: GatewayEnv) -> None:
+async def test_a_subscription_of_a_non_member_receives_nothing_and_no_error(gateways: GatewayEnv) -> None:
     chat, his = await direct(gateways), await gateways.stage.group(CLEO)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
@@ -180,7 +180,9 @@ async def test_a_stranger_who_subscribes_hears_nothing_and_is_not_told_why(gatew
     assert cleo.pushed("typing") == []
 
 
-async def test_typing_comes_to_those_who_look_and_ends_with_the_device(gateways: GatewayEnv) -> None:
+async def test_typing_is_sent_to_subscribed_devices_and_ends_with_the_connection(
+    gateways: GatewayEnv,
+) -> None:
     chat = await gateways.stage.group(BEN, CLEO)
     await gateways.deliver()
     one, two = await gateways.gateway(), await gateways.gateway()
@@ -199,7 +201,7 @@ async def test_typing_comes_to_those_who_look_and_ends_with_the_device(gateways:
     assert tablet.pushed("typing") == [], "it is his own"
 
 
-async def test_who_unsubscribes_is_told_no_more_and_the_last_one_closes_the_channel(
+async def test_an_unsubscribed_device_gets_no_events_and_the_last_one_closes_the_channel(
     gateways: GatewayEnv,
 ) -> None:
     chat = await direct(gateways)
@@ -217,7 +219,7 @@ async def test_who_unsubscribes_is_told_no_more_and_the_last_one_closes_the_chan
     assert len(here.node.ephemeral.chats.channels) == 0
 
 
-async def test_a_device_looks_at_so_much_and_no_more(gateways: GatewayEnv) -> None:
+async def test_a_device_has_a_limit_of_subscriptions(gateways: GatewayEnv) -> None:
     here = await gateways.gateway()
     anna = await here.live(ANNA)
     for part in range(5):
@@ -230,7 +232,7 @@ async def test_a_device_looks_at_so_much_and_no_more(gateways: GatewayEnv) -> No
     assert told[9]["error"]["code"] == "request_invalid"
 
 
-async def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_follows(
+async def test_events_lost_with_the_channel_are_in_the_next_snapshot(
     gateways: GatewayEnv,
 ) -> None:
     chat = await direct(gateways)
@@ -252,7 +254,7 @@ async def test_what_was_told_while_the_channel_was_lost_is_in_the_state_that_fol
 
 
 class Slow:
-    """A state that is read, and held back until it is let on."""
+    """Hold back a snapshot that was read until `go` is set."""
 
     def __init__(self, real: Any) -> None:
         self._real = real
@@ -265,7 +267,7 @@ class Slow:
         return state
 
 
-async def test_what_is_told_while_the_state_is_read_is_in_it(gateways: GatewayEnv) -> None:
+async def test_events_that_arrive_while_a_snapshot_is_read_are_in_it(gateways: GatewayEnv) -> None:
     chat = await direct(gateways)
     one, two = await gateways.gateway(), await gateways.gateway()
     anna, ben = await one.live(ANNA), await two.live(BEN)

@@ -22,12 +22,12 @@ ONE_READS = ResumeOptions(at_once=1, max_concurrent_resumes=1)
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stuck device is not closed in the time of a test, unless the test wants it."""
+    """Raise the time limit, so that a stuck device is not closed during a test, unless the test lowers it."""
     monkeypatch.setattr(slow_consumer, "GRACE_S", 60.0)
 
 
 def stuck(here: InProcessGateway, user: UserId, device: str = "phone") -> ScreenDevice:
-    """A device that connects, wants everything, and takes nothing."""
+    """Connect a device that requests all entries and reads none."""
     screen = here.open(user, device, epoch=0, positions={})
     screen.buffered_bytes = STUCK
     return screen
@@ -43,7 +43,9 @@ async def waits(
     return device
 
 
-async def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(gateways: GatewayEnv) -> None:
+async def test_a_device_that_does_not_read_does_not_block_first_resumes_of_others(
+    gateways: GatewayEnv,
+) -> None:
     await small(gateways)
     here = await gateways.gateway(resume=ONE_READS)
     slow = stuck(here, BEN)
@@ -54,7 +56,9 @@ async def test_a_device_that_takes_nothing_keeps_no_other_from_resuming(gateways
     await until(lambda: slow.is_resumed, WITHIN_S)
 
 
-async def test_a_device_that_takes_nothing_keeps_no_other_from_resuming_again(gateways: GatewayEnv) -> None:
+async def test_a_device_that_does_not_read_does_not_block_later_resumes_of_others(
+    gateways: GatewayEnv,
+) -> None:
     chat = await small(gateways)
     here = await gateways.gateway(resume=ONE_READS)
     slow, quick = await here.live(BEN), await here.live(ANNA, epoch=0, positions={chat.chat: 100})
@@ -69,7 +73,7 @@ async def test_a_device_that_takes_nothing_keeps_no_other_from_resuming_again(ga
     assert (slow.closed, quick.closed) == (None, None)
 
 
-async def test_reads_that_fail_for_one_device_keep_no_other_from_resuming_again(gateways: GatewayEnv) -> None:
+async def test_failing_reads_of_one_device_do_not_block_later_resumes_of_others(gateways: GatewayEnv) -> None:
     await small(gateways)
     here = await gateways.gateway(resume=ONE_READS)
     await here.live(BEN)
@@ -95,7 +99,7 @@ def throttled(
     return rows
 
 
-async def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waiting(
+async def test_a_user_resumes_two_devices_at_a_time_without_blocking_other_users(
     gateways: GatewayEnv,
 ) -> None:
     await small(gateways)
@@ -110,7 +114,7 @@ async def test_a_user_resumes_two_devices_at_a_time_and_keeps_nobody_else_waitin
     assert not devices[1].is_live
 
 
-async def test_the_resume_of_a_live_device_ends_in_time_too(gateways: GatewayEnv) -> None:
+async def test_the_resume_of_a_live_device_has_a_deadline_too(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     here = await gateways.gateway(resume=ResumeOptions(within_s=1.0))
     ben = await here.live(BEN)
@@ -119,7 +123,7 @@ async def test_the_resume_of_a_live_device_ends_in_time_too(gateways: GatewayEnv
     await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
 
 
-async def test_a_device_that_takes_a_few_bytes_now_and_then_is_closed_as_a_slow_one(
+async def test_a_device_that_reads_a_few_bytes_at_a_time_is_closed_as_slow(
     gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slow_consumer, "GRACE_S", 0.3)

@@ -1,4 +1,4 @@
-"""The same over TLS, where transports buffer and close in their own ways."""
+"""Connections over TLS, where transports buffer and close differently."""
 
 import asyncio
 import ssl
@@ -54,7 +54,7 @@ async def test_messages_of_any_size_pass_and_a_close_is_answered(
         await until(lambda: host.guest.closes == [1000])
 
 
-async def test_a_refusal_is_read_whole(
+async def test_a_rejection_is_received_completely(
     name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     async with hosted(name, options) as host, await RawClient.connect(host.port, trust) as client:
@@ -81,7 +81,7 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound(
             await until(lambda: host.guest.closes == [3_008], within_s=30)
 
 
-async def test_many_messages_to_a_slow_reader_arrive_unharmed(
+async def test_many_messages_to_a_slow_reader_arrive_unchanged(
     name: BackendName, options: ListenOptions, trust: ssl.SSLContext
 ) -> None:
     sizes = [70_000, 10, 9_000, 1, 8_193, 200_000, 3]
@@ -96,7 +96,7 @@ async def test_many_messages_to_a_slow_reader_arrive_unharmed(
 
 
 @pytest.mark.parametrize("raw", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x00\x05hello"])
-async def test_a_handshake_that_fails_or_never_ends_is_cut_off(
+async def test_a_failed_or_endless_tls_handshake_is_closed(
     name: BackendName, options: ListenOptions, raw: bytes, trust: ssl.SSLContext
 ) -> None:
     async with hosted(name, replace(options, handshake_timeout_s=0.5)) as host:
@@ -109,7 +109,7 @@ async def test_a_handshake_that_fails_or_never_ends_is_cut_off(
             assert await client.frame() == ReceivedFrame(TEXT, b"well")
 
 
-async def test_a_reset_during_the_tls_handshake_harms_nobody(
+async def test_a_reset_during_the_tls_handshake_affects_no_other_connection(
     name: BackendName, options: ListenOptions
 ) -> None:
     async with hosted(name, options) as host:

@@ -31,7 +31,9 @@ async def holders(at: NotificationEnv) -> int:
     return sum([await at.total(user) for user in USERS])
 
 
-async def test_everyone_has_it_beside_his_own_notifications_newest_first(open_inboxes: OpenInboxes) -> None:
+async def test_a_broadcast_is_merged_with_the_users_notifications_newest_first(
+    open_inboxes: OpenInboxes,
+) -> None:
     async with open_inboxes() as at:
         await at.given("anna", message={"title": "first"})
         at.clock.ahead_ms += 10
@@ -44,7 +46,7 @@ async def test_everyone_has_it_beside_his_own_notifications_newest_first(open_in
         assert (sheet.total, sheet.by_category, sheet.unseen) == (3, {1: 1}, 3)
 
 
-async def test_a_mark_of_all_is_for_both_kinds(open_inboxes: OpenInboxes) -> None:
+async def test_mark_all_applies_to_notifications_and_broadcasts(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         await at.given("anna")
         sent = await send(at)
@@ -55,7 +57,7 @@ async def test_a_mark_of_all_is_for_both_kinds(open_inboxes: OpenInboxes) -> Non
         assert (await at.cases.marker.read(at.owner("anna"), [sent.notification])).total == 0
 
 
-async def test_a_page_goes_on_where_it_was_though_something_came_meanwhile(open_inboxes: OpenInboxes) -> None:
+async def test_the_next_page_continues_at_its_cursor_after_new_arrivals(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = []
         for number in range(5):
@@ -86,7 +88,7 @@ async def test_a_try_with_the_same_key_is_the_same_broadcast(open_inboxes: OpenI
         assert await code_of(send(at, key="k1", segment=None, category="sport")) is Code.IDEMPOTENCY_CONFLICT
 
 
-async def test_what_starts_later_is_new_then_and_not_before(open_inboxes: OpenInboxes) -> None:
+async def test_a_scheduled_broadcast_is_new_at_its_start_and_not_before(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         starts_ms = at.clock.now_ms() + 60_000
         sent = await send(at, starts_ms=starts_ms)
@@ -106,7 +108,7 @@ async def test_what_starts_later_is_new_then_and_not_before(open_inboxes: OpenIn
         assert await at.state(sent.jobs[0]) == "done"
 
 
-async def test_a_cancelled_start_never_comes(open_inboxes: OpenInboxes) -> None:
+async def test_a_cancelled_start_never_happens(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.jobs.cancel(at.tenant, sent.jobs[0])
@@ -128,7 +130,7 @@ async def test_a_paused_start_that_is_resumed_waits_for_its_time(open_inboxes: O
         assert (await reached(at, sent.notification)).sequence == 1
 
 
-async def test_a_ramp_comes_step_by_step_to_each_user_once(open_inboxes: OpenInboxes) -> None:
+async def test_a_rollout_reaches_each_user_once_step_by_step(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await send(at, steps=(RolloutStep(25), RolloutStep(75, 60)))
         first = await holders(at)
@@ -144,7 +146,7 @@ async def test_a_ramp_comes_step_by_step_to_each_user_once(open_inboxes: OpenInb
         assert await code_of(again) is Code.NO_CHANGE
 
 
-async def test_a_halted_ramp_stays_where_it_is_whatever_is_planned(open_inboxes: OpenInboxes) -> None:
+async def test_a_halted_rollout_ignores_its_later_steps(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await send(at, steps=(RolloutStep(25), RolloutStep(100, 60)))
         first = await holders(at)
@@ -172,7 +174,7 @@ async def test_a_recall_is_one_entry_and_leaves_lists_and_counts(open_inboxes: O
         assert (again, (await reached(at, sent.notification)).head) == (recalled, 2)
 
 
-async def test_what_is_recalled_before_its_start_never_comes(open_inboxes: OpenInboxes) -> None:
+async def test_a_broadcast_recalled_before_its_start_is_never_shown(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await send(at, starts_ms=at.clock.now_ms() + 60_000)
         await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
@@ -216,7 +218,9 @@ async def test_a_list_is_another_one_from_the_moment_it_is_made_active(open_inbo
         assert await code_of(upload("dora", version=second - 1)) is Code.REQUEST_INVALID
 
 
-async def test_somebody_new_sees_what_came_since_he_did(open_inboxes: OpenInboxes) -> None:
+async def test_a_new_user_sees_only_broadcasts_since_their_profile_was_created(
+    open_inboxes: OpenInboxes,
+) -> None:
     async with open_inboxes() as at:
         await send(at)
         at.clock.ahead_ms += 10_000
@@ -228,7 +232,7 @@ async def test_somebody_new_sees_what_came_since_he_did(open_inboxes: OpenInboxe
         assert [each.why.value for each in told.reasons] == ["delivered", "before_joining"]
 
 
-async def test_it_expires_by_itself_and_says_when(open_inboxes: OpenInboxes) -> None:
+async def test_a_broadcast_expires_automatically_and_has_its_expiry(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         ends_ms = at.clock.now_ms() + 5_000
         await send(at, expires_ms=ends_ms)
@@ -254,7 +258,7 @@ async def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_mo
         assert written(at) == units
 
 
-async def test_who_read_is_known_if_it_was_to_be_tracked_and_only_then(open_inboxes: OpenInboxes) -> None:
+async def test_readers_are_recorded_only_if_reads_are_tracked(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         tracked, other = await send(at, tracks_reads=True), await send(at)
         await at.cases.marker.read(at.owner("anna"), [tracked.notification, other.notification])
@@ -276,7 +280,7 @@ def called(at: NotificationEnv) -> float:
     return sum(count.value for count in at.client.ledger if count.name == "calls")
 
 
-async def test_reach_is_told_beforehand_with_how_sure_it_is(
+async def test_reach_is_estimated_beforehand_with_its_precision(
     open_inboxes: OpenInboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_inboxes() as at:

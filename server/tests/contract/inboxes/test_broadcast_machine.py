@@ -99,7 +99,7 @@ SHOWN_BY: dict[Mutant, Story] = {
 }
 
 
-def test_notifications_of_both_kinds_are_as_plain_sets_say_whatever_happens(tables: Tables) -> None:
+def test_notifications_and_broadcasts_equal_the_reference_for_any_history(tables: Tables) -> None:
     run_state_machine_as_test(machine(tables), settings=SHORT)
 
 

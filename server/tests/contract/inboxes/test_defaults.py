@@ -11,7 +11,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
 
-async def test_of_two_changes_at_once_none_is_lost(open_inboxes: OpenInboxes) -> None:
+async def test_of_two_concurrent_changes_none_is_lost(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as notifications:
         here, there = notifications.cases.defaults, notifications.process(notifications.client).defaults
         await asyncio.gather(
@@ -30,7 +30,7 @@ async def test_another_tenant_has_none_of_it(open_inboxes: OpenInboxes) -> None:
 
 
 @pytest.mark.parametrize("days", [0, 3651])
-async def test_what_an_inbox_could_not_have_is_refused(open_inboxes: OpenInboxes, days: int) -> None:
+async def test_invalid_inbox_settings_are_rejected(open_inboxes: OpenInboxes, days: int) -> None:
     async with open_inboxes() as notifications:
         defaults = notifications.cases.defaults
         with pytest.raises(TidingsError) as refused:

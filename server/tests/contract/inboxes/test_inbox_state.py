@@ -31,7 +31,7 @@ class Opened(InboxEnv):
         return since
 
 
-async def test_many_that_expire_at_once_leave_the_counts_exactly(tables: Tables) -> None:
+async def test_counts_stay_exact_when_many_expire_together(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         end_ms = at.clock.at_ms + 1_500
@@ -71,7 +71,7 @@ async def test_a_clock_that_is_behind_takes_nothing_out_twice(tables: Tables) ->
         assert (await behind.counted("anna"))[0] == (await ahead.counted("anna"))[0] == 1
 
 
-async def test_a_giver_whose_clock_is_behind_gives_nothing_below_a_mark(tables: Tables) -> None:
+async def test_a_sender_whose_clock_is_behind_adds_nothing_below_a_mark_all(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         at.delivery_clock.at_ms -= 3_600_000
@@ -98,7 +98,7 @@ async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
         assert len(await at.listed("anna", NotificationFilter(is_unread=True))) == 11
 
 
-async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) -> None:
+async def test_concurrent_deliveries_to_one_user_are_all_counted(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         gifts = await asyncio.gather(*(at.deliver("anna", at.new_id(), 1) for _ in range(25)))
@@ -106,7 +106,7 @@ async def test_many_gifts_at_once_to_one_user_are_all_counted(tables: Tables) ->
         assert await at.counted("anna") == (25, {1: 25}, 25)
 
 
-async def test_what_is_retention_over_is_deleted_and_leaves_the_counts(tables: Tables) -> None:
+async def test_notifications_beyond_their_retention_are_deleted_and_not_counted(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         at.retention_days = 2
@@ -137,7 +137,7 @@ async def test_looking_at_a_stranger_writes_nothing(tables: Tables) -> None:
 
 
 @pytest.mark.parametrize("expires", [False, True], ids=["for good", "expires"])
-async def test_each_deed_costs_what_the_ledger_says(tables_dynoxide: Tables, *, expires: bool) -> None:
+async def test_each_operation_has_its_documented_cost(tables_dynoxide: Tables, *, expires: bool) -> None:
     """A delivery is 4 write units, 6 with an expiry; counts are one call; a mark of all up to now is two."""
     async with open_client(tables_dynoxide.url, REGION, tables_dynoxide.prefix, measure=True) as client:
         at = Opened(client)

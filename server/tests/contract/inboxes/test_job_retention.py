@@ -35,7 +35,7 @@ async def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_lo
         assert [await days(job, sort) for sort in ("job", "d#000000", "k#000000")] == [93, 96, chunk_days]
 
 
-async def test_a_job_that_the_list_still_has_and_that_is_gone_is_left_out(open_inboxes: OpenInboxes) -> None:
+async def test_a_listed_job_that_was_deleted_is_left_out(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         gone, kept = await at.given("anna"), await at.given("anna")
         key = {"PK": OF_JOB.render(tenant=at.tenant, job=gone.job), "SK": "job"}

@@ -26,7 +26,7 @@ USERS = [f"user{number:04d}" for number in range(205)]
 ENDS_S = 120.0
 
 
-def test_what_waits_behind_lag_is_left_alone_and_what_was_lost_is_published_after_it(
+def test_chunks_behind_lag_are_left_and_lost_chunks_are_published_after_it(
     tables_dynoxide: Tables, kafka: str, space: Namespace, tmp_path: Path
 ) -> None:
     connection = KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)

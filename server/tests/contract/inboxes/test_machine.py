@@ -92,7 +92,7 @@ SHOWN_BY: dict[type[DynamoInboxRepository], Story] = {
 }
 
 
-def test_counts_and_lists_are_as_plain_sets_say_whatever_happens(tables: Tables) -> None:
+def test_counts_and_lists_equal_the_reference_for_any_history(tables: Tables) -> None:
     run_state_machine_as_test(machine(tables, DynamoInboxRepository), settings=SHORT)
 
 

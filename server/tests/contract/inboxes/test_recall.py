@@ -7,7 +7,7 @@ from fixtures.use_cases import code_of
 from tidings.kernel.errors import Code
 
 
-async def test_an_amended_notification_says_the_new_words_and_stays_read_or_unread(
+async def test_an_amended_notification_has_the_new_content_and_stays_read_or_unread(
     open_inboxes: OpenInboxes,
 ) -> None:
     async with open_inboxes() as at:
@@ -20,7 +20,7 @@ async def test_an_amended_notification_says_the_new_words_and_stays_read_or_unre
         assert await code_of(faulty) is Code.CONTENT_INVALID
 
 
-async def test_a_redacted_notification_vanishes_at_once_and_leaves_the_counts(
+async def test_a_redacted_notification_is_hidden_immediately_and_not_counted(
     open_inboxes: OpenInboxes,
 ) -> None:
     async with open_inboxes() as at:
@@ -39,7 +39,7 @@ async def test_a_redacted_notification_vanishes_at_once_and_leaves_the_counts(
         assert await code_of(changed) is Code.NO_CHANGE
 
 
-async def test_a_chunk_that_comes_after_the_recall_gives_nothing(open_inboxes: OpenInboxes) -> None:
+async def test_a_chunk_after_the_recall_delivers_nothing(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await at.send(["anna"])
         late = at.chunks.take()

@@ -14,7 +14,7 @@ from tidings.schema.tables.patterns import inboxes as patterns
 USERS = [f"user{number:04d}" for number in range(205)]
 
 
-async def test_everybody_gets_it_once_and_the_job_tells_so(open_inboxes: OpenInboxes) -> None:
+async def test_each_user_gets_it_once_and_the_job_reports_it(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await at.send([*USERS, USERS[0]], category="sport", label="all of them", sender="editor")
         assert (sent.total, await at.state(sent.job)) == (205, "running")
@@ -27,7 +27,7 @@ async def test_everybody_gets_it_once_and_the_job_tells_so(open_inboxes: OpenInb
         assert await at.messages(USERS[204]) == [{"title": "hello"}]
 
 
-async def test_what_a_notification_says_does_not_stand_in_the_table_in_clear(
+async def test_the_content_of_a_notification_is_encrypted_in_the_table(
     open_inboxes: OpenInboxes,
 ) -> None:
     async with open_inboxes() as at:
@@ -37,7 +37,7 @@ async def test_what_a_notification_says_does_not_stand_in_the_table_in_clear(
         assert b"anna" not in content.sealed
 
 
-async def test_events_that_come_again_give_nothing_again(open_inboxes: OpenInboxes) -> None:
+async def test_repeated_events_deliver_nothing_again(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         await at.send(["anna", "ben"])
         again = list(at.chunks.refs)
@@ -66,7 +66,7 @@ async def test_a_host_system_id_is_unique_in_its_inbox_if_asked(open_inboxes: Op
         assert await at.cases.recall.by_host_id(at.tenant, DEFAULT, "order-7") == first.notification
 
 
-async def test_a_paused_job_stands_still_and_goes_on_where_it_was(open_inboxes: OpenInboxes) -> None:
+async def test_a_paused_job_continues_where_it_stopped(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await at.send(USERS)
         first, *rest = at.chunks.take()
@@ -98,7 +98,7 @@ async def test_a_cancelled_job_gives_nothing_more(open_inboxes: OpenInboxes) -> 
         assert await code_of(at.cases.jobs.resume(at.tenant, sent.job)) is Code.NO_CHANGE
 
 
-async def test_what_got_lost_on_the_way_is_published_again(open_inboxes: OpenInboxes) -> None:
+async def test_lost_chunks_are_published_again(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         sent = await at.send(USERS)
         lost = at.chunks.take()
@@ -139,7 +139,7 @@ async def test_jobs_are_listed_newest_first(open_inboxes: OpenInboxes) -> None:
         assert rest.below is None
 
 
-async def test_what_the_inbox_does_not_want_is_refused(open_inboxes: OpenInboxes) -> None:
+async def test_an_invalid_notification_is_rejected(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         assert await code_of(at.send(["anna"], message={"text": 1})) is Code.CONTENT_INVALID
         assert await code_of(at.send(["anna"], category="cooking")) is Code.REQUEST_INVALID
@@ -163,7 +163,7 @@ async def test_a_retired_category_keeps_its_code_and_takes_no_more(open_inboxes:
         assert (await at.cases.queries.counts(at.owner("anna"))).counts.by_category == {1: 2}
 
 
-async def test_an_inbox_for_known_users_refuses_who_has_no_profile(open_inboxes: OpenInboxes) -> None:
+async def test_an_inbox_for_known_users_rejects_users_without_a_profile(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         await at.make_inbox(replace(NEWS, is_for_known_users=True))
         at.cases.configs.evict(at.tenant, DEFAULT)

@@ -1,4 +1,4 @@
-"""What a restore empties, and whom it finds at work: of this installation, and of no other."""
+"""A restore empties the data and finds the running processes of its own installation, and of no other."""
 
 import asyncio
 from dataclasses import replace
@@ -37,7 +37,7 @@ async def test_who_listens_in_redis_is_seen(servers: Servers, connect: Connect, 
         assert await asyncio.to_thread(store.active_channels, options) == 3
 
 
-def test_topics_are_emptied_and_who_consumes_is_seen(kafka: str, space: Namespace) -> None:
+def test_topics_are_emptied_and_consumers_are_found(kafka: str, space: Namespace) -> None:
     make_topics(kafka, space.topic_prefix)
     plane = TopicControlPlane(KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix))
     topic, group = f"{space.topic_prefix}messages", f"{space.topic_prefix}delivery"

@@ -38,7 +38,7 @@ class WholeClock(ManualClock):
 
 
 class Scene:
-    """Processes on one installation, whose clock stands still until it is moved."""
+    """Processes of one installation, with a clock that changes only when the test sets it."""
 
     def __init__(self, client: DynamoClient) -> None:
         self.client, self.clock = client, WholeClock()
@@ -62,7 +62,7 @@ class Scene:
 
 @asynccontextmanager
 async def opened(tables: Tables) -> AsyncIterator[Scene]:
-    """An installation that nobody has started on yet."""
+    """Open an installation on which no process has started yet."""
     _forget(tables)
     async with open_client(tables.url, REGION, tables.prefix) as client:
         scene = Scene(client)
@@ -107,13 +107,13 @@ async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch
         await asyncio.wait_for(scene.left.wait(), _DEADLINE_S)
 
 
-async def test_nobody_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
+async def test_no_process_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
     async with opened(tables) as scene:
         assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED))
         await _is_refused(scene)
 
 
-async def test_nobody_starts_on_a_copy_that_was_not_spoken_for(tables: Tables) -> None:
+async def test_no_process_starts_on_a_copy_without_a_finished_restore(tables: Tables) -> None:
     async with opened(tables) as scene:
         await scene.row.begin(Installation(log_id="of the table that this is a copy of"))
         await _is_refused(scene)
@@ -126,7 +126,7 @@ async def _is_refused(scene: Scene) -> None:
     assert "tidings restore finish" in refused.value.hint
 
 
-async def test_of_two_who_finish_a_restore_at_once_one_is_told(tables: Tables) -> None:
+async def test_of_two_concurrent_finishes_of_a_restore_one_fails(tables: Tables) -> None:
     async with opened(tables) as scene:
         closed = Installation(7, RestorePhase.CLOSED)
         assert await scene.row.change(None, closed)
@@ -178,7 +178,7 @@ async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
         scene.clock.at += 60
         later = await finish(scene, "2026-11-15T10:00:00+00:00")
         assert later.epoch > first.epoch
-        # the same copy is put back again: its row knows of neither
+        # The same copy is restored again. Its row has neither of the two epochs.
         assert copy is not None
         assert await scene.row.change(later, copy)
         scene.clock.at += 60
@@ -186,7 +186,7 @@ async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
         assert again.epoch not in {0, later.epoch}
 
 
-async def test_a_restore_that_was_interrupted_is_done_anew(tables: Tables, finish: Finish) -> None:
+async def test_an_interrupted_restore_is_done_again(tables: Tables, finish: Finish) -> None:
     async with opened(tables) as scene:
         moment = "2026-11-15T09:30:00+00:00"
         assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED, moment))

@@ -213,7 +213,7 @@ def test_a_newcomer_gets_its_share_and_nothing_is_skipped_or_repeated(group: Pla
     group(scene)
 
 
-def test_who_stands_still_loses_its_partitions_and_moves_no_offset_back(group: Play) -> None:
+def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(group: Play) -> None:
     async def scene(site: ConsumerEnv) -> None:
         stops = site.join()
         await fill(site, 0, 8)

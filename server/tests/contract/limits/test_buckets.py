@@ -32,9 +32,7 @@ def limiter(redis: RedisClient, timeout_s: float = 1.0, policy: LimitPolicy = SL
     return RateLimiter(shared, LocalBuckets(clock), dict.fromkeys(LimitKind, policy), clock, retry_s=0.05)
 
 
-async def test_a_burst_is_let_in_and_no_more_for_each_of_them_apart(
-    servers: Servers, connect: Connect
-) -> None:
+async def test_each_bucket_accepts_its_own_burst_and_no_more(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         limit = limiter(redis)
         for tenant, name in ((ACME, "anna"), (OTHER, "anna"), (ACME, "fe80::1%eth0"), (ACME, "{x}:#")):

@@ -43,7 +43,7 @@ async def test_only_its_sender_edits_a_message(use_cases: UseCaseEnv) -> None:
     )
 
 
-async def test_a_repeat_of_a_send_is_held_against_what_was_sent_not_against_the_edit(
+async def test_a_repeated_send_is_compared_with_the_original_content_not_with_the_edit(
     use_cases: UseCaseEnv,
 ) -> None:
     chat = await use_cases.group(BEN)
@@ -55,7 +55,9 @@ async def test_a_repeat_of_a_send_is_held_against_what_was_sent_not_against_the_
     assert await code_of(use_cases.send(chat, ANNA, "two", key="k")) is Code.IDEMPOTENCY_CONFLICT
 
 
-async def test_the_same_holds_after_a_redaction(use_cases: UseCaseEnv) -> None:
+async def test_a_repeated_send_is_compared_with_the_original_content_after_a_redaction(
+    use_cases: UseCaseEnv,
+) -> None:
     chat = await use_cases.group(BEN)
     sent = await use_cases.send(chat, ANNA, "one", key="k", after=None)
     await use_cases.change.redact(asked(chat, ANNA, sent.sequence))
@@ -64,7 +66,7 @@ async def test_the_same_holds_after_a_redaction(use_cases: UseCaseEnv) -> None:
     assert await code_of(use_cases.send(chat, ANNA, "two", key="k", after=None)) is Code.IDEMPOTENCY_CONFLICT
 
 
-async def test_a_redaction_leaves_nothing_but_the_entry(use_cases: UseCaseEnv) -> None:
+async def test_a_redaction_removes_the_content_and_keeps_the_entry(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN)
     sent = await use_cases.send(chat, BEN, "regret")
     await use_cases.change.react(asked(chat, ANNA, sent.sequence), "+1")
@@ -79,14 +81,14 @@ async def test_a_redaction_leaves_nothing_but_the_entry(use_cases: UseCaseEnv) -
     assert await code_of(edit) is Code.MESSAGE_NOT_FOUND
 
 
-async def test_a_redaction_takes_ephemeral_content_with_it(use_cases: UseCaseEnv) -> None:
+async def test_a_redaction_removes_ephemeral_content(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN)
     sent = await use_cases.send(chat, ANNA, "for a moment", ttl_s=600)
     await use_cases.change.redact(asked(chat, ANNA, sent.sequence))
     assert await use_cases.reader.ephemeral(chat, 0, 10) == {}
 
 
-async def test_a_plain_member_redacts_his_own_and_not_others(use_cases: UseCaseEnv) -> None:
+async def test_a_plain_member_redacts_only_their_own_messages(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN, CLEO)
     sent = await use_cases.send(chat, BEN)
     assert await code_of(use_cases.change.redact(asked(chat, CLEO, sent.sequence))) is Code.FORBIDDEN
@@ -94,7 +96,7 @@ async def test_a_plain_member_redacts_his_own_and_not_others(use_cases: UseCaseE
     await use_cases.change.redact(asked(chat, BEN, sent.sequence))
 
 
-async def test_reactions_are_counted_once_each_and_taken_back(use_cases: UseCaseEnv) -> None:
+async def test_a_reaction_counts_once_and_can_be_withdrawn(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN, CLEO)
     sent = await use_cases.send(chat, ANNA)
     for user in (ANNA, BEN, CLEO):
@@ -108,7 +110,7 @@ async def test_reactions_are_counted_once_each_and_taken_back(use_cases: UseCase
     assert entry.reaction_users == ("+1 anna", "+1 ben", "heart ben")
 
 
-async def test_a_repeated_reaction_is_a_repeat_also_for_a_process_that_knows_nothing(
+async def test_a_repeated_reaction_is_a_repeat_in_a_new_process_too(
     use_cases: UseCaseEnv,
 ) -> None:
     chat = await use_cases.group(BEN)
@@ -120,7 +122,7 @@ async def test_a_repeated_reaction_is_a_repeat_also_for_a_process_that_knows_not
     assert (again.sequence, again.is_repeat) == (first.sequence, True)
 
 
-async def test_reactions_at_once_are_all_counted(use_cases: UseCaseEnv) -> None:
+async def test_concurrent_reactions_are_all_counted(use_cases: UseCaseEnv) -> None:
     users = [UserId(f"u{n}") for n in range(6)]
     chat = await use_cases.group(*users)
     sent = await use_cases.send(chat, ANNA)
@@ -135,7 +137,7 @@ REACTORS = [UserId(f"user{n:02}") for n in range(25)]
 
 
 async def _reacts(stage: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
-    """React, or withdraw; False if there was nothing to change."""
+    """Add or withdraw a reaction. Return False if there was nothing to change."""
     try:
         await stage.change.react(question, emoji, is_added=is_added)
     except TidingsError as error:
@@ -145,7 +147,7 @@ async def _reacts(stage: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_
     return True
 
 
-async def test_counts_stay_exact_with_more_reactors_than_a_row_names(use_cases: UseCaseEnv) -> None:
+async def test_reaction_counts_stay_exact_with_more_users_than_a_row_names(use_cases: UseCaseEnv) -> None:
     """Every request changes exactly what a set of (user, emoji) would change, for named and unnamed users alike."""
     chat = await use_cases.group(*REACTORS)
     sent = await use_cases.send(chat, ANNA)
@@ -169,7 +171,7 @@ async def test_counts_stay_exact_with_more_reactors_than_a_row_names(use_cases: 
     assert not any(emoji == "+1" for emoji, _ in expected)
 
 
-async def test_a_withdrawal_of_what_was_never_given_changes_nothing_however_many_reacted(
+async def test_withdrawing_a_missing_reaction_changes_nothing(
     use_cases: UseCaseEnv,
 ) -> None:
     chat = await use_cases.group(BEN, *REACTORS)
@@ -202,7 +204,7 @@ async def test_a_retry_of_an_unnamed_users_reaction_is_a_repeat(use_cases: UseCa
     assert entry.reaction_counts == {"+1": len(REACTORS) - 1}
 
 
-async def test_many_users_toggling_at_once_are_counted_exactly(use_cases: UseCaseEnv) -> None:
+async def test_concurrent_reactions_and_withdrawals_are_counted_exactly(use_cases: UseCaseEnv) -> None:
     """Two processes race for the row and for each user's item; each user ends with one reaction or none."""
     chat = await use_cases.group(*REACTORS)
     sent = await use_cases.send(chat, ANNA)

@@ -1,4 +1,4 @@
-"""Reading a chat: what a member sees, page by page, and what each page says it covers."""
+"""Pages of history: the entries that a member sees, and the range that each page covers."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ async def talk(stage: UseCaseEnv, count: int) -> ChatKey:
     return chat
 
 
-async def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(use_cases: UseCaseEnv) -> None:
+async def test_pages_go_back_to_the_first_entry_and_return_their_range(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 9)
     first = await use_cases.history.before(chat, BEN, None, 4)
     assert (sequences(first), first.after, first.up_to) == ([10, 9, 8, 7], 6, 10)
@@ -36,7 +36,7 @@ async def test_pages_go_back_to_the_first_entry_and_say_what_they_cover(use_case
     assert first.entries[0].content.text == "m8"
 
 
-async def test_catching_up_goes_forward_and_knows_when_it_is_done(use_cases: UseCaseEnv) -> None:
+async def test_reading_forward_ends_at_the_head(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 9)
     page = await use_cases.history.after(chat, BEN, 3, 4)
     assert (sequences(page), page.after, page.up_to, page.has_newer) == ([7, 6, 5, 4], 3, 7, True)
@@ -45,7 +45,7 @@ async def test_catching_up_goes_forward_and_knows_when_it_is_done(use_cases: Use
     assert sequences(await use_cases.history.after(chat, BEN, 10, 4)) == []
 
 
-async def test_around_shows_both_sides(use_cases: UseCaseEnv) -> None:
+async def test_around_returns_entries_on_both_sides(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 9)
     page = await use_cases.history.around(chat, BEN, 5, 6)
     assert (sequences(page), page.after, page.up_to) == ([8, 7, 6, 5, 4, 3], 2, 8)
@@ -53,14 +53,14 @@ async def test_around_shows_both_sides(use_cases: UseCaseEnv) -> None:
 
 
 @pytest.mark.parametrize("comes_back", [False, True])
-async def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behind_it(
+async def test_a_member_removed_between_the_two_reads_of_a_page_sees_nothing_after_the_removal(
     use_cases: UseCaseEnv, *, comes_back: bool
 ) -> None:
     chat = await talk(use_cases, 2)  # 1..3, Ben is in
     honest, reader = use_cases.reader.range, use_cases.reader
 
     async def late(*given: Any, **more: Any) -> Any:
-        """The intervals have been read; the log has not."""
+        """Called when the intervals have been read and the log has not."""
         reader.range = honest  # type: ignore[method-assign]
         await use_cases.manage.remove(chat, by(ANNA), BEN)  # 4
         await use_cases.send(chat, ANNA, "secret")  # 5
@@ -73,7 +73,7 @@ async def test_who_is_removed_between_the_two_reads_of_a_page_sees_nothing_behin
     assert sequences(await use_cases.history.after(chat, BEN, 2, 50)) == wanted
 
 
-async def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_nothing_behind_it(
+async def test_a_member_removed_between_the_two_reads_of_the_newest_page_sees_nothing_after_the_removal(
     use_cases: UseCaseEnv,
 ) -> None:
     chat = await talk(use_cases, 2)
@@ -89,7 +89,7 @@ async def test_who_is_removed_between_the_two_reads_of_the_newest_page_sees_noth
     assert sequences(await use_cases.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
 
 
-async def test_who_left_and_came_back_sees_his_stays_and_nothing_between(use_cases: UseCaseEnv) -> None:
+async def test_a_member_who_rejoined_sees_both_intervals_and_nothing_between(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 2)  # 1..3, Ben is in
     await use_cases.manage.remove(chat, by(ANNA), BEN)  # 4
     for n in range(3):
@@ -104,7 +104,7 @@ async def test_who_left_and_came_back_sees_his_stays_and_nothing_between(use_cas
     assert (await use_cases.history.one(chat, ANNA, 6)).entry.sequence == 6
 
 
-async def test_who_left_still_reads_up_to_his_leaving(use_cases: UseCaseEnv) -> None:
+async def test_a_former_member_reads_up_to_their_leave(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 2)
     await use_cases.manage.remove(chat, by(BEN), BEN)
     await use_cases.send(chat, ANNA, "later")
@@ -117,7 +117,7 @@ async def test_a_stranger_reads_nothing(use_cases: UseCaseEnv) -> None:
     assert await code_of(use_cases.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
 
 
-async def test_a_page_is_bounded_and_long_histories_are_whole(use_cases: UseCaseEnv) -> None:
+async def test_pages_are_bounded_and_together_complete(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN)
     for n in range(0, 260, 20):
         await _many(use_cases, chat, n, 20)
@@ -138,7 +138,7 @@ async def _many(stage: UseCaseEnv, chat: ChatKey, start: int, count: int) -> Non
 
 
 @pytest.mark.parametrize("user", [ANNA, BEN])
-async def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(
+async def test_expired_content_is_hidden_immediately_and_its_entry_stays(
     use_cases: UseCaseEnv, user: UserId
 ) -> None:
     chat = await use_cases.group(BEN)
@@ -160,7 +160,7 @@ async def test_ephemeral_content_is_hidden_at_once_and_its_entry_stays(
     assert [s.content.text if s.content else None for s in page.entries] == ["for ever", None, None]
 
 
-async def test_the_log_itself_never_holds_ephemeral_content(use_cases: UseCaseEnv) -> None:
+async def test_the_log_never_contains_ephemeral_content(use_cases: UseCaseEnv) -> None:
     chat = await use_cases.group(BEN)
     sent = await use_cases.send(chat, ANNA, "for a moment", ttl_s=60)
     entry = await use_cases.reader.one(chat, sent.sequence)
@@ -169,7 +169,7 @@ async def test_the_log_itself_never_holds_ephemeral_content(use_cases: UseCaseEn
     assert list(await use_cases.reader.ephemeral(chat, 0, 10)) == [sent.sequence]
 
 
-async def test_a_message_that_was_altered_in_the_table_does_not_take_its_page_with_it(
+async def test_a_tampered_message_does_not_fail_its_page(
     use_cases: UseCaseEnv,
 ) -> None:
     chat = await talk(use_cases, 3)

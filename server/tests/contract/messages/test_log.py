@@ -82,7 +82,7 @@ def check(opened: Opened, test: Callable[[MessageLog], Coroutine[Any, Any, None]
     asyncio.run(run())
 
 
-def test_a_log_that_was_never_written_has_no_newest(opened: Opened, chat: ChatKey) -> None:
+def test_an_empty_log_has_no_newest_entry(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         assert await log.newest(chat) is None
 
@@ -113,7 +113,7 @@ def test_an_entry_is_read_back_as_it_was_written(opened: Opened, chat: ChatKey, 
     check(opened, test)
 
 
-def test_a_place_is_given_once_and_shows_who_has_it(opened: Opened, chat: ChatKey) -> None:
+def test_a_sequence_is_taken_once_and_a_conflict_returns_its_entry(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert await log.append(chat, [entry(1, "other")]) == PositionTaken(entry(1))
@@ -122,7 +122,7 @@ def test_a_place_is_given_once_and_shows_who_has_it(opened: Opened, chat: ChatKe
     check(opened, test)
 
 
-def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
+def test_a_batch_is_appended_completely_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert await log.append(chat, [entry(2), entry(3), entry(4)]) == COMMITTED
@@ -134,7 +134,9 @@ def test_a_batch_is_whole_or_not_at_all(opened: Opened, chat: ChatKey) -> None:
     check(opened, test)
 
 
-def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKey, other: ChatKey) -> None:
+def test_an_idempotency_key_is_taken_once_and_returns_its_sequence(
+    opened: Opened, chat: ChatKey, other: ChatKey
+) -> None:
     async def test(log: MessageLog) -> None:
         assert await log.append(chat, [entry(1, "k")], is_keyed=True) == COMMITTED
         assert await log.append(chat, [entry(2, "k", b"other")], is_keyed=True) == DuplicateKey(
@@ -149,7 +151,7 @@ def test_a_key_is_taken_once_and_says_where_it_went(opened: Opened, chat: ChatKe
     check(opened, test)
 
 
-def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> None:
+def test_a_sequence_conflict_does_not_store_the_idempotency_key(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert isinstance(await log.append(chat, [entry(1, "k")], is_keyed=True), PositionTaken)
@@ -158,7 +160,7 @@ def test_a_taken_place_does_not_take_the_key(opened: Opened, chat: ChatKey) -> N
     check(opened, test)
 
 
-def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKey) -> None:
+def test_a_stored_refusal_rejects_later_appends_with_its_key(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         await log.append(chat, [entry(1)])
         assert await log.refuse_key(chat, draft("k"), Code.NOT_A_MEMBER) is None
@@ -169,7 +171,7 @@ def test_a_refusal_is_kept_and_no_other_try_gets_in(opened: Opened, chat: ChatKe
     check(opened, test)
 
 
-def test_a_follower_gets_everything_above_its_head_in_order(opened: Opened, chat: ChatKey) -> None:
+def test_reading_above_a_head_returns_all_newer_entries_in_order(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         for n in range(1, 8):
             await log.append(chat, [entry(n)])
@@ -192,7 +194,7 @@ def test_keys_of_a_range_are_exactly_those_of_the_range(opened: Opened, chat: Ch
     check(opened, test)
 
 
-def test_keys_of_a_range_of_several_pages_are_all_there(opened: Opened, chat: ChatKey) -> None:
+def test_keys_of_a_range_of_several_pages_are_complete(opened: Opened, chat: ChatKey) -> None:
     large = b"x" * 4000
 
     async def test(log: MessageLog) -> None:
@@ -204,7 +206,7 @@ def test_keys_of_a_range_of_several_pages_are_all_there(opened: Opened, chat: Ch
     check(opened, test)
 
 
-def test_of_many_who_want_one_place_one_gets_it(opened: Opened, chat: ChatKey) -> None:
+def test_of_concurrent_appends_to_one_sequence_exactly_one_succeeds(opened: Opened, chat: ChatKey) -> None:
     async def test(log: MessageLog) -> None:
         outcomes = await asyncio.gather(*(log.append(chat, [entry(1, f"k{n}")]) for n in range(16)))
         assert outcomes.count(COMMITTED) == 1

@@ -12,7 +12,7 @@ from tidings.schema.tables.patterns import chats as patterns
 
 
 def calls_and_units(client: DynamoClient) -> Counter[tuple[str, str]]:
-    """Of every access pattern that was used: its calls, retries, units."""
+    """Return calls, retries and units of every access pattern that was used."""
     return Counter({(count.pattern, count.name): int(count.value) for count in client.ledger if count.value})
 
 
@@ -29,7 +29,7 @@ async def test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit
 
 
 async def test_a_message_of_more_than_a_kilobyte_is_two_units(use_cases: UseCaseEnv) -> None:
-    """So that the ledger of the test above could say another number."""
+    """Show that the ledger can report another number than in the test above."""
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(chat, ANNA)
     before = calls_and_units(use_cases.client)
@@ -47,7 +47,7 @@ async def test_a_sender_without_a_position_costs_four_units(use_cases: UseCaseEn
 
 
 @pytest.mark.parametrize("part", ["a#b", "a*", "", "x" * 65])
-async def test_what_would_change_the_shape_of_a_key_is_refused(use_cases: UseCaseEnv, part: str) -> None:
+async def test_ids_that_would_change_the_form_of_a_key_are_rejected(use_cases: UseCaseEnv, part: str) -> None:
     chat = await use_cases.group(BEN)
     assert (
         await code_of(use_cases.manage.direct(use_cases.tenant, ANNA, UserId(part))) is Code.REQUEST_INVALID

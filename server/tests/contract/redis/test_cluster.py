@@ -88,7 +88,9 @@ async def test_a_slot_moves_under_traffic_and_nothing_is_lost_or_done_twice(
 
 
 @on_clusters
-async def test_a_key_that_is_on_its_way_is_asked_for_there(own_servers: Servers, client: Client) -> None:
+async def test_a_key_that_is_being_migrated_is_requested_at_its_target(
+    own_servers: Servers, client: Client
+) -> None:
     async with client(own_servers.options) as redis:
         keys = [own(redis, kind) for kind in ("a", "b")]
         place = slot(keys[0])
@@ -154,9 +156,7 @@ def asked_for_maps(servers: Servers) -> int:
 
 
 @on_clusters
-async def test_a_node_that_dies_is_an_error_for_its_slots_and_comes_back(
-    own_servers: Servers, client: Client
-) -> None:
+async def test_a_dead_node_fails_its_slots_until_it_returns(own_servers: Servers, client: Client) -> None:
     async with client(own_servers.options, longest_pause_s=0.2) as redis:
         key = own(redis)
         await redis.write("SET", key, 1)
@@ -170,7 +170,7 @@ async def test_a_node_that_dies_is_an_error_for_its_slots_and_comes_back(
 
 
 @pytest.mark.parametrize("kind", CLUSTERS)
-async def test_after_a_fail_over_the_subscription_stands_at_the_new_primary(
+async def test_after_a_failover_the_subscription_is_at_the_new_primary(
     kind: str, client: Client, tmp_path: Path
 ) -> None:
     """A replica would still pass messages on, but publishers count listeners at the primary alone.

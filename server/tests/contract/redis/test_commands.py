@@ -32,7 +32,9 @@ async def test_what_was_written_is_read(servers: Servers, client: Client) -> Non
         assert await redis.read("HGETALL", key) == {b"a": b"1", b"b": b"2.5"}
 
 
-async def test_each_of_a_thousand_at_once_gets_its_own_answer(servers: Servers, client: Client) -> None:
+async def test_each_of_a_thousand_concurrent_calls_gets_its_own_answer(
+    servers: Servers, client: Client
+) -> None:
     async with client(servers.options) as redis:
         users = range(1000)
         await asyncio.gather(*(redis.write("SET", own(redis, user), user) for user in users))
@@ -114,7 +116,7 @@ async def test_bytes_in_flight_are_bounded_too(servers: Servers, client: Client)
         assert await redis.write("SET", key, b"small") == b"OK"
 
 
-async def test_a_refusal_carries_the_servers_word(servers: Servers, client: Client) -> None:
+async def test_an_error_contains_the_code_of_the_server(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         key = own(redis)
         await redis.write("SET", key, "text")

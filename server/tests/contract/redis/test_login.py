@@ -37,7 +37,7 @@ async def test_a_password_is_brought_along(locked: Server) -> None:
     await redis.close()
 
 
-async def test_a_user_has_what_is_his_and_no_more(locked: Server) -> None:
+async def test_a_redis_user_has_only_its_own_permissions(locked: Server) -> None:
     url = f"redis://gateway:p%40ss%2Fword@127.0.0.1:{locked.port}"
     mine = await RedisClient.connect(replace(RedisOptions.from_url(url), key_prefix="mine"))
     assert await mine.write("SET", mine.keys.key("acme", "ann", "x"), 1) == b"OK"
@@ -52,7 +52,7 @@ async def test_a_user_has_what_is_his_and_no_more(locked: Server) -> None:
 @pytest.mark.parametrize(
     ("login", "word"), [("", "NOAUTH"), (":wrong@", "WRONGPASS"), ("who:knows@", "WRONGPASS")]
 )
-async def test_who_is_not_let_in_is_told_why_and_no_password_is_shown(
+async def test_a_failed_login_reports_the_reason_without_the_password(
     locked: Server, login: str, word: str
 ) -> None:
     with pytest.raises(UnreachableError, match=word) as caught:

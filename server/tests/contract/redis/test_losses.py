@@ -26,7 +26,7 @@ def channel(redis: RedisClient) -> Key:
     return redis.keys.key("_system", "gateway-7", "push")
 
 
-async def test_a_killed_server_is_told_once_and_the_subscription_comes_back(
+async def test_a_killed_server_is_reported_once_and_the_subscription_recovers(
     own_servers: Servers, client: Client
 ) -> None:
     async with client(own_servers.options, **QUICK) as redis:
@@ -175,7 +175,7 @@ async def move_away(servers: Servers, name: Key, heard: Recorder) -> None:
 
 
 @pytest.mark.parametrize("fault", [kill_and_restart, freeze_and_thaw, close_the_connection, move_away])
-async def test_whatever_somebody_was_said_to_hear_comes_or_a_loss_stands_in_its_place(
+async def test_each_message_reported_as_received_arrives_or_is_covered_by_a_loss(
     own_servers: Servers, client: Client, fault: Callable[[Servers, Key, Recorder], Any]
 ) -> None:
     """The guarantee that delivery depends on. Messages with one receiver are compared with the received ones."""
@@ -198,7 +198,7 @@ async def test_whatever_somebody_was_said_to_hear_comes_or_a_loss_stands_in_its_
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_what_went_into_a_half_open_connection_is_covered_by_the_loss(
+async def test_messages_lost_in_a_half_open_connection_are_covered_by_the_loss(
     own_servers: Servers, client: Client
 ) -> None:
     """The hardest case: the server counts a listener, and every message goes nowhere."""

@@ -56,7 +56,7 @@ async def test_nothing_is_confirmed_before_the_server_has_confirmed(
         )  # A subscription that was given up is not added later.
 
 
-async def test_messages_come_in_order_and_are_counted(servers: Servers, client: Client) -> None:
+async def test_messages_arrive_in_order_and_are_counted(servers: Servers, client: Client) -> None:
     async with client(servers.options) as gateway, client(servers.options) as worker:
         name, heard = channel(gateway), Recorder()
         assert await worker.publish(name, b"nobody") == 0
@@ -77,7 +77,7 @@ async def test_two_processes_on_one_channel_are_two_receivers(servers: Servers, 
         await until(lambda: first.payloads == second.payloads == [b"both"])
 
 
-async def test_after_close_nobody_listens_and_nothing_is_told(servers: Servers, client: Client) -> None:
+async def test_after_close_there_is_no_subscription_and_no_event(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         name, heard = channel(redis), Recorder()
         subscription = await redis.subscribe(name, heard)
@@ -88,7 +88,7 @@ async def test_after_close_nobody_listens_and_nothing_is_told(servers: Servers, 
         assert heard.shape == "S"
 
 
-async def test_close_and_subscribe_again_at_once(servers: Servers, client: Client) -> None:
+async def test_close_and_subscribe_again_immediately(servers: Servers, client: Client) -> None:
     """The server's answers to the old one must not be taken for the new one's."""
     async with client(servers.options) as redis:
         name = channel(redis)
@@ -121,7 +121,7 @@ async def test_a_thousand_channels_over_all_nodes(servers: Servers, client: Clie
         await until(lambda: all(heard[name].payloads == [name.encode()] for name in names))
 
 
-async def test_a_subscriber_that_fails_harms_nobody_else(servers: Servers, client: Client) -> None:
+async def test_a_failing_subscriber_does_not_affect_others(servers: Servers, client: Client) -> None:
     reported: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["message"]))
 

@@ -58,9 +58,7 @@ async def test_a_script_survives_a_server_that_was_emptied(own_servers: Servers,
         assert total == 1  # nothing was kept, and nothing was run twice
 
 
-async def test_a_script_that_fails_says_so_and_that_it_may_have_written(
-    servers: Servers, client: Client
-) -> None:
+async def test_a_failing_script_reports_that_it_may_have_written(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         key = pair(redis)[0]
         with pytest.raises(ScriptFailedError, match=r"stumble\.lua: .*not an integer") as caught:

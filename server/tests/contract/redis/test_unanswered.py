@@ -70,7 +70,7 @@ async def test_a_script_and_a_publication_are_not_repeated_either(servers: Serve
 
 
 @one_node
-async def test_a_read_whose_answer_was_lost_is_repeated_unseen(servers: Servers, client: Client) -> None:
+async def test_a_read_with_a_lost_answer_is_retried_transparently(servers: Servers, client: Client) -> None:
     async with behind_relay(servers, client) as (redis, relay):
         key = redis.keys.key("acme", "ann", "n")
         await redis.write("SET", key, "here")

@@ -17,7 +17,7 @@ Client = Callable[..., Any]
 QUICK: dict[str, object] = {"longest_pause_s": 0.1, "timeout_s": 0.5}
 
 
-async def test_a_server_that_is_away_at_the_start_is_joined_later(
+async def test_a_server_that_is_unavailable_at_the_start_is_connected_later(
     own_servers: Servers, client: Client
 ) -> None:
     for node in own_servers.nodes:
@@ -48,7 +48,9 @@ async def test_with_wait_the_failure_of_the_first_try_is_raised(servers: Servers
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client: Client) -> None:
+async def test_calls_fail_immediately_while_the_server_is_unavailable(
+    own_servers: Servers, client: Client
+) -> None:
     """Also during a long attempt to connect: after a failed attempt, commands do not wait."""
     async with client(own_servers.options, detect_s=0.4, connect_s=0.5, timeout_s=5.0) as redis:
         key = redis.keys.key("acme", "ann", "thing")
@@ -64,7 +66,7 @@ async def test_while_it_is_away_calls_fail_at_once(own_servers: Servers, client:
 
 
 @pytest.mark.parametrize("servers", ["valkey", "valkey-cluster"], indirect=True)
-async def test_a_subscription_fails_at_once_where_its_node_does_not_answer(
+async def test_a_subscription_fails_immediately_if_its_node_does_not_answer(
     own_servers: Servers, client: Client
 ) -> None:
     """Only subscriptions of this node fail at once. Waiting for one would block its caller, here for a minute."""
@@ -108,7 +110,7 @@ async def test_a_server_that_hangs_up_right_behind_its_greeting_is_tried_again(
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_a_node_that_became_a_replica_is_left_for_whoever_bears_its_name_now(
+async def test_a_node_that_became_a_replica_is_disconnected_and_connected_by_name_again(
     own_servers: Servers, client: Client
 ) -> None:
     """The subscription too: a replica passes messages on, but its listeners count for nothing at the primary."""
@@ -126,7 +128,7 @@ async def test_a_node_that_became_a_replica_is_left_for_whoever_bears_its_name_n
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_a_command_that_came_too_early_takes_the_connection_from_nobody(
+async def test_a_command_that_times_out_before_the_connection_does_not_close_it(
     servers: Servers, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Race: commands time out in the turn in which the connection is established. Reconnecting would repeat this."""

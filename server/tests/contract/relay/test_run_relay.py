@@ -97,7 +97,7 @@ def test_another_relay_continues_at_the_checkpoint_of_a_killed_one(house: RelayP
     await_moved(house, stood)
 
 
-def test_a_stopped_relay_releases_its_leases_at_once(house: RelayProcesses) -> None:
+def test_a_stopped_relay_releases_its_leases_immediately(house: RelayProcesses) -> None:
     one = house.start()
     had = await_holder(house)
     two = house.start(TIDINGS_RELAY_LEASE_S="600")

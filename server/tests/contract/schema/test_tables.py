@@ -46,7 +46,7 @@ def test_check_of_an_empty_engine_lists_every_table(installation: Installation) 
     assert [f"{installation.name(table.name)}: missing" for table in TABLES] == error.details["drift"]
 
 
-def test_two_who_apply_at_the_same_time_both_succeed(installation: Installation) -> None:
+def test_concurrent_applies_both_succeed(installation: Installation) -> None:
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(lambda _: installation.apply(), range(2)))
     assert installation.plan().drift == ()
@@ -116,7 +116,7 @@ BENT = {
 
 
 @pytest.mark.parametrize(("bend", "table", "aspect"), BENT.values(), ids=BENT)
-def test_what_was_bent_is_found_and_mended(
+def test_drift_is_found_and_repaired(
     applied: Installation, bend: Callable[[Installation], None], table: str, aspect: TableAspect
 ) -> None:
     bend(applied)
@@ -149,7 +149,7 @@ def test_a_missing_index_is_made_and_finds_what_was_there_before(fresh_installat
     assert found["Items"] == [{"user_id": {"S": "acme#u"}, "phone_number": {"S": "acme#+49"}}]
 
 
-def test_capacity_that_somebody_raised_is_kept(applied: Installation) -> None:
+def test_manually_raised_capacity_is_kept(applied: Installation) -> None:
     applied.client.update_table(
         TableName=applied.name("chats"),
         ProvisionedThroughput={"ReadCapacityUnits": 900, "WriteCapacityUnits": 90},
@@ -204,7 +204,7 @@ def test_an_index_that_is_not_declared_is_refused(installation: Installation) ->
     assert "created_by-index" in error.message
 
 
-def test_a_table_of_somebody_else_under_the_prefix_is_told_and_left_alone(applied: Installation) -> None:
+def test_a_foreign_table_with_the_prefix_is_reported_and_not_changed(applied: Installation) -> None:
     applied.client.create_table(
         TableName=applied.name("reports"),
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
@@ -268,7 +268,7 @@ def test_tables_with_a_shared_prefix_do_not_see_each_other(applied: Installation
     assert applied.run("check").exception is None
 
 
-def test_an_engine_that_does_not_answer_is_told_as_unreachable(installation: Installation) -> None:
+def test_an_engine_that_does_not_answer_is_reported_as_unreachable(installation: Installation) -> None:
     error = failure(installation.run("check", endpoint="http://127.0.0.1:9"))
     assert error.code is Code.ENGINE_UNREACHABLE
     assert error.retryable

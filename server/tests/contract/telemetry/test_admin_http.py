@@ -76,7 +76,7 @@ def test_a_request_in_pieces_is_understood(server: AdminServer) -> None:
 
 
 @pytest.mark.parametrize("request_s", [0.2])
-def test_a_client_that_does_not_go_on_is_dropped(server: AdminServer) -> None:
+def test_a_client_that_stops_sending_is_dropped(server: AdminServer) -> None:
     with connect(server) as sock:
         sock.sendall(b"GET /livez HT")
         assert is_dropped(sock)
@@ -99,7 +99,7 @@ def is_dropped(sock: socket.socket) -> bool:
         return True
 
 
-def test_after_stop_nobody_listens(server: AdminServer) -> None:
+def test_the_port_is_closed_after_stop(server: AdminServer) -> None:
     server.stop()
     with socket.socket() as sock:
         assert sock.connect_ex(("127.0.0.1", server.port)) != 0

@@ -52,7 +52,7 @@ def test_the_headers_that_a_collector_wants_are_sent(receiver: Receiver) -> None
     assert {name.lower(): value for name, value in receiver.headers.items()}["x-team"] == "hunter2"
 
 
-def test_a_collector_that_refuses_is_told_and_does_not_gate(receiver: Receiver) -> None:
+def test_a_refusing_collector_is_reported_and_does_not_affect_readiness(receiver: Receiver) -> None:
     receiver.status = 400
     with running(otlp=receiver.endpoint) as process:
         process.wait_for("component is not well", component="span_export")

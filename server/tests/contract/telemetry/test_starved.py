@@ -108,7 +108,7 @@ def test_a_real_engine_killed_and_frozen_before_and_after_the_start(
         process.wait_for_status("/readyz", 200)
 
 
-def test_an_engine_that_is_not_needed_for_readiness_is_told_and_does_not_gate(proxies: Proxies) -> None:
+def test_an_optional_engine_is_reported_and_does_not_affect_readiness(proxies: Proxies) -> None:
     ports = {name: proxies[name].port for name in ("dynamo", "redis")}
     with proxies["redis"].fault(Refuse()), running(engines=ports, optional=["redis"]) as process:
         body: Any = process.wait_for_status("/readyz", 200)

@@ -89,7 +89,9 @@ def test_of_two_keys_of_one_name_the_first_stands_and_the_second_is_shown_it(
     check(opened, test)
 
 
-def test_of_many_who_add_at_once_one_wins_and_all_take_his(opened: Opened, tenant: TenantId) -> None:
+def test_of_concurrent_adds_one_succeeds_and_all_callers_use_its_key(
+    opened: Opened, tenant: TenantId
+) -> None:
     async def test(store: KeyStore) -> None:
         stands = await asyncio.gather(*(store.add(tenant, key(1, b"%d" % n)) for n in range(30)))
         assert len(set(stands)) == 1

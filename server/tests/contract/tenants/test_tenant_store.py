@@ -64,7 +64,7 @@ async def test_settings_are_read_back_as_they_were_set(opened: Opened, tenant: T
         )
 
 
-async def test_of_many_who_create_a_tenant_one_wins(opened: Opened, tenant: TenantId) -> None:
+async def test_of_concurrent_creations_of_a_tenant_one_succeeds(opened: Opened, tenant: TenantId) -> None:
     async with opened() as store:
         each = [TenantSettings(name=f"{n}") for n in range(10)]
         won = await asyncio.gather(*(store.create(tenant, one, AT_MS) for one in each))

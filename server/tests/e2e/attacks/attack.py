@@ -38,7 +38,7 @@ class Attack:
     given: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = SECONDS
     pause_s: float = 0.01
-    """Of the honest client between two requests."""
+    """Pause of the honest client between two requests."""
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Wire:
                 return
 
     def frames(self) -> Iterator[tuple[int, bytes]]:
-        """Take the complete frames out of what was received: opcode and body."""
+        """Remove the complete frames from the received bytes. Yield opcode and body of each."""
         while len(self.received) >= 2:
             length, at = self.received[1] & 0x7F, 2
             if length > _SHORT_LENGTH:
@@ -144,7 +144,7 @@ def upgrades(seconds: float, port: int, source: str) -> dict[int, int]:
 
 
 def devices(seconds: float, port: int, source: str, credential: str) -> dict[str, int]:
-    """Connect one new device of one user after the other; count how their connections stand at the end."""
+    """Connect one new device of one user after the other. Count their connections by state at the end."""
     ends_at, held = time.monotonic() + seconds, list[Wire]()
     while time.monotonic() < ends_at:
         wire = Wire(port, source)
@@ -189,4 +189,4 @@ def _send_some(client: socket.socket, piece: bytes) -> None:
     try:
         client.sendall(piece)
     except OSError:
-        return  # the next look at what came back tells whether it was closed
+        return  # the next read shows whether the connection was closed

@@ -19,7 +19,7 @@ from tidings_wire.close_codes import CloseCode
 SECONDS = 2.0
 PAUSE_S = 0.1
 MESSAGES = 150
-"""Of 3,500 bytes each: more than the buffers of one connection hold."""
+"""3,500 bytes each: together more than the buffers of one connection."""
 REDUCED = {
     "TIDINGS_GATEWAY_MAX_CONCURRENT_RESUMES": "2",
     "TIDINGS_GATEWAY_TENANT_SHARE": "0.8",
@@ -53,7 +53,7 @@ class Besieged(NamedTuple):
         return honest
 
     def attack(self, run: object, number: int, port: int = 0, **given: object) -> Attack:
-        """Attack from the address of this number: what one attack has used up is not missing to the next."""
+        """Attack from the loopback address with this number, so that no attack uses up the limits of another."""
         assert callable(run)
         where = {"port": port or self.port, "source": f"127.0.0.{number}"}
         return Attack(run, where | given, SECONDS, PAUSE_S)
@@ -85,45 +85,45 @@ def started(house: GatewayProcess, **changes: str) -> RunningGateway:
     return house.start(**REDUCED | changes)
 
 
-async def test_slow_resumes(besieged: Besieged) -> None:
+async def test_slow_resumes_do_not_affect_others(besieged: Besieged) -> None:
     credentials = [besieged.evil.token(user) for user in (CLEO, DORA)]
     attack = besieged.attack(gateway.slow_resumes, 2, credentials=credentials, chat=besieged.chat)
-    # another user of the attacker's tenant: no tenant's share protects this one
+    # Another user of the attacker's tenant: the share of a tenant does not protect this user.
     attacked = await run_attack(attack, besieged.honest(tenant=besieged.evil))
     assert attacked.achieved == [2, 2], "two devices of a user resume at a time"
 
 
-async def test_silent_connections_that_are_renewed(besieged: Besieged) -> None:
+async def test_silent_connections_do_not_affect_others(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.idle_handshakes, 3, count=40)
     attacked = await run_attack(attack, besieged.honest())
     assert attacked.achieved > 0
 
 
-async def test_upgrades_without_connect(besieged: Besieged) -> None:
+async def test_upgrades_without_connect_do_not_affect_others(besieged: Besieged) -> None:
     attacked = await run_attack(besieged.attack(gateway.upgrades, 4), besieged.honest())
     # How many are refused depends on how much CPU the attacker gets; how many are accepted does not.
     assert 0 < attacked.achieved["101"] <= 20
     assert attacked.achieved["503"] > 0
 
 
-async def test_devices_of_one_user(besieged: Besieged) -> None:
+async def test_many_devices_of_one_user_do_not_affect_others(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.devices, 5, credential=besieged.evil.token(CLEO))
     attacked = await run_attack(attack, besieged.honest())
     assert 0 < attacked.achieved["open"] <= 5 < attacked.achieved[str(CloseCode.TOO_MANY_DEVICES.value)]
 
 
-async def test_pings(besieged: Besieged) -> None:
+async def test_ping_floods_do_not_affect_others(besieged: Besieged) -> None:
     attacked = await run_attack(besieged.attack(gateway.pings, 6), besieged.honest())
     assert set(attacked.achieved) == {str(CloseCode.RATE_LIMITED.value)}
 
 
-async def test_empty_fragments(besieged: Besieged) -> None:
+async def test_empty_fragments_do_not_affect_others(besieged: Besieged) -> None:
     attack = besieged.attack(gateway.empty_fragments, 7, credential=besieged.evil.token(CLEO))
     attacked = await run_attack(attack, besieged.honest())
     assert set(attacked.achieved) == {str(CloseCode.RATE_LIMITED.value)}
 
 
-async def test_a_gateway_without_shares_is_caught(besieged: Besieged) -> None:
+async def test_the_check_detects_a_gateway_without_limits_per_address(besieged: Besieged) -> None:
     """Show that the check can fail: one address may take every connection here."""
     shared = {
         "TIDINGS_GATEWAY_MAX_CONNECTIONS_PER_ADDRESS": "40",

@@ -42,7 +42,7 @@ UNLIMITED = {
 }
 
 
-async def test_endless_heads(start: Start) -> None:
+async def test_endless_headers_do_not_affect_others(start: Start) -> None:
     api = start(**UNLIMITED)
     honest = honest_of(api)
     await honest()
@@ -53,7 +53,7 @@ async def test_endless_heads(start: Start) -> None:
     assert process.memory_info().rss - before < 64 * _MB
 
 
-async def test_schemas_that_explode(start: Start, evil: str) -> None:
+async def test_exponential_schemas_do_not_affect_others(start: Start, evil: str) -> None:
     api = start(**UNLIMITED)
     given = {"port": api.api_port, "bearer": evil}
     attacked = await run_attack(Attack(rest.schema_bomb, given), honest_of(api))
@@ -65,14 +65,14 @@ async def test_schemas_that_explode(start: Start, evil: str) -> None:
     }
 
 
-async def test_idle_connections_that_fill_the_process(start: Start) -> None:
+async def test_idle_connections_do_not_affect_others(start: Start) -> None:
     api = start(**UNLIMITED, TIDINGS_API_MAX_CONNECTIONS="20")
     given = {"port": api.api_port, "count": 20}
     attacked = await run_attack(Attack(rest.idle_connections, given), honest_of(api))
     assert attacked.achieved > 0, "idle connections without a credential make room"
 
 
-async def test_bad_credentials_from_the_same_address(start: Start) -> None:
+async def test_forged_credentials_from_the_same_address_do_not_affect_others(start: Start) -> None:
     limits = {"TIDINGS_LIMITS_ADDRESS_RATE": "20/s", "TIDINGS_LIMITS_ADDRESS_BURST": "40"}
     users = {name: value for name, value in UNLIMITED.items() if "ADDRESS" not in name}
     api = start(**users, **limits)
@@ -81,7 +81,7 @@ async def test_bad_credentials_from_the_same_address(start: Start) -> None:
     assert attacked.achieved["429"] > attacked.achieved["401"] > 0
 
 
-async def test_groups_of_many_members(start: Start, evil: str) -> None:
+async def test_creating_large_groups_does_not_affect_others(start: Start, evil: str) -> None:
     api = start()
     attack = Attack(rest.groups, {"port": api.api_port, "bearer": evil}, pause_s=0.1)
     attacked = await run_attack(attack, honest_of(api))

@@ -1,4 +1,4 @@
-"""A device that looks: subscribes with plain frames, and writes down every sign that it is told."""
+"""A device that subscribes to chats with plain frames and records every ephemeral event that it receives."""
 
 import asyncio
 import http.client
@@ -33,7 +33,7 @@ class ChatListClient:
         await self.say(send={"chat": chat, "client_message_id": new_ulid(), "text": "hi"}, id=next(self._ids))
 
     async def looks(self, *chats: str) -> None:
-        """Returns when the whole state of each has come."""
+        """Subscribe to chats and wait for the snapshot of each."""
         await self.say(subscribe={"chats": list(chats)})
         await until(lambda: all(self.states(chat) for chat in chats), LONG_S)
 
@@ -44,7 +44,7 @@ class ChatListClient:
         return [frame[kind] for frame in self.frames if kind in frame]
 
     def got(self, chat: str, user: str, part: str) -> int:
-        """Forward only."""
+        """Return the highest watermarks of each member that this device received."""
         members = [got for r in self.pushed("receipts") if r["chat"] == chat for got in r["members"]]
         return max((got.get(part, 0) for got in members if got["user"] == user), default=0)
 
@@ -58,14 +58,14 @@ class ChatListClient:
         return [told["status"] for told in self.pushed("presence") if told["user"] == user]
 
     async def sees(self, user: str, status: str) -> None:
-        """The newest."""
+        """Wait until the newest presence of a user is this one."""
         await until(lambda: self.presence(user)[-1:] == [status], LONG_S)
 
     def typing(self, chat: str) -> list[tuple[str, bool]]:
         return [(t["user"], t.get("is_typing", True)) for t in self.pushed("typing") if t["chat"] == chat]
 
     def cut(self) -> None:
-        """As a phone in a tunnel: no goodbye."""
+        """Drop the connection without a close frame, as a phone that loses its network."""
         self._ws.transport.abort()
 
     async def close(self) -> None:
@@ -93,7 +93,7 @@ class ChatListClient:
 async def looking(
     city: InstallationProcesses, port: int, user: str, device: str = "phone"
 ) -> AsyncIterator[ChatListClient]:
-    """Live."""
+    """Open a device that is live."""
     address = f"ws://127.0.0.1:{port}/v1/socket"
     ws = await connect(address, compression=None, proxy=None, ping_interval=None, close_timeout=1)
     looker = ChatListClient(ws, user)
@@ -106,7 +106,7 @@ async def looking(
 
 
 async def rest(city: InstallationProcesses, port: int, user: str, asked: str, body: object = None) -> Any:
-    """`asked`: method and path."""
+    """Send a REST request. `asked`: method and path."""
     method, path = asked.split(" ")
 
     def ask() -> Any:

@@ -1,4 +1,4 @@
-"""A device that writes down every entry it is given, on the SDK, over as many connections and restarts as it takes."""
+"""A device on the SDK that records every entry that it receives, over any number of connections and restarts."""
 
 import asyncio
 import secrets
@@ -22,7 +22,7 @@ LONG_S = 150.0
 
 
 class ConnectedClient:
-    """`async with` it to be connected. What it holds survives in its store, as on a phone that is switched off."""
+    """A client that is connected inside `async with`. Its store survives, as on a phone that is switched off."""
 
     def __init__(self, city: InstallationProcesses, port: int, user: str, device: str = "phone") -> None:
         self._city, self._port = city, port
@@ -53,14 +53,14 @@ class ConnectedClient:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Switched off; what it holds is on its disk."""
+        """Disconnect. The store of the device stays."""
         await self.client.close()
         assert self._reading
         await self._reading
         self._client = None
 
     def move_to(self, port: int, *, credential_from_s: float = 0.0) -> None:
-        """The next time it is switched on it goes there. The server's clock may be ahead, and with it the credential."""
+        """Connect to this port from the next start on. If the server's clock is ahead, the credential must be too."""
         self._port, self._ahead_s = port, credential_from_s
 
     async def live(self, within_s: float = LONG_S) -> None:
@@ -73,8 +73,8 @@ class ConnectedClient:
         return [entry.text for entry in self.entries[chat] if entry.kind == "message"]
 
     async def holds(self, chat: str, sequences: Sequence[int], within_s: float = LONG_S) -> None:
-        """Exactly these, in this order, each once; waits for the last of them, and fails on one too many."""
-        with suppress(AssertionError):  # told below, with what is there
+        """Wait for these sequences. Fail unless the device has exactly these, in this order, each once."""
+        with suppress(AssertionError):  # the assertion below reports what the device has
             await until(lambda: set(sequences) <= set(self.sequences(chat)), within_s)
         held, wanted = self.sequences(chat), list(sequences)
         assert held == wanted, f"{self.user}/{self.device} holds {held}, not {wanted}"
@@ -100,7 +100,7 @@ class ConnectedClient:
 async def watching(
     city: InstallationProcesses, port: int, *users: str, device: str = "phone"
 ) -> AsyncIterator[list[ConnectedClient]]:
-    """All of them live."""
+    """Open a live device for each user."""
     watchers = [ConnectedClient(city, port, user, device) for user in users]
     async with asyncio.TaskGroup() as group:
         for watcher in watchers:
@@ -118,7 +118,7 @@ async def _on(watcher: ConnectedClient) -> None:
 
 
 class Names:
-    """People of one test, who are nobody else's."""
+    """User ids that only one test uses."""
 
     def __init__(self) -> None:
         self._mark = secrets.token_hex(3)

@@ -1,4 +1,4 @@
-"""A device that was away for 31 days: longer than the pending queue keeps anything. It still gets everything."""
+"""A device that was offline for 31 days, longer than the offline queue keeps entries, still gets every entry."""
 
 from e2e.delivery.connected_device import ConnectedClient, watching
 from fixtures.installation_processes import InstallationProcesses
@@ -6,7 +6,9 @@ from fixtures.installation_processes import InstallationProcesses
 _31_DAYS_S = str(31 * 86_400)
 
 
-async def test_after_31_days_everything_is_there_by_comparison_alone(city: InstallationProcesses) -> None:
+async def test_after_31_days_a_device_gets_everything_without_the_offline_queue(
+    city: InstallationProcesses,
+) -> None:
     now, worker = city.ready("gateway", "delivery")
     direct, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
     ben = ConnectedClient(city, now.socket_port, "ben")

@@ -1,4 +1,4 @@
-"""Whoever is killed with -9 in the middle of traffic, every device ends with exactly its entries, in order."""
+"""If any process is killed with -9 under load, every device still ends with exactly its entries, in order."""
 
 import asyncio
 
@@ -18,7 +18,7 @@ async def _talk(anna: ConnectedClient, ben: ConnectedClient, chat: str, halfway:
         await asyncio.sleep(0.05)
 
 
-async def test_a_gateway(city: InstallationProcesses) -> None:
+async def test_a_gateway_is_killed(city: InstallationProcesses) -> None:
     one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with Balancer() as balancer:
@@ -34,7 +34,7 @@ async def test_a_gateway(city: InstallationProcesses) -> None:
                 await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
 
 
-async def test_a_worker(city: InstallationProcesses) -> None:
+async def test_a_worker_is_killed(city: InstallationProcesses) -> None:
     gateway, first, _ = city.ready("gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
@@ -48,8 +48,8 @@ async def test_a_worker(city: InstallationProcesses) -> None:
             await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
 
 
-async def test_a_relay_and_the_gateway_that_published(city: InstallationProcesses) -> None:
-    """What was committed and not published is found by the second relay, from where the first left off."""
+async def test_a_relay_and_the_publishing_gateway_are_killed(city: InstallationProcesses) -> None:
+    """The second relay continues where the first stopped, and publishes the unpublished commits."""
     one, two, _, first = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with Balancer() as balancer:

@@ -1,4 +1,4 @@
-"""Chats of more than 100 members: one push for each gateway, and the passage from small to large in mid-traffic."""
+"""Chats of more than 100 members: one push for each gateway, and the change from small to large under load."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from e2e.delivery.connected_device import ConnectedClient, Names, watching
 from fixtures.installation_processes import RunningInstallation
 
 
-async def test_a_chat_grows_past_100_while_people_talk(busy_city: RunningInstallation, who: Names) -> None:
+async def test_a_chat_becomes_large_under_load(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(90))
     async with (
@@ -23,7 +23,7 @@ async def test_a_chat_grows_past_100_while_people_talk(busy_city: RunningInstall
         await late.holds(chat, range(joined, head + 1))
 
 
-async def test_who_was_away_from_a_large_chat_gets_what_he_missed(
+async def test_an_offline_member_of_a_large_chat_gets_the_missed_entries(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
@@ -43,7 +43,9 @@ async def test_who_was_away_from_a_large_chat_gets_what_he_missed(
             await ben.holds(chat, range(1, last + 1))
 
 
-async def test_removed_from_a_large_chat_and_back(busy_city: RunningInstallation, who: Names) -> None:
+async def test_a_member_is_removed_from_a_large_chat_and_rejoins(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(120))
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):

@@ -5,7 +5,7 @@ from fixtures.installation_processes import InstallationProcesses, RunningInstal
 from fixtures.loops import eventually
 
 
-async def test_what_was_said_while_he_was_away_is_there_when_he_comes(
+async def test_messages_sent_while_a_user_is_offline_arrive_when_they_connect(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
@@ -34,10 +34,10 @@ async def test_a_new_device_gets_the_end_of_a_long_chat_and_its_row(
             assert [entry.sequence for entry in older.entries] == list(range(21, 0, -1))
 
 
-async def test_he_goes_and_comes_and_gets_each_message_once(
+async def test_a_device_that_reconnects_repeatedly_gets_each_message_once(
     busy_city: RunningInstallation, who: Names
 ) -> None:
-    """And so does a second device that was never there before."""
+    """A second device that never connected before gets each message once, too."""
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     ben = ConnectedClient(city, one, who.ben)
@@ -53,9 +53,7 @@ async def test_he_goes_and_comes_and_gets_each_message_once(
             await laptop.holds(chat, range(1, 14))
 
 
-async def test_the_queue_is_emptied_by_whoever_acknowledges(
-    busy_city: RunningInstallation, who: Names
-) -> None:
+async def test_an_ack_of_any_device_empties_the_queue(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):

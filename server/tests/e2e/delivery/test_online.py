@@ -6,7 +6,7 @@ from e2e.delivery.connected_device import ConnectedClient, Names, watching
 from fixtures.installation_processes import InstallationProcesses, RunningInstallation
 
 
-async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(
+async def test_a_direct_message_reaches_all_devices_of_both_users_on_all_gateways(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
@@ -23,7 +23,7 @@ async def test_a_message_reaches_every_device_of_both_on_whatever_gateway(
             assert watcher.texts(chat) == [f"{who}-{n}" for n in range(10) for who in "ab"]
 
 
-async def test_a_group_gets_what_each_of_its_members_says_in_one_order(
+async def test_all_members_of_a_group_get_all_messages_in_one_order(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
@@ -40,9 +40,7 @@ async def test_a_group_gets_what_each_of_its_members_says_in_one_order(
         assert len({tuple(watcher.texts(chat)) for watcher in everybody}) == 1
 
 
-async def test_an_edit_and_a_redaction_are_seen_as_they_happen(
-    busy_city: RunningInstallation, who: Names
-) -> None:
+async def test_an_edit_and_a_redaction_are_pushed(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
@@ -53,8 +51,8 @@ async def test_an_edit_and_a_redaction_are_seen_as_they_happen(
         assert [entry.kind for entry in ben.entries[chat]] == ["create", "message", "edit", "redaction"]
 
 
-async def test_processes_may_come_in_any_order_and_any_number(city: InstallationProcesses) -> None:
-    """First the device's gateway, long before anybody delivers; then two workers, one of which leaves."""
+async def test_processes_may_start_in_any_order_and_number(city: InstallationProcesses) -> None:
+    """First the device's gateway, long before any worker; then two workers, one of which stops."""
     (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):

@@ -1,6 +1,6 @@
-"""Seed 003's two races, provoked: the worker and the gateway held at every step of both columns.
+"""The two races of seed 003: the worker and the gateway are paused at every step of both columns.
 
-A message is sent while a device comes in. Whoever is held, and wherever, the device ends with exactly its entries.
+A message is sent while a device connects. The device must end with exactly its entries, whichever process is paused.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ FIRST, SECOND = "first device", "second device"
 
 @asynccontextmanager
 async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None]:
-    """From here until `go`, or until the end at the latest."""
+    """Pause a process at this failpoint until `go` is called, or until the end of the block."""
     process.hold(step)
     try:
         yield
@@ -47,7 +47,7 @@ async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None
         *((step, FIRST) for step in WORKER_FOR_WHO_IS_AWAY),
     ],
 )
-async def test_a_device_comes_in_while_the_worker_stands(
+async def test_a_device_connects_while_the_worker_is_paused(
     busy_city: RunningInstallation, who: Names, step: str, device: str
 ) -> None:
     city, (one, two), worker = busy_city.city, busy_city.ports, busy_city.worker
@@ -67,7 +67,7 @@ async def test_a_device_comes_in_while_the_worker_stands(
 
 @pytest.mark.parametrize("step", GATEWAY)
 @pytest.mark.parametrize("device", [FIRST, SECOND])
-async def test_a_message_is_handled_while_the_gateway_stands(
+async def test_a_message_is_processed_while_the_gateway_is_paused(
     busy_city: RunningInstallation, who: Names, step: str, device: str
 ) -> None:
     city, (one, two), held = busy_city.city, busy_city.ports, busy_city.gateways[1]
@@ -86,7 +86,7 @@ async def test_a_message_is_handled_while_the_gateway_stands(
 
 
 async def test_the_worker_dies_at_each_of_its_steps(city: InstallationProcesses) -> None:
-    """Killed with -9 where it stands; the next one handles the same event again, and nothing comes twice."""
+    """The worker is killed with -9 at a step. The next one processes the same event again, without duplicates."""
     (gateway,) = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):

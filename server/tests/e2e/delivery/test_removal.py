@@ -1,4 +1,4 @@
-"""Promise 4 in mid-flow: who is removed and comes back gets the entries of his intervals, and no others."""
+"""Promise 4 under load: a member who is removed and rejoins gets exactly the entries of their intervals."""
 
 import asyncio
 
@@ -6,7 +6,7 @@ from e2e.delivery.connected_device import ConnectedClient, Names, watching
 from fixtures.installation_processes import RunningInstallation
 
 
-async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstallation, who: Names) -> None:
+async def test_a_member_is_removed_and_rejoins_under_load(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, who.cleo)
     async with (
@@ -14,7 +14,7 @@ async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstal
         watching(city, two, who.cleo) as (cleo,),
         watching(city, two, who.cleo, device="laptop") as (laptop,),
     ):
-        # who hears of a chat when it is older begins with its last entries
+        # A device that learns of a chat later starts with the chat's last entries.
         for watcher in (anna, ben, cleo, laptop):
             await watcher.holds(chat, [1])
         talking = asyncio.create_task(_talk(anna, chat, 40))
@@ -33,7 +33,7 @@ async def test_removed_and_back_again_while_others_talk(busy_city: RunningInstal
             await watcher.holds(chat, [n for n in range(1, head + 1) if n not in missing])
 
 
-async def test_who_was_removed_while_away_learns_that_and_nothing_more(
+async def test_a_member_removed_while_offline_gets_the_removal_and_nothing_later(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports

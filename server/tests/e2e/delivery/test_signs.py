@@ -20,7 +20,7 @@ QUICK = {
 def started(
     city: InstallationProcesses,
 ) -> tuple[InstallationProcess, InstallationProcess, InstallationProcess]:
-    """One after the other: four that start at once on a busy machine are each given up before any has begun."""
+    """Start processes one after the other. On a busy machine, four at once would all exceed their start deadline."""
     (one,), (two,), (api,), _ = (
         city.ready("gateway", **QUICK),
         city.ready("gateway", **QUICK),
@@ -30,7 +30,9 @@ def started(
     return one, two, api
 
 
-async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: InstallationProcesses) -> None:
+async def test_delivery_status_advances_and_a_read_reaches_the_users_other_devices(
+    city: InstallationProcesses,
+) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
@@ -52,7 +54,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: Insta
         await phone.say(read={"chat": chat, "sequence": 2})
         await anna.knows(chat, "ben", "read", 2)
         await laptop.knows(chat, "ben", "read", 2)
-        # by REST, to both as well
+        # a read over REST reaches both as well
         await rest(city, api_port, "ben", f"PUT /v1/chats/{group}/read", {"sequence": 2})
         await anna.knows(group, "ben", "read", 2)
         await phone.knows(group, "ben", "read", 2)
@@ -60,7 +62,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: Insta
         assert (status["status"], status["read_by"]) == ("SENT", ["ben"]), "cleo has yet to get it"
         await cleo.say(read={"chat": group, "sequence": 2})
         await anna.knows(group, "cleo", "read", 2)
-        # who left is told no more, and typing goes to those who are there
+        # A member who left receives no more events. Typing goes to current members.
         await cleo.looks(group)
         await rest(city, api_port, "anna", f"DELETE /v1/chats/{group}/members/cleo")
         await cleo.holds(group, 3)
@@ -77,7 +79,7 @@ async def test_ticks_move_and_a_read_on_one_device_clears_the_others(city: Insta
         assert [process.faults() for process in (one, two, api)] == [[], [], []]
 
 
-async def test_a_block_ends_the_signs_between_two(city: InstallationProcesses) -> None:
+async def test_a_block_stops_ephemeral_events_between_two_users(city: InstallationProcesses) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben")
@@ -109,7 +111,9 @@ async def test_a_block_ends_the_signs_between_two(city: InstallationProcesses) -
         await anna.knows(chat, "ben", "read", 2)
 
 
-async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: InstallationProcesses) -> None:
+async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_emptied(
+    city: InstallationProcesses,
+) -> None:
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat
@@ -136,7 +140,7 @@ async def test_presence_is_told_to_who_may_see_it_and_survives_redis(city: Insta
             city.flush_redis()
             async with looking(city, two.socket_port, "ben", "laptop"):
                 await anna.sees("ben", "online")
-            # the route of the phone and what it said of itself are made anew by its gateway
+            # The phone's gateway restores its route and its presence status.
             await anna.sees("ben", "away")
             seen = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
             assert seen == {"user": "ben", "status": "away"}

@@ -1,4 +1,4 @@
-"""Promise 5: Kafka and Redis are accelerators. Emptied in the middle of traffic, delivery is late by seconds."""
+"""Promise 5: Kafka and Redis are accelerators. If they are emptied under load, delivery is late by seconds."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from fixtures.installation_processes import InstallationProcesses
 MESSAGES = 30
 
 
-async def test_redis_is_flushed_again_and_again(city: InstallationProcesses) -> None:
+async def test_redis_is_emptied_repeatedly(city: InstallationProcesses) -> None:
     one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with (
@@ -24,8 +24,8 @@ async def test_redis_is_flushed_again_and_again(city: InstallationProcesses) -> 
             await watcher.holds(chat, range(1, MESSAGES + 2))
 
 
-async def test_kafkas_log_is_deleted(city: InstallationProcesses) -> None:
-    """While no worker runs, so that what is deleted was not handled; the relay publishes it again."""
+async def test_the_kafka_log_is_deleted(city: InstallationProcesses) -> None:
+    """No worker runs, so the deleted events were not processed. The relay publishes them again."""
     gateway, _ = city.ready("gateway", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
@@ -37,7 +37,7 @@ async def test_kafkas_log_is_deleted(city: InstallationProcesses) -> None:
             await watcher.holds(chat, range(1, 22))
 
 
-async def test_both_at_once(city: InstallationProcesses) -> None:
+async def test_redis_and_kafka_are_emptied_together(city: InstallationProcesses) -> None:
     gateway, worker, _ = city.ready("gateway", "delivery", "relay")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):

@@ -1,4 +1,4 @@
-"""Broadcasts live, on whole installations: whoever looks at the inbox is told, on whichever gateway, at his moment."""
+"""Live broadcasts on whole installations: subscribed users are notified on every gateway, each in their spread slot."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.deadline(600.0)
 SPREAD_S = 6.0
 
 
-async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the_stated_time(
+async def test_subscribed_users_on_both_gateways_are_notified_once_within_the_configured_time(
     city: InstallationProcesses,
 ) -> None:
     one, two = city.ready("gateway", "gateway", INBOXES_BROADCAST_SPREAD_S=str(SPREAD_S))
@@ -52,7 +52,7 @@ async def test_everybody_who_looks_is_told_once_on_both_gateways_spread_over_the
         assert all(phone.heard("added") == [notification] for phone in phones)
 
 
-async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
+async def test_segments_steps_and_scheduled_starts_notify_the_selected_users(
     city: InstallationProcesses,
 ) -> None:
     one, two, _ = city.ready("gateway", "gateway", "notifications", INBOXES_BROADCAST_SPREAD_S="0.5")
@@ -78,17 +78,17 @@ async def test_segments_steps_and_later_starts_are_told_to_whom_they_reach(
         await until(lambda: told(ramp) == set(users), LONG_S)
         later = await server.broadcast(starts_at=format_ms(int(time.time() * 1000) + 1_500))
         await until(lambda: told(later) == set(users), LONG_S)
-        # nobody was told of anything twice, or of what is not his
+        # no user was notified twice, or of a broadcast to others
         assert all(len(phone.heard("added")) == len(set(phone.heard("added"))) for phone in phones)
         assert told(pros) == set(users[:4])
         for phone in phones:
             assert {each.id for each in (await phone.inbox.list()).notifications} == set(phone.heard("added"))
 
 
-async def test_what_happened_while_redis_was_away_is_told_when_it_is_back(
+async def test_broadcasts_sent_without_redis_are_announced_when_it_is_available_again(
     city: InstallationProcesses,
 ) -> None:
-    """Whoever appended has his word refused; the channels stand anew, and the log knows."""
+    """The publisher cannot reach Redis. After the channels are subscribed again, gateways read the broadcast log."""
     gateway = city.ready("gateway", INBOXES_BROADCAST_SPREAD_S="0.5")[0]
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         first = await server.broadcast("before")

@@ -1,4 +1,4 @@
-"""Inboxes live, on whole installations: what happens to a user's notifications is on each of his devices at once."""
+"""Live inboxes on whole installations: all devices of a user receive every change of their notifications."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,8 +18,8 @@ async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None
     await until(lambda: holds(one) and holds(other), LONG_S)
 
 
-async def test_what_one_device_does_is_on_the_other_at_once(city: InstallationProcesses) -> None:
-    """On two gateways. Given, read, unread again, seen, amended, archived, redacted."""
+async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationProcesses) -> None:
+    """On two gateways: delivered, read, unread, seen, amended, archived, redacted."""
     one, two, _ = city.ready("gateway", "gateway", "notifications")
     async with (
         server_of(city) as server,
@@ -54,7 +54,7 @@ async def test_what_one_device_does_is_on_the_other_at_once(city: InstallationPr
         assert await server.counts("ben") == phone.counts
 
 
-async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(
+async def test_pages_are_consecutive_and_mark_all_stops_at_its_time(
     city: InstallationProcesses,
 ) -> None:
     gateway, _ = city.ready("gateway", "notifications")
@@ -75,8 +75,8 @@ async def test_pages_follow_each_other_and_a_mark_of_all_stops_at_its_time(
         assert await server.counts("ben") == phone.counts
 
 
-async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: InstallationProcesses) -> None:
-    """Fifty are connected. Whoever was on the gateway comes in again, and ends with the counts that REST has."""
+async def test_a_gateway_is_killed_during_a_send_to_a_thousand_users(city: InstallationProcesses) -> None:
+    """Fifty users are connected. Devices of the killed gateway reconnect and end with the same counts as REST."""
     one, two, _ = city.ready("gateway", "gateway", "notifications")
     people = [f"user{number:04}" for number in range(1_000)]
     async with Balancer() as balancer, server_of(city) as server, AsyncExitStack() as stack:
@@ -95,10 +95,10 @@ async def test_a_job_to_a_thousand_while_a_gateway_is_killed(city: InstallationP
         assert [phone.counts[0] for phone in phones[:10]] == [0] * 10
 
 
-async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes_are(
+async def test_changes_without_a_route_are_received_when_the_device_resumes(
     city: InstallationProcesses,
 ) -> None:
-    """Redis is emptied, so that a mark finds no route. The next heartbeat has the device resume, with its counts."""
+    """Redis is emptied, so a marked notification finds no route. After the next heartbeat the device resumes."""
     gateway, _ = city.ready("gateway", "notifications", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         notification = await server.send("ben")
@@ -109,7 +109,7 @@ async def test_what_happened_while_nobody_could_be_told_is_there_when_the_routes
         assert phone.client.state is State.LIVE
 
 
-async def test_a_refusal_is_told_and_changes_nothing(city: InstallationProcesses) -> None:
+async def test_a_rejected_request_returns_its_error_and_changes_nothing(city: InstallationProcesses) -> None:
     gateway, _ = city.ready("gateway", "notifications")
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         await server.send("ben")

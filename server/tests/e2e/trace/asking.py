@@ -1,4 +1,4 @@
-"""`tidings trace` as an operator runs it: a process, with the settings of a city."""
+"""`tidings trace` as an operator runs it: a process with the settings of the installation."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Whole installations take their time on a busy machine."""
+"""A longer deadline: whole installations are slow on a busy machine."""
 
 import pytest
 from e2e.delivery.connected_device import Names

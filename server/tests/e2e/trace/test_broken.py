@@ -1,4 +1,4 @@
-"""`tidings trace` on an installation where something is wrong: what it is, and what can no longer be known."""
+"""`tidings trace` on an installation with a fault: it reports the fault, and which facts are no longer known."""
 
 from e2e.delivery.connected_device import watching
 from e2e.trace.asking import state_of, trace, until_traced
@@ -11,7 +11,7 @@ _NOBODY = "127.0.0.1:9"
 
 
 async def test_no_worker_runs(city: InstallationProcesses) -> None:
-    """It is published and not handled; when a worker comes, it is."""
+    """The message is published and not processed until a worker starts."""
     [gateway] = city.ready("gateway")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):
@@ -32,8 +32,8 @@ async def test_no_worker_runs(city: InstallationProcesses) -> None:
         assert told.trace["handled"]["is_handled"] is True
 
 
-async def test_nobody_has_published_it(city: InstallationProcesses) -> None:
-    """Committed by a process that died right after. No relay runs."""
+async def test_the_message_is_not_published(city: InstallationProcesses) -> None:
+    """The process died directly after the commit, and no relay runs."""
     city.ready("delivery")
     chat = await city.direct("anna", "ben")
     async with city.stage() as stage:
@@ -66,7 +66,7 @@ async def test_a_gateway_was_killed(city: InstallationProcesses) -> None:
 
 
 async def test_redis_was_emptied(city: InstallationProcesses) -> None:
-    """What rows and watermarks prove stays known; what only Redis knew is said to be no longer known."""
+    """Facts from rows and watermarks stay known. Facts that were only in Redis are reported as no longer known."""
     gateway, worker = city.ready("gateway", "delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with (
@@ -85,7 +85,7 @@ async def test_redis_was_emptied(city: InstallationProcesses) -> None:
     assert told.of("ben")["state"] == "delivered"
 
 
-async def test_redis_and_kafka_are_away(city: InstallationProcesses) -> None:
+async def test_redis_and_kafka_are_unavailable(city: InstallationProcesses) -> None:
     gateway, _ = city.ready("gateway", "delivery")
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):

@@ -1,4 +1,4 @@
-"""`tidings trace` on an installation that works: each verdict, from rows and routes that real processes wrote."""
+"""`tidings trace` on a healthy installation: each verdict, from rows and routes that real processes wrote."""
 
 import pytest
 from e2e.delivery.connected_device import Names, watching
@@ -17,7 +17,7 @@ def _key(city: InstallationProcesses, chat: str) -> ChatKey:
 
 
 async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallation, who: Names) -> None:
-    """Which of the two acknowledged is kept nowhere: the verdict speaks of the user."""
+    """The verdict is about the user: which of the two devices acknowledged is not stored."""
     city, (one, two) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with (
@@ -42,7 +42,9 @@ async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallatio
         assert told.trace["verdict"] == "Arrived: 1 of 1 have it, 1 have read it."
 
 
-async def test_nobody_is_connected_so_it_waits(busy_city: RunningInstallation, who: Names) -> None:
+async def test_without_connected_devices_the_message_is_queued(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with connected(city, one, who.ben, device="phone"):
@@ -55,7 +57,7 @@ async def test_nobody_is_connected_so_it_waits(busy_city: RunningInstallation, w
     assert f"(last seen at {told.of(who.ben)['last_seen_at']})" in told.of(who.ben)["verdict"]
 
 
-async def test_a_device_that_is_there_and_does_not_acknowledge(
+async def test_a_connected_device_that_does_not_acknowledge(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
@@ -70,7 +72,7 @@ async def test_a_device_that_is_there_and_does_not_acknowledge(
     assert told.of(who.ben)["verdict"].startswith("pushed to deaf, connected since")
 
 
-async def test_who_left_who_came_later_and_who_was_never_there(
+async def test_former_members_later_members_and_non_members(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
@@ -87,7 +89,7 @@ async def test_who_left_who_came_later_and_who_was_never_there(
     assert [each["user"] for each in stranger.trace["recipients"]] == [who.emil]
 
 
-async def test_muted_blocked_and_archived_are_told_and_change_nothing(
+async def test_muted_blocked_and_archived_are_reported_and_do_not_change_the_verdict(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
@@ -129,7 +131,9 @@ async def test_expired(busy_city: RunningInstallation, who: Names) -> None:
     assert "It expired at 20" in told.trace["verdict"]
 
 
-async def test_a_large_chat_names_nobody_unless_asked(busy_city: RunningInstallation, who: Names) -> None:
+async def test_a_large_chat_lists_no_members_unless_requested(
+    busy_city: RunningInstallation, who: Names
+) -> None:
     city, (one, two) = busy_city.city, busy_city.ports
     chat = await city.group(who.anna, who.ben, *who.crowd(120))
     async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
@@ -144,7 +148,7 @@ async def test_a_large_chat_names_nobody_unless_asked(busy_city: RunningInstalla
     assert set(told.trace["cost"]) == reads
 
 
-async def test_what_it_reads_does_not_grow_with_the_chat_and_nothing_is_written(
+async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
     busy_city: RunningInstallation, who: Names
 ) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
@@ -170,7 +174,7 @@ async def test_what_it_reads_does_not_grow_with_the_chat_and_nothing_is_written(
         (["{tenant}#{chat}.1", "--tenant", "other"], 2, "--tenant says other"),
     ],
 )
-async def test_what_is_not_there_is_said_so(
+async def test_a_missing_message_is_reported(
     busy_city: RunningInstallation, who: Names, words: list[str], exit_code: int, said: str
 ) -> None:
     city = busy_city.city
@@ -179,7 +183,7 @@ async def test_what_is_not_there_is_said_so(
     assert (told.exit_code, said in told.stderr) == (exit_code, True), told
 
 
-async def test_what_it_says_is_in_nothing_that_is_printed(busy_city: RunningInstallation, who: Names) -> None:
+async def test_the_text_of_the_message_is_never_printed(busy_city: RunningInstallation, who: Names) -> None:
     city, (one, _) = busy_city.city, busy_city.ports
     chat = (await city.direct(who.anna, who.ben)).chat
     async with watching(city, one, who.anna) as (anna,):

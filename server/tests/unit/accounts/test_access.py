@@ -204,7 +204,7 @@ async def test_a_token_over_the_bound_is_refused_before_anything_is_read() -> No
     assert env.store.lists == looks
 
 
-async def test_a_stranger_who_names_a_tenant_makes_no_key_for_it() -> None:
+async def test_an_unauthenticated_request_creates_no_key_for_a_tenant() -> None:
     env = AccessTokenEnv()
     header = {"alg": "HS256", "typ": "at+jwt", "kid": "ghost/1"}
     process = env.process()

@@ -207,7 +207,7 @@ async def test_a_title_is_bounded(env: AccessTokenEnv, title: str) -> None:
         await env.keys.issue(ACME, title, [])
 
 
-async def test_while_the_table_is_away_known_keys_go_on_for_a_minute(env: AccessTokenEnv) -> None:
+async def test_known_keys_stay_valid_for_a_minute_while_the_table_is_unavailable(env: AccessTokenEnv) -> None:
     text = (await env.issue()).text.reveal()
     await env.keys.verify(text)
     env.store.is_down = True

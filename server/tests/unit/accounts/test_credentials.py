@@ -80,7 +80,7 @@ def door() -> Door:
     return Door()
 
 
-async def test_each_kind_is_let_in_by_its_own_verifier(door: Door) -> None:
+async def test_each_kind_of_credential_has_its_own_verifier(door: Door) -> None:
     issued = await door.api_keys.issue(TenantId("acme"), "backend", [Scope.USERS])
     server = await door.credentials.verify(issued.text.reveal())
     assert (server.user, server.scopes) == (None, frozenset({Scope.USERS}))

@@ -35,7 +35,7 @@ async def test_a_key_that_is_published_verifies_and_is_fetched_once(env: Account
     assert env.published.fetched == [URL]
 
 
-async def test_registered_keys_go_on_beside_a_url(env: AccountsUnitEnv) -> None:
+async def test_registered_keys_stay_valid_with_a_url(env: AccountsUnitEnv) -> None:
     await env.admits(env.token())
     assert env.published.fetched == []
 
@@ -49,7 +49,7 @@ async def test_a_new_key_at_the_url_is_found_by_its_first_token(env: AccountsUni
     assert len(env.published.fetched) == 2
 
 
-async def test_unknown_kids_cost_one_fetch_in_their_time_however_many_come(env: AccountsUnitEnv) -> None:
+async def test_any_number_of_unknown_kids_costs_one_fetch_per_interval(env: AccountsUnitEnv) -> None:
     await env.why_not(env.token(pair("x0")))
     for n in range(100):
         env.clock.now_s += 0.29
@@ -81,7 +81,7 @@ async def test_who_comes_while_keys_are_fetched_waits_for_them(env: AccountsUnit
     assert env.published.fetched == [URL]
 
 
-async def test_a_refresh_makes_nobody_wait(env: AccountsUnitEnv) -> None:
+async def test_a_refresh_does_not_delay_requests(env: AccountsUnitEnv) -> None:
     env.publish(key := pair("p"))
     await env.admits(env.token(key))
     env.published.gate = asyncio.Event()

@@ -52,7 +52,7 @@ async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(env: Account
     assert "signature" in await env.why_not(env.token(tenant="globex"))
 
 
-async def test_a_token_that_names_another_tenant_is_not_believed_with_ones_own_key(
+async def test_a_token_for_another_tenant_is_rejected_with_the_tenants_own_key(
     env: AccountsUnitEnv,
 ) -> None:
     own = pair("only-acme")
@@ -182,7 +182,7 @@ async def test_a_token_up_to_the_bound_is_taken(env: AccountsUnitEnv) -> None:
     await env.admits(token)
 
 
-async def test_a_name_that_stands_twice_is_refused_in_header_claims_and_below(env: AccountsUnitEnv) -> None:
+async def test_duplicate_names_are_rejected_in_header_claims_and_nested_objects(env: AccountsUnitEnv) -> None:
     good = json.dumps(claims_of(env.clock.now_s))
     for claims in (
         good[:-1] + ', "sub": "bert"}',

@@ -25,7 +25,7 @@ def written(list_: CursorScope, position: str = "user-7") -> str:
     return cursor
 
 
-def test_a_cursor_comes_back_as_it_was_and_shows_nothing() -> None:
+def test_a_cursor_is_decoded_unchanged_and_opaque() -> None:
     assert OURS.read(written(OURS)) == "user-7"
     assert OURS.write(None) is None
     assert OURS.read(None) is None

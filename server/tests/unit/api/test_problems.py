@@ -29,7 +29,7 @@ def test_a_retryable_code_is_told_as_one_that_passes(code: Code) -> None:
 
 
 @pytest.mark.parametrize("code", [code for code, status in STATUS.items() if status >= 500])
-def test_a_fault_of_ours_is_told_without_a_word_of_it(code: Code) -> None:
+def test_an_internal_error_is_returned_without_details(code: Code) -> None:
     error = TidingsError(code, "the table tidings-users is at 10.0.0.7", hint="look at 10.0.0.7")
     response = problem_response(error, "r1", "/")
     assert b"10.0.0.7" not in response.body
@@ -37,14 +37,14 @@ def test_a_fault_of_ours_is_told_without_a_word_of_it(code: Code) -> None:
     assert msgspec.json.decode(response.body)["request_id"] == "r1"
 
 
-def test_when_to_come_back_is_told_in_both_ways() -> None:
+def test_the_retry_time_is_in_the_header_and_in_the_body() -> None:
     error = TidingsError(Code.RATE_LIMITED, "slowly", details={"retry_after_ms": 1_200})
     response = problem_response(error, "r1", "/")
     assert (response.status_code, response.headers["retry-after"]) == (429, "2")
     assert msgspec.json.decode(response.body)["retry_after_ms"] == 1_200
 
 
-def test_those_who_meet_an_overload_do_not_come_back_all_at_once() -> None:
+def test_retry_times_of_an_overload_are_spread() -> None:
     waits = {
         msgspec.json.decode(problem_response(TidingsError(Code.OVERLOADED, ""), "r", "/").body)[
             "retry_after_ms"
@@ -81,7 +81,7 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
         (RequestCodeBody, {"tenant": "acme", "phone": "0151 123"}, "such as +4915123456789"),
     ],
 )
-def test_what_people_often_get_wrong_is_told_in_plain_words(
+def test_common_mistakes_have_plain_messages(
     model: type[CreateDirectBody | RequestCodeBody], sent: dict[str, str], told: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
@@ -89,7 +89,7 @@ def test_what_people_often_get_wrong_is_told_in_plain_words(
     assert told in to_validation_error(caught.value.errors()).message
 
 
-def test_who_asks_at_a_wrong_address_is_told_where_the_right_ones_are() -> None:
+def test_an_unknown_path_refers_to_the_api_description() -> None:
     assert "/openapi.json" in from_http_exception(HTTPException(404)).hint
     assert from_http_exception(HTTPException(400)).hint == ""
 

@@ -1,4 +1,4 @@
-"""Events as they come from Kafka: what can't be one goes to the dead letters, and stops nobody."""
+"""Decode events from Kafka: invalid ones go to the dead-letter topic and do not stop the worker."""
 
 import random
 

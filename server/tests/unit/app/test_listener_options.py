@@ -30,7 +30,7 @@ def test_lists_are_split_and_networks_are_networks() -> None:
 
 
 def test_the_settings_defaults_are_those_of_the_options() -> None:
-    """Two places with one truth; whoever changes one is told of the other."""
+    """The defaults are in two places; a change of one must fail here until the other follows."""
     made, meant = listened(GatewaySettings(port=0)), ListenOptions()
     different = {"slow_close_code", "slow_close_reason", "unnamed_proxy"}
     assert {f for f in ListenOptions.__slots__ if getattr(made, f) != getattr(meant, f)} == different
@@ -49,7 +49,7 @@ def test_a_network_that_is_none_is_a_fault_of_the_settings() -> None:
     assert caught.value.code is Code.SETTINGS_INVALID
 
 
-def test_a_certificate_is_read_and_one_that_is_missing_is_told(tmp_path: Path) -> None:
+def test_a_certificate_is_read_and_a_missing_one_is_reported(tmp_path: Path) -> None:
     chain = tmp_path / "chain.pem"
     trustme.CA().issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(chain)
     assert listened(GatewaySettings(tls_certificate=chain)).tls is not None
@@ -57,7 +57,7 @@ def test_a_certificate_is_read_and_one_that_is_missing_is_told(tmp_path: Path) -
         listened(GatewaySettings(tls_certificate=tmp_path / "none.pem"))
 
 
-def test_too_few_open_files_are_told_before_the_start() -> None:
+def test_too_few_open_files_are_reported_before_the_start() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         pytest.skip("this machine allows any number")

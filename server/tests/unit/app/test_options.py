@@ -1,4 +1,4 @@
-"""From settings to options: what can't be used is told, all of it at once, and secrets are not."""
+"""From settings to options: all invalid values are reported together, and secrets are not printed."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ def given(tmp_path: Path) -> Given:
     return Given(tmp_path)
 
 
-def test_every_fault_is_told_at_once_and_no_secret(given: Given) -> None:
+def test_all_invalid_values_are_reported_together_without_secrets(given: Given) -> None:
     settings = given.settings(
         REDIS_URL="http://user:hunter2@cache",
         API_CURSOR_SECRET="hunter2",

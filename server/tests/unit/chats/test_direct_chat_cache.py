@@ -40,7 +40,7 @@ class Table:
         return self.rows.get(chat, [])
 
 
-def test_nobody_comes_into_a_direct_chat_or_leaves_it() -> None:
+def test_the_members_of_a_direct_chat_never_change() -> None:
     changing = {
         ChatAction.LEAVE,
         ChatAction.ADD_MEMBERS,
@@ -52,7 +52,7 @@ def test_nobody_comes_into_a_direct_chat_or_leaves_it() -> None:
         assert kind is ChatType.GROUP or not rights & changing, "what is kept of direct chats could age"
 
 
-async def test_the_two_are_read_once_and_serve_whoever_asks() -> None:
+async def test_the_two_members_are_read_once_and_cached() -> None:
     table = Table()
     table.add(DIRECT, ANNA, BEN)
     directs = DirectChatCache(table)
@@ -73,7 +73,7 @@ async def test_a_stranger_takes_the_same_reads_whether_there_is_such_a_chat_and_
         assert table.reads == {"all": times}
 
 
-async def test_a_chat_that_is_made_after_somebody_asked_for_it_is_found() -> None:
+async def test_a_chat_created_after_a_look_up_is_found() -> None:
     table = Table()
     directs = DirectChatCache(table)
     assert await directs.intervals(DIRECT, ANNA) == ()

@@ -79,7 +79,7 @@ def test_who_is_not_a_member_may_nothing(action: ChatAction, kind: ChatType) -> 
 
 
 @pytest.mark.parametrize(("action", "after"), list(product(ChatAction, [None, 0, 10**6])))
-def test_a_stranger_hears_that_there_is_no_such_chat(action: ChatAction, after: int | None) -> None:
+def test_a_non_member_gets_chat_not_found(action: ChatAction, after: int | None) -> None:
     for chat in (ChatId("dCHAT"), ChatId("gCHAT")):
         assert check_permission(action, member_status_of(chat, None), after) is Code.CHAT_NOT_FOUND
 
@@ -150,7 +150,7 @@ def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:
     assert check_permission(ChatAction.SEND, MemberStatus(ChatType.DIRECT, Role.OWNER)) is Code.FORBIDDEN
 
 
-def test_nobody_removes_an_owner() -> None:
+def test_an_owner_cannot_be_removed() -> None:
     assert removal_action(Role.OWNER) is None
     assert removal_action(Role.ADMIN) is ChatAction.REMOVE_ADMIN
 

@@ -59,7 +59,7 @@ async def reads(source: Source, kept: CachedAudience, entries: list[Entry], of: 
     return source.reads - before
 
 
-async def test_entries_that_move_nobody_need_no_read() -> None:
+async def test_entries_without_membership_changes_need_no_read() -> None:
     kept = CachedAudience(source := Source())
     assert await reads(source, kept, run(1, 3)) == 1
     assert await reads(source, kept, run(4, 4)) == 0
@@ -67,14 +67,14 @@ async def test_entries_that_move_nobody_need_no_read() -> None:
     assert await reads(source, kept, run(2, 6)) == 0, "what comes again was seen already"
 
 
-async def test_an_entry_that_moves_somebody_has_it_read_again() -> None:
+async def test_a_membership_change_causes_a_read() -> None:
     kept = CachedAudience(source := Source())
     await reads(source, kept, run(1, 3))
     assert await reads(source, kept, run(4, 6, 5)) == 1
     assert await reads(source, kept, run(7, 7)) == 0
 
 
-async def test_what_was_not_seen_may_have_moved_somebody() -> None:
+async def test_unseen_entries_may_be_membership_changes() -> None:
     kept = CachedAudience(source := Source())
     await reads(source, kept, run(1, 3))
     assert await reads(source, kept, run(5, 5)) == 1
@@ -88,7 +88,7 @@ async def test_a_large_chat_is_large_for_good() -> None:
     assert await reads(source, kept, run(40, 50, 44)) == 0
 
 
-async def test_what_is_kept_is_bounded_by_members_and_what_was_not_used_goes_first() -> None:
+async def test_the_cache_is_bounded_by_members_and_evicts_the_least_recently_used() -> None:
     kept = CachedAudience(source := Source(9), max_members=30)
     for name in ("g1", "g2", "g3"):
         await reads(source, kept, run(1, 1), chat(name))

@@ -63,7 +63,7 @@ def test_the_same_for_many_more_stories(seed: int) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(story=entry_scenarios(), data=st.data())
-def test_a_row_says_what_the_log_says(story: EntryScenario, data: st.DataObject) -> None:
+def test_a_row_equals_the_reference(story: EntryScenario, data: st.DataObject) -> None:
     truth = delivered(story, [story.log])
     for user in USERS:
         read = data.draw(st.integers(0, len(story.log)))
@@ -82,7 +82,7 @@ def test_a_row_says_what_the_log_says(story: EntryScenario, data: st.DataObject)
 
 @settings(max_examples=50, deadline=None)
 @given(story=entry_scenarios(), data=st.data())
-def test_no_words_outlive_a_redaction_in_any_row(story: EntryScenario, data: st.DataObject) -> None:
+def test_no_row_shows_redacted_text(story: EntryScenario, data: st.DataObject) -> None:
     truth = delivered(story, data.draw(deliveries(story)))
     redacted = {e.sequence for e in story.now if e.redacted_at_ms is not None}
     shown = [known.shown for known in truth.rows.values() if known.shown]
@@ -91,7 +91,7 @@ def test_no_words_outlive_a_redaction_in_any_row(story: EntryScenario, data: st.
 
 @settings(max_examples=50, deadline=None)
 @given(story=entry_scenarios(), data=st.data())
-def test_who_becomes_large_on_the_way_is_listed_the_same_in_any_order(
+def test_a_chat_that_becomes_large_has_the_same_rows_in_any_order(
     story: EntryScenario, data: st.DataObject
 ) -> None:
     since = data.draw(st.integers(1, len(story.log)))
@@ -105,7 +105,7 @@ def test_who_becomes_large_on_the_way_is_listed_the_same_in_any_order(
 
 @settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 10**6))
-def test_a_large_chat_is_listed_as_the_log_says(seed: int) -> None:
+def test_the_row_of_a_large_chat_equals_the_reference(seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(20):
         story = pushes_of(chance)
@@ -137,7 +137,7 @@ def line(known: RowUpdate, head: RowUpdate) -> object:
 
 @settings(max_examples=50, deadline=None)
 @given(story=entry_scenarios(), data=st.data())
-def test_what_was_missed_is_told_down_to_the_first_entry(story: EntryScenario, data: st.DataObject) -> None:
+def test_the_missed_range_starts_at_the_first_missed_entry(story: EntryScenario, data: st.DataObject) -> None:
     """Only the end of the log is processed; processing the reported missing ranges completes the rows."""
     tail = story.log[data.draw(st.integers(0, len(story.log) - 1)) :]
     truth = MemoryChatRowWriter()

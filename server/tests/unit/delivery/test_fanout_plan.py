@@ -32,7 +32,7 @@ def at(gateway: GatewayId, device: str, epoch: int = 1) -> Route:
 RUN = [entry(n) for n in range(5, 11)]
 
 
-def test_everybody_gets_what_lies_in_his_intervals_and_nothing_else() -> None:
+def test_each_member_gets_exactly_the_entries_of_their_intervals() -> None:
     members = [
         member(ANNA, (0, None)),
         member(BEN, (0, 6), (8, None)),
@@ -46,7 +46,7 @@ def test_everybody_gets_what_lies_in_his_intervals_and_nothing_else() -> None:
     ]
 
 
-def test_devices_with_the_same_part_share_it_and_a_gateway_gets_only_what_somebody_there_gets() -> None:
+def test_devices_with_equal_ranges_share_a_part_and_a_gateway_gets_only_entries_for_its_devices() -> None:
     members = [member(ANNA, (0, None)), member(BEN, (0, None)), member(CLEO, (7, None))]
     found = {
         (ACME, ANNA): [at(ONE, "a1", 3), at(ONE, "a2", 4)],
@@ -64,7 +64,7 @@ def test_devices_with_the_same_part_share_it_and_a_gateway_gets_only_what_somebo
     assert [each.sequence for each in push.entries] == [8, 9, 10]
 
 
-def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message() -> None:
+def test_only_messages_with_content_are_queued_for_other_users() -> None:
     run = [
         entry(1, EntryKind.CREATE, users=(ANNA, BEN)),
         entry(2),
@@ -84,7 +84,7 @@ def test_messages_are_kept_for_others_but_not_what_was_emptied_or_is_no_message(
     }
 
 
-def test_in_a_large_chat_those_who_come_and_go_are_told_by_their_routes() -> None:
+def test_in_a_large_chat_joins_and_leaves_are_pushed_to_the_routes_of_the_user() -> None:
     run = [
         entry(5),
         entry(6, EntryKind.JOIN, users=(BEN, CLEO)),

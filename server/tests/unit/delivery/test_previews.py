@@ -16,12 +16,12 @@ def a_message() -> Entry:
     return story.log[0]
 
 
-def test_a_message_shows_its_words() -> None:
+def test_a_preview_shows_the_text() -> None:
     found = with_preview(PreviewCandidate(1, 3, a_message()), b"sealed")
     assert (found.rank, found.preview, found.expires_at_s) == ((1, 3), b"sealed", None)
 
 
-def test_a_redacted_message_shows_none_even_if_somebody_still_has_them() -> None:
+def test_a_redacted_message_shows_no_text_even_if_it_is_still_stored() -> None:
     found = with_preview(
         PreviewCandidate(1, 3, replace(a_message(), redacted_at_ms=5, visible_until_ms=9000)), b"sealed"
     )
@@ -34,7 +34,7 @@ def test_a_message_that_expires_shows_none_and_never_ends_early() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "short", "é" * 500, "😀" * 99, "a" + "😀" * 99])
-def test_words_are_cut_between_characters(text: str) -> None:
+def test_text_is_cut_between_characters(text: str) -> None:
     kept = truncate(text)
     assert text.startswith(kept.decode())
     assert len(kept) == len(text.encode()) or PREVIEW_BYTES - 4 < len(kept) <= PREVIEW_BYTES

@@ -30,9 +30,7 @@ def row(*, is_large: bool = False) -> ChatRow:
 
 
 @pytest.mark.parametrize(("ordinal", "at_ms"), [(5, None), (6, 1_000), (7, None)])
-def test_the_time_is_known_of_the_newest_message_that_the_mark_covers(
-    ordinal: int, at_ms: int | None
-) -> None:
+def test_the_time_of_the_newest_message_up_to_the_watermark_is_known(ordinal: int, at_ms: int | None) -> None:
     message = Entry(
         sequence=ordinal + 1,
         ordinal=ordinal,
@@ -67,6 +65,6 @@ async def test_progress_counts_own_messages_as_read() -> None:
     assert shown == {BEN: MemberProgress(500, 9, 9, 1_000)}
 
 
-async def test_nobodys_progress_is_shown_in_a_large_chat() -> None:
+async def test_a_large_chat_shows_no_progress_of_members() -> None:
     shown = await MessageStatusReader(MemoryChat([], {}), Kept(row(is_large=True))).progress(CHAT, [BEN])
     assert shown == {BEN: MemberProgress(500)}

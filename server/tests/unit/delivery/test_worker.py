@@ -56,7 +56,7 @@ def chat(name: str) -> ChatKey:
 
 @dataclass
 class Truths:
-    """A truth for each chat; those in `broken` can't be written."""
+    """A chat-row writer for each chat. Writes to the chats in `broken` fail."""
 
     of: dict[ChatKey, MemoryChatRowWriter] = field(default_factory=dict)
     broken: set[ChatKey] = field(default_factory=set)
@@ -77,7 +77,7 @@ class Truths:
 
 @dataclass
 class Redis(UnusedBus, UnusedRoutes):
-    """Everybody of `online` is on one gateway. Takes what is asked of it down."""
+    """The users in `online` are connected to one gateway. Every call is recorded."""
 
     online: set[UserId]
     steps: list[str]
@@ -211,13 +211,13 @@ def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
     assert [entry.sequence for entry in found[chat("g2")]] == [1]
 
 
-async def test_the_steps_have_their_order() -> None:
+async def test_the_steps_run_in_order() -> None:
     office = Office(ANNA)
     await office.worker.handle([(chat("g1"), office.entries[:2])])
     assert office.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
 
 
-async def test_a_chat_in_trouble_is_told_of_and_holds_up_no_other() -> None:
+async def test_a_failing_chat_is_reported_and_does_not_delay_others() -> None:
     office = Office(ANNA, BEN)
     office.truths.broken.add(chat("g2"))
     news = [(chat(name), office.entries) for name in ("g1", "g2", "g3")]
@@ -232,7 +232,7 @@ async def test_a_chat_in_trouble_is_told_of_and_holds_up_no_other() -> None:
     assert office.marks.of_chats[chat("g2")] == 4
 
 
-async def test_what_can_not_be_kept_is_not_marked() -> None:
+async def test_entries_that_cannot_be_queued_are_not_in_the_checkpoint() -> None:
     office = Office(ANNA)
     office.queue.is_broken = True
     with pytest.raises(TidingsError):
@@ -240,7 +240,7 @@ async def test_what_can_not_be_kept_is_not_marked() -> None:
     assert office.marks.of_chats == {}
 
 
-async def test_a_payload_is_bounded_and_what_goes_to_a_gateway_keeps_its_order() -> None:
+async def test_a_payload_is_bounded_and_keeps_the_order_for_each_gateway() -> None:
     office = Office(ANNA, BEN, entries=log_of(60, b"x" * 4096))
     chats = [chat(f"g{n}") for n in range(6)]
     await office.worker.handle((each, office.entries) for each in chats)
@@ -249,7 +249,7 @@ async def test_a_payload_is_bounded_and_what_goes_to_a_gateway_keeps_its_order()
     assert [push.chat for push in office.pushes] == [each.chat for each in chats]
 
 
-async def test_a_user_whose_shard_is_silent_makes_their_own_chat_late_and_no_other() -> None:
+async def test_a_silent_shard_of_a_user_defers_only_their_chat() -> None:
     office = Office(ANNA, BEN)
     office.redis.unknown = {CLEO}
     office.members[chat("g2")] = (ANNA, BEN, CLEO)
@@ -267,7 +267,7 @@ async def test_a_user_whose_shard_is_silent_makes_their_own_chat_late_and_no_oth
     assert office.marks.of_chats[chat("g2")] == 5
 
 
-async def test_a_chat_whose_mark_is_unknown_is_late_and_no_other() -> None:
+async def test_an_unknown_checkpoint_defers_only_its_chat() -> None:
     office = Office(ANNA, BEN)
     office.marks.unknown = {chat("g2")}
     await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2")])
@@ -275,7 +275,7 @@ async def test_a_chat_whose_mark_is_unknown_is_late_and_no_other() -> None:
     assert {push.chat for push in office.pushes} == {"g1"}, "earlier entries of g2 may be unpushed"
 
 
-async def test_a_gateway_whose_channel_is_silent_makes_late_what_goes_there() -> None:
+async def test_a_silent_channel_of_a_gateway_defers_only_its_chats() -> None:
     office = Office(ANNA, BEN)
     office.redis.silent = {HERE}
     office.members[chat("g2")] = (CLEO, DORA)

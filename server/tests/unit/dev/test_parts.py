@@ -57,7 +57,7 @@ def test_one_place_is_held_once_and_then_free_again(tmp_path: Path) -> None:
         pass
 
 
-def test_code_that_does_not_compile_is_told(tmp_path: Path) -> None:
+def test_code_that_does_not_compile_is_reported(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.py", tmp_path / "bad.py"
     good.write_text("a = 1\n")
     bad.write_text("def a(:\n")

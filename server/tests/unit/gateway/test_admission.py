@@ -39,7 +39,7 @@ def test_a_storm_is_all_in_within_the_stated_time(clients: int, seed: int) -> No
     assert max(entered) <= max_admission_delay_s(clients, OPTIONS)
 
 
-def test_nobody_is_sent_away_many_times() -> None:
+def test_no_client_is_rejected_many_times() -> None:
     assert storm(5_000, OPTIONS, seed=1)[1] <= 4
 
 
@@ -49,7 +49,7 @@ def test_no_second_of_a_storm_lets_in_more_than_the_rate_and_the_burst() -> None
     assert most <= OPTIONS.burst + OPTIONS.max_connects_per_s + 1
 
 
-def test_those_who_are_told_to_wait_come_back_evenly() -> None:
+def test_rejected_clients_return_evenly_distributed() -> None:
     bucket = ConnectLimiter(OPTIONS, 0.0, random.Random(3).random)
     waits_ms = [wait for _ in range(3_000) if (wait := bucket.take(0.0)) is not None]
     assert len(waits_ms) == 2_500
@@ -57,14 +57,14 @@ def test_those_who_are_told_to_wait_come_back_evenly() -> None:
     assert all(400 < count < 600 for count in per_second), per_second
 
 
-def test_those_who_are_told_the_same_moment_are_parted_by_the_jitter() -> None:
+def test_jitter_separates_clients_with_the_same_retry_time() -> None:
     options = AdmissionOptions(max_connects_per_s=500, burst=1, jitter_s=1.0)
     early, late = ConnectLimiter(options, 0.0, lambda: 0.0), ConnectLimiter(options, 0.0, lambda: 1.0)
     assert early.take(0.0) is late.take(0.0) is None
     assert (early.take(0.0), late.take(0.0)) == (2, 1_002)
 
 
-def test_a_calm_second_lets_everybody_in_at_once() -> None:
+def test_connections_below_the_rate_are_accepted_immediately() -> None:
     bucket = ConnectLimiter(OPTIONS, 0.0, lambda: 0.5)
     assert [bucket.take(n / 400) for n in range(2_000)] == [None] * 2_000
 
@@ -78,7 +78,7 @@ def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() ->
     assert bucket.take(20.0) is None, "who never returned does not stand in the way"
 
 
-def test_the_door_is_told_with_a_code_and_a_time() -> None:
+def test_an_admission_refusal_has_a_code_and_a_retry_time() -> None:
     now = [0.0]
     admit = UpgradeLimiter(AdmissionOptions(max_connects_per_s=1, burst=1), lambda: now[0]).admit
     upgrade = UpgradeRequest("/", "192.0.2.1", None, None, "", None, None)

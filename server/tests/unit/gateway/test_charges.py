@@ -23,7 +23,7 @@ async def test_a_small_resume_asks_no_limiter_and_a_large_one_pays_for_every_pag
     assert max(taken) <= 8
 
 
-async def test_a_resume_that_the_limit_refuses_waits_and_goes_on() -> None:
+async def test_a_rate_limited_resume_waits_and_continues() -> None:
     answers = [5, 5, None]
 
     async def charge(_: int) -> int | None:
@@ -33,5 +33,5 @@ async def test_a_resume_that_the_limit_refuses_waits_and_goes_on() -> None:
     assert answers == []
 
 
-async def test_what_the_gateway_does_on_its_own_account_is_free() -> None:
+async def test_reads_of_the_gateway_itself_are_not_charged() -> None:
     await PageCharger(None).before([pages(1_000)])

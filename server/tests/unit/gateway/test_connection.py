@@ -37,7 +37,7 @@ def frame(effect: Effect) -> dict[str, dict[str, object]]:
     return decoded
 
 
-def test_an_answer_goes_to_its_request_in_whatever_order_they_come() -> None:
+def test_answers_match_their_requests_in_any_order() -> None:
     made = connection()
     first, second = (only_call(made.received(send(n), 0.1)) for n in (7, 8))
     assert made.answered(second.number, CommitResult(sequence=2), 0.2) == [
@@ -55,7 +55,7 @@ def test_an_answer_is_given_once() -> None:
     assert made.answered(call.number, CommitResult(sequence=2), 0.2) == []
 
 
-def test_an_id_in_flight_is_not_used_twice_and_its_answer_still_comes() -> None:
+def test_a_request_id_in_flight_is_rejected_and_the_first_request_is_still_answered() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
     (told,) = made.received(send(7), 0.1)
@@ -72,7 +72,7 @@ def test_an_error_about_a_frame_whose_id_is_in_flight_is_not_taken_for_its_answe
     assert "id" not in frame(told)
 
 
-def test_what_is_in_flight_is_bounded() -> None:
+def test_requests_in_flight_are_bounded() -> None:
     made = connection()
     assert all(words(made.received(send(n + 1), 0.1)) == "call" for n in range(LIMITS.in_flight))
     (told,) = made.received(send(99), 0.1)
@@ -80,7 +80,7 @@ def test_what_is_in_flight_is_bounded() -> None:
     assert made.in_flight == LIMITS.in_flight
 
 
-def test_who_is_too_fast_is_told_when_to_go_on_and_closed_if_he_does_not_listen() -> None:
+def test_a_device_over_its_limit_gets_a_retry_time_and_is_closed_if_it_ignores_it() -> None:
     made = connection(limits=ConnectionLimits(frames_per_s=10, burst=20))
     pings = [made.received(b'{"id":9,"ping":{}}', 0.0) for _ in range(60)]
     said = [words(effects) for effects in pings]
@@ -91,7 +91,7 @@ def test_who_is_too_fast_is_told_when_to_go_on_and_closed_if_he_does_not_listen(
     assert frame(pings[19][0])["error"]["retry_after_ms"] == 200
 
 
-def test_after_the_told_time_it_goes_on() -> None:
+def test_requests_succeed_after_the_retry_time() -> None:
     made = connection(limits=ConnectionLimits(frames_per_s=10, burst=20))
     for _ in range(20):
         made.received(b'{"id":9,"ping":{}}', 0.0)
@@ -111,7 +111,7 @@ def test_unknown_requests_never_close() -> None:
     assert all(words(made.received(b'{"id":1,"dance":{}}', n)) == "unknown_request" for n in range(100))
 
 
-def test_a_heartbeat_comes_in_the_time_that_was_told_and_silence_after_it_closes() -> None:
+def test_heartbeats_follow_the_announced_interval_and_silence_closes_the_connection() -> None:
     made = connection()
     assert 20 <= made.due_at <= 25
     assert words(made.on_timer(made.due_at)) == "ping!"
@@ -127,7 +127,7 @@ def test_any_frame_is_a_sign_of_life(sign: bytes) -> None:
     assert words(made.on_timer(at + 10)) == "-"
 
 
-def test_a_process_that_was_asleep_asks_before_it_calls_anybody_silent() -> None:
+def test_a_process_that_was_suspended_pings_before_it_closes_silent_connections() -> None:
     """After an hour of suspension the device's frames may still lie in the socket."""
     made = connection()
     assert words(made.on_timer(3600.0)) == "ping!"
@@ -149,7 +149,7 @@ def test_the_end_of_a_credential_closes() -> None:
     assert words(made.on_timer(10.0)) == "close:credential_expired"
 
 
-def test_typing_passes_once_in_a_while_for_each_chat_and_at_once_when_it_ends() -> None:
+def test_typing_is_debounced_for_each_chat_and_its_end_is_sent_immediately() -> None:
     made = connection()
     said = [
         words(made.received(typing("a"), 0.0)),
@@ -161,7 +161,7 @@ def test_typing_passes_once_in_a_while_for_each_chat_and_at_once_when_it_ends() 
     assert said == ["call", "-", "call", "call", "call"]
 
 
-def test_the_chats_in_which_somebody_typed_are_remembered_up_to_a_bound() -> None:
+def test_the_number_of_chats_with_typing_is_bounded() -> None:
     gate = TypingThrottle(every_s=3.0, chats=2)
     assert all(gate.passes(chat, 0.0, is_typing=True) for chat in ("a", "b", "c"))
     assert not gate.passes("c", 0.1, is_typing=True)
@@ -202,21 +202,21 @@ def test_a_live_connection_outlives_a_resume_that_failed() -> None:
     assert made.state is ConnectionState.LIVE
 
 
-def test_who_drains_while_resuming_still_hears_that_it_is_done() -> None:
+def test_a_device_that_drains_during_its_resume_still_gets_resumed() -> None:
     made = connection(ConnectionState.RESUMING)
     made.drain(1000, 1000, 0.1)
     assert words(made.answered(2, RESUMED, 0.2)) == "resumed!"
     assert made.state is ConnectionState.DRAINING
 
 
-def test_what_was_in_flight_is_answered_while_draining() -> None:
+def test_requests_in_flight_are_answered_while_draining() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
     made.drain(1000, 30_000, 0.2)
     assert words(made.answered(call.number, CommitResult(sequence=2), 0.3)) == "ok"
 
 
-def test_a_reconnect_close_says_when_with_chance_and_a_terminal_one_does_not() -> None:
+def test_a_reconnect_close_has_a_jittered_delay_and_a_terminal_close_has_none() -> None:
     low, high = ConnectionProtocol(LIMITS, 0.0, lambda: 0.0), ConnectionProtocol(LIMITS, 0.0, lambda: 1.0)
     assert low.on_timer(5.0) == [
         CloseConnection(CloseCode.CONNECT_TIMEOUT, "connect_timeout retry_after_ms=1000")
@@ -228,7 +228,7 @@ def test_a_reconnect_close_says_when_with_chance_and_a_terminal_one_does_not() -
     assert close == CloseConnection(CloseCode.CONNECT_EXPECTED, "connect_expected")
 
 
-def test_a_refused_connect_says_when_to_come_back() -> None:
+def test_a_rejected_connect_has_a_retry_time() -> None:
     made = connection(ConnectionState.AUTHENTICATING)
     error = make_error_body(Code.RATE_LIMITED, "full", retry_after_ms=777)
     told, close = made.answered(1, error, 0.1)

@@ -7,7 +7,7 @@ from fixtures.loops import until
 from tidings.kernel.concurrency import WorkQueue
 
 
-async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() -> None:
+async def test_work_added_when_the_last_item_ends_is_processed() -> None:
     done: list[int] = []
     loop = asyncio.get_running_loop()
 
@@ -23,7 +23,7 @@ async def test_what_is_added_in_the_moment_in_which_the_last_one_ends_is_done() 
     await crew.wait_idle(1)
 
 
-async def test_so_many_at_once_and_no_more() -> None:
+async def test_concurrency_is_bounded() -> None:
     running, most = 0, 0
     go = asyncio.Event()
 

@@ -75,7 +75,7 @@ async def welcome(made: RequestHandler, connect: Connect = CONNECT) -> Welcome:
     return answer
 
 
-async def test_whatever_breaks_is_told_as_internal_and_nothing_of_it_is_shown() -> None:
+async def test_unexpected_errors_are_sent_as_internal_without_details() -> None:
     made = handler()
     await welcome(made)
     for request in (SEND, GetHistory(chat="d")):
@@ -92,13 +92,13 @@ async def test_a_cancelled_call_is_cancelled_and_not_answered() -> None:
         await made.answer(SEND)
 
 
-async def test_nobody_is_served_before_he_is_known() -> None:
+async def test_no_request_is_served_before_authentication() -> None:
     answer = await handler().answer(SEND)
     assert isinstance(answer, ErrorBody)
     assert answer.code == Code.CREDENTIAL_INVALID
 
 
-async def test_the_credential_says_which_device_it_is_if_it_knows() -> None:
+async def test_the_device_of_the_credential_takes_precedence() -> None:
     bound = Principal(tenant=TenantId("acme"), user=UserId("anna"), device=DeviceId("d-7"), expires_at_ms=5)
     told = await welcome(handler(bound))
     assert (told.user, told.device, told.expires_at) == ("anna", "d-7", 5)

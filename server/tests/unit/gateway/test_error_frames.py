@@ -17,7 +17,7 @@ def test_a_device_gets_the_code_with_its_page_and_whether_to_try_again(code: Cod
 
 
 @pytest.mark.parametrize("error", [*(TidingsError(code, "s3cret") for code in HIDDEN), ValueError("s3cret")])
-def test_what_is_for_operators_is_logged_and_told_as_internal(
+def test_errors_for_operators_are_logged_and_sent_as_internal(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.ERROR):
@@ -26,7 +26,7 @@ def test_what_is_for_operators_is_logged_and_told_as_internal(
     assert caplog.records[0].exc_info is not None
 
 
-def test_why_keys_are_away_is_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_the_reason_of_unavailable_keys_is_not_sent(caplog: pytest.LogCaptureFixture) -> None:
     body = error_frame(TidingsError(Code.KEYS_UNAVAILABLE, "arn:aws:kms:s3cret does not answer"))
     assert "s3cret" not in body.message
     assert "s3cret" in caplog.text

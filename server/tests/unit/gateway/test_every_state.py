@@ -96,7 +96,7 @@ def test_the_tables_leave_nothing_out() -> None:
 
 
 @pytest.mark.parametrize(("what", "state", "expected"), rows(BY_FRAME))
-def test_a_frame_does_in_each_state_what_the_table_says(
+def test_each_frame_in_each_state_has_the_effect_of_the_table(
     what: str, state: ConnectionState, expected: str
 ) -> None:
     made = connection(state)
@@ -106,7 +106,7 @@ def test_a_frame_does_in_each_state_what_the_table_says(
 
 
 @pytest.mark.parametrize(("what", "state", "expected"), rows(BY_EVENT))
-def test_an_event_does_in_each_state_what_the_table_says(
+def test_each_event_in_each_state_has_the_effect_of_the_table(
     what: str, state: ConnectionState, expected: str
 ) -> None:
     made = connection(state)

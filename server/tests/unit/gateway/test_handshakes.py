@@ -46,7 +46,7 @@ def test_an_address_that_has_its_share_makes_room_by_itself() -> None:
     assert dropped(doors) == ["a1+", "a2", "a3"]
 
 
-def test_who_is_through_frees_its_place() -> None:
+def test_a_finished_handshake_frees_its_slot() -> None:
     handshakes: HandshakeTracker[Door] = HandshakeTracker(2, 1, Door.drop)
     (door,) = added(handshakes, "a1")
     handshakes.discard(door)

@@ -22,7 +22,7 @@ def test_an_entry_in_each_of_many_chats_is_known_until_its_ack() -> None:
     assert all(ordinals.of(chat(number), 7) for number in range(50_000))
 
 
-def test_what_is_kept_is_bounded_for_a_chat_and_in_all() -> None:
+def test_cached_ordinals_are_bounded_for_each_chat_and_in_total() -> None:
     ordinals = OrdinalCache(entries=10, of_a_chat=4)
     for number in range(5):
         ordinals.note(chat(number), entries(*range(1, 7)))

@@ -126,7 +126,7 @@ async def test_a_frame_is_the_same_object_for_every_device_that_is_here() -> Non
     assert (world.traffic.frames_out, world.traffic.bytes_out) == (6, sum(map(len, one.sent + two.sent)))
 
 
-async def test_the_end_of_one_that_was_replaced_does_not_take_the_newer_away() -> None:
+async def test_closing_a_replaced_connection_keeps_the_newer_one() -> None:
     world = World()
     older, peer = await world.device()
     newer, _ = await world.device()
@@ -138,7 +138,7 @@ async def test_the_end_of_one_that_was_replaced_does_not_take_the_newer_away() -
     assert seat.socket is newer
 
 
-async def test_an_answer_after_the_end_is_dropped_and_lets_nobody_in() -> None:
+async def test_an_authentication_after_the_close_is_ignored() -> None:
     world = World()
     world.gate.clear()
     wire = Wire()
@@ -151,7 +151,7 @@ async def test_an_answer_after_the_end_is_dropped_and_lets_nobody_in() -> None:
     assert (world.faults, world.traffic.closes) == ([], {"abnormal": 1})
 
 
-async def test_a_user_has_so_many_calls_in_flight_over_all_his_devices() -> None:
+async def test_requests_in_flight_are_bounded_over_all_devices_of_a_user() -> None:
     world = World(user_in_flight=3)
     (one, first), (two, second) = await world.device("phone"), await world.device("laptop")
     world.gate.clear()
@@ -189,7 +189,7 @@ async def test_calls_that_do_not_end_are_cut_off_when_it_stops() -> None:
 
 
 @pytest.mark.parametrize(("code", "name"), [(4002, "slow_consumer"), (1001, "going_away"), (3999, "other")])
-def test_closes_are_counted_by_name_and_never_by_what_a_device_makes_up(code: int, name: str) -> None:
+def test_closes_are_counted_by_known_codes_only(code: int, name: str) -> None:
     traffic = TrafficStats()
     traffic.closed(code)
     assert traffic.closes == {name: 1}

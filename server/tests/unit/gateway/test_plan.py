@@ -61,7 +61,7 @@ def carried_out(ahead: MissedEntries, intervals: list[Interval], top: int) -> li
 
 
 @given(stays(), st.integers(0, 45), st.integers(0, 45), st.sets(st.integers(1, 45)), st.booleans())
-def test_exactly_the_visible_entries_ahead_come_in_order(
+def test_exactly_the_visible_entries_after_the_position_are_sent_in_order(
     intervals: list[Interval],
     handled: int,
     position: int,
@@ -82,7 +82,7 @@ def test_exactly_the_visible_entries_ahead_come_in_order(
 
 
 @given(stays(), st.integers(1, 45), st.sets(st.integers(1, 45)))
-def test_an_unknown_chat_gets_its_row_and_a_tail_of_the_last_stay(
+def test_a_new_chat_gets_its_row_and_the_last_entries_of_the_last_interval(
     intervals: list[Interval], handled: int, kept: set[int]
 ) -> None:
     row = row_of(intervals, handled)
@@ -110,7 +110,7 @@ def named(row: ChatRow, chat: str, at_ms: int) -> ChatRow:
     return replace(row, chat=ChatId(chat), known=replace(row.known, shown=shown))
 
 
-def test_of_unknown_chats_the_newest_few_have_tails_and_the_others_stand_at_their_heads() -> None:
+def test_only_the_newest_new_chats_get_entries_and_the_others_start_at_their_heads() -> None:
     row = row_of([Interval(0)], 30)
     rows = [named(row, f"g{n}", 1_000 + n) for n in range(5)]
     planned = make_plan({}, rows, {}, TAILS)
@@ -120,7 +120,7 @@ def test_of_unknown_chats_the_newest_few_have_tails_and_the_others_stand_at_thei
     assert positions == {"g4": 25, "g3": 25, "g2": 30, "g1": 30, "g0": 30}
 
 
-def test_who_missed_nothing_reads_nothing() -> None:
+def test_a_device_without_missed_entries_reads_nothing() -> None:
     rows = [row_of([Interval(0)], 30, ChatId(f"g{n}")) for n in range(2_000)]
     positions: Mapping[ChatId, int] = {row.chat: 30 for row in rows}
     planned = make_plan(positions, rows, {}, TAILS)
@@ -128,7 +128,7 @@ def test_who_missed_nothing_reads_nothing() -> None:
     assert not has_missed_entries(positions, rows)
 
 
-def test_what_is_kept_at_the_ends_is_not_read() -> None:
+def test_queued_entries_at_the_ends_of_a_range_are_not_read() -> None:
     kept = {CHAT: {n: entry(n) for n in (11, 12, 15, 18, 19, 20)}}
     (ahead,) = make_plan({CHAT: 10}, [row_of([Interval(0)], 20)], kept, TAILS).ahead
     assert ahead.reads == (12, 17)

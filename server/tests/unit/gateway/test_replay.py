@@ -35,7 +35,7 @@ def behind(ranges: Ranges) -> tuple[ResumeService, ConnectedDevice]:
     return resuming, seat
 
 
-async def test_what_was_noted_is_read_and_then_the_device_is_live() -> None:
+async def test_recorded_pushes_are_read_before_the_device_is_live() -> None:
     resuming, seat = behind(Ranges())
     await resuming._replay(seat)
     assert seat.is_live

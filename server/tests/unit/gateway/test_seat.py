@@ -24,7 +24,7 @@ def seat(*, is_live: bool = True, position: int | None = None) -> ConnectedDevic
 
 
 @given(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 5), st.booleans()), max_size=60))
-def test_whatever_is_pushed_in_whatever_order_comes_once_and_in_order(
+def test_pushes_in_any_order_are_sent_once_and_in_order(
     pushes: list[tuple[int, int, bool]],
 ) -> None:
     """Reads end at random times, and reach the highest recorded sequence."""
@@ -46,7 +46,7 @@ def test_whatever_is_pushed_in_whatever_order_comes_once_and_in_order(
     assert max(place.position, place.ahead) == heard
 
 
-def test_who_resumes_notes_only_how_far_the_chat_has_come() -> None:
+def test_a_resuming_device_records_only_the_highest_pushed_sequence() -> None:
     made = seat(is_live=False, position=3)
     assert [made.offered(CHAT, n, n) for n in (4, 9, 6)] == [PushAction.DEFER] * 3
     assert (made.positions[CHAT].position, made.positions[CHAT].ahead) == (3, 9)
@@ -55,14 +55,14 @@ def test_who_resumes_notes_only_how_far_the_chat_has_come() -> None:
     assert made.positions[ChatId("new")].position == UNKNOWN
 
 
-def test_a_chat_that_is_new_on_a_live_connection_begins_with_what_is_pushed() -> None:
+def test_a_new_chat_on_a_live_connection_starts_with_the_first_push() -> None:
     made = seat()
     assert made.offered(CHAT, 40, 41) is PushAction.SEND
     assert made.offered(CHAT, 41, 41) is PushAction.DUPLICATE
     assert made.offered(CHAT, 43, 43) is PushAction.GAP
 
 
-def test_what_can_not_be_opened_is_a_hole() -> None:
+def test_an_entry_that_cannot_be_decrypted_is_a_gap() -> None:
     made = seat(position=3)
     assert made.on_push(CHAT, 4, 5) is PushAction.GAP
     assert (made.positions[CHAT].position, made.positions[CHAT].ahead) == (3, 5)

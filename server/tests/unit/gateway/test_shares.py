@@ -9,7 +9,7 @@ from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.fair_shares import FairShares, FairSlots, release_slot
 
 
-def test_a_holder_has_its_share_and_others_have_theirs() -> None:
+def test_each_holder_has_its_own_share() -> None:
     shares: FairShares[str] = FairShares(2)
     assert [shares.take("a") for _ in range(3)] == [True, True, False]
     assert shares.take("b")
@@ -36,7 +36,7 @@ async def test_a_free_slot_goes_to_the_next_holder_not_to_the_longest_queue() ->
     assert slots.held("many") == slots.held("one") == 0
 
 
-async def test_a_holder_never_has_more_than_its_share_and_what_is_left_serves_others() -> None:
+async def test_a_holder_never_exceeds_its_share_and_the_rest_serves_others() -> None:
     slots: FairSlots[str] = FairSlots(4, 3)
     go, held = asyncio.Event(), dict[str, int]()
 
@@ -56,7 +56,7 @@ async def test_a_holder_never_has_more_than_its_share_and_what_is_left_serves_ot
 
 
 @pytest.mark.parametrize("turns", [0, 1])
-async def test_who_stops_waiting_leaves_no_slot_behind(turns: int) -> None:
+async def test_a_cancelled_wait_frees_its_slot(turns: int) -> None:
     slots: FairSlots[str] = FairSlots(1, 1)
     await slots.acquire("a")
     waiting = asyncio.create_task(slots.acquire("b"))

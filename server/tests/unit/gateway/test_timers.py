@@ -14,7 +14,7 @@ class Item(TimerEntry):
     """Something with a timer."""
 
 
-def test_who_is_due_is_given_out_once_and_the_earliest_first() -> None:
+def test_due_items_are_returned_once_and_the_earliest_first() -> None:
     timers, late, early = TimerWheel[Item](TURN_S), Item(), Item()
     timers.set(late, 2.0)
     timers.set(early, 1.0)
@@ -23,7 +23,7 @@ def test_who_is_due_is_given_out_once_and_the_earliest_first() -> None:
     assert timers.due(99.0) == []
 
 
-def test_who_was_given_out_can_be_set_again_or_cancelled() -> None:
+def test_a_returned_item_can_be_scheduled_again_or_cancelled() -> None:
     timers, item = TimerWheel[Item](TURN_S), Item()
     timers.set(item, 1.0)
     assert timers.due(1.0) == [item]
@@ -46,7 +46,7 @@ def test_a_new_time_replaces_the_old_and_a_cancelled_one_is_forgotten() -> None:
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.floats(0, 100)), max_size=30))
-def test_nobody_is_early_and_nobody_later_than_a_turn(times: list[tuple[float, float]]) -> None:
+def test_no_item_is_early_or_later_than_one_turn(times: list[tuple[float, float]]) -> None:
     timers = TimerWheel[Item](TURN_S)
     wanted = {Item(): at for _, at in times}
     for item, (before, at) in zip(wanted, times, strict=True):

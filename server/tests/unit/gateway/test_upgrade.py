@@ -41,7 +41,7 @@ def test_a_head_in_pieces_is_the_same_head(sizes: list[int]) -> None:
     assert read(RAW, sizes) == read(RAW)
 
 
-def test_what_comes_behind_the_head_is_kept() -> None:
+def test_bytes_after_the_headers_are_kept() -> None:
     head = read(RAW + b"\x81\x80abcd")
     assert head is not None
     assert head.rest == b"\x81\x80abcd"

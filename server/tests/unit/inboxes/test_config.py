@@ -54,6 +54,6 @@ def test_what_can_not_be_is_refused(wanted: InboxSpec) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a#b", "-a", "a" * 33, "a b", "ä"])
-def test_a_name_that_can_not_stand_in_keys_is_refused(name: str) -> None:
+def test_a_name_that_is_invalid_in_keys_is_rejected(name: str) -> None:
     with pytest.raises(TidingsError):
         check_inbox_id(name)

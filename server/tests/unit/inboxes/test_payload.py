@@ -102,7 +102,7 @@ def test_ordinary_schemas_are_far_below_the_bound() -> None:
     assert not refused({"$id": "https://example.com/root", "$defs": {"a": schema}, "$ref": "#/$defs/a"})
 
 
-async def test_a_message_that_does_not_fit_is_told_where() -> None:
+async def test_an_invalid_message_is_reported_with_its_location() -> None:
     schema: dict[str, Any] = {"properties": {"title": {"type": "string"}}, "required": ["title"]}
     await check_payload(ACME, schema, {"title": "hi"})
     await check_payload(ACME, None, {"anything": 1})

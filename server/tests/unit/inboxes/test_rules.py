@@ -86,6 +86,6 @@ def test_a_transaction_touches_an_item_once() -> None:
     assert change.dropped == ()
 
 
-def test_a_ulid_tells_when_it_was_made() -> None:
+def test_a_ulid_contains_its_creation_time() -> None:
     assert ulid_ms(encode_ulid(NOW, 2**80 - 1)) == ulid_ms(min_ulid(NOW)) == NOW
     assert encode_ulid(NOW - 1, 2**80 - 1) < min_ulid(NOW) < encode_ulid(NOW, 1)

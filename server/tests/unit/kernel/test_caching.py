@@ -70,7 +70,7 @@ async def test_what_is_absent_is_not_asked_for_each_time(source: Source) -> None
     assert await cache.get("nobody") == "came"
 
 
-async def test_many_who_ask_at_once_share_one_load(source: Source) -> None:
+async def test_concurrent_calls_share_one_load(source: Source) -> None:
     cache = source.cache()
     assert await asyncio.gather(*(cache.get("a") for _ in range(50))) == ["A"] * 50
     assert source.loads == ["a"]
@@ -114,7 +114,7 @@ async def test_while_the_source_fails_the_last_answer_serves_within_its_bound(so
         await cache.get("a")
 
 
-async def test_an_error_that_time_does_not_mend_is_not_covered_up(source: Source) -> None:
+async def test_a_permanent_error_is_not_hidden_by_the_cache(source: Source) -> None:
     cache = source.cache()
     await cache.get("a")
     source.fails_with = TidingsError(Code.INTERNAL, "no")

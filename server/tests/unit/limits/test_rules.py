@@ -43,7 +43,7 @@ def test_never_more_than_the_burst_and_the_rate_times_the_time(
 
 
 @given(policies, st.integers(0, 10**10), st.integers(1, 20_000), st.integers(1, 3))
-def test_who_comes_back_when_he_was_told_is_let_in(
+def test_a_caller_that_waits_for_the_retry_time_is_accepted(
     policy: LimitPolicy, at_us: int, level_tenths: int, tokens: int
 ) -> None:
     bucket = BucketState(min(policy.capacity, level_tenths * policy.token // 10_000), at_us)
@@ -74,7 +74,7 @@ def test_nothing_is_taken_anywhere_unless_all_allow() -> None:
     assert (told.kind, told.limit, told.remaining, told.retry_after_s) == (LimitKind.TENANT, 1, 0, 1)
 
 
-def test_the_bucket_that_is_the_nearest_to_refusing_is_told() -> None:
+def test_the_bucket_closest_to_its_limit_is_reported() -> None:
     wide, narrow = LimitPolicy(count=100, period_s=1, burst=1000), LimitPolicy(count=1, period_s=60, burst=3)
     asks = [USER, TokenRequest(LimitKind.CODE_NUMBER, ACME, "+49")]
     told = rules.to_verdict(
@@ -110,7 +110,7 @@ def test_a_policy_that_could_not_be_counted_exactly_is_refused(count: int, perio
         ("x" * 1000, "x" * 64),
     ],
 )
-def test_an_address_stands_for_its_subscriber(address: str, place: str) -> None:
+def test_an_address_is_reduced_to_its_subscriber(address: str, place: str) -> None:
     assert rules.address_key(address) == place
 
 

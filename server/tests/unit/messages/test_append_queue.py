@@ -57,7 +57,7 @@ def test_a_repeat_through_a_cold_process_is_found_behind_its_view() -> None:
     run(check())
 
 
-def test_a_lagging_process_loses_the_place_follows_and_gets_the_next_one() -> None:
+def test_a_process_with_an_old_view_loses_the_sequence_and_gets_the_next_one() -> None:
     async def check() -> None:
         stage, other = AppendQueueEnv(), None
         other = stage.process()
@@ -70,7 +70,7 @@ def test_a_lagging_process_loses_the_place_follows_and_gets_the_next_one() -> No
     run(check())
 
 
-def test_content_is_sealed_anew_for_another_place() -> None:
+def test_content_is_sealed_again_for_another_sequence() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("a", "one", via=stage.process())
@@ -83,7 +83,7 @@ def test_content_is_sealed_anew_for_another_place() -> None:
     run(check())
 
 
-def test_those_who_wait_go_together_in_the_order_they_came() -> None:
+def test_waiting_sends_form_one_batch_in_order_of_arrival() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")
@@ -120,7 +120,7 @@ def test_two_tries_of_one_message_in_one_lane_become_one_entry() -> None:
     run(check())
 
 
-def test_a_second_try_with_other_content_hears_of_the_conflict_once_the_first_stands() -> None:
+def test_a_retry_with_other_content_gets_a_conflict_after_the_first_is_committed() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")
@@ -134,7 +134,7 @@ def test_a_second_try_with_other_content_hears_of_the_conflict_once_the_first_st
     run(check())
 
 
-def test_who_is_not_a_member_is_refused_and_a_leave_that_passes_is_noticed() -> None:
+def test_a_non_member_is_refused_and_a_leave_in_the_log_is_applied() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("a", sender=BEN)
@@ -146,7 +146,7 @@ def test_who_is_not_a_member_is_refused_and_a_leave_that_passes_is_noticed() -> 
     run(check())
 
 
-def test_a_sender_without_a_position_is_found_by_his_row() -> None:
+def test_a_sender_without_a_position_is_authorized_by_their_row() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         first = await stage.send("a", after=None)
@@ -186,7 +186,7 @@ def test_too_far_back_means_position_too_old() -> None:
     run(check())
 
 
-def test_a_chat_that_is_not_there_is_said_to_be_so() -> None:
+def test_a_missing_chat_is_reported() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         nowhere = ChatKey(TenantId("acme"), ChatId("nowhere"))
@@ -242,7 +242,7 @@ def test_a_defect_of_one_proposal_is_raised_to_its_own_sender_alone() -> None:
     run(check())
 
 
-def test_the_worker_of_a_lane_does_not_get_the_defect_of_whoever_came_before() -> None:
+def test_the_driver_of_an_append_queue_does_not_get_the_error_of_an_earlier_send() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")

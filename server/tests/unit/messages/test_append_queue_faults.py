@@ -13,7 +13,7 @@ from tidings.messages.ports import AppendOutcome
 from tidings.messages.sender import Appender
 
 
-def test_who_was_removed_after_his_message_got_in_still_hears_so() -> None:
+def test_a_sender_removed_after_the_commit_still_gets_the_ack() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         stage.log.failures = ["lost"]
@@ -73,7 +73,7 @@ def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
     run(check())
 
 
-def test_a_sender_who_goes_away_while_his_message_is_under_way_disturbs_nobody() -> None:
+def test_a_cancelled_send_does_not_affect_others() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")
@@ -95,7 +95,7 @@ def test_a_sender_who_goes_away_while_his_message_is_under_way_disturbs_nobody()
     run(check())
 
 
-def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
+def test_an_overloaded_append_fails_and_a_retry_succeeds() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")
@@ -106,7 +106,7 @@ def test_an_overloaded_log_answers_those_who_tried_and_the_rest_go_on() -> None:
     run(check())
 
 
-def test_a_bug_in_the_world_answers_everybody_who_waits() -> None:
+def test_an_unexpected_error_fails_all_waiting_sends() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")
@@ -121,7 +121,7 @@ def test_a_bug_in_the_world_answers_everybody_who_waits() -> None:
     run(check())
 
 
-def test_what_passes_through_the_process_keeps_the_view_warm() -> None:
+def test_observed_entries_keep_the_view_current() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("a")
@@ -149,7 +149,7 @@ def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
     run(check())
 
 
-def test_nobody_is_refused_before_the_log_was_read_up_to_the_head() -> None:
+def test_no_send_is_refused_before_the_log_is_read_up_to_the_head() -> None:
     """Another process appended the message, then its sender was removed: this view has neither entry."""
 
     async def check() -> None:
@@ -215,7 +215,7 @@ def test_a_change_that_was_refused_is_refused_again_by_the_same_code(code: Code)
     run(check())
 
 
-def test_who_stands_far_back_in_a_busy_chat_reads_his_keys_once_and_gets_through() -> None:
+def test_a_send_with_an_old_after_in_a_busy_chat_reads_its_keys_once_and_succeeds() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         log = stage.log.entries[CHAT]

@@ -40,12 +40,12 @@ json_values = st.recursive(
 
 
 @given(st.text(min_size=1, max_size=200), st.dictionaries(st.text(max_size=5), json_values, max_size=3))
-def test_content_comes_back_as_it_was_said(text: str, data: dict[str, Any]) -> None:
+def test_content_is_decoded_unchanged(text: str, data: dict[str, Any]) -> None:
     content = Content(text=text, data=data, reply_to=7, mentions=(UserId("ben"),))
     assert decode_content(encode_content(content)) == content
 
 
-def test_the_same_words_are_the_same_bytes_whatever_the_order_of_names() -> None:
+def test_equal_content_has_equal_bytes_for_any_order_of_fields() -> None:
     assert encode_content(Content(text="x", data={"a": 1, "b": 2})) == encode_content(
         Content(text="x", data={"b": 2, "a": 1})
     )
@@ -57,7 +57,7 @@ def code_of(doing: Callable[[], object]) -> Code:
     return caught.value.code
 
 
-def test_content_is_bounded_in_size_and_depth_and_says_something() -> None:
+def test_content_is_bounded_in_size_and_depth_and_not_empty() -> None:
     fits = "x" * (MAX_CONTENT_BYTES - len('{"text":""}'))
     assert len(encode_content(Content(text=fits))) == MAX_CONTENT_BYTES
     assert code_of(lambda: encode_content(Content(text=fits + "x"))) is Code.CONTENT_TOO_LARGE

@@ -21,15 +21,15 @@ ENTRY = Entry(
 EVENT = CommittedEvent(TenantId("acme"), ChatId("g-1"), (ENTRY,), 3)
 
 
-def test_an_event_comes_back_as_it_was() -> None:
+def test_an_event_is_decoded_unchanged() -> None:
     assert decode_event(encode_event(EVENT)) == EVENT
 
 
-def test_beside_its_content_an_event_is_small() -> None:
+def test_an_event_adds_few_bytes_to_its_content() -> None:
     assert len(encode_event(EVENT)) - len(ENTRY.content or b"") < 150
 
 
-def test_what_is_no_event_is_told_from_one() -> None:
+def test_invalid_events_are_detected() -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_event(encode_event(EVENT)[:-1])
 

@@ -66,7 +66,7 @@ def sequences(page: HistorySlice) -> list[int]:
     return [shown.entry.sequence for shown in page.entries]
 
 
-async def test_catching_up_shows_nothing_that_was_said_after_the_reader_was_taken_out() -> None:
+async def test_reading_forward_returns_nothing_after_the_readers_removal() -> None:
     page = await history().after(CHAT, CLEO, 2, 50)
     assert sequences(page) == [4, 3]
     assert (page.after, page.up_to) == (2, 4)
@@ -76,7 +76,7 @@ async def test_the_newest_page_ends_where_the_reader_was_taken_out() -> None:
     assert sequences(await history().before(CHAT, CLEO, None, 2)) == [4, 3]
 
 
-async def test_somebody_who_was_out_already_is_asked_for_once() -> None:
+async def test_the_intervals_of_a_former_member_are_read_once() -> None:
     racing = Racing()
     racing.stays = (Interval(0, 2),)
     assert sequences(
@@ -112,7 +112,7 @@ class Still(Racing):
         ([Interval(0, 2), Interval(5)], 100, 7),
     ],
 )
-async def test_a_page_never_says_it_is_complete_above_the_head(
+async def test_a_page_never_covers_sequences_above_the_head(
     stays: list[Interval], before: int, up_to: int
 ) -> None:
     """Later entries would be in the range that the page claims to be complete."""

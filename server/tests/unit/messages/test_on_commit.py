@@ -31,7 +31,7 @@ def appender_with(env: AppendQueueEnv, recorder: Recorder) -> Appender[bool]:
     )
 
 
-async def test_each_commit_is_told_once_and_a_batch_together() -> None:
+async def test_each_commit_is_reported_once_and_a_batch_together() -> None:
     env, recorder = AppendQueueEnv(), Recorder()
     appends = appender_with(env, recorder)
     await env.send("a", via=appends)
@@ -40,7 +40,7 @@ async def test_each_commit_is_told_once_and_a_batch_together() -> None:
     assert len(recorder.recorded) == 3, "one alone, one alone, three that waited for it"
 
 
-async def test_a_repeat_a_refusal_and_a_place_that_was_lost_are_not_told() -> None:
+async def test_repeats_refusals_and_lost_sequences_are_not_reported() -> None:
     env, recorder = AppendQueueEnv(), Recorder()
     appends = appender_with(env, recorder)
     await env.send("a", via=appends)
@@ -52,7 +52,7 @@ async def test_a_repeat_a_refusal_and_a_place_that_was_lost_are_not_told() -> No
     assert recorder.recorded == [[2], [4]]
 
 
-async def test_what_stands_after_a_try_that_was_not_answered_is_told_when_it_is_found() -> None:
+async def test_an_entry_of_an_unanswered_append_is_reported_when_it_is_found() -> None:
     env, recorder = AppendQueueEnv(), Recorder()
     appends = appender_with(env, recorder)
     env.log.failures = ["lost"]
@@ -62,7 +62,7 @@ async def test_what_stands_after_a_try_that_was_not_answered_is_told_when_it_is_
     assert recorder.recorded == [[2]]
 
 
-async def test_the_beginning_of_a_log_is_told() -> None:
+async def test_the_first_entry_of_a_log_is_reported() -> None:
     env, recorder = AppendQueueEnv(), Recorder()
     env.log = MemoryLog()
     draft = Draft(kind=EntryKind.CREATE, sender=BEN, client_key=ClientKey("k"), fingerprint=b"")

@@ -21,7 +21,7 @@ def _long(stage: AppendQueueEnv, head: int = 900) -> None:
     stage.log.entries[CHAT].extend(entry(n, EntryKind.RENAME) for n in range(2, head + 1))
 
 
-def test_an_after_far_back_holds_up_nobody_else() -> None:
+def test_a_send_with_an_old_after_does_not_delay_others() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         _long(stage)

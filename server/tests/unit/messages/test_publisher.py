@@ -44,7 +44,7 @@ async def test_an_append_is_one_record_under_its_chats_key() -> None:
     )
 
 
-async def test_what_kafka_did_not_take_is_counted_and_let_go() -> None:
+async def test_entries_that_kafka_does_not_accept_are_counted_and_dropped() -> None:
     publisher = KafkaCommitPublisher(outbox := Outbox())  # type: ignore[arg-type]  # all that it asks of a publisher
     for _ in range(3):
         publisher.publish(CHAT, [ENTRY])
@@ -55,7 +55,7 @@ async def test_what_kafka_did_not_take_is_counted_and_let_go() -> None:
     assert (publisher.published, publisher.failed) == (1, 2)
 
 
-async def test_a_publisher_that_breaks_does_not_break_who_committed() -> None:
+async def test_a_failing_publisher_does_not_fail_the_commit() -> None:
     publisher = KafkaCommitPublisher(None)  # type: ignore[arg-type]  # broken on purpose
     publisher.publish(CHAT, [ENTRY])
     assert publisher.failed == 1

@@ -22,7 +22,7 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.tenants.model import FINGERPRINT
 
 
-async def test_the_first_use_makes_the_keys_and_the_next_one_asks_nobody() -> None:
+async def test_the_first_use_creates_the_keys_and_the_next_use_is_cached() -> None:
     env = TenantsEnv()
     process = env.process()
     keys = await process.of(ACME)
@@ -31,7 +31,7 @@ async def test_the_first_use_makes_the_keys_and_the_next_one_asks_nobody() -> No
     assert (env.store.lists, env.kms.unwraps) == (1, 2)
 
 
-async def test_all_who_ask_at_once_share_one_look() -> None:
+async def test_concurrent_calls_share_one_look_up() -> None:
     env = TenantsEnv()
     process = env.process()
     await asyncio.gather(*(process.of(ACME) for _ in range(100)))
@@ -47,7 +47,7 @@ async def test_two_processes_that_make_the_first_keys_at_once_end_with_the_same(
     assert a.fingerprint(b"hello") == b.fingerprint(b"hello")
 
 
-async def test_one_who_is_cancelled_stops_the_look_for_nobody() -> None:
+async def test_a_cancelled_call_does_not_cancel_the_look_up_of_others() -> None:
     env = TenantsEnv()
     process = env.process()
     first = asyncio.ensure_future(process.of(ACME))
@@ -96,7 +96,7 @@ async def test_a_rotation_is_used_at_once_here_and_within_the_bound_elsewhere() 
     assert (await other.of(ACME)).active_version == 2
 
 
-async def test_two_who_rotate_at_once_make_one_key() -> None:
+async def test_concurrent_rotations_create_one_key() -> None:
     env = TenantsEnv()
     one, other = env.process(), env.process()
     await asyncio.gather(one.of(ACME), other.of(ACME))
@@ -105,7 +105,7 @@ async def test_two_who_rotate_at_once_make_one_key() -> None:
     assert await opened(other, await sealed(one, b"hello")) == b"hello"
 
 
-async def test_a_key_that_is_due_is_replaced_at_the_next_look_by_whoever_looks() -> None:
+async def test_any_process_replaces_a_due_key_at_its_next_look_up() -> None:
     env = TenantsEnv()
     process = env.process()
     old = await sealed(process, b"old")
@@ -152,7 +152,7 @@ async def test_a_look_that_began_before_the_key_was_made_does_not_make_decryptio
     await early
 
 
-async def test_a_key_that_nobody_has_costs_one_look_and_is_then_unreadable() -> None:
+async def test_an_unknown_key_costs_one_look_up_and_is_then_unreadable() -> None:
     env = TenantsEnv()
     process = env.process()
     content = await sealed(process, b"hello")

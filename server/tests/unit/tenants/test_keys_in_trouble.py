@@ -20,7 +20,7 @@ from tidings.tenants.model import FINGERPRINT
 OTHER = TenantId("other")
 
 
-async def test_who_has_keys_goes_on_while_the_table_is_away_and_looks_again_soon() -> None:
+async def test_cached_keys_are_used_while_the_table_is_unavailable() -> None:
     env = TenantsEnv()
     process = env.process()
     content = await sealed(process, b"hello")
@@ -36,7 +36,7 @@ async def test_who_has_keys_goes_on_while_the_table_is_away_and_looks_again_soon
     assert env.store.lists == looks + 1
 
 
-async def test_who_has_none_is_told_to_try_again() -> None:
+async def test_without_cached_keys_the_error_is_retryable() -> None:
     for part in ("store", "kms"):
         env = TenantsEnv()
         getattr(env, part).is_down = True
@@ -117,7 +117,7 @@ async def test_a_wrapped_key_under_another_version_or_in_another_tenant_does_not
         assert await refusal(env.process().of(victim)) is Code.KEYS_UNAVAILABLE
 
 
-async def test_a_fingerprint_key_that_is_gone_is_not_replaced_in_silence() -> None:
+async def test_a_missing_fingerprint_key_is_not_silently_replaced() -> None:
     env = TenantsEnv()
     await env.process().of(ACME)
     del env.rows()[FINGERPRINT]
@@ -135,7 +135,7 @@ async def test_a_process_that_died_between_the_two_first_keys_is_finished_by_the
     assert keys.active_version == 1
 
 
-async def test_a_tenant_that_was_made_anew_gets_its_new_keys_within_the_bound() -> None:
+async def test_a_recreated_tenant_gets_its_new_keys_within_the_bound() -> None:
     env = TenantsEnv()
     process = env.process()
     old = await sealed(process, b"old")

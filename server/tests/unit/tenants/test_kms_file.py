@@ -61,7 +61,7 @@ def test_a_file_that_others_may_open_is_refused(path: Path, mode: int) -> None:
     assert "chmod 600" in error.hint
 
 
-def test_a_file_of_somebody_else_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_of_another_user_is_rejected(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     generated = generate(path)
     os.chown(path, 1234, -1) if os.geteuid() == 0 else None
     monkeypatch.setattr(os, "geteuid", lambda: 4321)
@@ -74,7 +74,7 @@ def test_a_file_that_may_only_be_read_is_enough(path: Path) -> None:
     assert len(unwrap(path, generated)) == 32
 
 
-def test_a_missing_file_is_told_and_not_made_anew_to_unwrap_with(path: Path) -> None:
+def test_a_missing_file_is_reported_and_not_recreated_to_unwrap(path: Path) -> None:
     generated = generate(path)
     path.unlink()
     error = refusal(path, generated)
@@ -83,7 +83,7 @@ def test_a_missing_file_is_told_and_not_made_anew_to_unwrap_with(path: Path) -> 
     assert not path.exists()
 
 
-def test_another_file_is_told_from_the_right_one(path: Path, tmp_path: Path) -> None:
+def test_another_key_file_is_detected(path: Path, tmp_path: Path) -> None:
     generated = generate(path)
     other = tmp_path / "other.key"
     wrapped_by_other = generate(other).wrapped_by
@@ -96,20 +96,20 @@ def test_another_file_is_told_from_the_right_one(path: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     "text", ["", "# only a note\n", "c2hvcnQ=\n", "not base64!\n", "\xff\n", "AA==\nAA==\n"]
 )
-def test_a_file_that_holds_no_key_is_told(path: Path, text: str) -> None:
+def test_a_file_without_a_key_is_reported(path: Path, text: str) -> None:
     generated = generate(path)
     path.write_text(text)
     assert "does not contain one key" in refusal(path, generated).message
 
 
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(TidingsError, match="Cannot create the key file") as caught:
         generate(tmp_path / "file" / "tidings.key")
     assert caught.value.code is Code.KEYS_UNAVAILABLE
 
 
-def test_those_who_make_the_file_at_once_all_use_the_same(path: Path) -> None:
+def test_concurrent_creators_of_the_file_all_use_the_same_key(path: Path) -> None:
     async def check() -> None:
         services = [FileKms(path) for _ in range(16)]
         made = await asyncio.gather(*(service.generate(FOR) for service in services))

@@ -86,9 +86,7 @@ def test_systemd_passes_the_master_key(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o460, 0o404])
-def test_a_mounted_secret_that_everybody_reads_or_a_group_writes_is_refused(
-    tmp_path: Path, mode: int
-) -> None:
+def test_a_world_readable_or_group_writable_secret_is_rejected(tmp_path: Path, mode: int) -> None:
     path = master_key(tmp_path / "mounted", mode)
     with pytest.raises(TidingsError, match=f"{mode:04o}"):
         asyncio.run(opened(settings(tmp_path, kms="credential", credential_file=str(path))).generate(FOR))

@@ -38,7 +38,7 @@ async def test_a_change_is_seen_within_the_bound_and_not_paid_for_before(store: 
     assert found.settings.has_phone_login
 
 
-async def test_ten_thousand_who_ask_for_a_tenant_that_is_not_there_cost_one_read(
+async def test_ten_thousand_requests_for_a_missing_tenant_cost_one_read(
     store: MemoryTenantStore,
 ) -> None:
     reader = TenantReader(store, AdjustableClock())
@@ -59,7 +59,7 @@ async def test_what_can_not_be_a_tenant_costs_no_read_and_can_not_be_made(
     assert caught.value.code is Code.REQUEST_INVALID
 
 
-async def test_a_tenant_is_not_made_twice_and_not_changed_before_it_is_there(
+async def test_a_tenant_is_not_created_twice_and_not_changed_before_it_exists(
     store: MemoryTenantStore,
 ) -> None:
     tenants = TenantService(store, AdjustableClock())

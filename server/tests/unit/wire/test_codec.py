@@ -31,7 +31,7 @@ def test_a_text_of_100_bytes_reaches_its_receiver_in_213_bytes() -> None:
     assert len(encode_push(push)) + WEBSOCKET_HEADER_BYTES <= GOAL_BYTES
 
 
-def test_a_request_is_told_by_its_one_key() -> None:
+def test_a_request_is_identified_by_its_one_key() -> None:
     got = decode(b'{"send":{"text":"hi","client_message_id":"k","chat":"d"},"id":7}')
     assert got == DecodedRequest(7, Send(chat="d", client_message_id="k", text="hi"))
 
@@ -90,7 +90,7 @@ def test_no_bytes_make_it_raise(data: bytes) -> None:
     assert isinstance(decode(data), DecodedRequest | InvalidFrame)
 
 
-def test_what_is_wrong_with_a_long_frame_is_told_in_short() -> None:
+def test_the_error_of_a_long_frame_is_short() -> None:
     got = decode(b'{"id":7,"ping":{"' + b"y" * 5000 + b'":1}}')
     assert isinstance(got, InvalidFrame)
     assert len(got.message) < 256

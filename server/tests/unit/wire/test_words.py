@@ -1,4 +1,4 @@
-"""The wire has words and bounds of its own, because it imports no subject; here they are held against the subjects'."""
+"""The wire package imports no subject and has its own values and limits. They must equal those of the subjects."""
 
 from typing import get_args
 

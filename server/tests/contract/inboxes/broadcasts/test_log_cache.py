@@ -91,7 +91,7 @@ async def opened(url: str, space: Namespace) -> AsyncIterator[RedisClient]:
         await redis.close()
 
 
-def test_processes_that_append_at_once_make_one_dense_log(play: Play) -> None:
+def test_concurrent_appends_of_processes_make_one_dense_log(play: Play) -> None:
     async def scene(at: Scene) -> None:
         one, two = at.process(), at.process()
         entries = await asyncio.gather(*(at.publish(by) for by in (one, two) for _ in range(12)))
@@ -163,7 +163,7 @@ def test_a_put_that_was_not_answered_is_known_again(play: Play, monkeypatch: pyt
     play(scene)
 
 
-def test_who_starts_goes_on_from_the_snapshot_and_without_it_reads_the_log(
+def test_a_new_process_starts_from_the_snapshot_or_reads_the_log(
     play: Play, valkey: str, space: Namespace
 ) -> None:
     async def scene(at: Scene) -> None:
@@ -188,7 +188,9 @@ def test_who_starts_goes_on_from_the_snapshot_and_without_it_reads_the_log(
     play(scene)
 
 
-def test_a_redis_that_is_away_or_says_nonsense_is_no_harm(play: Play, valkey: str, space: Namespace) -> None:
+def test_an_unavailable_redis_or_a_corrupt_snapshot_does_no_harm(
+    play: Play, valkey: str, space: Namespace
+) -> None:
     async def scene(at: Scene) -> None:
         async with opened(_DEAD, space) as away, opened(valkey, space) as redis:
             process = at.process(RedisSnapshots(away))
@@ -202,7 +204,7 @@ def test_a_redis_that_is_away_or_says_nonsense_is_no_harm(play: Play, valkey: st
     play(scene)
 
 
-def test_copies_of_logs_that_nobody_reads_go_first(play: Play) -> None:
+def test_copies_of_unread_logs_are_evicted_first(play: Play) -> None:
     async def scene(at: Scene) -> None:
         process = at.process()
         process.logs._capacity = 2

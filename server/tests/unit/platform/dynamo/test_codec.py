@@ -78,7 +78,7 @@ def test_boto3_reads_what_we_read(item: Item) -> None:
     assert decode_item(read(body)) == as_bytes(theirs)
 
 
-def test_equal_sets_are_equal_bytes_in_whatever_order_they_were_filled() -> None:
+def test_equal_sets_have_equal_bytes_for_any_order() -> None:
     there: set[int] = set()
     back: set[int] = set()
     for one, other in ((0, 8), (8, 0)):

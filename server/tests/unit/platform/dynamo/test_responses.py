@@ -17,7 +17,7 @@ def refused(code: str, status: int = BAD_REQUEST, **fields: object) -> errors.Dy
     return error_from_response(status, {b"x-amzn-RequestId": b"REQ1"}, body)
 
 
-def test_a_failed_condition_carries_the_item_that_is_there() -> None:
+def test_a_failed_condition_contains_the_stored_item() -> None:
     error = refused(
         "ConditionalCheckFailedException", message="no", Item={"a": {"N": "1"}, "b": {"B": "eA=="}}
     )
@@ -107,7 +107,7 @@ def test_every_error_that_botocore_knows_for_our_calls_has_a_type(service: str) 
     "message",
     ["Item size has exceeded the maximum allowed size", "Item size to update has exceeded the maximum"],
 )
-def test_an_item_over_the_limit_is_told_from_other_mistakes(message: str) -> None:
+def test_an_item_over_the_limit_is_distinguished_from_other_errors(message: str) -> None:
     assert isinstance(refused("ValidationException", message=message), errors.TooLargeError)
 
 
@@ -120,7 +120,7 @@ def test_after_a_server_fault_the_call_may_have_been_applied(status: int, code: 
     assert error.code == code
 
 
-def test_throttling_is_throttling_whatever_the_status() -> None:
+def test_throttling_is_recognized_for_any_status() -> None:
     assert isinstance(refused("ThrottlingException", UNAVAILABLE), errors.ThrottledError)
 
 

@@ -135,7 +135,7 @@ def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes
     run(scenario)
 
 
-def test_a_thread_that_breaks_leaves_nobody_waiting() -> None:
+def test_a_failing_thread_leaves_no_caller_waiting() -> None:
     async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         answer = publisher.send("t", b"k", b"v")
 

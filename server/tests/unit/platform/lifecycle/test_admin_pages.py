@@ -23,7 +23,7 @@ def report(*, ok: bool) -> ProcessReport:
     return ProcessReport(Phase.RUNNING, (kafka,))
 
 
-def test_ready_is_green_and_names_everybody() -> None:
+def test_ready_is_green_and_lists_all_components() -> None:
     answer = readyz(ME, report(ok=True), 0.1, 5)
     body = json.loads(answer.body)
     assert answer.status == 200

@@ -42,7 +42,7 @@ def test_a_miss_within_its_patience_does_no_harm() -> None:
     assert pulse.health().ok
 
 
-def test_an_error_is_told_in_one_short_line_without_secrets() -> None:
+def test_an_error_is_reported_in_one_short_line_without_secrets() -> None:
     told = describe_error(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
     assert told.startswith("OSError: can't reach redis://***@cache xxx")
     assert len(told) < 330
@@ -67,7 +67,7 @@ def asked(ping: object, patience: int = 1) -> str:
     return asyncio.run(scenario())
 
 
-def test_a_probe_tells_silence_from_a_refusal_from_an_answer() -> None:
+def test_a_probe_distinguishes_silence_refusal_and_answer() -> None:
     async def own_timeout() -> None:
         raise TimeoutError("the client's own")
 

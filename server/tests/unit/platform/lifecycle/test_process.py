@@ -198,7 +198,7 @@ def test_one_that_fails_to_stop_is_a_crash_and_the_first_fault_gives_the_code() 
     asyncio.run(scenario())
 
 
-def test_tasks_that_nobody_stopped_are_stopped_at_the_end() -> None:
+def test_remaining_tasks_are_stopped_at_the_end() -> None:
     async def scenario() -> None:
         life = ProcessRun(FakeComponent("api", []))
         await life.until(lambda: life.board.report.is_ready)

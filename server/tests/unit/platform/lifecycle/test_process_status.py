@@ -27,7 +27,7 @@ def board(kafka: FakeComponent) -> ProcessStatus:
     return board
 
 
-def test_ready_means_that_everybody_is_well(board: ProcessStatus, kafka: FakeComponent) -> None:
+def test_ready_means_that_all_components_are_healthy(board: ProcessStatus, kafka: FakeComponent) -> None:
     kafka.said = ILL
     board.publish()
     assert not board.report.is_ready
@@ -59,7 +59,7 @@ def test_one_that_is_not_started_is_not_ok_whatever_it_says(
     assert board.report.components[0].reason == "stopping"
 
 
-def test_falling_ill_and_getting_well_are_told_once_each(board: ProcessStatus, kafka: FakeComponent) -> None:
+def test_failure_and_recovery_are_reported_once_each(board: ProcessStatus, kafka: FakeComponent) -> None:
     with capture_logs() as lines:
         for health in (WELL, ILL, replace(ILL, reason="still"), WELL, WELL):
             kafka.said = health

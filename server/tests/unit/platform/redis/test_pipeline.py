@@ -59,7 +59,7 @@ async def test_what_is_submitted_in_one_turn_is_one_write() -> None:
     assert len(wire.writes) == 2
 
 
-async def test_answers_go_to_those_who_asked_in_order() -> None:
+async def test_answers_go_to_their_callers_in_order() -> None:
     wire = Wire().open()
     futures = [wire.submit("GET", name) for name in "abcd"]
     await a_turn()
@@ -71,7 +71,7 @@ async def test_answers_go_to_those_who_asked_in_order() -> None:
     assert wire.pipeline.in_flight == 0
 
 
-async def test_who_leaves_keeps_his_place_until_his_answer_has_come() -> None:
+async def test_a_cancelled_call_keeps_its_place_until_its_answer_arrives() -> None:
     wire = Wire().open()
     futures = [wire.submit("GET", name) for name in "abc"]
     await a_turn()
@@ -92,7 +92,7 @@ async def test_who_leaves_before_the_write_is_not_written() -> None:
     assert wire.pipeline._bytes == 0
 
 
-async def test_a_push_takes_nobodys_answer() -> None:
+async def test_a_push_is_not_taken_for_an_answer() -> None:
     wire = Wire().open()
     future = wire.submit("GET", "a")
     await a_turn()
@@ -132,7 +132,7 @@ async def test_a_fenced_command_ends_with_its_pong_whether_or_not_an_error_came(
     assert (fenced.result(), after.result()) == (b"PONG", 1)
 
 
-async def test_an_answer_that_nobody_asked_for_is_a_broken_protocol() -> None:
+async def test_an_answer_without_a_request_is_a_protocol_error() -> None:
     wire = Wire().open()
     with pytest.raises(ProtocolError):
         wire.pipeline.feed(b":1\r\n")
@@ -140,7 +140,7 @@ async def test_an_answer_that_nobody_asked_for_is_a_broken_protocol() -> None:
         _ = wire.pipeline.answer_by_push([b"ssubscribe", b"c"])
 
 
-async def test_before_the_connection_stands_commands_wait_and_the_greeting_goes_first() -> None:
+async def test_commands_wait_for_the_connection_and_its_greeting() -> None:
     wire = Wire()
     waiting = wire.submit("GET", "a")
     await a_turn()
@@ -248,7 +248,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 @given(
     st.lists(st.tuples(replies, st.booleans(), st.booleans()), max_size=20), st.lists(st.integers(0, 10**6))
 )
-def test_every_answer_arrives_whole_however_the_bytes_are_cut(
+def test_every_answer_is_complete_for_any_split_of_the_bytes(
     story: list[tuple[Any, bool, bool]], places: list[int]
 ) -> None:
     """With pushes in between and some who have left."""

@@ -59,7 +59,7 @@ class Map:
 
 
 @pytest.mark.parametrize("is_lost", [False, True], ids=["let go", "connection lost"])
-async def test_the_new_node_is_asked_after_the_old_one_has_let_go(
+async def test_the_new_node_is_subscribed_after_the_old_one_has_released_the_slot(
     monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
 ) -> None:
     monkeypatch.setattr(subject, "PubSubConnection", Listener)

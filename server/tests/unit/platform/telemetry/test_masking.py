@@ -89,7 +89,7 @@ def written(fields: dict[str, object]) -> str:
 
 @settings(deadline=None)
 @given(nested)
-def test_a_secret_never_comes_out_however_deep_it_lies(value: object) -> None:
+def test_a_secret_is_masked_at_any_depth(value: object) -> None:
     assert HIDDEN not in written({"value": value, "set": {Secret(HIDDEN)}, "by_secret": {Secret(HIDDEN): 1}})
 
 

@@ -139,7 +139,7 @@ class Stuck(SpanExporter):
     def shutdown(self) -> None: ...
 
 
-def test_a_collector_that_hangs_holds_up_nobody_and_the_queue_stays_bounded() -> None:
+def test_a_hanging_collector_blocks_nothing_and_the_queue_stays_bounded() -> None:
     exporter = Stuck()
     options = TracingOptions(ratio=1.0, queue_spans=64, batch_spans=16, flush_s=0.05)
     traced = exporter_tracing(ME, options, exporter)

@@ -121,7 +121,7 @@ def test_a_busy_engine_is_asked_again(engine: FakeEngine) -> None:
     assert engine.asked == [f"{TableAspect.PITR} messages"]
 
 
-def test_a_change_that_somebody_else_made_first_is_no_failure(engine: FakeEngine) -> None:
+def test_a_change_that_another_process_made_first_is_no_failure(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.somebody_is_first = True
     run(engine, (MESSAGES,))
@@ -175,7 +175,7 @@ def test_a_table_that_appears_with_other_keys_while_we_apply_is_refused(engine: 
     assert caught.value.code is Code.TABLES_DESTRUCTIVE
 
 
-def test_each_wait_and_each_change_is_told(engine: FakeEngine) -> None:
+def test_each_wait_and_each_change_is_reported(engine: FakeEngine) -> None:
     engine.late_s = 30
     doing = [step.action for step in run(engine, (MESSAGES,))]
     assert doing[0] == "creating"

@@ -79,7 +79,7 @@ def test_a_ttl_that_aws_will_not_change_yet_is_told_with_when_to_come_back(
     assert "per hour" in caught.value.hint
 
 
-def test_a_refusal_is_told_with_what_aws_said(plane: TableControlPlane, aws: Stubber) -> None:
+def test_an_error_contains_the_message_of_aws(plane: TableControlPlane, aws: Stubber) -> None:
     aws.add_client_error("describe_table", "AccessDeniedException", "no rights to dynamodb:DescribeTable")
     with pytest.raises(TidingsError, match=f"describe {NAME}: AccessDeniedException: no rights") as caught:
         plane.describe(NAME)

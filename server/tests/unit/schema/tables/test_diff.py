@@ -113,7 +113,7 @@ def test_capacity_is_raised_to_what_is_declared_each_unit_for_itself() -> None:
     assert (change.before, change.after) == ("10 read, 500 write", "40 read, 500 write")
 
 
-def test_capacity_that_somebody_raised_is_not_drift() -> None:
+def test_manually_raised_capacity_is_not_drift() -> None:
     assert (
         planned(USERS, replace(as_declared(USERS), units=CapacityUnits(4000, 500))).verdict
         is ChangeKind.UNCHANGED
@@ -141,7 +141,7 @@ def test_with_all_on_demand_no_table_is_provisioned() -> None:
     assert the_change(table, as_declared(USERS)).after == "on demand"
 
 
-def test_a_stream_that_is_not_declared_is_left_to_whoever_turned_it_on() -> None:
+def test_an_undeclared_stream_is_left_enabled() -> None:
     seen = replace(as_declared(USERS), stream=StreamView.NEW_AND_OLD_IMAGES)
     assert planned(USERS, seen).verdict is ChangeKind.UNCHANGED
 

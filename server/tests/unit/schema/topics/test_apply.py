@@ -85,7 +85,7 @@ def test_applying_again_does_nothing() -> None:
     assert cluster.asked == []
 
 
-def test_differences_are_mended_one_after_the_other() -> None:
+def test_differences_are_repaired_one_after_the_other() -> None:
     seen = as_declared(cleanup_policy="compact", retention_ms="1000")
     cluster = FakeCluster({seen.name: seen})
     more = want(size=InstallationSize.MEDIUM)
