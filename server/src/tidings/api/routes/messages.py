@@ -231,7 +231,9 @@ async def add_reaction(
 
 @router.delete(
     "/messages/{message}/reactions/{emoji}",
-    **route_options("remove_reaction", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Remove a reaction"),
+    **route_options(
+        "remove_reaction", *_OF_MESSAGES, Code.NO_CHANGE, touches=_REACT, summary="Remove a reaction"
+    ),
 )
 async def remove_reaction(
     call: AsUser, message: MessageInPath, emoji: EmojiInPath, key: IdempotencyKeyHeader = None
