@@ -17,7 +17,7 @@ from tidings_wire.frames.inbox import (
 from tidings_wire.frames.structs import Body, ErrorBody
 
 
-class Desk:
+class RecordingBackend:
     """Answer each request with the next version, after the `faults`."""
 
     def __init__(self, *faults: Exception) -> None:
@@ -56,7 +56,7 @@ def refusal(*, retryable: bool) -> RequestRefused:
 def test_older_counts_never_replace_newer_ones(
     first: InboxCounts, then: InboxCounts, kept: InboxCounts
 ) -> None:
-    inbox = Inbox(Desk(), "default")
+    inbox = Inbox(RecordingBackend(), "default")
     inbox.on_counts(first)
     inbox.on_counts(then)
     assert inbox.counts == kept
@@ -64,20 +64,20 @@ def test_older_counts_never_replace_newer_ones(
 
 async def test_marking_no_notifications_sends_no_request() -> None:
     """The server takes `read` without ids as all notifications."""
-    desk = Desk()
-    inbox = Inbox(desk, "default")
+    backend = RecordingBackend()
+    inbox = Inbox(backend, "default")
     for mark in (inbox.mark_read, inbox.mark_unread, inbox.archive, inbox.restore):
         await mark([])
-    assert desk.asked == [GetCounts(inbox="default")]
+    assert backend.asked == [GetCounts(inbox="default")]
 
 
 async def test_each_mark_sends_its_request() -> None:
-    desk, name = Desk(), "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
-    inbox = Inbox(desk, "default")
+    backend, name = RecordingBackend(), "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+    inbox = Inbox(backend, "default")
     await inbox.mark_read([name])
     await inbox.mark_all_read(before=7, category="news")
     await inbox.mark_seen()
-    assert desk.asked == [
+    assert backend.asked == [
         MarkNotifications(inbox="default", to="read", ids=(name,)),
         MarkNotifications(inbox="default", to="read", before=7, category="news"),
         MarkNotifications(inbox="default", to="seen"),
@@ -87,13 +87,13 @@ async def test_each_mark_sends_its_request() -> None:
 
 
 async def test_a_new_connection_requests_the_counts_of_used_inboxes() -> None:
-    desk = Desk()
+    backend = RecordingBackend()
     told: list[InboxUpdate | BroadcastUpdate] = []
-    inboxes = InboxRegistry(desk, told.append)
+    inboxes = InboxRegistry(backend, told.append)
     await inboxes.get("default").refresh()
     inboxes.get("never asked for")
     await inboxes.refresh_all()
-    assert desk.asked == [GetCounts(inbox="default")] * 2
+    assert backend.asked == [GetCounts(inbox="default")] * 2
     assert told == [InboxUpdate(counts=of(2, unread=2), has_more=True)]
     assert inboxes.get("default").counts == of(2, unread=2)
 
@@ -110,17 +110,17 @@ async def test_what_is_refused_for_now_is_asked_again(
     faults: list[Exception], told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_of, "_WAITS_S", (0.0, 0.0))
-    desk, news = Desk(), list[InboxUpdate | BroadcastUpdate]()
-    inboxes = InboxRegistry(desk, news.append)
+    backend, news = RecordingBackend(), list[InboxUpdate | BroadcastUpdate]()
+    inboxes = InboxRegistry(backend, news.append)
     await inboxes.get("default").refresh()
-    desk.faults = faults
+    backend.faults = faults
     await inboxes.refresh_all()
     assert len(news) == told
 
 
 async def test_a_push_updates_the_counts_and_is_an_event() -> None:
     told: list[InboxUpdate | BroadcastUpdate] = []
-    inboxes = InboxRegistry(Desk(), told.append)
+    inboxes = InboxRegistry(RecordingBackend(), told.append)
     news = InboxUpdate(counts=of(5, unread=4))
     inboxes.pushed(news)
     assert told == [news]
@@ -131,8 +131,8 @@ async def test_a_push_updates_the_counts_and_is_an_event() -> None:
 
 
 async def test_counts_are_stale_after_a_broadcast_until_the_refresh() -> None:
-    desk, told = Desk(), list[InboxUpdate | BroadcastUpdate]()
-    inboxes = InboxRegistry(desk, told.append)
+    backend, told = RecordingBackend(), list[InboxUpdate | BroadcastUpdate]()
+    inboxes = InboxRegistry(backend, told.append)
     inbox = inboxes.get("default")
     inbox.on_counts(of(1))
     assert not inbox.is_stale
@@ -141,7 +141,7 @@ async def test_counts_are_stale_after_a_broadcast_until_the_refresh() -> None:
     assert (told, inbox.is_stale, inbox.counts) == ([news], True, of(1))
     await inbox.refresh()
     await inbox.list()
-    assert desk.asked == [
+    assert backend.asked == [
         GetCounts(inbox="default", at_least=7),
         ListNotifications(inbox="default", at_least=7),
     ]
@@ -151,13 +151,13 @@ async def test_counts_are_stale_after_a_broadcast_until_the_refresh() -> None:
 
 async def test_a_new_connection_requests_the_announced_broadcasts() -> None:
     """Another process may have an older copy of the broadcast log. Its answer would hide a shown broadcast for a while."""
-    desk = Desk()
-    inboxes = InboxRegistry(desk, lambda _: None)
+    backend = RecordingBackend()
+    inboxes = InboxRegistry(backend, lambda _: None)
     await inboxes.get("default").refresh()
     inboxes.broadcast(BroadcastUpdate(inbox="default", up_to=7))
     await inboxes.refresh_all()
     await inboxes.get("default").mark_read(["01JCQ4Z7N3V5X9B2M8K6T1R0WD"])
-    assert [each.at_least for each in desk.asked if isinstance(each, GetCounts | MarkNotifications)] == [
+    assert [each.at_least for each in backend.asked if isinstance(each, GetCounts | MarkNotifications)] == [
         0,
         7,
         7,
@@ -165,12 +165,12 @@ async def test_a_new_connection_requests_the_announced_broadcasts() -> None:
 
 
 async def test_after_a_restore_at_least_is_reset_and_any_counts_are_newer() -> None:
-    desk = Desk()
-    inboxes = InboxRegistry(desk, lambda _: None)
+    backend = RecordingBackend()
+    inboxes = InboxRegistry(backend, lambda _: None)
     inbox = inboxes.get("default")
     inbox.on_counts(InboxCounts(inbox="default", version=90, at=90, broadcasts_up_to=8))
     inboxes.broadcast(BroadcastUpdate(inbox="default", up_to=9))
     inboxes.restored()
     await inboxes.refresh_all()
-    assert desk.asked == [GetCounts(inbox="default")]
+    assert backend.asked == [GetCounts(inbox="default")]
     assert inbox.counts == of(1, unread=1)

@@ -166,10 +166,7 @@ class ClientCore:
         self._positions.begin(chat, page.up_to)
 
     def _is_sent_immediately(self, chat: str) -> bool:
-        """Return whether a new row is sent immediately.
-
-        Then `after` is stored with the row; otherwise right before the first try, when the head may be higher.
-        """
+        """Return whether to store `after` with a new row. Otherwise it is stored before the first try."""
         return self._outbox.is_empty(chat) and self.state in (State.RESUMING, State.LIVE)
 
     def device(self) -> str | None:
@@ -296,10 +293,7 @@ class ClientCore:
             self._ack()
 
     def _ack(self) -> None:
-        """Acknowledge the entries that the app has processed.
-
-        Without a connection this is not needed: the positions in the next `connect` are acknowledgements too.
-        """
+        """Acknowledge processed entries. Without a connection, the next `connect` acknowledges them."""
         processed, self._processed = self._processed, {}
         for batch in batched(processed.items(), _MAX_ACKS_PER_FRAME):
             self._session.send(Ack(delivered=dict(batch)))
