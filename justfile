@@ -19,12 +19,13 @@ alone:
     @echo "These tests failed while others ran in parallel. A test that passes now depends on timing: fix it."
     uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
 
-# Check style, types and import rules: just lint
+# Check style, types, import rules and language: just lint
 lint:
     uv run ruff format --check .
     uv run ruff check .
     uv run mypy
     uv run lint-imports
+    uv run python -m tools.prose_check
 
 # Check the language of docs, docstrings, comments and messages: just prose docs/howto; --count; --json; --rules
 prose *args:

@@ -52,7 +52,7 @@ def _module_or_alias(found: object) -> Iterator[str]:
 
 
 def _variants(value: object) -> Iterator[type]:
-    """The classes of a union, through the names of unions within it."""
+    """Return the classes of a union, and those of unions within it."""
     for each in getattr(value, "__args__", ()):
         yield from _variants(each.__value__) if hasattr(each, "__value__") else [each]
 

@@ -179,7 +179,7 @@ def _of(table: Table) -> Iterator[Pattern]:
 
 
 def _patterns(table: Table) -> list[str]:
-    """A transaction is listed once, at its first table; the tables page names it at each."""
+    """List a transaction once, at its first table; the tables page names it at each."""
     rows = (_pattern(pattern) for pattern in PATTERNS if pattern.tables[0] == table.name)
     return _grid(("name", "operation", "keys", "reads", "role", "purpose"), rows)
 

@@ -15,7 +15,7 @@ from tidings_harness.history.events import EventKind, Numbers, Outcome
 
 
 def watermarks_go_forward(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
-    """A row requested after an acknowledged read, or after an earlier row, shows at least the same watermark."""
+    """Check that a row requested after an acknowledged read, or after an earlier row, shows at least that watermark."""
     rows, done = facts.events(EventKind.ROW), facts.events(EventKind.READ_DONE)
     done = done[done["outcome"] == Outcome.OK]
     users = np.concatenate([column(rows, "value"), facts.users[column(done, "device")]])

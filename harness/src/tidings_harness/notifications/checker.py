@@ -257,7 +257,7 @@ def _born_unread(facts: InboxHistoryIndex) -> _Found:
 
 
 def _may_take(facts: InboxHistoryIndex, number: int, mark: InboxSpan) -> bool:
-    """A mark of all cannot cover a notification whose send started after the answer to the mark."""
+    """Return whether a mark of all covers it: it cannot cover a notification whose send started after the answer to the mark."""
     return number in facts.begun and facts.begun[number].at_ns < mark.done
 
 

@@ -62,7 +62,7 @@ class InboxHistoryIndex:
         ]
 
     def _redactions(self) -> dict[int, InboxSpan]:
-        """The earliest redaction of each notification."""
+        """Return the earliest redaction of each notification."""
         found: dict[int, InboxSpan] = {}
         for each in self._of(Action.REDACT):
             for notification in each.of:
@@ -71,7 +71,7 @@ class InboxHistoryIndex:
         return found
 
     def _marks(self) -> dict[tuple[str, int], InboxSpan]:
-        """The earliest mark by user and notification."""
+        """Return the earliest mark by user and notification."""
         found: dict[tuple[str, int], InboxSpan] = {}
         for each in self._of(Action.READ):
             for notification in each.of:

@@ -97,7 +97,7 @@ class Recorder:
     def joined(self, _: ConnectedDevice, chat: ChatId) -> None:
         self.rows.append(chat)
 
-    def membership_changed(self, _: ConnectedDevice, __: ChatId, entry: Entry) -> None:
+    def on_membership_changed(self, _: ConnectedDevice, __: ChatId, entry: Entry) -> None:
         self.changed.append(entry.sequence)
 
     def on_rejoined(self, _: ConnectedDevice, chat: ChatId) -> None:
