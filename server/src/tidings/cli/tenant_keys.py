@@ -25,7 +25,7 @@ from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 ID_CHARACTERS = 26
-_ONCE = "It is shown only now and not stored: save it."
+_ONCE = "It is shown only once and not stored: save it."
 
 
 @dataclass(frozen=True, slots=True)

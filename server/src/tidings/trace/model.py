@@ -100,7 +100,7 @@ class TraceOutcome(StrEnum):
 
 
 class RecipientState(StrEnum):
-    SENDER = "wrote"
+    SENDER = "sender"
     READ = "read"
     DELIVERED = "delivered"
     NOT_ACKED = "not_acked"

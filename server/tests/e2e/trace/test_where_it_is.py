@@ -165,10 +165,10 @@ async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
 @pytest.mark.parametrize(
     ("words", "exit_code", "said"),
     [
-        (["{tenant}#{chat}.99"], 1, "No entry 99 was ever committed: the chat has come to 1."),
+        (["{tenant}#{chat}.99"], 1, "Entry 99 does not exist: the last entry of the chat is 1."),
         (["{tenant}#gNONE.1"], 1, "has no chat 'gNONE'"),
         (["nobody#{chat}.1"], 1, "The tenant 'nobody' has no chat"),
-        (["{tenant}#{chat}"], 1, "is no message's id"),
+        (["{tenant}#{chat}"], 1, "is not a message id"),
         (["{chat}.1", "--tenant", "x" * 40], 1, "Not a valid id"),
         (["{chat}.1"], 2, "The tenant is missing"),
         (["{tenant}#{chat}.1", "--tenant", "other"], 2, "--tenant says other"),
