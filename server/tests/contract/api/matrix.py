@@ -56,7 +56,7 @@ FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
 NOTIFICATION = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 SENT = {"user_ids": ["anna"], "message": {"title": "hi"}}
-POSTED = {"audiences": {"kind": "users", "user_ids": ["anna"]}, "message": {"title": "hi"}}
+POSTED = {"audiences": {"kind": "users", "uids": ["anna"]}, "message": {"title": "hi"}}
 REDEEMED = {
     "tenant": "{tenant}",
     "challenge": "ORUGS4ZANFZSAYJAMNUGC3DMMV",

@@ -134,5 +134,5 @@ async def test_the_first_api_sends_to_everyone_without_copies(use_cases: UseCase
     assert marked["unread"] == 0
     await server.ok("DELETE", f"{admin}/redact", {"id": sent["id"]})
     assert (await anna.ok("GET", f"{users}/last/5"))["messages"] == []
-    named = {"audiences": {"kind": "everyone", "user_ids": [ANNA]}, "message": {"title": "hi"}}
+    named = {"audiences": {"kind": "everyone", "uids": [ANNA]}, "message": {"title": "hi"}}
     assert await server.code("POST", f"{admin}/post", named) is Code.REQUEST_INVALID
