@@ -196,7 +196,7 @@ def test_a_killed_gateway_is_shown_and_missed_messages_arrive(desk: Desk) -> Non
     for n in range(3):
         desk.posts("ben", f"Are you there? {n}")
     desk.anna.types("Wait for me", "enter")
-    desk.anna.sees("Wait for me  ◌ on its way")
+    desk.anna.sees("Wait for me  ◌ sending")
     gateway.send_signal(signal.SIGKILL)
     desk.anna.wait_for("no connection")
     desk.dev.wait_for(r"gateway died \(SIGKILL\): starting it again")
