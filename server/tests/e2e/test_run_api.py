@@ -247,7 +247,9 @@ def test_without_redis_it_serves_and_enforces_the_limit(
     assert statuses == [200, 200, 200, 429, 429]
     fleet.restart(node.name)
     eventually(lambda: api.get("/readyz")[1]["components"]["redis"]["ok"] or None, "return of Redis")
-    said = [line["event"] for line in api.lines if line["event"].startswith("rate limits: Redis is unavailable")]
+    said = [
+        line["event"] for line in api.lines if line["event"].startswith("rate limits: Redis is unavailable")
+    ]
     assert len(said) == 1
 
 
