@@ -47,7 +47,7 @@ async def test_subscribed_users_on_both_gateways_are_notified_once_within_the_co
         await until(lambda: all(phone.heard("amended") == [notification] for phone in phones), LONG_S)
         assert phone.told[-1][1].amended[0].message == {"title": "corrected"}
         await server.ask("DELETE", f"/notifications/{notification}")
-        await until(lambda: all(phone.heard("gone") == [notification] for phone in phones), LONG_S)
+        await until(lambda: all(phone.heard("removed") == [notification] for phone in phones), LONG_S)
         assert (await phone.inbox.list()).notifications == ()
         assert all(phone.heard("added") == [notification] for phone in phones)
 

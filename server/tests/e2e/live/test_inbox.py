@@ -46,7 +46,7 @@ async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationP
         await phone.inbox.archive([first])
         await until(lambda: laptop.counts[0] == 1, LONG_S)
         await server.ask("DELETE", f"/notifications/{second}")
-        await both(phone, laptop, lambda each: each.ids("gone") == {second})
+        await both(phone, laptop, lambda each: each.ids("removed") == {second})
         await both(phone, laptop, lambda each: each.counts == (0, 0, {"news": 0}))
         assert [
             notification.id for notification in (await laptop.inbox.list(is_archived=True)).notifications
