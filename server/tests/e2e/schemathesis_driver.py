@@ -51,14 +51,16 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "use either `ids`, or `before` with an optional `category`"),  # the same
     Rule(400, _INVALID, "`uids` requires the kind"),  # the field depends on the kind
     Rule(
-        400, _INVALID, "of the list is not kept|^A segment stays what it was made"
+        400, _INVALID, "of the list does not (exist|accept users)|^The type of a segment"
     ),  # depends on the existing versions
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # the inbox defines its categories
-    Rule(400, _INVALID, "^There is no `host_system_id` to be unique"),  # a field that requires another one
+    Rule(400, _INVALID, "^`host_system_id` is missing"),  # a field that requires another one
     Rule(400, _INVALID, "^query /(unread|archived): "),  # Schemathesis accepts any text as a boolean
-    Rule(409, "idempotency_conflict", "with this `host_system_id`|under this key"),  # a repeat
+    Rule(
+        409, "idempotency_conflict", "with `host_system_id`|^This idempotency key was already used"
+    ),  # a repeat
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
     Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # at least one of two optional fields
@@ -93,14 +95,24 @@ def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], tow
             parameter["schema"] = _one_of(parameter["schema"], values[parameter["name"]])
     if "requestBody" in operation:
         media = operation["requestBody"]["content"]["application/json"]
-        model = media["schema"]["$ref"].rpartition("/")[2]
-        media["schema"] = schema = copy.deepcopy(document["components"]["schemas"][model])
         values = {"after": [None, 2, 3], **values}
-        for field_name in schema["properties"].keys() & values.keys():
-            schema["properties"][field_name] = _one_of(schema["properties"][field_name], values[field_name])
+        media["schema"] = schema = _body_schema(document, media["schema"], values)
         if name in town.bodies:
             media["example"] = town.bodies[name]
             schema.pop("examples", None)
+
+
+def _body_schema(
+    document: dict[str, Any], schema: dict[str, Any], values: dict[str, list[Any]]
+) -> dict[str, Any]:
+    """Return the schema of a body, or of each of its variants, with fields that name existing objects."""
+    if "oneOf" in schema:
+        variants = [_body_schema(document, variant, values) for variant in schema["oneOf"]]
+        return {**schema, "oneOf": variants, "discriminator": {"propertyName": "type"}}
+    made: dict[str, Any] = copy.deepcopy(document["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    for field_name in made["properties"].keys() & values.keys():
+        made["properties"][field_name] = _one_of(made["properties"][field_name], values[field_name])
+    return made
 
 
 def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:

@@ -40,6 +40,6 @@ def test_every_operation_matches_its_openapi_description(
     )
     print(*found.by_rule.items(), sep="\n")
     print(*found.faults, sep="\n")
-    assert found.faults == [], f"{len(found.faults)}, told above"
+    assert found.faults == [], f"{len(found.faults)} faults, printed above"
     assert found.answers.keys() == OPERATIONS
     assert found.without_success() == []
