@@ -24,7 +24,7 @@ FLOWS = {
     "test_run_gateway.py",
     "test_run_notifications.py",
 }
-ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "jobs", "messages", "relay", "schema"}
+ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "inboxes", "messages", "relay", "schema"}
 """Contract suites of code that depends on conditions, transactions or streams of DynamoDB."""
 
 pytest_plugins = [
@@ -73,13 +73,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.dynamo == "both":
         return
     skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
-    deselected = [
+    deselected = {
         item
         for item in items
         if isinstance(item, pytest.Function)
         and getattr(item, "callspec", None) is not None
         and skipped in {item.callspec.params.get("dynamo"), item.callspec.params.get("tables")}
         and (config.option.dynamo == "one" or item.path.parent.name not in ADAPTER_SUITES)
-    ]
-    config.hook.pytest_deselected(items=deselected)
-    items[:] = [item for item in items if item not in set(deselected)]
+    }
+    config.hook.pytest_deselected(items=list(deselected))
+    items[:] = [item for item in items if item not in deselected]
