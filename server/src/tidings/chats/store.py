@@ -20,10 +20,8 @@ from tidings.messages.model import Interval
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
-    DynamoError,
-    TransactionCancelledError,
-    raise_write_error,
     translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import (
@@ -143,15 +141,8 @@ class DynamoChatStore:
     async def block_stranger(self, chat: ChatKey, user: UserId, other: UserId, *, is_blocked: bool) -> bool:
         no_chat = Check(table=_CHATS, key={"chat_id": chat_key(chat)}, condition=ABSENT)
         actions = [no_chat, self._block_row(chat, user, other, is_blocked=is_blocked)]
-        try:
-            await self._client.transact_write(patterns.BLOCK_STRANGER, actions, repeatable=True)
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise_write_error(cancelled)
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
+        with translate_write_errors:
+            return await self._client.try_transact_write(patterns.BLOCK_STRANGER, actions, repeatable=True)
 
     def creation(self, chat: Chat, members: Sequence[Membership]) -> TransactionPart:
         return TransactionPart(patterns.CREATE, tuple(self._creation(chat, members)))

@@ -15,7 +15,6 @@ from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
-    TransactionCancelledError,
     raise_write_error,
     translate_read_errors,
     translate_write_errors,
@@ -87,15 +86,8 @@ class DynamoJobStore:
             Put(table=_TABLE, item=_listed_item(job) | self._ttl(job.id, 0)),
             Put(table=_TABLE, item=_due_item(due)),
         ]
-        try:
-            await self._client.transact_write(patterns.CREATE, actions, repeatable=True)
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise_write_error(cancelled)
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
+        with translate_write_errors:
+            return await self._client.try_transact_write(patterns.CREATE, actions, repeatable=True)
 
     async def read(self, tenant: TenantId, job: JobId) -> Job | None:
         with translate_read_errors:
@@ -193,15 +185,8 @@ class DynamoJobStore:
             Delete(table=_TABLE, key=_due_key(due), condition="attribute_exists(PK)"),
             Put(table=_TABLE, item=_due_item(later)),
         ]
-        try:
-            await self._client.transact_write(patterns.RESCHEDULE, actions)
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise_write_error(cancelled)
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
+        with translate_write_errors:
+            return await self._client.try_transact_write(patterns.RESCHEDULE, actions)
 
     async def unschedule(self, due: DueJob) -> None:
         with translate_write_errors:

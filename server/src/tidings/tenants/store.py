@@ -9,7 +9,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
 from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
@@ -125,14 +125,9 @@ class DynamoTenantStore:
             # Not retried: a retry could not distinguish an existing tenant from its own first attempt.
             created = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
             listed = Put(table="tenants", item=_listed_key(tenant) | {"created_at": now})
-            await self._client.transact_write(patterns.CREATE_TENANT, [created, listed])
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise tenant_write_error(cancelled) from cancelled
+            return await self._client.try_transact_write(patterns.CREATE_TENANT, [created, listed])
         except DynamoError as error:
             raise tenant_write_error(error) from error
-        return True
 
     async def read(self, tenant: TenantId, /) -> Tenant | None:
         try:

@@ -13,7 +13,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, TransactionCancelledError
+from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
@@ -172,14 +172,9 @@ class DynamoSigningKeyStore:
             Revocation(tenant=key.tenant, kid=key.kid, from_ms=not_after_ms), self._clock.now_ms()
         )
         try:
-            await self._client.transact_write(patterns.RETIRE_SIGNING_KEY, [retired, revocation])
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise keys_write_error(cancelled) from cancelled
+            return await self._client.try_transact_write(patterns.RETIRE_SIGNING_KEY, [retired, revocation])
         except DynamoError as error:
             raise keys_write_error(error) from error
-        return True
 
 
 def _row(key: SigningKey) -> dict[str, object]:

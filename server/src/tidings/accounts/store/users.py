@@ -18,6 +18,7 @@ from tidings.platform.dynamo.errors import (
     TransactionCancelledError,
     raise_read_error,
     raise_write_error,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -194,15 +195,8 @@ class DynamoUserStore(DynamoUserReader):
             table=_USERS, key=account_key(tenant, user), update=update, condition=_EXISTS, values=values
         )
         revocation = revocation_put(Revocation(tenant=tenant, user=user, from_ms=now_ms), now_ms)
-        try:
-            await self._client.transact_write(pattern, [change, revocation], repeatable=True)
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise_write_error(cancelled)
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
+        with translate_write_errors:
+            return await self._client.try_transact_write(pattern, [change, revocation], repeatable=True)
 
 
 def _directory_update(user: User) -> Update:

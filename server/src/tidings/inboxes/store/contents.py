@@ -12,9 +12,9 @@ from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
-    TransactionCancelledError,
     raise_write_error,
     translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Delete, Put, TransactAction
@@ -96,15 +96,8 @@ class DynamoContentStore:
         return None if item is None else _claim_from_item(item)
 
     async def _write(self, pattern: AccessPattern, actions: list[TransactAction]) -> bool:
-        try:
-            await self._client.transact_write(pattern, actions, repeatable=True)
-        except TransactionCancelledError as cancelled:
-            if cancelled.reasons[0].is_condition:
-                return False
-            raise_write_error(cancelled)
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
+        with translate_write_errors:
+            return await self._client.try_transact_write(pattern, actions, repeatable=True)
 
 
 def _key(tenant: TenantId, notification: NotificationId, version: int) -> dict[str, ItemValue]:

@@ -223,6 +223,18 @@ class DynamoClient:
         plan.row.write(writes.units * TRANSACTION_FACTOR, reply.consumed, is_exact=writes.is_exact)
         return WriteResult(maybe_repeated=True) if is_doubtful else PLAINLY_WRITTEN
 
+    async def try_transact_write(
+        self, pattern: AccessPattern, actions: Sequence[TransactAction], *, repeatable: bool = False
+    ) -> bool:
+        """Apply all actions or none. Return False if the condition of the first action failed."""
+        try:
+            await self.transact_write(pattern, actions, repeatable=repeatable)
+        except TransactionCancelledError as cancelled:
+            if cancelled.reasons[0].is_condition:
+                return False
+            raise
+        return True
+
     async def batch_get(
         self,
         pattern: AccessPattern,
