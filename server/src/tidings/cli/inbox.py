@@ -19,7 +19,7 @@ from tidings.app.wiring.engine_clients import open_key_ring
 from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
 from tidings.cli.output import SafeConsole, SafeTable, echo
-from tidings.cli.security import explain_missing_tenant
+from tidings.cli.tenant import explain_missing_tenant
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, check_inbox_id, new_inbox, spec_of
 from tidings.inboxes.model import InboxKey
 from tidings.inboxes.sender import SendNotificationRequest

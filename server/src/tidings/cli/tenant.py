@@ -1,13 +1,15 @@
 """`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | rewrap-keys | key … | api-key …`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import TypedDict, Unpack
 
 import click
 from msgspec.structs import replace
 
 from tidings.accounts.jwks_http import NetworkPolicy, check_url
+from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables, signing_policy
 from tidings.app.wiring.engine_clients import make_kms, open_key_ring
@@ -16,7 +18,9 @@ from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.cli.tenant_keys import api_key, key
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
 from tidings.limits.model import NO_TENANT
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.tenants.key_ring import KeyRewrapper, RewrapResult
 from tidings.tenants.model import (
@@ -298,3 +302,36 @@ def _show(tenant: Tenant) -> None:
         table.add_row(f"rate per {limit}", said)
     table.add_row("version", f"{tenant.version}, of {format_ms(tenant.updated_at_ms)}")
     SafeConsole().print(table)
+
+
+_NOT_FOUND = frozenset(
+    {
+        Code.USER_NOT_FOUND,
+        Code.INBOX_NOT_FOUND,
+        Code.JOB_NOT_FOUND,
+        Code.NOTIFICATION_NOT_FOUND,
+        Code.SEGMENT_NOT_FOUND,
+    }
+)
+
+
+@asynccontextmanager
+async def explain_missing_tenant(settings: Settings, client: DynamoClient) -> AsyncIterator[None]:
+    """Look for the command's TENANT once something in it was not found; raise for the tenant if it does not exist."""
+    try:
+        yield
+    except TidingsError as error:
+        context = click.get_current_context(silent=True)
+        tenant = context.params.get("tenant") if context else None
+        if error.code in _NOT_FOUND and tenant and not await _exists(settings, client, TenantId(tenant)):
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                f"Tenant {tenant} does not exist.",
+                hint="`tidings tenant create` makes one.",
+            ) from error
+        raise
+
+
+async def _exists(settings: Settings, client: DynamoClient, tenant: TenantId) -> bool:
+    async with open_key_ring(settings, client, SystemClock()) as ring:
+        return await DynamoTenantStore(client, AuthenticatedRows(ring)).read(tenant) is not None

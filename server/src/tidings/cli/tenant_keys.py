@@ -36,7 +36,7 @@ class _KeyService:
 
 
 @asynccontextmanager
-async def _desk(tenant: str) -> AsyncIterator[_KeyService]:
+async def _open_key_service(tenant: str) -> AsyncIterator[_KeyService]:
     """Open the keys of an existing tenant."""
     settings, clock = load().settings, SystemClock()
     async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
@@ -46,10 +46,10 @@ async def _desk(tenant: str) -> AsyncIterator[_KeyService]:
         yield _KeyService(found.id, signing, open_api_keys(settings.accounts, client, clock, rows))
 
 
-def _at_the_desk[T](tenant: str, act: Callable[[_KeyService], Awaitable[T]]) -> T:
+def _with_key_service[T](tenant: str, act: Callable[[_KeyService], Awaitable[T]]) -> T:
     async def run() -> T:
-        async with _desk(tenant) as desk:
-            return await act(desk)
+        async with _open_key_service(tenant) as service:
+            return await act(service)
 
     return asyncio.run(run())
 
@@ -64,7 +64,7 @@ def key() -> None:
 @click.option("--kind", type=click.Choice(["Ed25519", "P-256"]), default="Ed25519", show_default=True)
 def key_new(tenant: str, kind: KeyAlgorithm) -> None:
     """Create a key pair: print the private JWK for the customer's server, and register the public key."""
-    made = _at_the_desk(tenant, lambda desk: desk.signing.make(desk.tenant, kind))
+    made = _with_key_service(tenant, lambda service: service.signing.make(service.tenant, kind))
     echo(json.dumps(made.private))
     echo(f"The private key {made.key.kid} of {tenant}. {_ONCE}", err=True)
 
@@ -75,7 +75,7 @@ def key_new(tenant: str, kind: KeyAlgorithm) -> None:
 def key_add(tenant: str, file: TextIO) -> None:
     """Register the public key in FILE, a JWK from the customer."""
     jwk = read_jwk(file)
-    added = _at_the_desk(tenant, lambda desk: desk.signing.add(desk.tenant, jwk))
+    added = _with_key_service(tenant, lambda service: service.signing.add(service.tenant, jwk))
     echo(f"ok: {added.kid} is registered")
 
 
@@ -83,7 +83,7 @@ def key_add(tenant: str, file: TextIO) -> None:
 @click.argument("tenant")
 def key_list(tenant: str) -> None:
     """List the registered keys; keys at a JWKS URL are not listed."""
-    keys = _at_the_desk(tenant, lambda desk: desk.signing.list(desk.tenant))
+    keys = _with_key_service(tenant, lambda service: service.signing.list(service.tenant))
     table = _table("kid", "kind", "made", "not after")
     for each in keys:
         table.add_row(
@@ -101,7 +101,7 @@ def key_list(tenant: str) -> None:
 def key_retire(tenant: str, kid: str, after_s: int) -> None:
     """Refuse tokens of KID, now or later. Its `kid` cannot be used again."""
     end_ms = SystemClock().now_ms() + after_s * 1000
-    _at_the_desk(tenant, lambda desk: desk.signing.retire(desk.tenant, kid, end_ms))
+    _with_key_service(tenant, lambda service: service.signing.retire(service.tenant, kid, end_ms))
     echo(f"ok: tokens of {kid} are refused after {format_ms(end_ms)}")
 
 
@@ -122,7 +122,9 @@ def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | N
     if life_s == 0:
         raise click.BadParameter("the lifetime is at least one second", param_hint="--expires")
     wanted = [Scope(scope) for scope in scopes]
-    _print_key(_at_the_desk(tenant, lambda desk: desk.api.issue(desk.tenant, name, wanted, life_s)))
+    _print_key(
+        _with_key_service(tenant, lambda service: service.api.issue(service.tenant, name, wanted, life_s))
+    )
 
 
 @api_key.command(name="rotate")
@@ -130,7 +132,9 @@ def api_key_new(tenant: str, name: str, scopes: tuple[str, ...], life_s: int | N
 @click.argument("key_id")
 def api_key_rotate(tenant: str, key_id: str) -> None:
     """Issue a key with the scopes and lifetime of KEY_ID. KEY_ID works until it expires or is revoked."""
-    _print_key(_at_the_desk(tenant, lambda desk: desk.api.rotate(ApiKeyName(desk.tenant, key_id))))
+    _print_key(
+        _with_key_service(tenant, lambda service: service.api.rotate(ApiKeyName(service.tenant, key_id)))
+    )
 
 
 @api_key.command(name="list")
@@ -138,7 +142,7 @@ def api_key_rotate(tenant: str, key_id: str) -> None:
 def api_key_list(tenant: str) -> None:
     """List the API keys, without their secrets, which are not stored."""
     table = _table("id", "name", "scopes", "issued", "expires", "last used", "revoked")
-    for each in _at_the_desk(tenant, lambda desk: desk.api.list(desk.tenant)):
+    for each in _with_key_service(tenant, lambda service: service.api.list(service.tenant)):
         times = (each.created_at_ms, each.expires_at_ms, each.last_used_at_ms, each.revoked_at_ms)
         scopes = ", ".join(sorted(each.scopes))
         table.add_row(each.name.key, each.title, scopes, *(_time(at_ms) for at_ms in times))
@@ -150,7 +154,7 @@ def api_key_list(tenant: str) -> None:
 @click.argument("key_id")
 def api_key_revoke(tenant: str, key_id: str) -> None:
     """Revoke KEY_ID permanently."""
-    _at_the_desk(tenant, lambda desk: desk.api.revoke(ApiKeyName(desk.tenant, key_id)))
+    _with_key_service(tenant, lambda service: service.api.revoke(ApiKeyName(service.tenant, key_id)))
     within_s = load().settings.accounts.api_key_refresh_s
     echo(f"ok: {key_id} stops working everywhere within {within_s:g} s")
 

@@ -14,7 +14,7 @@ from tidings.app.wiring.accounts import LoginServices, open_login_services, open
 from tidings.app.wiring.trace import SupportLookup, build_support_lookup
 from tidings.chats.model import chat_type
 from tidings.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
-from tidings.cli.security import explain_missing_tenant
+from tidings.cli.tenant import explain_missing_tenant
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id

@@ -14,7 +14,7 @@ from botocore.stub import Stubber
 from fixtures.use_cases import code_of
 
 from tidings.accounts.model import Phone
-from tidings.accounts.sms import SnsSms, sns_client
+from tidings.accounts.sns import SnsSms, sns_client
 from tidings.kernel.errors import Code, TidingsError
 
 TO, TEXT = Phone("+4915112345678"), "123456 is your code"

@@ -8,8 +8,7 @@ import pytest
 from fixtures.memory_keys import AdjustableClock
 
 from tidings.accounts.model import Phone
-from tidings.accounts.phone_login import SmsQueue, SmsTask
-from tidings.accounts.sms import ConsoleSms
+from tidings.accounts.phone_login import ConsoleSms, SmsQueue, SmsTask
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.security import Secret

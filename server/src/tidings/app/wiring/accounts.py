@@ -8,12 +8,11 @@ from tidings.accounts import api_keys, phone_login, sessions, verification_keys
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.credentials import CredentialVerifierChain, TokenPolicy, UserTokenVerifier
 from tidings.accounts.jwks_http import FetchOptions, NetworkPolicy, open_http_jwks
-from tidings.accounts.phone_login import PhoneLogin, SmsCodeSender, SmsQueue
+from tidings.accounts.phone_login import ConsoleSms, PhoneLogin, SmsCodeSender, SmsQueue
 from tidings.accounts.ports import LoginLimiter, SmsSender
 from tidings.accounts.session_cache import SessionCache, SessionTokenVerifier
 from tidings.accounts.session_tokens import AccessTokenService
 from tidings.accounts.sessions import SessionService
-from tidings.accounts.sms import ConsoleSms, SnsSms, sns_client
 from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
 from tidings.accounts.store.sessions import DynamoCodeStore, DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserStore
@@ -180,6 +179,8 @@ def make_sms_sender(settings: Settings) -> SmsSender:
     wanted = settings.accounts
     if wanted.sms != "sns":  # with `none`, `PhoneLogin` refuses every request, so nothing is sent
         return ConsoleSms()
+    from tidings.accounts.sns import SnsSms, sns_client  # noqa: PLC0415 - loads botocore, needed for SNS only
+
     endpoint = None if wanted.sms_endpoint == "aws" else wanted.sms_endpoint
     client = sns_client(wanted.sms_region or settings.dynamo.region, endpoint)
     return SnsSms(client.publish, wanted.sms_sender_id)

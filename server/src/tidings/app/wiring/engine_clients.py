@@ -1,4 +1,4 @@
-"""Opens the tenants' keys as the settings say: which key service wraps them, how long one is used."""
+"""Open the engines of a process, its key ring and its rate limiter, as configured."""
 
 from collections.abc import AsyncIterator, Callable, Hashable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -9,6 +9,7 @@ from pathlib import Path
 from tidings.app.settings import Settings, production
 from tidings.app.settings.model import EncryptionSettings
 from tidings.app.settings.production import credential_path, key_service
+from tidings.app.wiring.declared_tables import DeclaredTables
 from tidings.app.wiring.options import (
     dynamo_endpoint,
     kafka_config,
@@ -16,7 +17,6 @@ from tidings.app.wiring.options import (
     redis_options,
     validate_settings,
 )
-from tidings.app.wiring.tables import DeclaredTables
 from tidings.installation.epoch_watch import EpochWatch
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -87,14 +87,14 @@ def key_policy(settings: EncryptionSettings) -> KeyPolicy:
 
 
 def consumer_health[T](consumer: KafkaConsumer[T] | None, since: datetime) -> Health | None:
-    """Well as long as the group has us and no partition waits for something that fails. None: it was not started."""
+    """Return ok while the consumer is a member of its group and no partition is paused; None before it starts."""
     if consumer is None:
         return None
     how, paused = consumer.health(), consumer.paused()
     if not how.is_ok:
         return Health(ok=False, reason=how.reason, since=since)
-    words = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
-    return Health(not paused, words, since)
+    reason = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
+    return Health(not paused, reason, since)
 
 
 def export_consumer[T](metrics: Metrics, consumer: KafkaConsumer[T], process: str, what: str) -> None:

@@ -1,9 +1,8 @@
-"""Send text messages: to the terminal for development, or through Amazon SNS."""
+"""Send text messages through Amazon SNS. Loads botocore."""
 
 import asyncio
-import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any
 
 import botocore.session
 from botocore.config import Config
@@ -11,17 +10,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from tidings.accounts.model import Phone
 from tidings.kernel.errors import Code, TidingsError
-
-
-class ConsoleSms:
-    """Prints messages. For development only: a reader of the terminal can log in as any user."""
-
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self._stream = stream
-
-    async def send(self, to: Phone, text: str, /) -> None:
-        print(f"SMS to {to}: {text}", file=self._stream or sys.stderr, flush=True)
-
 
 _TYPE = "AWS.SNS.SMS.SMSType"
 _SENDER = "AWS.SNS.SMS.SenderID"
