@@ -30,6 +30,7 @@ ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "inboxes", "mess
 pytest_plugins = [
     "fixtures.loops",  # first: other fixtures import it
     "fixtures.engines",
+    "fixtures.fork_server",
     "fixtures.tables",
     "fixtures.use_cases",
     "fixtures.accounts_env",
@@ -46,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--examples", type=int, default=4, help="number of random requests per operation for schemathesis"
     )
     parser.addoption("--fast", action="store_true", help="run the suites of the fast gate")
+    parser.addoption("--long", action="store_true", help="run also the tests that the gates leave out")
     parser.addoption(
         "--dynamo",
         choices=["both", "adapters", "one"],
@@ -69,17 +71,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the second DynamoDB engine where the gate does not need it."""
-    if config.option.dynamo == "both":
-        return
-    skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
-    deselected = {
-        item
-        for item in items
-        if isinstance(item, pytest.Function)
-        and getattr(item, "callspec", None) is not None
-        and skipped in {item.callspec.params.get("dynamo"), item.callspec.params.get("tables")}
-        and (config.option.dynamo == "one" or item.path.parent.name not in ADAPTER_SUITES)
-    }
+    """Deselect long tests, and the second DynamoDB engine where the gate does not need it."""
+    deselected = {item for item in items if not config.option.long and item.get_closest_marker("long")}
+    if config.option.dynamo != "both":
+        deselected.update(item for item in items if _is_on_second_engine(config, item))
     config.hook.pytest_deselected(items=list(deselected))
     items[:] = [item for item in items if item not in deselected]
+
+
+def _is_on_second_engine(config: pytest.Config, item: pytest.Item) -> bool:
+    skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
+    call = getattr(item, "callspec", None)
+    return (
+        call is not None
+        and skipped in {call.params.get("dynamo"), call.params.get("tables")}
+        and (config.option.dynamo == "one" or item.path.parent.name not in ADAPTER_SUITES)
+    )

@@ -11,13 +11,18 @@ setup:
 # Run the fast gate, or all suites as CI does: just check --full
 check gate="": lint
     uv run pytest --numprocesses 2 --dist loadfile --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
-    {{ if gate == "--full" { "just faults --short" } else { "" } }}
+    {{ if gate == "--full" { "just faults --short --mutants without" } else { "" } }}
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
 
 # Run the tests that failed last, one after the other: just alone
 alone:
     @echo "These tests failed while others ran in parallel. A test that passes now depends on timing: fix it."
     uv run pytest --last-failed --last-failed-no-failures none --verbose --maxfail 1
+
+# Run the tests that the gates leave out, mutants of servers and parts of the benchmark: just long-tests -k mutant
+long-tests *args:
+    uv run pytest --long -m long --numprocesses 2 --dist load --durations 0 {{ args }}
+    just faults --short --mutants only
 
 # Check style, types, import rules and language: just lint
 lint:

@@ -13,7 +13,18 @@ _WITHIN_S = 600.0
 """Enough for a busy machine."""
 
 
-@pytest.mark.parametrize("part", [part.name for part in PARTS if not part.peer])
+_IN_GATE = {"sends", "units", "growth-history"}
+"""Parts that run in seconds. The others run with `just long-tests`."""
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(part.name, marks=() if part.name in _IN_GATE else pytest.mark.long)
+        for part in PARTS
+        if not part.peer
+    ],
+)
 def test_a_part_runs_alone_and_writes_its_results(part: str, tmp_path: Path) -> None:
     given = os.environ | {"PYTHONPATH": f"{ROOT / 'server' / 'tests'}{os.pathsep}{ROOT}"}
     words = ["-m", "bench.all", "--part", part, "--short", "--to", str(tmp_path)]

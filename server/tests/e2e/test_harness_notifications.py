@@ -116,7 +116,14 @@ BREAKING = {
 }
 
 
-@pytest.mark.parametrize("mutant", BREAKING)
+IN_GATE = {"forgets_redactions", "marks_all_but_the_last"}
+"""One mutant of the counts and one of the marks. The others run with `just long-tests`."""
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [pytest.param(mutant, marks=() if mutant in IN_GATE else pytest.mark.long) for mutant in BREAKING],
+)
 async def test_a_server_that_breaks_a_rule_is_caught(
     city: InstallationProcesses, tmp_path: Path, mutant: str
 ) -> None:

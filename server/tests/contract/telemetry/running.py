@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fixtures.fork_server import start_process
+
 DEADLINE_S = 180.0
 _TESTS = Path(__file__).parents[2]
 
@@ -37,9 +39,7 @@ class Running:
         environment: Mapping[str, str] | None = None,
         is_read: bool = True,
     ) -> None:
-        self.popen = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=cwd, env=environment
-        )
+        self.popen = start_process(command, cwd, environment)
         assert self.popen.stdout
         assert self.popen.stderr
         self._out, self._err = self.popen.stdout, self.popen.stderr

@@ -21,6 +21,7 @@ from math import inf
 from pathlib import Path
 
 import uvloop
+from fixtures import fork_server
 from fixtures.installation_processes import SHORT_SESSION, InstallationProcesses, installation_on
 
 from faults.whole.catalogue import FAULTS
@@ -233,6 +234,7 @@ def main() -> int:
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit(1)
     )  # exit normally, so that all started processes are stopped
+    fork_server.enable()
     trial.run_all()
     took_s = time.monotonic() - began
     if options.write:
