@@ -13,6 +13,8 @@ for i = 1, #all, 2 do
   if all[i] == ARGV[1] then
     before = all[i + 1]
   elseif tonumber(string.match(all[i + 1], ' (%d+)$')) <= now_ms then
+    -- Race: the gateway of this expired route renews it after the delete. It registers the device again, as it does if
+    -- it finds the route expired.
     redis.call('HDEL', KEYS[1], all[i])
   end
 end
@@ -27,6 +29,8 @@ if before then
   epoch = math.max(epoch, tonumber(old) + 1)
 end
 redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %.0f %.0f', ARGV[2], epoch, now_ms + tonumber(ARGV[3])))
+-- Race: another gateway, with a longer lease, registered a device of this user. A shorter TTL of the key would delete
+-- its route early.
 redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[3]), redis.call('PTTL', KEYS[1])))
 redis.call('HSET', KEYS[2], 'seen', string.format('%.0f', now_ms))
 redis.call('PEXPIRE', KEYS[2], ARGV[5])

@@ -7,6 +7,8 @@ local now_ms = time[1] * 1000 + math.floor(time[2] / 1000)
 local answers, renewed = {}, false
 for i = 4, #ARGV, 2 do
   local route = redis.call('HGET', KEYS[1], ARGV[i])
+  -- Race: a worker looks up the routes after a lease expired and before this renewal, and pushes nothing. An expired
+  -- route therefore counts as missing, so that its device resumes.
   local answer = 1
   if route then
     local gateway, epoch, ends = string.match(route, '^(%S+) (%d+) (%d+)$')

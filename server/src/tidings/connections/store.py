@@ -46,6 +46,9 @@ class RedisConnectionRegistry:
         self._lease_ms = round(lease_s * 1000)
 
     async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
+        # Race: two sockets of one device register at two gateways. Redis runs one script at a time, so the second route
+        # replaces the first under a higher epoch, and the second gateway makes the first one close its socket. If the
+        # client still uses that socket, it reconnects.
         epoch, *before = await self._register(device, gateway, 0)
         if not before:
             return RegistrationResult(int(epoch), None)
@@ -72,6 +75,8 @@ class RedisConnectionRegistry:
             users.setdefault(each.device[:2], []).append(each)
 
         async def renew(user: tuple[TenantId, UserId]) -> list[int]:
+            # Race: the device disconnects, or connects to another gateway, after this gateway listed its routes. The
+            # script compares gateway and epoch: it restores no removed route and extends none of another socket.
             pairs = [part for each in users[user] for part in (each.device.device, each.epoch)]
             arguments = (gateway, self._lease_ms, LAST_SEEN_TTL_MS, *pairs)
             reply = await self._redis.run(RENEW, self._keys(*user), *arguments)
@@ -102,6 +107,8 @@ class RedisConnectionRegistry:
         async def look_up(user: UserId) -> list[bytes]:
             return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
 
+        # Race: a gateway registers a route while a worker looks it up. The worker relies on finding every route that
+        # was registered before its look-up, so the look-up runs at the primary, where routes are written.
         answers = await call_each(look_up, users)
         found = {user: routes_from_reply(reply) for user, reply in answers.found.items() if reply}
         return LookupResult(found, answers.unknown, answers.failure)

@@ -23,6 +23,8 @@ class StoredAudience:
         row = None if chat_type(chat.chat) is ChatType.DIRECT else await self._chats.chat(chat)
         if row is not None and row.large_since is not None:
             return AudienceSnapshot((), row.large_since)
+        # Race: a join makes the chat large between the two reads. The caller's entries were committed before that join,
+        # so they still go to the members' routes.
         return AudienceSnapshot(await self._chats.members(chat))
 
     async def everyone(self, chat: ChatKey) -> Sequence[Membership]:
@@ -72,6 +74,9 @@ class CachedAudience:
             self._cache.move_to_end(chat)
             return cached.snapshot
         snapshot = await self._source.of(chat, as_of)
+        # Race: another process appends a join or leave above `as_of` before this read, so the snapshot is newer than
+        # `as_of`. That is safe: intervals limit what each member receives, entries up to `large_since` go to routes,
+        # and `follow` drops the snapshot when the worker reaches that entry.
         self._store(chat, _CachedMembers(snapshot, as_of))
         return snapshot
 

@@ -134,6 +134,9 @@ class ChatRowProjector:
         async def raise_row(member: Membership, reached: Sequence[Entry]) -> int | None:
             candidate = shows[member.user]
             update = _row_update(chat, member.user, reached, shown[candidate] if candidate else None, members)
+            # Race: a device resumes while the chat becomes large. If it read the new sequence without `is_large`, it
+            # would not subscribe, and it would ignore the push of this entry, which has the flag, as old. So one write
+            # sets both parts.
             receives_last = is_large and reached[-1].sequence == run[-1].sequence
             before = await self._writer.raise_row(chat, member.user, replace(update, is_large=receives_last))
             return rules.first_missed(member.intervals, before, run)
@@ -175,6 +178,8 @@ class ChatRowProjector:
     async def _run_previews(self, chat: ChatKey, run: EntryRun) -> _RunPreviews:
         messages: dict[int, Entry] = {}
         for sequence in sorted(rules.referenced_messages(run)):
+            # Race: the message is changed again before this read, so the row shows newer content under the version of
+            # this change. The later change has a higher version, and replaces the preview.
             message = await self._log.one(chat, sequence)
             if message is not None and message.kind is EntryKind.MESSAGE:
                 messages[sequence] = message

@@ -74,6 +74,9 @@ class Fanout:
         # after the registration, and the worker has written them before the look-up: the device reads the entries.
         connected = await self._push(plans, found.found, deferred)
         await self._failpoints.hit("worker.pushed")
+        # Race: a device disconnects after our look-up. Its gateway is still subscribed, so its user counts as connected
+        # and nothing is queued. The gateway finds no such device, removes the route and publishes the offline event.
+        # The device reads the entries when it resumes, because its chat row is ahead.
         queued = [
             OfflineQueueBatch(plan.chat, user, messages)
             for plan in plans
@@ -107,6 +110,8 @@ class Fanout:
         sent = await self._send({gateway: tuple(messages) for gateway, messages in pushes.items()})
         for gateway in sent.unknown:
             deferred.add((push.key for push in pushes[gateway]), sent.failure)
+        # Race: a gateway receives pushes by routes and on channels over different subscriptions, in any order. An entry
+        # that arrives too early is a gap, and the gateway reads the entries before it from the log.
         channels = [plan for plan in plans if plan.on_channel]
         outcomes = await gather_results(
             self._bus.publish_to_chat(plan.chat, _channel_payload(plan)) for plan in channels
@@ -179,6 +184,8 @@ class Fanout:
         deferred.add((batch.chat for batch in queued if batch.user_key in found.unknown), found.failure)
         connected = await self._signal_resume(queued, found.found, deferred)
         await self._failpoints.hit("worker.rung")
+        # Race: a device connects after the second look-up. It reads the message when it resumes, and the offline event
+        # is published as well. A needless notification is acceptable; a missing one is not.
         offline = [
             batch
             for batch in queued

@@ -81,6 +81,8 @@ class WatermarkService:
 
     async def _position(self, chat: ChatKey, user: UserId, sequence: int) -> LogPosition:
         """Read the entry for its ordinal. It also proves that the log has this sequence, because the log is dense."""
+        # Race: an admin removes the user after this check and before the write of the watermark. The write is harmless:
+        # the user could see the entry, and a delivery status depends on present members only.
         row = require_membership(await self._chats.membership(chat, user))
         if not may_see(row.intervals, sequence):
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such entry for this user.")

@@ -130,6 +130,8 @@ class DeliveryWorker:
 
     async def _read_checkpoints(self, chats: Mapping[ChatKey, EntryRun]) -> LookupResult[ChatKey, int]:
         """Read the checkpoints of chats that another worker may have advanced beyond this worker's progress."""
+        # Race: the partition moves to another worker and back. Progress that adjoins the run has no gap, and the
+        # entries that the other worker has processed are repeated. For a gap, that worker's checkpoint counts.
         asked = [chat for chat, run in chats.items() if not self._progress.get(chat).covers(run[0].sequence)]
         return await self._deps.checkpoints.read(asked) if asked else LookupResult({})
 
@@ -236,6 +238,8 @@ class DeliveryWorker:
         self._deps.audience.follow(chat, run)
         missed = await self._deps.rows.handle(chat, run)
         await self._deps.redactor.redact(chat, run)
+        # Race: a sender commits an entry and dies before it publishes it; another sender commits and publishes the next
+        # one. The previous sequence of a row or head shows the gap, which is processed before this run is pushed.
         if missed is None:
             return run[0].sequence
         return missed.after + 1 if await self._process_from_log(chat, *missed) else None

@@ -82,6 +82,8 @@ class AckBuffer:
         """Buffer an ack of a device. Return False if the entry is not cached; the caller must then check the ack itself."""
         position = device.positions.get(chat)
         mark = self._ordinals.of(device.chat(chat), sequence)
+        # Race: the device requests a resume from earlier positions, and an ack of a later entry arrives after the
+        # resume has set them. The position no longer shows that the entry was sent, so the caller checks the ack.
         if position is None or mark is None or sequence > position.position or sequence < position.since:
             return False
         self._buffer(device, chat, mark)
@@ -109,6 +111,8 @@ class AckBuffer:
                 self._deletions.add((device.key.tenant, device.user, keys))
 
     async def _flush(self) -> None:
+        # Race: a write of the previous window is in flight for the same user and chat. The store only raises a
+        # watermark, so the two writes may finish in any order.
         waiting, self._waiting = self._waiting, {}
         for (chat, user), mark in waiting.items():
             self._known.add((chat, user, mark))

@@ -69,6 +69,8 @@ class InboxWatchers:
     def answered(self, device: ConnectedDevice, up_to: int, *, has_list: bool) -> None:
         before = self.announced.get(device)
         if device in self.announced and (before is None or has_list):
+            # Race: a device has two requests in flight, and the answer that was read first is noted last. A lower
+            # sequence would announce a listed broadcast again.
             self.announced[device] = max(up_to, before or 0)
 
     def least_announced(self) -> int | None:
@@ -99,6 +101,8 @@ async def push_spread(
     """Push to all watchers over `spread_s` seconds, slice by slice. A late push catches up at twice the pace at most."""
     began, slices = clock.monotonic(), max(1, round(spread_s / SLICE_S))
     for number, (low, high) in enumerate(_slices(slices), 1):
+        # Race: a device starts to watch the inbox after the slice of its user was pushed. It misses nothing: this
+        # process read the change before the first slice, so the device's first answer has it.
         devices = watchers.between(low, high, stable_hash(announcement.notification))
         if devices and not await announcement.push(devices):
             return
@@ -147,6 +151,8 @@ class CachedFrame:
     async def now(self) -> bytes | None:
         now = self._clock.monotonic()
         if now >= self._encoded_at + FRESH_S:
+            # Race: the tenant amends or redacts the broadcast while the frame is made. Its age counts from before the
+            # read, so a frame with old content is reused for at most `FRESH_S`.
             self._frame, self._encoded_at = await self._make(), now
         return self._frame
 
@@ -241,6 +247,8 @@ class AnnouncementFactory:
             if current is None:
                 return False
             in_segment = await self._in_segment(target, devices)
+            # Race: while segments are checked, the broadcast is redacted, or a device receives it in a list. So
+            # `is_wanted` runs after the last await.
             for device in (receivers := [each for each in in_segment if is_wanted(each)]):
                 device.connected.push(current)
             self._on_pushed(len(receivers))

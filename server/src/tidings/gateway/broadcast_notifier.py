@@ -59,6 +59,8 @@ class BroadcastChannel:
         """
         since, from_ms = self.announced, 0
         if since is None:
+            # Race: a device was answered from the cached log, which is up to `STALE_MS` old, and another process
+            # appended before this read. No answer has that broadcast, so start after the oldest one.
             since, from_ms = self.watchers.least_announced(), self.opened_ms - STALE_MS
         since = view.head if since is None else since
         added = [
@@ -173,6 +175,8 @@ class BroadcastNotifier:
     def _announcements(
         self, cases: InboxUseCases, channel: BroadcastChannel, view: BroadcastLogView
     ) -> list[Announcement]:
+        # Race: a message names an amended broadcast while the log is read. Taking it here is early enough, because the
+        # content is read after this line, when the frame is made.
         amended, channel.amended = list(channel.amended), {}
         added, redacted = channel.updates(view)
         factory = AnnouncementFactory(
@@ -193,6 +197,8 @@ class BroadcastNotifier:
         return [factory.more(view.head)] if too_many else found
 
     def _start(self, channel: BroadcastChannel, announcement: Announcement) -> None:
+        # Race: the last device leaves while the log is read, and `_close` cancels the pushes that exist then. A push
+        # that starts after that would run without watchers to its end.
         if self._channels.get(channel.log) is not channel:
             return
         push = push_spread(channel.watchers, announcement, self._spread_s, self._clock)

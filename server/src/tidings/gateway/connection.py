@@ -88,6 +88,8 @@ class RequestTasks:
         try:
             body = await connection.handler.answer(call.request)
         finally:
+            # Race: `connect` sets the caller of the connection while this request runs. Count down for the caller that
+            # was counted up.
             self._count(caller, -1)
         outcome = "refused" if isinstance(body, ErrorBody) else "ok"
         self._on_answered(REQUEST_BY_BODY[type(call.request)].name, outcome, time.perf_counter() - began)

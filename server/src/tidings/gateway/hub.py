@@ -138,6 +138,8 @@ class LeaseRenewer:
         """Renew these routes. A route whose Redis shard does not answer stays as it is until the next renewal."""
         renewed = await self._routes.renew(self._gateway, held)
         epochs = dict(held)
+        # Race: a worker looks up routes while this one is missing, and does not push to the device. A new route alone
+        # would leave a gap, so the device registers again and then resumes.
         for key in renewed.lost:
             if (device := self._if_unchanged(key, epochs[key])) is not None:
                 device.is_registered = False

@@ -77,6 +77,8 @@ class InboxNotifier:
 
     def watch(self, device: ConnectedDevice, inbox: str) -> None:
         """Watch an inbox. Call it before the inbox is read for an answer, so that no later change is missed."""
+        # Race: the device disconnects while its request waits for the rate limiter, and `on_left` runs before this. No
+        # later event would remove the device.
         if device.is_gone:
             return
         inbox_key = InboxKey(device.key.tenant, device.user, InboxId(inbox))
@@ -133,6 +135,8 @@ class InboxNotifier:
                     for device in list(self._watchers.get(inbox_key, ())):
                         device.connected.push(frame)
         finally:
+            # Race: a change arrives after the loop found no update. Nothing is awaited from that check to this line, so
+            # the task of that change finds the inbox free.
             self._busy.discard(inbox_key)
 
     async def _frame(self, cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates) -> bytes | None:

@@ -123,6 +123,8 @@ class GatewayNode:
             self._listening.close()
         self.large_chats.close()
         await self.dispatcher.wait_idle(0)
+        # Race: a resume that is cancelled here may have registered a route after its device left. Its cleanup queues
+        # the removal, and the removal queues a presence hint, so these two queues are emptied later, in this order.
         for part in (self.chat_rows, self.gap_filler, self.resuming, self._joins, self._missed):
             await part.wait_idle(0)
         await self._undelivered.wait_idle(0)
@@ -266,6 +268,8 @@ class GatewayNode:
             chat in device.large_chat_channels and self.large_chats.is_subscribed(device.chat(chat))
         ):
             return
+        # Race: the user's leave is sent to the device during this wait and unsubscribes it. `enter` added the device
+        # before the wait and does not add it again, so the device stays unsubscribed.
         if not await self.large_chats.enter(device, chat):
             # Redis does not confirm the channel. Compare now, at each lease renewal and after the confirmation.
             device.unconfirmed_channels[chat] = None

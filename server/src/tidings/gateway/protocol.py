@@ -225,6 +225,8 @@ class ConnectionProtocol:
             )
         if request_id is None:
             effects.append(WriteFrame(encode_push(body)))
+        # Race: the gateway starts to drain during the first resume. The connection stays in DRAINING with its deadline;
+        # LIVE would cancel the deadline.
         if self.state is ConnectionState.RESUMING and not body.has_more:
             self.state, self._deadline = ConnectionState.LIVE, inf
         return effects

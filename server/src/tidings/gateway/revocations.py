@@ -25,6 +25,8 @@ class RevocationEnforcer:
         users: set[tuple[TenantId, UserId]] = set()
         keys: set[tuple[TenantId, str]] = set()
         for each in revocations:
+            # Race: `connect` or a check below verifies a revoked credential from the cache. Evict first, so that it
+            # reads the store. A read that is already in flight may still return the old state.
             self._credentials.evict(each)
             if each.user is not None:
                 users.add((each.tenant, each.user))
@@ -58,6 +60,8 @@ class RevocationEnforcer:
             refusal = await self._refusal(device.principal)
             if refusal is not None:
                 is_suspended = refusal.code == Code.FORBIDDEN
+                # Race: the device disconnects during the check, and may have connected again. This connection is closed
+                # by then, so `close` does nothing; the new one has a credential of its own.
                 device.connected.close(CloseCode.FORBIDDEN if is_suspended else code)
 
     async def _refusal(self, principal: Principal) -> TidingsError | None:

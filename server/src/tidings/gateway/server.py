@@ -66,6 +66,8 @@ class Drain:
     async def run(self) -> DrainResult:
         """Return when no connection is left."""
         self._listener.stop_accepting()
+        # Race: an upgrade that is already decided, and waits for its admission, opens a socket after this line. The
+        # device is not notified, and `close` below closes the socket.
         notified = list(self._listener.sockets)
         await self._notify_all(notified)
         await self._wait()
@@ -156,5 +158,6 @@ class GatewayServer:
         return Connection(self._shared, socket, upgrade)
 
     def _notify_drain(self, socket: Socket, after_ms: int) -> None:
+        # Race: a device disconnects while `_notify_all` lets the event loop run between two groups of devices.
         if (connection := self._shared.connections.get(socket)) is not None:
             connection.drain(after_ms)

@@ -37,6 +37,8 @@ _ONCE = frozenset({"large", "other"})
 _SHOWN = "preview_sequence"
 OF_THIS_EPOCH = "(attribute_not_exists(chat_id) OR #epoch = :epoch)"
 """Condition of every write. A row or head of another epoch may be ahead of its log: reconcile it first."""
+# Race: a worker writes the preview after an edit or redaction, and the previous worker of the partition still writes
+# the original message. Both have the sequence of the message, so the version decides, and removed text does not return.
 _SHOWS_MORE = (
     "(attribute_not_exists(#preview_sequence) OR #preview_sequence < :preview_sequence"
     " OR (#preview_sequence = :preview_sequence AND #preview_version < :preview_version))"
@@ -227,6 +229,8 @@ class DynamoChatRowWriter:
                     known = update_from_item(item, target.names)
                     if not epoch or known.epoch == epoch:
                         return known
+                    # Race: a reader reconciles the same row. The write of the slower one fails its condition and
+                    # changes nothing, and the next attempt finds the row as the faster one wrote it.
                     await target.reconcile(item)
         raise TidingsError(Code.OVERLOADED, "A chat row changes faster than it can be reconciled. Retry.")
 

@@ -51,6 +51,8 @@ class DynamoChatRowReader:
             condition="user_id = :u AND begins_with(chat_id, :t)",
             values={":u": user_key(tenant, user), ":t": _CHATS_OF.render(tenant=tenant)},
         )
+        # Race: the worker writes the row of a new chat whose key is before the next page, and this read misses it. A
+        # gateway registers the route before it reads, and the worker looks up routes after the write, so it pushes.
         found: list[ChatRow] = []
         with translate_read_errors:
             async for page in self._client.pages_as(ROW_ITEM, patterns.READ_ROWS, query):
@@ -126,6 +128,8 @@ class DynamoWatermarkStore:
         return {UserId(item["user_id"].partition("#")[2]): item for item in found}
 
     async def set_flags(self, chat: ChatKey, user: UserId, flags: ChatFlags) -> ChatRow:
+        # Race: a member sets a flag before the worker has written the row for their join. The update creates a row that
+        # has only flags. Readers skip rows without a join, and the worker adds the other parts.
         update, values = _flags(flags)
         with translate_write_errors:
             done = await self._client.update(

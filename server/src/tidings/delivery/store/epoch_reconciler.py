@@ -82,6 +82,8 @@ class EpochReconciler:
         # row of this epoch, so it reconciles first; the reader's write needs the row as read, so one of them fails.
         if self.is_reconciled(row.known):
             return row
+        # Race: another restore raises the epoch while the log is read. The row is written with the epoch that it was
+        # compared in, so its next reader reconciles it again.
         epoch = self.epoch()
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
         reconciled = row if last is None else await self._truncate(chat, user, row, last)
@@ -140,6 +142,8 @@ class EpochReconciler:
         return last
 
     async def _entry_before(self, chat: ChatKey, epoch: int, sequence: int) -> Entry | None:
+        # Race: a sender appends in the present epoch while a row is reconciled, and the new entry takes the sequence of
+        # a lost one. The row refers to the lost entry, so an entry of this epoch counts as absent.
         entry = await self._log.one(chat, sequence)
         return entry if entry is not None and entry.epoch != epoch else None
 

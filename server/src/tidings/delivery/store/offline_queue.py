@@ -51,6 +51,8 @@ class DynamoOfflineQueue:
             await self._client.batch_write(patterns.PUT_PENDING, puts=items, repeatable=True)
 
     async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
+        # Race: the previous worker of the partition puts the message after this delete, so the queue keeps a redacted
+        # message. The device receives it, and after it the redaction entry, which removes it from the device.
         keys = [_key(chat, user, message) for user in users]
         with translate_write_errors:
             await self._client.batch_write(patterns.WITHDRAW_PENDING, deletes=keys, repeatable=True)
@@ -58,6 +60,8 @@ class DynamoOfflineQueue:
     async def drain(
         self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
     ) -> OfflineQueuePage:
+        # Race: a worker puts a message that sorts before `after` while a gateway reads the following pages, and this
+        # drain misses it. The device still receives the entry: its chat row is ahead, so the gateway reads the log.
         owner = user_key(tenant, user)
         query = Query(
             condition="user_id = :u",

@@ -191,10 +191,13 @@ class ChatSubscriptions:
             self._reads.add(channel.key)
 
     def _request_unconfirmed(self, channel: ChatChannel, device: ConnectedDevice) -> None:
+        # Race: before this timer fires, the device leaves, or Redis confirms the channel. After a confirmation,
+        # `on_subscribed` has already requested the snapshot.
         if not channel.is_subscribed and device in channel.devices:
             self._request(channel, [device])
 
     def _request_again(self, channel: ChatChannel, devices: Iterable[ConnectedDevice]) -> None:
+        # Race: devices leave while this retry waits. If all have left, the channel is closed and nothing is requested.
         self._request(channel, [device for device in devices if device in channel.devices])
 
     async def _read(self, key: ChatKey) -> None:
@@ -214,6 +217,7 @@ class ChatSubscriptions:
             # open yet, so the receipt is not sent to it; merge it into the snapshot.
             channel.reads -= 1
             received = channel.received
+            # Two reads can overlap, and both need these receipts, so the last one to end clears them.
             if not channel.reads:
                 channel.received = {}
         self._counts.states += 1
@@ -227,6 +231,8 @@ class ChatSubscriptions:
         snapshot: ReceiptSnapshot,
         received: dict[UserId, MemberReceipt],
     ) -> None:
+        # Race: the device unsubscribed or disconnected while the snapshot was read. Opening it would add it to the
+        # channel again, and no later event would remove it.
         if device not in channel.devices:
             return
         members = snapshot.seen_by(device.user)
@@ -248,6 +254,8 @@ class ChatSubscriptions:
 
     def _send_receipts(self, channel: ChatChannel) -> None:
         channel.timer = None
+        # Race: the last device leaves before the timer of the window fires. A device that subscribes later has a new
+        # channel and starts with a snapshot.
         if not channel.unsent or not channel.devices:
             return
         members, channel.unsent = tuple(channel.unsent.values()), {}

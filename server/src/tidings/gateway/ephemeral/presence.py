@@ -130,6 +130,8 @@ class PresenceSubscriptions:
                 for device in list(channel.devices):
                     self.subscribe(device, [channel.key[1]])
             case PresenceHint.CAME if channel.is_seen:
+                # Race: a read that began before the registration finds the user offline and ends after this hint.
+                # `next_presence` keeps the user online for the grace period, and a read at its end finds the route.
                 self._show(channel, ARRIVED)
             case _:
                 self._schedule_read(channel, BATCH_S)
@@ -234,6 +236,8 @@ class PresenceSubscriptions:
         until = self._now() + BATCH_S / 2
         while self._queue and self._queue[0][0] <= until and len(due) < _MAX_USERS_PER_READ:
             at, _, channel = heapq.heappop(self._queue)
+            # Race: since this item was queued, a hint has scheduled another read, or the last device has left and the
+            # channel is closed.
             if channel.due_at != at or self.channels.get(channel.key) is not channel:
                 continue
             channel.due_at = 0.0
@@ -250,6 +254,8 @@ class PresenceSubscriptions:
                 self._schedule_read(channel, _RETRY_S * (0.5 + _random()))
             return
         for channel in channels:
+            # Race: during the read, the last device that may see the user leaves or loses access. Nothing refreshes the
+            # presence from then on, so the next watcher must not receive this one.
             if not channel.is_seen:
                 continue
             if channel.key[1] not in found:

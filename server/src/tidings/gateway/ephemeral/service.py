@@ -106,6 +106,8 @@ class EphemeralService:
             )
         subscriptions.chats.update(dict.fromkeys(chats))
         subscriptions.users.update(dict.fromkeys(users))
+        # Race: the device subscribes while it resumes, when its memberships are not known yet; `on_live` subscribes it.
+        # A device that has disconnected since the request arrived is not live either, and stays out.
         if device.is_live:
             for chat in chats:
                 self.chats.subscribe(device, chat)
@@ -224,6 +226,8 @@ class EphemeralService:
         if subscriptions is None or not device.is_registered:
             return
         try:
+            # Race: the device registers a new route before Redis runs this script. The script compares the epoch and
+            # changes nothing, and `on_registered` sets the flag of the new route.
             if await self._deps.presences.set_away(device.key, device.epoch, is_away=subscriptions.is_away):
                 await self._hint((device.key.tenant, device.user, PresenceHint.CHANGED))
         except UnavailableError:

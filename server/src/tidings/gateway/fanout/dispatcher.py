@@ -150,6 +150,8 @@ class PushDispatcher:
             while waiting:
                 await self._push(*waiting.popleft())
         finally:
+            # Race: `submit` queues a push while this task ends. Nothing is awaited between the last check of `waiting`
+            # and this line, so the push is either taken by this task or starts a new one.
             del self._waiting[chat]
 
     async def _push(self, push: Push, channel: LargeChatChannel | None) -> None:
@@ -181,6 +183,9 @@ class PushDispatcher:
     def _addressed(self, push: Push) -> Iterator[_Recipient]:
         for part in push.parts:
             for target in part.devices:
+                # Race: the device has reconnected here since the worker looked up its route, so the push has the epoch
+                # of the old one. The new connection compares the push with its own position, or records it while it
+                # resumes.
                 device = self._hub.get(DeviceKey(push.tenant, target.user, target.device))
                 if device is None:
                     self._counts.undelivered += 1

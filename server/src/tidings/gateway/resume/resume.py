@@ -193,6 +193,8 @@ class ResumeService:
         if device.is_gone:
             return
         failpoints = self._failpoints
+        # Race: a worker or a lost channel requests a resume during this one, perhaps after its reads. The request is
+        # reset before the reads, so a later one leads to another resume.
         device.is_live, device.wants_resume, device.slow_consumer_guard = False, False, None
         await failpoints.hit("gateway.installed")
         before = await self._register(device)
@@ -201,6 +203,8 @@ class ResumeService:
         large = large_chats(rows)
         await self._subscribe(device, large)
         await failpoints.hit("gateway.subscribed")
+        # Race: a worker raises the head of a large chat, then publishes. Heads are read after the channel is confirmed:
+        # an entry is in the head that is read, or arrives on the channel.
         rows = await self._with_heads(device, rows, large)
         rows = await self._without_removed(device, current_positions(device, reported), rows)
         positions = current_positions(device, reported)
@@ -229,6 +233,8 @@ class ResumeService:
         try:
             done = await self._route(device)
         except UnavailableError:
+            # Race: Redis registers the route, but the answer is lost, so its epoch is unknown here. The next attempt
+            # replaces the route of a new socket, and closes a socket that had a route before. Else the lease expires.
             return None
         if done is None:
             # Race: this device lost its route and another gateway registered a newer connection of it first. Only a
@@ -291,6 +297,8 @@ class ResumeService:
             if len(some) == 1:
                 await self._send_range(device, *some)
             else:
+                # Race: a range fails, and the resume is repeated while others are still sent. The repetition starts
+                # from the positions reached and replaces them, which ends the others.
                 await asyncio.gather(*(self._send_range(device, missed) for missed in some))
 
     def _start_positions(self, device: ConnectedDevice, plan: ResumePlan) -> None:

@@ -76,6 +76,8 @@ class ResumeDeps(NamedTuple):
         """Read about `limit` messages of the offline queue, but only if the device missed something."""
         queued: dict[ChatId, dict[int, Entry]] = {}
         if has_missed_entries(positions, rows):
+            # Race: the device acknowledges a message of the previous drain while the queue is read again. That ack
+            # finds no key and deletes nothing; `ack_positions` or the next ack of the chat deletes the item.
             device.drained = {}
             for each in await self._drain(device, limit):
                 device.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))

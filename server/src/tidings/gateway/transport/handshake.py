@@ -201,6 +201,8 @@ class HandshakeProtocol(asyncio.Protocol):
         if admission is not None:
             self._refuse(admission)
             return
+        # Race: other handshakes open sockets while an asynchronous admission is decided, so the limits that `_decide`
+        # checked can be exceeded, at most by the number of handshakes in progress.
         transport = self._live()
         self._end()
         self._deps.accept(transport, upgrade, rest)
@@ -217,6 +219,8 @@ class HandshakeProtocol(asyncio.Protocol):
             transport.close()
 
     def _timed_out(self) -> None:
+        # Race: the timer fires during the TLS handshake, when there is no transport yet. That handshake has a timeout
+        # of the same length, which ends the connection.
         if self._transport is None:
             return
         if self._admission is not None or not self._is_decided:

@@ -75,6 +75,8 @@ class Acceptor:
         self.resume()
 
     def resume(self) -> None:
+        # Race: the listener closes before the retry timer of `_pause` fires. The event loop must not watch a closed
+        # socket.
         if self._is_open and self._is_paused:
             self._is_paused = False
             self._loop.add_reader(self._sock, self._ready)

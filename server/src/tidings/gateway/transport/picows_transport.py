@@ -59,6 +59,7 @@ class PicowsBackend:
                 socket.send(data)
             return
         for socket in cast("Iterable[PicowsSocket]", sockets):
+            # Race: the peer closes, and a push comes before the connection is lost and the device leaves the hub.
             if (ws := socket.ws) is not None:
                 ws.send(_TEXT, data)
 

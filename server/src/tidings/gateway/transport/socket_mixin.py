@@ -136,6 +136,8 @@ class OpenSockets:
         """Wait until no socket is open."""
         if self.all:
             self._emptied = self._emptied or asyncio.Event()
+            # Race: a socket opens after the last one has closed and before the waiter runs. Callers therefore stop
+            # accepting before they wait.
             self._emptied.clear()
             await self._emptied.wait()
 
