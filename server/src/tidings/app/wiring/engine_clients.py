@@ -16,7 +16,7 @@ from tidings.app.wiring.options import (
     redis_options,
     validate_settings,
 )
-from tidings.app.wiring.tables import DeclaredTables
+from tidings.app.wiring.schema import DeclaredTables
 from tidings.installation.epoch_watch import EpochWatch
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError

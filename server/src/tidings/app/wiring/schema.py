@@ -1,15 +1,17 @@
-"""Compare the installation's tables with the declaration, for commands and at the start of a process."""
+"""Compare the installation's tables and topics with the declaration, for commands and at the start of a process."""
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import override
 
-from tidings.app.settings.model import DynamoSettings
+from tidings.app.settings.model import DynamoSettings, KafkaSettings
+from tidings.app.wiring.options import kafka_config_for
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import AccessDeniedError, DynamoError, NotFoundError
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.lifecycle.component import (
     Component,
     Health,
@@ -30,6 +32,9 @@ from tidings.schema.tables.declaration import TABLES
 from tidings.schema.tables.descriptions import ObservedTable, read_table, read_ttl
 from tidings.schema.tables.diff import TableAspect, TablesPlan
 from tidings.schema.tables.model import Table
+from tidings.schema.topics.control_plane import TopicControlPlane
+from tidings.schema.topics.diff import TopicsPlan, plan_topics
+from tidings.schema.topics.model import RETIRED, TOPICS, InstallationSize, desired_topic
 
 
 def tables_control_plane(settings: DynamoSettings) -> TableControlPlane:
@@ -64,6 +69,32 @@ def serving_blockers(plan: TablesPlan) -> list[str]:
         if entry.declared is not None and entry.verdict is not ChangeKind.UNCHANGED
     )
     return list(replace(plan, entries=needed).drift)
+
+
+def topics_kafka_config(settings: KafkaSettings) -> KafkaConfig:
+    try:
+        return kafka_config_for(settings)
+    except ValueError as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "kafka.bootstrap_servers is not set, so there is nothing to look at",
+            hint="Run `tidings engines start`, or set kafka.bootstrap_servers.",
+        ) from error
+
+
+def topics_control_plane(settings: KafkaSettings) -> TopicControlPlane:
+    return TopicControlPlane(topics_kafka_config(settings))
+
+
+def topics_plan(
+    plane: TopicControlPlane, settings: KafkaSettings, *, allow_reorder: bool = False
+) -> TopicsPlan:
+    """Blocks: librdkafka."""
+    brokers, size = plane.brokers(), InstallationSize(settings.partitions)
+    wants = [desired_topic(topic, plane.prefix, size, brokers) for topic in TOPICS]
+    retired = [plane.prefix + name for name in RETIRED]
+    seen = plane.observe(want.name for want in wants)
+    return plan_topics(wants, seen, retired=retired, allow_reorder=allow_reorder)
 
 
 _RETRY_S = 2.0
