@@ -19,8 +19,7 @@ from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_e
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay import rules
-from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
-from tidings.relay.ports import ConsumerLag, EventPublisher
+from tidings.relay.model import ConsumerLag, EntryCommitted, EventPublisher, ShardId, ShardRecord
 
 POINTS_PER_CHAT = 64
 """Further entries of a chat extend its last point, so a busy chat that is stuck needs bounded memory."""

@@ -13,8 +13,16 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.relay.audit import Audit, Backlog
-from tidings.relay.model import END, ContentExpired, Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import ChangeStream, EventPublisher
+from tidings.relay.model import (
+    END,
+    ChangeStream,
+    ContentExpired,
+    EventPublisher,
+    Lease,
+    RecordPage,
+    ShardId,
+    StreamShard,
+)
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.shards import ReadPolicy, ShardLeases, ShardReader
 
