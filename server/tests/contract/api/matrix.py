@@ -1,4 +1,4 @@
-"""For every route: one valid call, and the expected answers to callers without permission.
+"""For every route: a valid call of each kind, and the expected answers to callers without permission.
 
 A route without an example here fails the test, so a new route cannot be forgotten.
 """
@@ -64,8 +64,10 @@ REDEEMED = {
     "code": "123456",
     "device": {"id": "laptop"},
 }
+GROUP = {"type": "group", "name": "new", "members": ["eve"], "client_message_id": "matrix"}
 EXAMPLES: dict[str, Example] = {
-    "create_chat": Example("/v1/chats", {"type": "direct", "user": "eve"}, Reach.OWN),
+    "create_chat.direct": Example("/v1/chats", {"type": "direct", "user": "eve"}, Reach.OWN),
+    "create_chat.group": Example("/v1/chats", GROUP, Reach.OWN),
     "get_chat": Example("/v1/chats/{chat}"),
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
     "list_chats": Example("/v1/chats", reach=Reach.OWN),
@@ -162,6 +164,12 @@ EXAMPLES: dict[str, Example] = {
     "redeem_code": Example("/v1/login/phone/redeem", REDEEMED, Reach.OPEN),
     "refresh_session": Example("/v1/login/refresh", {"refresh_token": "tdr.x.y.z"}, Reach.OPEN),
 }
+"""By operation id. A route that accepts several kinds of body has an example for each, named after the kind."""
+
+
+def operation_of(name: str) -> str:
+    """Return the operation id of an example."""
+    return name.partition(".")[0]
 
 
 @dataclass
