@@ -163,7 +163,7 @@ class NotSentError(DynamoError):
 
 def raise_read_error(error: DynamoError) -> NoReturn:
     if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The store can't be read right now: {error}") from error
+        raise TidingsError(Code.OVERLOADED, f"The database cannot be read at the moment: {error}") from error
     raise error
 
 
@@ -172,12 +172,12 @@ def raise_write_error(error: DynamoError) -> NoReturn:
     if error.maybe_applied:
         raise TidingsError(
             Code.OUTCOME_UNKNOWN,
-            "The store did not answer in time: it may have been written.",
-            hint="Ask again with the same key; it will not be doubled.",
+            "The database did not answer in time. The change may have been applied.",
+            hint="Send the request again with the same idempotency key: it is applied at most once.",
         ) from error
     if error.transient:
         raise TidingsError(
-            Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
+            Code.OVERLOADED, f"The database refused the write, and nothing was changed: {error}"
         ) from error
     raise error
 
