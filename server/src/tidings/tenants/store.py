@@ -5,11 +5,17 @@ from collections.abc import Sequence
 import msgspec
 
 from tidings.kernel.clock import format_ms, parse_ms
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    raise_key_read_error,
+    raise_key_write_error,
+    translate_key_read_errors,
+    translate_key_write_errors,
+)
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
 from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
@@ -30,10 +36,8 @@ class DynamoKeyStore:
             values={":t": tenant, ":p": _PREFIX},
             names={"#i": "item"},
         )
-        try:
+        with translate_key_read_errors:
             pages = [page async for page in self._client.pages(patterns.LIST_DATA_KEYS, query)]
-        except DynamoError as error:
-            raise keys_unavailable(error) from error
         keys = [key_from_item(item) for page in pages for item in page.items]
         return [key for key in keys if key is not None]
 
@@ -49,10 +53,10 @@ class DynamoKeyStore:
         except ConditionFailedError as failed:
             stored = None if failed.item is None else key_from_item(failed.item)
             if stored is None:
-                raise keys_unavailable(failed) from failed
+                raise_key_read_error(failed)
             return stored
         except DynamoError as error:
-            raise keys_unavailable(error) from error
+            raise_key_read_error(error)
         return key
 
     async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
@@ -68,7 +72,7 @@ class DynamoKeyStore:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            raise keys_unavailable(error) from error
+            raise_key_read_error(error)
         return True
 
 
@@ -94,10 +98,6 @@ def key_from_item(item: Item) -> WrappedKey | None:
     )
 
 
-def keys_unavailable(error: DynamoError) -> TidingsError:
-    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}")
-
-
 _LISTED = "tenant#"
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(TenantSettings).decode
@@ -121,13 +121,11 @@ class DynamoTenantStore:
                 "updated_at": now,
             },
         )
-        try:
+        with translate_key_write_errors:
             # Not retried: a retry could not distinguish an existing tenant from its own first attempt.
             created = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
             listed = Put(table="tenants", item=_listed_key(tenant) | {"created_at": now})
             return await self._client.try_transact_write(patterns.CREATE_TENANT, [created, listed])
-        except DynamoError as error:
-            raise tenant_write_error(error) from error
 
     async def read(self, tenant: TenantId, /) -> Tenant | None:
         try:
@@ -135,7 +133,7 @@ class DynamoTenantStore:
         except KeyPartError:
             return None
         except DynamoError as error:
-            raise keys_unavailable(error) from error
+            raise_key_read_error(error)
         item = await self._rows.verified(tenant, item)
         return None if item is None else _tenant_from_item(item)
 
@@ -147,10 +145,8 @@ class DynamoTenantStore:
             limit=limit,
             start=None if after is None else _listed_key(after),
         )
-        try:
+        with translate_key_read_errors:
             page = await self._client.query(patterns.LIST_TENANTS, query)
-        except DynamoError as error:
-            raise keys_unavailable(error) from error
         return [TenantId(item["item"].removeprefix(_LISTED)) for item in page.items]
 
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
@@ -178,14 +174,8 @@ class DynamoTenantStore:
         except ConditionFailedError:
             return False
         except DynamoError as error:
-            raise tenant_write_error(error) from error
+            raise_key_write_error(error)
         return True
-
-
-def tenant_write_error(error: DynamoError) -> TidingsError:
-    if error.maybe_applied:
-        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}")
-    return keys_unavailable(error)
 
 
 def _key(tenant: TenantId) -> dict[str, object]:

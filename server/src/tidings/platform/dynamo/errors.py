@@ -182,6 +182,19 @@ def raise_write_error(error: DynamoError) -> NoReturn:
     raise error
 
 
+def raise_key_read_error(error: DynamoError) -> NoReturn:
+    """Raise `keys_unavailable`. Nothing can be decided without the keys and settings in the table `tenants`."""
+    raise TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}") from error
+
+
+def raise_key_write_error(error: DynamoError) -> NoReturn:
+    if error.maybe_applied:
+        raise TidingsError(
+            Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}"
+        ) from error
+    raise_key_read_error(error)
+
+
 class _ErrorTranslation:
     """A context manager that raises errors of the client as errors of a store. Stateless, so it is shared."""
 
@@ -200,3 +213,5 @@ class _ErrorTranslation:
 
 translate_read_errors: Final = _ErrorTranslation(raise_read_error)
 translate_write_errors: Final = _ErrorTranslation(raise_write_error)
+translate_key_read_errors: Final = _ErrorTranslation(raise_key_read_error)
+translate_key_write_errors: Final = _ErrorTranslation(raise_key_write_error)
