@@ -8,7 +8,7 @@ from tidings.accounts.api_keys import ApiKey, ApiKeyName
 from tidings.accounts.model import Revocation, Scope
 from tidings.accounts.signing_keys import SigningKey
 from tidings.accounts.store.sessions import revocation_put
-from tidings.kernel.clock import Clock, SystemClock, format_ms, parse_ms
+from tidings.kernel.clock import Clock, SystemClock, format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
@@ -133,14 +133,10 @@ def _api_key_from_item(item: Item) -> ApiKey:
         scopes=frozenset(Scope(scope) for scope in item["scopes"] if scope in Scope),
         secret_hash=item["secret_hash"],
         created_at_ms=parse_ms(item["created_at"]),
-        revoked_at_ms=_time_or_none(item, "revoked_at"),
-        expires_at_ms=_time_or_none(item, "expires_at"),
-        last_used_at_ms=_time_or_none(item, "last_used_at"),
+        revoked_at_ms=parse_ms_or_none(item.get("revoked_at")),
+        expires_at_ms=parse_ms_or_none(item.get("expires_at")),
+        last_used_at_ms=parse_ms_or_none(item.get("last_used_at")),
     )
-
-
-def _time_or_none(item: Item, name: str) -> int | None:
-    return parse_ms(item[name]) if name in item else None
 
 
 _SIGNING_KEY_PREFIX = "jwk#"
@@ -190,11 +186,10 @@ def _row(key: SigningKey) -> dict[str, object]:
 
 
 def _signing_key_from_item(item: Item) -> SigningKey:
-    not_after = item.get("not_after")
     return SigningKey(
         tenant=TenantId(item["tenant"]),
         kid=item["item"].removeprefix(_SIGNING_KEY_PREFIX),
         jwk=msgspec.json.decode(item["jwk"]),
         created_at_ms=parse_ms(item["created_at"]),
-        not_after_ms=None if not_after is None else parse_ms(not_after),
+        not_after_ms=parse_ms_or_none(item.get("not_after")),
     )

@@ -7,7 +7,7 @@ from msgspec import UNSET
 from tidings.accounts.model import Phone, ProfileChange, Revocation, User
 from tidings.accounts.ports import CreateUserResult, DirectoryPage
 from tidings.accounts.store.sessions import revocation_put
-from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.clock import format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
@@ -259,13 +259,8 @@ def user_from_item(item: Item) -> User:
         last_seen="nobody" if item.get("last_seen") == "nobody" else "members",
         phone_search="nobody" if item.get("phone_search") == "nobody" else "everyone",
         sessions_epoch=int(item.get("sessions_epoch", 0)),
-        not_before_ms=_at(item, "not_before"),
-        suspended_at_ms=_at(item, "suspended_at"),
+        not_before_ms=parse_ms_or_none(item.get("not_before")),
+        suspended_at_ms=parse_ms_or_none(item.get("suspended_at")),
         created_at_ms=parse_ms(item["created_at"]),
         updated_at_ms=parse_ms(item["updated_at"]),
     )
-
-
-def _at(item: Item, name: str) -> int | None:
-    text = item.get(name)
-    return None if text is None else parse_ms(text)

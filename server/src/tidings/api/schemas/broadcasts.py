@@ -6,7 +6,7 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none, with_examples
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notifications import CategoryName
@@ -22,7 +22,7 @@ from tidings.inboxes.broadcasts.service import (
 )
 from tidings.inboxes.broadcasts.targeting import CostEstimate, ReachEstimate
 from tidings.inboxes.model import EVERYONE, NotificationContent
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 
 _ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
 _BROADCAST: JsonDict = {

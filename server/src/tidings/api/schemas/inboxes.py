@@ -13,7 +13,6 @@ from tidings.api.schemas.api_model import (
     Cursor,
     Time,
     UserName,
-    format_ms_or_none,
     with_examples,
 )
 from tidings.api.schemas.chat_list import TimeText
@@ -23,7 +22,7 @@ from tidings.inboxes.model import NotificationContent
 from tidings.inboxes.recall import RecallProof, RecallResult
 from tidings.inboxes.sender import MAX_USERS, SendNotificationRequest, SendNotificationResult
 from tidings.jobs.model import JobId, JobProgress
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
