@@ -128,6 +128,10 @@ def _require_date(value: object) -> object:
 TimeText = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_require_date)]
 
 
+def to_ms_or_none(at: TimeText | None) -> int | None:
+    return None if at is None else round(at.timestamp() * 1000)
+
+
 class ChatSettingsBody(ApiModel):
     """The user's own settings of a chat. Fields that are not given keep their values. Unmute with `null`."""
 

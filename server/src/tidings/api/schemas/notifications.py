@@ -8,7 +8,7 @@ from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.api_model import ApiModel, Cursor, Time, with_examples
-from tidings.api.schemas.chat_list import TimeText
+from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxSnapshot, NotificationId
 from tidings.inboxes.paging import CountExplanation
@@ -86,7 +86,7 @@ class MarkReadBody(ApiModel):
 
     @property
     def before_ms(self) -> int | None:
-        return None if self.before is None else round(self.before.timestamp() * 1000)
+        return to_ms_or_none(self.before)
 
 
 class CountsResponse(ApiModel):
