@@ -3,17 +3,8 @@
 from typing import Any
 
 import pytest
-from contract.api.matrix import (
-    EXAMPLES,
-    Example,
-    Reach,
-    absent,
-    breaches,
-    far_ahead,
-    operation_of,
-    set_scene,
-    told,
-)
+from contract.api.examples import EXAMPLES, Example, Reach, operation_of
+from contract.api.matrix import absent, breaches, far_ahead, set_scene, told
 from fastapi import APIRouter
 from fixtures.credentials import real_ring
 from fixtures.rest_app import RestApp
@@ -35,7 +26,7 @@ METHODS = {
 
 def test_every_route_has_its_example_and_every_example_its_route() -> None:
     operations = {operation_of(name) for name in EXAMPLES}
-    assert sorted(OPERATIONS.keys() - operations) == [], "give it an example in matrix.py"
+    assert sorted(OPERATIONS.keys() - operations) == [], "give it an example in examples.py"
     assert sorted(operations - OPERATIONS.keys()) == []
 
 
