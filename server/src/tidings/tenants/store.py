@@ -11,8 +11,8 @@ from tidings.platform.dynamo.codec import Attributes, Item
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
+    condition_held,
     raise_key_read_error,
-    raise_key_write_error,
     translate_key_read_errors,
     translate_key_write_errors,
 )
@@ -61,19 +61,16 @@ class DynamoKeyStore:
 
     async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
         item = key_item(tenant, after)
-        try:
-            await self._client.update(
-                patterns.REPLACE_DATA_KEY,
-                {"tenant": item["tenant"], "item": item["item"]},
-                "SET wrapped_key = :after, wrapped_by = :by",
-                condition="wrapped_key = :before",
-                values={":before": before.wrapped, ":after": after.wrapped, ":by": after.wrapped_by},
+        with translate_key_read_errors:
+            return await condition_held(
+                self._client.update(
+                    patterns.REPLACE_DATA_KEY,
+                    {"tenant": item["tenant"], "item": item["item"]},
+                    "SET wrapped_key = :after, wrapped_by = :by",
+                    condition="wrapped_key = :before",
+                    values={":before": before.wrapped, ":after": after.wrapped, ":by": after.wrapped_by},
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_key_read_error(error)
-        return True
 
 
 def key_item(tenant: TenantId, key: WrappedKey) -> Attributes:
@@ -161,21 +158,18 @@ class DynamoTenantStore:
         }
         row = _key(tenant) | changed | {"created_at": format_ms(found.created_at_ms)}
         mac = (await self._rows.sign(tenant, row))[MAC]
-        try:
-            await self._client.update(
-                patterns.UPDATE_SETTINGS,
-                _key(tenant),
-                "SET #n = :name, settings = :settings, version = :version, updated_at = :updated_at, mac = :mac",
-                condition="version = :before",
-                names={"#n": "name"},
-                values={":before": version, ":mac": mac}
-                | {f":{name}": value for name, value in changed.items()},
+        with translate_key_write_errors:
+            return await condition_held(
+                self._client.update(
+                    patterns.UPDATE_SETTINGS,
+                    _key(tenant),
+                    "SET #n = :name, settings = :settings, version = :version, updated_at = :updated_at, mac = :mac",
+                    condition="version = :before",
+                    names={"#n": "name"},
+                    values={":before": version, ":mac": mac}
+                    | {f":{name}": value for name, value in changed.items()},
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_key_write_error(error)
-        return True
 
 
 def _key(tenant: TenantId) -> dict[str, object]:

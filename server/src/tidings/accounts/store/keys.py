@@ -16,6 +16,7 @@ from tidings.platform.dynamo.codec import Item
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
+    condition_held,
     raise_key_read_error,
     raise_key_write_error,
     translate_key_read_errors,
@@ -155,14 +156,10 @@ class DynamoSigningKeyStore:
 
     async def add(self, key: SigningKey, /) -> bool:
         signed = await self._rows.sign(key.tenant, _row(key))
-        try:
-            condition = "attribute_not_exists(tenant)"
-            await self._client.put(patterns.PUT_SIGNING_KEY, signed, condition=condition)
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_key_write_error(error)
-        return True
+        with translate_key_write_errors:
+            return await condition_held(
+                self._client.put(patterns.PUT_SIGNING_KEY, signed, condition="attribute_not_exists(tenant)")
+            )
 
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
         row = await self._rows.sign(key.tenant, _row(key) | {"not_after": format_ms(not_after_ms)})

@@ -11,6 +11,7 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
+    condition_held,
     raise_write_error,
     translate_key_read_errors,
     translate_read_errors,
@@ -107,16 +108,13 @@ class DynamoCodeStore:
         return None if item is None else bytes(item["code_hash"])
 
     async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
-        try:
+        with translate_write_errors:
             # Not repeated: a repeat could not distinguish its own first delete from a concurrent redeem.
-            await self._client.delete(
-                patterns.REDEEM_CODE, code_key(tenant, challenge), condition="attribute_exists(tenant)"
+            return await condition_held(
+                self._client.delete(
+                    patterns.REDEEM_CODE, code_key(tenant, challenge), condition="attribute_exists(tenant)"
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
 
 
 def code_key(tenant: TenantId, challenge: ChallengeId) -> dict[str, ItemValue]:

@@ -9,7 +9,7 @@
 `maybe_applied` of any of them: this or an earlier attempt of the call may have been applied.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
@@ -193,6 +193,15 @@ def raise_key_write_error(error: DynamoError) -> NoReturn:
             Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}"
         ) from error
     raise_key_read_error(error)
+
+
+async def condition_held(write: Awaitable[object]) -> bool:
+    """Await a conditional write, and return False if its condition failed. Raises every other error."""
+    try:
+        await write
+    except ConditionFailedError:
+        return False
+    return True
 
 
 class _ErrorTranslation:
