@@ -74,9 +74,9 @@ storm-gateway *args:
 storm-presence *args:
     uv run python -m load.storm_presence {{ args }}
 
-# Measure the memory of a process's append queues after many messages: just lane-memory --messages 1000000
+# Measure the memory of a process's append queues after many messages: just append-queue-memory --messages 1000000
 [working-directory: 'server/tests']
-lane-memory *args:
+append-queue-memory *args:
     uv run python -m load.append_queue_memory {{ args }}
 
 # Send mutated frames to the codec: just fuzz frames --count 1000000; to a running gateway: just fuzz live --library websockets

@@ -25,6 +25,7 @@ from contract.telemetry.running import Running, eventually
 from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import REGION, make_tables
 from fixtures.topics import make_topics
+from fixtures.use_cases import file_rows
 
 from bench.http_load import Loader, Outcome, Request
 from bench.report import print_figures, print_table
@@ -46,15 +47,16 @@ USERS = 200
 CHATS_EACH = 3
 MESSAGES = 20
 CONNECTIONS = 64
-READS = (("history", 0.6), ("chat list", 0.25), ("one message", 0.15))
+READS = {"history": 0.6, "chat list": 0.25, "one message": 0.15}
 UNLIMITED = "100000000/s"
 P99 = 0.99
 
 
 @dataclass(frozen=True)
 class Place:
-    """The addresses of the running engines and the files of the benchmark."""
+    """The addresses of the running engines, and the directory in which the processes run."""
 
+    directory: Path
     endpoint: str
     prefix: str
     redis: str
@@ -70,13 +72,14 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
             StartRequest(engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}), dynamo=kind)
         )
         try:
-            space = Namespace()
+            space, directory = Namespace(), Path(home) / "processes"
+            directory.mkdir()
             url = f"http://{fleet.find('dynamo').node.address}"
             for tables in make_tables(Dynamo(kind, url), space.table_prefix):
                 redis = f"redis://{fleet.find('valkey').node.address}"
                 kafka = fleet.find("kafka-1").node.address
                 make_topics(kafka, space)
-                yield Place(tables.url, tables.prefix, redis, kafka, space), fleet
+                yield Place(directory, tables.url, tables.prefix, redis, kafka, space), fleet
         finally:
             fleet.stop()
 
@@ -99,18 +102,17 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
     # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
     for kind in ("ADDRESS", "USER", "TENANT"):
         settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
-    with tempfile.TemporaryDirectory() as home:
-        words = [*COMMAND, "run", "api", "--processes", str(processes)]
-        environment = dict(os.environ) | settings
-        process = Running(words, cwd=Path(home), environment=environment)
-        # A delivery worker processes the commits, as in production, and uses its share of the machine.
-        delivery = Running([*COMMAND, "run", "delivery"], cwd=Path(home), environment=environment)
-        try:
-            eventually(lambda: len(process.events("process started")) == processes or None, "processes")
-            yield process
-        finally:
-            delivery.close()
-            process.close()
+    words = [*COMMAND, "run", "api", "--processes", str(processes)]
+    environment = dict(os.environ) | settings
+    process = Running(words, cwd=place.directory, environment=environment)
+    # A delivery worker processes the commits, as in production, and uses its share of the machine.
+    delivery = Running([*COMMAND, "run", "delivery"], cwd=place.directory, environment=environment)
+    try:
+        eventually(lambda: len(process.events("process started")) == processes or None, "processes")
+        yield process
+    finally:
+        delivery.close()
+        process.close()
 
 
 class World:
@@ -126,10 +128,12 @@ class World:
     async def make_tokens(self, place: Place) -> None:
         clock = SystemClock()
         async with open_client(place.endpoint, REGION, place.prefix) as client:
-            await TenantService(DynamoTenantStore(client), clock).create(
+            rows = file_rows(client, place.directory)
+            await TenantService(DynamoTenantStore(client, rows), clock).create(
                 self.tenant, TenantSettings(name="bench")
             )
-            pair = await SigningKeyService(DynamoSigningKeyStore(client), clock).make(self.tenant, "Ed25519")
+            signing = SigningKeyService(DynamoSigningKeyStore(client, rows), clock)
+            pair = await signing.make(self.tenant, "Ed25519")
         now_s = clock.now_ms() // 1000
         for user in self.users:
             claims = {
@@ -179,7 +183,7 @@ class World:
             yield Request("send", method, path, self.headers[user], body)
 
     def reads(self) -> Iterator[Request]:
-        kinds, weights = zip(*READS, strict=True)
+        kinds, weights = list(READS), list(READS.values())
         while True:
             chat, user, _ = self.chance.choice(self.chats)
             kind = self.chance.choices(kinds, weights)[0]

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast, override
 
@@ -77,7 +77,7 @@ ENTRIES = [entry(n) for n in range(64)]
 TAGGED = [tagged(item) for item in ENTRIES]
 
 
-def picked[T](items: list[T], n: int) -> T:
+def picked[T](items: Sequence[T], n: int) -> T:
     return items[n % len(items)]
 
 
@@ -112,16 +112,14 @@ async def serve() -> None:
 
 @contextmanager
 def canned_server() -> Iterator[int]:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "bench.dynamo", "--serve"], stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert process.stdout is not None  # noqa: S101 - the process has a pipe
-        yield int(process.stdout.readline())
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
+    ) as process:
+        try:
+            assert process.stdout is not None  # noqa: S101 - the process has a pipe
+            yield int(process.stdout.readline())
+        finally:
+            process.terminate()
 
 
 async def cpu_us(call: Call, calls: int) -> float:

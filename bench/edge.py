@@ -10,7 +10,7 @@ from typing import Any, cast
 from bench.report import Spread, print_figures, print_table
 from tidings.accounts.model import Principal
 from tidings.api.app import make_app
-from tidings.api.services import ApiOptions, ApiServices, NoApiLimits, NoApiTelemetry
+from tidings.api.services import ApiLimits, ApiOptions, ApiServices, ApiTelemetry
 from tidings.chats.model import Chat, ChatType, Membership, Role
 from tidings.chats.queries import ChatView
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, MessageId, TenantId, UserId
@@ -37,8 +37,8 @@ def canned() -> ApiServices:
         history=SimpleNamespace(before=returning(page), one=returning(message(7))),
         statuses=SimpleNamespace(of=returning([])),
         send=returning(sent),
-        limits=NoApiLimits(),
-        telemetry=NoApiTelemetry(),
+        limits=ApiLimits(),
+        telemetry=ApiTelemetry(),
     )
     return cast("ApiServices", made)
 

@@ -5,32 +5,19 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+
+from fixtures.memory_keys import MemoryKeyStore
 
 from bench.report import Spread, print_figures, print_table
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
-from tidings.tenants.model import WrappedKey
 
 CHAT = ChatKey(TenantId("acme"), ChatId("01ARZ3NDEKTSV4RRFFQ69G5FAV"))
 SEQUENCE = 12_345
-
-
-class Table:
-    """A key store in memory."""
-
-    def __init__(self) -> None:
-        self.rows: list[WrappedKey] = []
-
-    async def list(self, _: TenantId, /) -> Sequence[WrappedKey]:
-        return tuple(self.rows)
-
-    async def add(self, _: TenantId, key: WrappedKey, /) -> WrappedKey:
-        self.rows.append(key)
-        return key
 
 
 def cpu_us(work: Callable[[], object], calls: int) -> float:
@@ -49,7 +36,7 @@ async def asking_us(ring: KeyRing, calls: int) -> float:
 
 async def measure(given: argparse.Namespace) -> dict[str, Spread]:
     with tempfile.TemporaryDirectory() as directory:
-        ring = KeyRing(Table(), FileKms(Path(directory) / "key"), SystemClock(), KeyPolicy())
+        ring = KeyRing(MemoryKeyStore(), FileKms(Path(directory) / "key"), SystemClock(), KeyPolicy())
         keys = await ring.of(CHAT.tenant)
     body = os.urandom(given.bytes)
     content = keys.seal(CHAT, SEQUENCE, body)

@@ -18,7 +18,7 @@ from failpoints.clock import OffsetClock
 from failpoints.file_failpoints import FileFailpoints
 from failpoints.inbox_mutants import NOTIFICATION_MUTANTS
 from tidings.app.wiring import options
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 
 LOADED: Final = {"TIDINGS_FAILPOINTS": "failpoints", "PYTHONPATH": str(Path(__file__).parents[1])}
 """The environment of a process that loads this package."""
@@ -34,7 +34,7 @@ def install() -> Failpoints:
     if mutant := _given("MUTANT"):
         activate_mutant(mutant)
     steps = [step.strip() for step in _given("PAUSE_AT").split(",") if step.strip()]
-    return FileFailpoints(Path(_given("PAUSE_DIR")), steps) if steps else NO_PAUSES
+    return FileFailpoints(Path(_given("PAUSE_DIR")), steps) if steps else NO_FAILPOINTS
 
 
 def activate_mutant(name: str) -> None:

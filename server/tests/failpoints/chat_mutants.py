@@ -12,7 +12,7 @@ from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan
 from tidings.delivery import rules as delivery_rules
 from tidings.delivery.model import ChatRow
-from tidings.delivery.store import EpochReconciler
+from tidings.delivery.store import EpochReconciler, checkpoints
 from tidings.gateway.hub import Hub
 from tidings.gateway.transport.ports import Socket
 from tidings.installation.epoch_watch import EpochWatch
@@ -194,7 +194,8 @@ def takes_silence_for_absence() -> None:
     async def each(call: Callable[[Any], Awaitable[Any]], keys: Sequence[Any]) -> LookupResult[Any, Any]:
         return LookupResult((await honest(call, keys)).found)
 
-    routing_store.call_each = each
+    for module in (routing_store, checkpoints):  # each has its own reference to the function
+        module.call_each = each  # type: ignore[attr-defined]
 
 
 MUTANTS: Final[dict[str, Callable[[], None]]] = {

@@ -8,11 +8,13 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
+from tidings.kernel.failpoints import Failpoints
+
 EVERY = "*"
 _POLL_S = 0.01
 
 
-class FileFailpoints:
+class FileFailpoints(Failpoints):
     """Pause at `steps`; `*` is every step. Raise `ValueError` if the folder does not exist."""
 
     def __init__(self, folder: Path, steps: Collection[str]) -> None:

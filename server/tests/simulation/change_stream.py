@@ -12,8 +12,15 @@ from simulation.network import Network, NoAnswerError, RefusedForNowError
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.platform.dynamo.codec import Item, encode_item
-from tidings.relay.model import EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
-from tidings.relay.ports import StreamIteratorExpiredError, TrimmedError
+from tidings.relay.model import (
+    EntryCommitted,
+    RecordPage,
+    ShardId,
+    ShardRecord,
+    StreamIteratorExpiredError,
+    StreamShard,
+    TrimmedError,
+)
 
 _SHARD = ShardId("shard-1")
 _AT_ONCE = 20

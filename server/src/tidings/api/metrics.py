@@ -7,11 +7,12 @@ import random
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from typing import override
 
 from opentelemetry.trace import Span, SpanKind
 from prometheus_client import Counter, Histogram
 
-from tidings.api.services import OnAnswered
+from tidings.api.services import ApiTelemetry, OnAnswered
 from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import MetricFamily, Metrics
 from tidings.platform.telemetry.tracing import Tracing
@@ -24,7 +25,7 @@ _FAILED = 500
 _OUTCOMES = {2: "ok", 3: "ok", 4: "refused", 5: "failed"}
 
 
-class HttpTelemetry:
+class HttpTelemetry(ApiTelemetry):
     """Counts and times requests. Call `declare` before the first request."""
 
     def __init__(self, metrics: Metrics, tracing: Tracing, access_log_ratio: float) -> None:
@@ -51,6 +52,7 @@ class HttpTelemetry:
             {"operation": names},
         )
 
+    @override
     def request(self, method: str, traceparent: str | None = None, /) -> AbstractContextManager[OnAnswered]:
         return HttpRequestSpan(self, method, traceparent)
 

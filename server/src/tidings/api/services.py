@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tidings.accounts.model import Principal
 from tidings.accounts.phone_login import PhoneLogin
@@ -76,64 +75,42 @@ class RateLimitState:
     retry_after_ms: int = 0
 
 
-class ApiLimits(Protocol):
-    """Rate limits. `None` as a result means that nothing is limited. Never raises while Redis is unavailable."""
+class ApiLimits:
+    """Rate limits; these limit nothing. `None` as a result means that nothing is limited.
+
+    Never raises while Redis is unavailable.
+    """
 
     def is_blocked(self, address: str, /) -> RateLimitState | None:
         """Return the state of an address whose bucket for failed authentication is empty, from local memory."""
-        ...
 
     async def admit(
         self, address: str, principal: Principal | None, user: UserId | None, /
     ) -> RateLimitState | None:
         """Take a token from each bucket of the request. Without a principal, only the address is charged."""
-        ...
 
     async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> RateLimitState | None:
         """Charge the tenant and `user` for the cost of a request beyond the request itself."""
-        ...
 
     async def admit_chat(self, tenant: TenantId, user: UserId, /) -> RateLimitState | None:
         """Count a chat that `user` is about to create."""
-        ...
 
     async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> RateLimitState | None:
         """Charge a phone number that `user` looks up: `tokens` as in `charge`, and one from the user's daily bucket.
 
         Takes from all buckets or from none.
         """
-        ...
 
 
 type OnAnswered = Callable[[str, int], None]
 """Called with the route's path template (never the path itself) and the status."""
 
 
-class ApiTelemetry(Protocol):
+class ApiTelemetry:
+    """Telemetry of requests; this one records nothing."""
+
     def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[OnAnswered]:
         """Open a span and metrics around one request. Pass `traceparent` only from a trusted client."""
-        ...
-
-
-class NoApiLimits:
-    def is_blocked(self, address: str, /) -> None:
-        del address
-
-    async def admit(self, address: str, principal: Principal | None, user: UserId | None, /) -> None:
-        del address, principal, user
-
-    async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> None:
-        del tenant, user, tokens
-
-    async def admit_chat(self, tenant: TenantId, user: UserId, /) -> None:
-        del tenant, user
-
-    async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> None:
-        del tenant, user, tokens
-
-
-class NoApiTelemetry:
-    def request(self, method: str, traceparent: str | None, /) -> AbstractContextManager[OnAnswered]:
         del method, traceparent
         return nullcontext(lambda _route, _status: None)
 
@@ -175,5 +152,5 @@ class ApiServices:
     users: UserService
     phone_directory: PhoneDirectory
     notifications: NotificationServices
-    limits: ApiLimits = field(default_factory=NoApiLimits)
-    telemetry: ApiTelemetry = field(default_factory=NoApiTelemetry)
+    limits: ApiLimits = field(default_factory=ApiLimits)
+    telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

@@ -3,7 +3,7 @@
 Other packages add commands with an entry point; the server does not depend on them.
 """
 
-import importlib
+import pkgutil
 import sys
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -38,6 +38,16 @@ COMMANDS = {
     "user": "Users and their sessions.",
 }
 
+_DEFINED_IN: Final = {
+    "config": "tidings.cli.diagnosis:config",
+    "doctor": "tidings.cli.diagnosis:doctor",
+    "explain": "tidings.cli.diagnosis:explain",
+    "run": "tidings.app.processes.command:group",
+    "tables": "tidings.cli.schema:tables",
+    "topics": "tidings.cli.schema:topics",
+}
+"""Commands that share a file. The others are the `group` of the file with their name."""
+
 PLUGIN_GROUP: Final = "tidings.commands"
 """The group of entry points. The summary of the package describes its command."""
 
@@ -62,7 +72,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         command: click.Command
         if cmd_name in COMMANDS:
-            command = importlib.import_module(f"tidings.cli.{cmd_name}").group
+            command = pkgutil.resolve_name(_DEFINED_IN.get(cmd_name, f"tidings.cli.{cmd_name}:group"))
             _summarize(command)
             return command
         if cmd_name in plugin_commands():

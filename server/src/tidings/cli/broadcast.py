@@ -10,7 +10,7 @@ from tidings.inboxes.broadcasts.service import ALL_AT_ONCE, BroadcastRequest, Ro
 from tidings.inboxes.broadcasts.targeting import estimate_cost
 from tidings.inboxes.config import check_inbox_id
 from tidings.inboxes.model import EVERYONE, NotificationContent, NotificationId
-from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.clock import format_ms, parse_ms_or_none
 from tidings.kernel.ids import TenantId
 
 
@@ -145,7 +145,7 @@ def _recipients(content: NotificationContent) -> str:
 
 def _ms(text: str | None) -> int | None:
     try:
-        return None if text is None else parse_ms(text)
+        return parse_ms_or_none(text)
     except ValueError as error:
         raise click.BadParameter(f"{text!r} is not a time like 2026-12-01T08:00:00Z") from error
 

@@ -7,7 +7,7 @@ import click
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring import tables, topics
+from tidings.app.wiring import schema
 from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
 from tidings.cli.output import echo
@@ -93,8 +93,8 @@ async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: 
     async with open_tables(settings.dynamo) as client:
         restore = Restore(
             row=InstallationStore(client, clock),
-            tables=tables.tables_control_plane(settings.dynamo),
-            topics=topics.topics_control_plane(settings.kafka),
+            tables=schema.tables_control_plane(settings.dynamo),
+            topics=schema.topics_control_plane(settings.kafka),
             redis=redis_options(settings),
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",

@@ -15,7 +15,7 @@ from tidings.app.wiring.trace import SupportLookup, build_support_lookup
 from tidings.chats.model import chat_type
 from tidings.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
 from tidings.cli.tenant import explain_missing_tenant
-from tidings.kernel.clock import SystemClock, format_ms
+from tidings.kernel.clock import SystemClock, format_ms, format_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
 from tidings.trace.lookup import UserChat
@@ -85,10 +85,9 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
 async def _activity(user: User, lookup: SupportLookup) -> dict[str, object]:
     """Read what is cheap to show with the profile: one Query and one read of Redis."""
     presence = await lookup.presence(user.tenant, user.user)
-    seen_ms = None if presence is None else presence.seen_ms
     return {
         "presence": None if presence is None else presence.status.value,
-        "last_seen_at": None if seen_ms is None else format_ms(seen_ms),
+        "last_seen_at": None if presence is None else format_ms_or_none(presence.seen_ms),
         "chats": await lookup.chats.count(user.tenant, user.user, _COUNTED_CHATS),
     }
 

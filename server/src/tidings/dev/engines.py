@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import Key, LoadedSettings
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring import tables, topics
+from tidings.app.wiring import schema
 from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
 from tidings.engines.local_cluster import RUNNERS, LocalCluster
 from tidings.engines.model import Engine, RunningEngine, StartRequest
@@ -24,15 +24,15 @@ from tidings.schema.topics.control_plane import apply_topics
 
 
 def create_tables(settings: DynamoSettings) -> str:
-    plane = tables.tables_control_plane(settings)
-    plan = tables.tables_plan(plane, settings)
+    plane = schema.tables_control_plane(settings)
+    plan = schema.tables_plan(plane, settings)
     apply_tables(plane, plan, _silent)
     return _step_text(plan)
 
 
 def create_topics(settings: Settings) -> str:
-    plane = topics.topics_control_plane(settings.kafka)
-    plan = topics.topics_plan(plane, settings.kafka)
+    plane = schema.topics_control_plane(settings.kafka)
+    plan = schema.topics_plan(plane, settings.kafka)
     apply_topics(plane, plan, _silent)
     return _step_text(plan)
 

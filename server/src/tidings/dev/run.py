@@ -16,10 +16,9 @@ from tidings.dev import process_runner, seed_data
 from tidings.dev.console import DevConsole
 from tidings.dev.engines import DevEngines
 from tidings.dev.process_runner import ProcessFailedError
-from tidings.dev.process_specs import ProcessSpec, process_settings, process_specs
 from tidings.dev.seed_data import DevKeys, create_dev_tenant
 from tidings.dev.state_dir import StateDir
-from tidings.dev.supervisor import Supervisor
+from tidings.dev.supervisor import ProcessSpec, Supervisor, process_settings, process_specs
 from tidings.kernel.clock import Clock, SystemClock
 
 

@@ -9,8 +9,8 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring import tables as live_tables
 from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.schema import load_tables_plan, serving_blockers
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.installation.epoch_watch import refuse_copied_installation
 from tidings.installation.store import Installation, InstallationStore, RestorePhase
@@ -98,12 +98,12 @@ def check_clock(whose: str, ahead_s: float) -> Finding:
 
 def _tables(settings: DynamoSettings) -> Iterator[Finding]:
     try:
-        plan = live_tables.load_tables_plan(settings)
+        plan = load_tables_plan(settings)
     except TidingsError as error:
         yield Finding("tables", CheckState.WRONG, error.message, "They cannot be read.", error.hint)
         return
     why, todo = "No process serves if tables are missing or have other keys.", "`tidings tables apply`."
-    unfit = live_tables.serving_blockers(plan)
+    unfit = serving_blockers(plan)
     if unfit:
         yield Finding(
             "tables", CheckState.WRONG, f"{len(unfit)} things are not as declared", why, todo, unfit

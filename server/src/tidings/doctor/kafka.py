@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType
 
 from tidings.app.settings.model import KafkaSettings
-from tidings.app.wiring.topics import topics_kafka_config, topics_plan
+from tidings.app.wiring.schema import topics_kafka_config, topics_plan
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.kernel.errors import TidingsError
 from tidings.platform.kafka.config import KafkaConfig

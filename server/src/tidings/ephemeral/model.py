@@ -1,13 +1,18 @@
-"""Events on a chat's ephemeral channel, hints on a user's presence channel, and presence itself."""
+"""Events on a chat's ephemeral channel, hints on a user's presence channel, presence itself, and the ports.
 
+All reads of DynamoDB are strongly consistent.
+"""
+
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 from msgspec import Struct
 
+from tidings.delivery.model import ChatRow
 from tidings.kernel.errors import wrap_decoder
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import ChatId, ChatKey, DeviceKey, TenantId, UserId
 
 
 class MemberReceipt(Struct, frozen=True, array_like=True, gc=False):
@@ -82,3 +87,33 @@ def encode_event(event: EphemeralEvent) -> bytes:
 def decode_event(payload: bytes) -> EphemeralEvent:
     """Decode a payload. Raises `msgspec.DecodeError` if it is invalid."""
     return _decode(payload)
+
+
+type RowReader = Callable[[ChatKey, Sequence[UserId]], Awaitable[Mapping[UserId, ChatRow]]]
+"""Reads chat rows. They include every receipt that was published before the call."""
+
+
+class PresenceStore(Protocol):
+    """Presence in Redis. Raises `UnavailableError`."""
+
+    async def set_away(self, device: DeviceKey, epoch: int, *, is_away: bool) -> bool:
+        """Set the away flag for the route with this epoch. Return False if nothing changed."""
+        ...
+
+    async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
+        """Read the presence of users. Leaves out users whose shard does not answer; raises if no shard answers."""
+        ...
+
+
+class VisibilityReader(Protocol):
+    async def hidden(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
+        """Return the users who hide their presence from everyone."""
+        ...
+
+    async def blockers(self, tenant: TenantId, users: Collection[UserId], whom: UserId) -> set[UserId]:
+        """Return the users who block `whom`."""
+        ...
+
+    async def chats_of(self, tenant: TenantId, user: UserId) -> set[ChatId]:
+        """Return the chats in which the user is a member now."""
+        ...

@@ -13,8 +13,7 @@ from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
 from tidings.bus.ports import BusPublisher
 from tidings.chats.model import direct_chat_key
 from tidings.connections.model import Route, RouteLookup
-from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
-from tidings.ephemeral.ports import PresenceStore, VisibilityReader
+from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint, PresenceStore, VisibilityReader
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId

@@ -16,8 +16,7 @@ from tidings.chats.ports import MembershipReader
 from tidings.connections.model import GatewayId, RouteLookup
 from tidings.delivery.model import ChatRow, WatermarkAdvanced
 from tidings.ephemeral import rules
-from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, encode_event
-from tidings.ephemeral.ports import RowReader
+from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, RowReader, encode_event
 from tidings.kernel.concurrency import gather_results
 from tidings.kernel.debouncer import Debouncer, ErrorReporter
 from tidings.kernel.errors import UnavailableError

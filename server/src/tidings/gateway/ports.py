@@ -20,7 +20,7 @@ from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.queries import InboxQueries
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
 from tidings.messages.sender import MessageSender
@@ -102,6 +102,6 @@ class NodeDeps:
     ephemeral: EphemeralDeps
     notify_offline: NotifyOffline
     inboxes: InboxUseCases | None = None
-    failpoints: Failpoints = NO_PAUSES
+    failpoints: Failpoints = NO_FAILPOINTS
     clock: Clock = field(default_factory=SystemClock)
     options: NodeOptions = field(default_factory=NodeOptions)

@@ -206,19 +206,17 @@ def _read_size(missing: int, scanned: int, wanted: NotificationFilter) -> int:
 
 
 def _matches(row: NotificationRow, snapshot: InboxSnapshot, wanted: NotificationFilter) -> bool:
-    if not rules.is_live(row, snapshot.now_ms, snapshot.retain_from_ms):
-        return False
-    if (row.archived_ms is not None) != wanted.is_archived:
-        return False
-    if wanted.category is not None and row.category != wanted.category:
+    if not rules.is_live(row, snapshot.now_ms, snapshot.retain_from_ms) or not _is_listed(row, wanted):
         return False
     return not wanted.is_unread or rules.is_unread(row, snapshot)
 
 
 def _is_visible(entry: ListEntry, wanted: NotificationFilter) -> bool:
-    row = entry.row
+    return _is_listed(entry.row, wanted) and (not wanted.is_unread or entry.row.read_ms is None)
+
+
+def _is_listed(row: NotificationRow, wanted: NotificationFilter) -> bool:
+    """Return whether the row is in the wanted list: archived or not, and of the wanted category."""
     if (row.archived_ms is not None) != wanted.is_archived:
         return False
-    if wanted.category is not None and row.category != wanted.category:
-        return False
-    return not wanted.is_unread or row.read_ms is None
+    return wanted.category is None or row.category == wanted.category

@@ -58,7 +58,7 @@ class EpochWatch(Component):
     def current(self) -> int:
         """Return the epoch to write under. Raise `overloaded` if it was not read in the last `TRUSTED_S` seconds."""
         if self._epoch is None or self._host.clock.monotonic() - self._seen_at > TRUSTED_S:
-            raise TidingsError(Code.OVERLOADED, "The installation's epoch can't be read right now.")
+            raise TidingsError(Code.OVERLOADED, "The installation's epoch cannot be read at the moment.")
         return self._epoch
 
     @override

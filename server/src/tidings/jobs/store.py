@@ -12,13 +12,7 @@ from tidings.kernel.fences import OffsetFence
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
-from tidings.platform.dynamo.errors import (
-    ConditionFailedError,
-    DynamoError,
-    raise_write_error,
-    translate_read_errors,
-    translate_write_errors,
-)
+from tidings.platform.dynamo.errors import condition_held, translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Delete, Put, Query
 from tidings.schema.tables.items.inboxes import (
     CHUNK_SORT,
@@ -127,26 +121,23 @@ class DynamoJobStore:
         return found
 
     async def change(self, job: Job, state: JobState, at_ms: int) -> bool:
-        try:
+        with translate_write_errors:
             # Not repeatable: after an automatic retry, a failed condition could be the effect of our own first attempt.
-            await self._client.update(
-                patterns.CHANGE,
-                _key(job.tenant, job.id, JOB_SORT.render()),
-                "SET #s = :state, version = :next, updated_at = :now",
-                condition="version = :version",
-                names={"#s": "state"},
-                values={
-                    ":state": state,
-                    ":version": job.version,
-                    ":next": job.version + 1,
-                    ":now": format_ms(at_ms),
-                },
+            return await condition_held(
+                self._client.update(
+                    patterns.CHANGE,
+                    _key(job.tenant, job.id, JOB_SORT.render()),
+                    "SET #s = :state, version = :next, updated_at = :now",
+                    condition="version = :version",
+                    names={"#s": "state"},
+                    values={
+                        ":state": state,
+                        ":version": job.version,
+                        ":next": job.version + 1,
+                        ":now": format_ms(at_ms),
+                    },
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
 
     async def listed(self, tenant: TenantId, limit: int, below: JobId | None = None) -> Sequence[JobId]:
         parts = await asyncio.gather(*(self._part(tenant, n, limit, below) for n in range(SHARDS)))

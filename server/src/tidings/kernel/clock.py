@@ -43,10 +43,18 @@ def format_ms(at_ms: int) -> str:
     return f"{_hour_text(hour)}:{minute:02}:{ms // 1000:02}.{ms % 1000:03}Z"
 
 
+def format_ms_or_none(at_ms: int | None) -> str | None:
+    return None if at_ms is None else format_ms(at_ms)
+
+
 def parse_ms(text: str) -> int:
     if len(text) != _FORMATTED_CHARS or text[-1] != "Z":
         return round(datetime.fromisoformat(text).timestamp() * 1000)
     return _hour_ms(text[:13]) + int(text[14:16]) * 60_000 + int(text[17:19]) * 1000 + int(text[20:23])
+
+
+def parse_ms_or_none(text: str | None) -> int | None:
+    return None if text is None else parse_ms(text)
 
 
 @lru_cache(maxsize=1_024)

@@ -14,13 +14,12 @@ from tidings.delivery.ports import DeliveryCheckpoints
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import TidingsError, UnavailableError
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.relay import rules
-from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
-from tidings.relay.ports import ConsumerLag, EventPublisher
+from tidings.relay.model import ConsumerLag, EntryCommitted, EventPublisher, ShardId, ShardRecord
 
 POINTS_PER_CHAT = 64
 """Further entries of a chat extend its last point, so a busy chat that is stuck needs bounded memory."""
@@ -174,7 +173,7 @@ class Audit:
     clock: Clock
     on_given_up: Callable[[ChatKey, int, int], None]
     policy: AuditPolicy = field(default_factory=AuditPolicy)
-    failpoints: Failpoints = NO_PAUSES
+    failpoints: Failpoints = NO_FAILPOINTS
     counts: AuditStats = field(default_factory=AuditStats)
     backlogs: dict[ShardId, Backlog] = field(default_factory=dict)
 

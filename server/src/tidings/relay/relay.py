@@ -11,10 +11,18 @@ from functools import partial
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import UnavailableError
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.relay.audit import Audit, Backlog
-from tidings.relay.model import END, ContentExpired, Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import ChangeStream, EventPublisher
+from tidings.relay.model import (
+    END,
+    ChangeStream,
+    ContentExpired,
+    EventPublisher,
+    Lease,
+    RecordPage,
+    ShardId,
+    StreamShard,
+)
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.shards import ReadPolicy, ShardLeases, ShardReader
 
@@ -73,7 +81,7 @@ class Relay:
     on_trimmed: Callable[[ShardId], None]
     times: RelayTiming = field(default_factory=RelayTiming)
     read_policy: ReadPolicy = field(default_factory=ReadPolicy)
-    failpoints: Failpoints = NO_PAUSES
+    failpoints: Failpoints = NO_FAILPOINTS
     counts: RelayStats = field(default_factory=RelayStats)
     sizes: LogSizeEstimator = field(default_factory=LogSizeEstimator)
     lag_s: float = 0.0

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from tidings.delivery.model import MissedRange
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
-from tidings.relay.ports import EventPublisher
+from tidings.relay.model import EventPublisher
 
 
 class RepairResult(NamedTuple):

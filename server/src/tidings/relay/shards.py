@@ -13,8 +13,16 @@ from typing import NamedTuple
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import UnavailableError
 from tidings.relay import rules
-from tidings.relay.model import Lease, RecordPage, ShardId, StreamShard
-from tidings.relay.ports import ChangeStream, LeaseStore, StreamIteratorExpiredError, TrimmedError
+from tidings.relay.model import (
+    ChangeStream,
+    Lease,
+    LeaseStore,
+    RecordPage,
+    ShardId,
+    StreamIteratorExpiredError,
+    StreamShard,
+    TrimmedError,
+)
 
 
 class _WatchedLease(NamedTuple):

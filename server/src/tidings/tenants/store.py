@@ -5,11 +5,17 @@ from collections.abc import Sequence
 import msgspec
 
 from tidings.kernel.clock import format_ms, parse_ms
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    condition_held,
+    raise_key_read_error,
+    translate_key_read_errors,
+    translate_key_write_errors,
+)
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
 from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
@@ -30,10 +36,8 @@ class DynamoKeyStore:
             values={":t": tenant, ":p": _PREFIX},
             names={"#i": "item"},
         )
-        try:
+        with translate_key_read_errors:
             pages = [page async for page in self._client.pages(patterns.LIST_DATA_KEYS, query)]
-        except DynamoError as error:
-            raise keys_unavailable(error) from error
         keys = [key_from_item(item) for page in pages for item in page.items]
         return [key for key in keys if key is not None]
 
@@ -49,27 +53,24 @@ class DynamoKeyStore:
         except ConditionFailedError as failed:
             stored = None if failed.item is None else key_from_item(failed.item)
             if stored is None:
-                raise keys_unavailable(failed) from failed
+                raise_key_read_error(failed)
             return stored
         except DynamoError as error:
-            raise keys_unavailable(error) from error
+            raise_key_read_error(error)
         return key
 
     async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
         item = key_item(tenant, after)
-        try:
-            await self._client.update(
-                patterns.REPLACE_DATA_KEY,
-                {"tenant": item["tenant"], "item": item["item"]},
-                "SET wrapped_key = :after, wrapped_by = :by",
-                condition="wrapped_key = :before",
-                values={":before": before.wrapped, ":after": after.wrapped, ":by": after.wrapped_by},
+        with translate_key_read_errors:
+            return await condition_held(
+                self._client.update(
+                    patterns.REPLACE_DATA_KEY,
+                    {"tenant": item["tenant"], "item": item["item"]},
+                    "SET wrapped_key = :after, wrapped_by = :by",
+                    condition="wrapped_key = :before",
+                    values={":before": before.wrapped, ":after": after.wrapped, ":by": after.wrapped_by},
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise keys_unavailable(error) from error
-        return True
 
 
 def key_item(tenant: TenantId, key: WrappedKey) -> Attributes:
@@ -92,10 +93,6 @@ def key_from_item(item: Item) -> WrappedKey | None:
         wrapped_by=item["wrapped_by"],
         created_at_ms=parse_ms(item["created_at"]),
     )
-
-
-def keys_unavailable(error: DynamoError) -> TidingsError:
-    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}")
 
 
 _LISTED = "tenant#"
@@ -121,13 +118,11 @@ class DynamoTenantStore:
                 "updated_at": now,
             },
         )
-        try:
+        with translate_key_write_errors:
             # Not retried: a retry could not distinguish an existing tenant from its own first attempt.
             created = Put(table="tenants", item=row, condition="attribute_not_exists(tenant)")
             listed = Put(table="tenants", item=_listed_key(tenant) | {"created_at": now})
             return await self._client.try_transact_write(patterns.CREATE_TENANT, [created, listed])
-        except DynamoError as error:
-            raise tenant_write_error(error) from error
 
     async def read(self, tenant: TenantId, /) -> Tenant | None:
         try:
@@ -135,7 +130,7 @@ class DynamoTenantStore:
         except KeyPartError:
             return None
         except DynamoError as error:
-            raise keys_unavailable(error) from error
+            raise_key_read_error(error)
         item = await self._rows.verified(tenant, item)
         return None if item is None else _tenant_from_item(item)
 
@@ -147,10 +142,8 @@ class DynamoTenantStore:
             limit=limit,
             start=None if after is None else _listed_key(after),
         )
-        try:
+        with translate_key_read_errors:
             page = await self._client.query(patterns.LIST_TENANTS, query)
-        except DynamoError as error:
-            raise keys_unavailable(error) from error
         return [TenantId(item["item"].removeprefix(_LISTED)) for item in page.items]
 
     async def update(self, tenant: TenantId, settings: TenantSettings, version: int, at_ms: int, /) -> bool:
@@ -165,27 +158,18 @@ class DynamoTenantStore:
         }
         row = _key(tenant) | changed | {"created_at": format_ms(found.created_at_ms)}
         mac = (await self._rows.sign(tenant, row))[MAC]
-        try:
-            await self._client.update(
-                patterns.UPDATE_SETTINGS,
-                _key(tenant),
-                "SET #n = :name, settings = :settings, version = :version, updated_at = :updated_at, mac = :mac",
-                condition="version = :before",
-                names={"#n": "name"},
-                values={":before": version, ":mac": mac}
-                | {f":{name}": value for name, value in changed.items()},
+        with translate_key_write_errors:
+            return await condition_held(
+                self._client.update(
+                    patterns.UPDATE_SETTINGS,
+                    _key(tenant),
+                    "SET #n = :name, settings = :settings, version = :version, updated_at = :updated_at, mac = :mac",
+                    condition="version = :before",
+                    names={"#n": "name"},
+                    values={":before": version, ":mac": mac}
+                    | {f":{name}": value for name, value in changed.items()},
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise tenant_write_error(error) from error
-        return True
-
-
-def tenant_write_error(error: DynamoError) -> TidingsError:
-    if error.maybe_applied:
-        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}")
-    return keys_unavailable(error)
 
 
 def _key(tenant: TenantId) -> dict[str, object]:

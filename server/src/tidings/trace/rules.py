@@ -6,7 +6,7 @@ Watermarks prove most, so they decide first; then rows and checkpoints, then the
 from collections.abc import Iterable
 
 from tidings.chats.model import Membership
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 from tidings.kernel.ids import message_id
 from tidings.messages.model import EntryKind, Interval, may_see
 from tidings.trace import pipeline
@@ -43,9 +43,9 @@ def build_trace(found: Evidence) -> Trace:
         kind=entry.kind,
         sender=entry.sender,
         committed_at=format_ms(entry.created_at_ms),
-        edited_at=_format_time(entry.edited_at_ms),
-        redacted_at=_format_time(entry.redacted_at_ms),
-        expires_at=_format_time(entry.visible_until_ms),
+        edited_at=format_ms_or_none(entry.edited_at_ms),
+        redacted_at=format_ms_or_none(entry.redacted_at_ms),
+        expires_at=format_ms_or_none(entry.visible_until_ms),
         is_expired=_is_expired(found),
         is_large=found.is_large,
         published=pipeline.publish_status(found),
@@ -68,11 +68,11 @@ def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
         row_sequence=row.known.head.sequence if row and row.known.head else None,
         delivered_sequence=row.delivered.sequence if row and row.delivered else None,
         read_sequence=row.read.sequence if row and row.read else None,
-        watermark_moved_at=_format_time(person.moved.at_ms if person.moved else None),
-        last_seen_at=_format_time(person.last_seen_ms),
-        waiting_since=_format_time(person.queued.since_ms if person.queued else None),
+        watermark_moved_at=format_ms_or_none(person.moved.at_ms if person.moved else None),
+        last_seen_at=format_ms_or_none(person.last_seen_ms),
+        waiting_since=format_ms_or_none(person.queued.since_ms if person.queued else None),
         is_waiting=person.queued is not None,
-        muted_until=_format_time(muted) if muted and muted > found.now_ms else None,
+        muted_until=format_ms_or_none(muted) if muted and muted > found.now_ms else None,
         is_archived=row is not None and row.is_archived,
     )
 
@@ -253,10 +253,6 @@ def _device(each: DeviceRoute) -> DeviceTrace:
         connected_since=format_ms(each.since_ms),
         is_gateway_there=each.has_subscriber,
     )
-
-
-def _format_time(at_ms: int | None) -> str | None:
-    return None if at_ms is None else format_ms(at_ms)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from tidings.accounts.model import Phone, Scope
 from tidings.accounts.store.users import DynamoUserStore
-from tidings.api.services import NoApiLimits
+from tidings.api.services import ApiLimits
 from tidings.app.wiring.rate_limits import RequestLimits
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
@@ -133,7 +133,7 @@ async def test_a_server_ends_the_sessions_of_its_own_users_only(use_cases: UseCa
     assert await api.holder(None).code("POST", "/v1/login/refresh", refresh) is Code.CREDENTIAL_INVALID
 
 
-class Charged(NoApiLimits):
+class Charged(ApiLimits):
     """Records the charges for look-ups of phone numbers."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from structlog.testing import capture_logs
 
 from tidings.accounts.model import Principal, Scope
-from tidings.api.services import RateLimitState
+from tidings.api.services import ApiLimits, RateLimitState
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.security import AllowedOrigins
@@ -228,7 +228,7 @@ async def test_the_explorer_and_the_description_are_served_without_the_internet(
     assert document.json()["openapi"].startswith("3.1")
 
 
-class _OneLeft:
+class _OneLeft(ApiLimits):
     """Admits every anonymous request, and refuses authenticated ones."""
 
     def __init__(self) -> None:

@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, set_scene, told
+from contract.api.examples import EXAMPLES, Example, Reach, operation_of
+from contract.api.matrix import absent, breaches, far_ahead, set_scene, told
 from fastapi import APIRouter
 from fixtures.credentials import real_ring
 from fixtures.rest_app import RestApp
@@ -18,15 +19,31 @@ OPERATIONS = {
     for methods in DOCUMENT["paths"].values()
     for method, operation in methods.items()
 }
-METHODS = {name: operation["method"] for name, operation in OPERATIONS.items()}
+METHODS = {
+    name: OPERATIONS[operation_of(name)]["method"] for name in EXAMPLES if operation_of(name) in OPERATIONS
+}
 
 
 def test_every_route_has_its_example_and_every_example_its_route() -> None:
-    assert sorted(METHODS.keys() - EXAMPLES.keys()) == [], "give it an example in matrix.py"
-    assert sorted(EXAMPLES.keys() - METHODS.keys()) == []
+    operations = {operation_of(name) for name in EXAMPLES}
+    assert sorted(OPERATIONS.keys() - operations) == [], "give it an example in examples.py"
+    assert sorted(operations - OPERATIONS.keys()) == []
 
 
-GUARDED = sorted(name for name in METHODS if EXAMPLES.get(name, Example("")).reach is not Reach.OPEN)
+def test_every_kind_of_body_has_its_example() -> None:
+    for name, operation in OPERATIONS.items():
+        kinds = {f"{name}.{kind}" for kind in body_kinds(operation)}
+        given = {each for each in EXAMPLES if operation_of(each) == name}
+        assert given == (kinds or {name})
+
+
+def body_kinds(operation: dict[str, Any]) -> set[str]:
+    """Return the values of the field that selects the schema of the body, if there are several schemas."""
+    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
+    return set(content.get("schema", {}).get("discriminator", {}).get("mapping", {}))
+
+
+GUARDED = sorted(name for name in METHODS if EXAMPLES[name].reach is not Reach.OPEN)
 
 
 def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
@@ -36,7 +53,7 @@ def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
         for operation in methods.values()
         if operation.get("security")
     }
-    assert set(GUARDED) == with_a_lock
+    assert {operation_of(name) for name in GUARDED} == with_a_lock
 
 
 @pytest.mark.parametrize("name", GUARDED)
@@ -66,7 +83,7 @@ ABOUT_CHATS = sorted(name for name in GUARDED if EXAMPLES[name].reach in {Reach.
 
 
 def takes_a_position(name: str) -> bool:
-    body = OPERATIONS[name].get("requestBody")
+    body = OPERATIONS[operation_of(name)].get("requestBody")
     if body is None:
         return False
     model = body["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]

@@ -8,7 +8,7 @@ import pytest
 
 from tidings.app.settings import processes
 from tidings.app.settings.loader import load
-from tidings.dev.process_specs import process_specs
+from tidings.dev.supervisor import process_specs
 from tidings.kernel.errors import Code, TidingsError
 
 

@@ -10,7 +10,7 @@ from fixtures.engines import Dynamo, Namespace
 from fixtures.tables import Tables, make_tables
 
 from tidings.app.settings.loader import LoadedSettings, load
-from tidings.app.wiring.topics import topics_control_plane, topics_plan
+from tidings.app.wiring.schema import topics_control_plane, topics_plan
 from tidings.doctor.checks import CHECKS, make_context
 from tidings.doctor.model import CheckState, Finding
 from tidings.platform.kafka.config import KafkaConfig

@@ -13,7 +13,7 @@ from contract.doctor.conftest import Examine, only, states
 from contract.telemetry.running import eventually, running
 
 from tidings.app.settings.loader import load
-from tidings.cli.doctor import group
+from tidings.cli import diagnosis
 from tidings.doctor import checks as examining
 from tidings.doctor import machine
 from tidings.doctor.checks import make_context
@@ -127,7 +127,7 @@ def doctor(directory: Path, *words: str, **environment: str) -> Result:
         patch.chdir(directory)
         for name, value in environment.items():
             patch.setenv(f"TIDINGS_{name}", value)
-        return CliRunner().invoke(group, words)
+        return CliRunner().invoke(diagnosis.doctor, words)
 
 
 def test_settings_that_cannot_be_read_are_a_finding_and_the_rest_is_left(tmp_path: Path) -> None:

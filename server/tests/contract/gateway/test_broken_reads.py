@@ -13,7 +13,7 @@ from fixtures.use_cases import ANNA, BEN
 from tidings.kernel.errors import Code, TidingsError
 from tidings_wire.close_codes import CloseCode
 
-FORESEEN = TidingsError(Code.OVERLOADED, "The store can't be read right now.")
+FORESEEN = TidingsError(Code.OVERLOADED, "The database cannot be read at the moment.")
 UNFORESEEN = RuntimeError("nobody foresaw it")
 either = pytest.mark.parametrize("error", [FORESEEN, UNFORESEEN], ids=["foreseen", "unforeseen"])
 

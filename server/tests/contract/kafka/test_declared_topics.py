@@ -7,7 +7,7 @@ from click.testing import CliRunner
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 from contract.kafka.harness import make_topic
 
-from tidings.cli.topics import group
+from tidings.cli.schema import topics
 from tidings.kernel.errors import TidingsError
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.schema.topics import control_plane
@@ -28,7 +28,7 @@ class Cli:
 
     def __call__(self, *words: str, partitions: str = "small") -> tuple[int, str]:
         environ = self._environ | {"TIDINGS_KAFKA_PARTITIONS": partitions}
-        done = CliRunner().invoke(group, list(words), env=environ)
+        done = CliRunner().invoke(topics, list(words), env=environ)
         if isinstance(done.exception, TidingsError):
             return 1, f"{done.exception.message}\n[{done.exception.code}]"
         if done.exception is not None:

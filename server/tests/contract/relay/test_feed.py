@@ -22,8 +22,14 @@ from tidings.messages.sender import Content
 from tidings.platform.dynamo.codec import encode_item
 from tidings.platform.dynamo.open_client import open_client, open_streams
 from tidings.platform.dynamo.requests import Query
-from tidings.relay.model import EntryCommitted, ShardId, ShardRecord
-from tidings.relay.ports import ChangeStream, StreamIteratorExpiredError, TrimmedError
+from tidings.relay.model import (
+    ChangeStream,
+    EntryCommitted,
+    ShardId,
+    ShardRecord,
+    StreamIteratorExpiredError,
+    TrimmedError,
+)
 from tidings.relay.rules import LogSizeEstimator
 from tidings.relay.store import DynamoChangeStream
 from tidings.schema.tables.items.chats import chat_key

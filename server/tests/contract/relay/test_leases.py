@@ -10,8 +10,7 @@ from fixtures.tables import REGION, Tables
 
 from tidings.kernel.clock import SystemClock
 from tidings.platform.dynamo.open_client import open_client
-from tidings.relay.model import ShardId
-from tidings.relay.ports import LeaseStore
+from tidings.relay.model import LeaseStore, ShardId
 from tidings.relay.store import DynamoLeaseStore
 
 type Open = Callable[[], AbstractAsyncContextManager[LeaseStore]]

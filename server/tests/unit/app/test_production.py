@@ -13,7 +13,7 @@ from tidings.app.wiring.engine_clients import make_kms
 from tidings.app.wiring.options import OptionsBuilder, load_failpoints, validate_settings
 from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.failpoints import NO_PAUSES
+from tidings.kernel.failpoints import NO_FAILPOINTS
 
 PROCESSES = ("api", "delivery", "gateway", "notifications", "relay")
 
@@ -245,7 +245,7 @@ def test_failpoints_are_installed_once(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "counted_failpoints.py").write_text("def install():\n    return object()\n")
     settings = Settings(installation="development", failpoints="counted_failpoints")
     assert load_failpoints(settings) is load_failpoints(settings)
-    assert load_failpoints(Settings(installation="development")) is NO_PAUSES
+    assert load_failpoints(Settings(installation="development")) is NO_FAILPOINTS
 
 
 def test_no_command_makes_a_key_file_in_production(installation: Installation) -> None:

@@ -24,7 +24,7 @@ from tidings.delivery.model import (
 from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
-from tidings.kernel.failpoints import NO_PAUSES
+from tidings.kernel.failpoints import NO_FAILPOINTS
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
 
@@ -186,7 +186,7 @@ class Office:
             self.queue,
             self.queue.notify_offline,
             stats=self.counts,
-            failpoints=NO_PAUSES,
+            failpoints=NO_FAILPOINTS,
         )
         deps = WorkerDeps(
             rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),
@@ -196,7 +196,7 @@ class Office:
             checkpoints=self.marks,
             fanout=fanout,
         )
-        self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_PAUSES)
+        self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_FAILPOINTS)
 
     @property
     def pushes(self) -> list[Push]:

@@ -9,8 +9,8 @@ from tidings.app.processes.command import group
 from tidings.app.settings.loader import LoadedSettings, load
 from tidings.dev import process_runner
 from tidings.dev.engines import require_local
-from tidings.dev.process_specs import ProcessSpec, process_settings
 from tidings.dev.state_dir import StateDir, read_json, write_private
+from tidings.dev.supervisor import ProcessSpec, process_settings
 from tidings.kernel.errors import Code, TidingsError
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from tidings.gateway.connected_device import ChatPosition, ConnectedDevice
 from tidings.gateway.resume.resume import ResumeService
-from tidings.kernel.failpoints import NO_PAUSES
+from tidings.kernel.failpoints import NO_FAILPOINTS
 from tidings.kernel.ids import ChatId, DeviceId, DeviceKey, TenantId, UserId
 
 CHAT = ChatId("g")
@@ -27,7 +27,7 @@ class Ranges:
 
 def behind(ranges: Ranges) -> tuple[ResumeService, ConnectedDevice]:
     resuming: Any = object.__new__(ResumeService)
-    resuming._parts, resuming._failpoints = SimpleNamespace(ranges=ranges), NO_PAUSES
+    resuming._parts, resuming._failpoints = SimpleNamespace(ranges=ranges), NO_FAILPOINTS
     connected: Any = SimpleNamespace()
     seat = ConnectedDevice(DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone")), connected)
     seat.positions[CHAT] = ChatPosition(1)

@@ -7,13 +7,21 @@ import msgspec
 from tidings.accounts.api_keys import ApiKey, ApiKeyName
 from tidings.accounts.model import Revocation, Scope
 from tidings.accounts.signing_keys import SigningKey
-from tidings.accounts.store.sessions import keys_read_error, keys_write_error, revocation_put
-from tidings.kernel.clock import Clock, SystemClock, format_ms, parse_ms
+from tidings.accounts.store.sessions import revocation_put
+from tidings.kernel.clock import Clock, SystemClock, format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    condition_held,
+    raise_key_read_error,
+    raise_key_write_error,
+    translate_key_read_errors,
+    translate_key_write_errors,
+)
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
@@ -42,11 +50,9 @@ class DynamoApiKeyStore:
         if key.expires_at_ms is not None:
             row["expires_at"] = format_ms(key.expires_at_ms)
         signed = await self._rows.sign(key.name.tenant, row)
-        try:
+        with translate_key_write_errors:
             # Not retried: after a lost answer the operator issues another key, and this secret is unknown to all.
             await self._client.put(patterns.PUT_API_KEY, signed, condition="attribute_not_exists(tenant)")
-        except DynamoError as error:
-            raise keys_write_error(error) from error
 
     async def find(self, name: ApiKeyName, /) -> ApiKey | None:
         item = await self._find(name)
@@ -76,7 +82,7 @@ class DynamoApiKeyStore:
             # Race: another operator revoked the key first, or our own first attempt did before its answer was lost.
             return await self._rows.verified(name.tenant, failed.item) is not None
         except DynamoError as error:
-            raise keys_write_error(error) from error
+            raise_key_write_error(error)
         return True
 
     async def use(self, name: ApiKeyName, at_ms: int, before_ms: int, /) -> None:
@@ -92,7 +98,7 @@ class DynamoApiKeyStore:
         except ConditionFailedError:
             return
         except DynamoError as error:
-            raise keys_write_error(error) from error
+            raise_key_write_error(error)
 
     async def _find(self, name: ApiKeyName) -> Item | None:
         try:
@@ -100,7 +106,7 @@ class DynamoApiKeyStore:
         except KeyPartError:
             return None
         except DynamoError as error:
-            raise keys_read_error(error) from error
+            raise_key_read_error(error)
         return await self._rows.verified(name.tenant, item)
 
 
@@ -112,10 +118,8 @@ async def _list_items(
         values={":t": TENANT.render(tenant=tenant), ":p": prefix},
         names={"#i": "item"},
     )
-    try:
+    with translate_key_read_errors:
         return [item async for page in client.pages(pattern, query) for item in page.items]
-    except DynamoError as error:
-        raise keys_read_error(error) from error
 
 
 def _key(name: ApiKeyName) -> dict[str, object]:
@@ -130,14 +134,10 @@ def _api_key_from_item(item: Item) -> ApiKey:
         scopes=frozenset(Scope(scope) for scope in item["scopes"] if scope in Scope),
         secret_hash=item["secret_hash"],
         created_at_ms=parse_ms(item["created_at"]),
-        revoked_at_ms=_time_or_none(item, "revoked_at"),
-        expires_at_ms=_time_or_none(item, "expires_at"),
-        last_used_at_ms=_time_or_none(item, "last_used_at"),
+        revoked_at_ms=parse_ms_or_none(item.get("revoked_at")),
+        expires_at_ms=parse_ms_or_none(item.get("expires_at")),
+        last_used_at_ms=parse_ms_or_none(item.get("last_used_at")),
     )
-
-
-def _time_or_none(item: Item, name: str) -> int | None:
-    return parse_ms(item[name]) if name in item else None
 
 
 _SIGNING_KEY_PREFIX = "jwk#"
@@ -156,14 +156,10 @@ class DynamoSigningKeyStore:
 
     async def add(self, key: SigningKey, /) -> bool:
         signed = await self._rows.sign(key.tenant, _row(key))
-        try:
-            condition = "attribute_not_exists(tenant)"
-            await self._client.put(patterns.PUT_SIGNING_KEY, signed, condition=condition)
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise keys_write_error(error) from error
-        return True
+        with translate_key_write_errors:
+            return await condition_held(
+                self._client.put(patterns.PUT_SIGNING_KEY, signed, condition="attribute_not_exists(tenant)")
+            )
 
     async def retire(self, key: SigningKey, not_after_ms: int, /) -> bool:
         row = await self._rows.sign(key.tenant, _row(key) | {"not_after": format_ms(not_after_ms)})
@@ -171,10 +167,8 @@ class DynamoSigningKeyStore:
         revocation = revocation_put(
             Revocation(tenant=key.tenant, kid=key.kid, from_ms=not_after_ms), self._clock.now_ms()
         )
-        try:
+        with translate_key_write_errors:
             return await self._client.try_transact_write(patterns.RETIRE_SIGNING_KEY, [retired, revocation])
-        except DynamoError as error:
-            raise keys_write_error(error) from error
 
 
 def _row(key: SigningKey) -> dict[str, object]:
@@ -189,11 +183,10 @@ def _row(key: SigningKey) -> dict[str, object]:
 
 
 def _signing_key_from_item(item: Item) -> SigningKey:
-    not_after = item.get("not_after")
     return SigningKey(
         tenant=TenantId(item["tenant"]),
         kid=item["item"].removeprefix(_SIGNING_KEY_PREFIX),
         jwk=msgspec.json.decode(item["jwk"]),
         created_at_ms=parse_ms(item["created_at"]),
-        not_after_ms=None if not_after is None else parse_ms(not_after),
+        not_after_ms=parse_ms_or_none(item.get("not_after")),
     )

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from tidings.accounts.model import ChallengeId, Device, Revocation, Session, SessionId
 from tidings.kernel.clock import format_ms, parse_ms
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import DeviceId, TenantId, UserId, new_ulid
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
@@ -12,8 +11,11 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
+    condition_held,
     raise_write_error,
+    translate_key_read_errors,
+    translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows, RowKeys
@@ -21,17 +23,6 @@ from tidings.platform.dynamo.requests import Delete, Put, Query
 from tidings.schema.tables.items.accounts import CODE_KEY, CODE_SORT, REVOCATION_KEY, REVOCATIONS, SESSION_KEY
 from tidings.schema.tables.items.chats import user_key
 from tidings.schema.tables.patterns import accounts as patterns
-
-
-def keys_read_error(error: DynamoError) -> TidingsError:
-    return TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}")
-
-
-def keys_write_error(error: DynamoError) -> TidingsError:
-    if error.maybe_applied:
-        return TidingsError(Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer: {error}")
-    return keys_read_error(error)
-
 
 _TTL_S = 3_600
 
@@ -60,10 +51,8 @@ class DynamoRevocationLog:
             values={":t": REVOCATIONS.render(), ":at": f"{at_ms:013d}"},
             names={"#i": "item"},
         )
-        try:
+        with translate_key_read_errors:
             pages = [page async for page in self._client.pages(patterns.READ_REVOCATIONS, query)]
-        except DynamoError as error:
-            raise keys_read_error(error) from error
         return [(item["item"], _revocation_from_item(item)) for page in pages for item in page.items]
 
 
@@ -91,11 +80,9 @@ class DynamoCodeStore:
         item = await self._rows.sign(
             tenant, code_key(tenant, challenge) | {"code_hash": code_hash, "tries": 0, "ttl": expires_at_s}
         )
-        try:
+        with translate_write_errors:
             # Safe to repeat: no client has the challenge yet, so no counted attempt is overwritten.
             await self._client.put(patterns.PUT_CODE, item, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def count_try(
         self, tenant: TenantId, challenge: ChallengeId, max_tries: int, now_s: int, /
@@ -121,16 +108,13 @@ class DynamoCodeStore:
         return None if item is None else bytes(item["code_hash"])
 
     async def redeem(self, tenant: TenantId, challenge: ChallengeId, /) -> bool:
-        try:
+        with translate_write_errors:
             # Not repeated: a repeat could not distinguish its own first delete from a concurrent redeem.
-            await self._client.delete(
-                patterns.REDEEM_CODE, code_key(tenant, challenge), condition="attribute_exists(tenant)"
+            return await condition_held(
+                self._client.delete(
+                    patterns.REDEEM_CODE, code_key(tenant, challenge), condition="attribute_exists(tenant)"
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
 
 
 def code_key(tenant: TenantId, challenge: ChallengeId) -> dict[str, ItemValue]:
@@ -186,10 +170,8 @@ class DynamoSessionStore:
 
     async def list(self, tenant: TenantId, user: UserId, /) -> Sequence[Session]:
         query = Query(condition="user_id = :user", values={":user": user_key(tenant, user)})
-        try:
+        with translate_read_errors:
             pages = [page async for page in self._client.pages(patterns.LIST_SESSIONS, query)]
-        except DynamoError as error:
-            raise_read_error(error)
         items = [await self._rows.verified(tenant, item) for page in pages for item in page.items]
         return [session_from_item(item) for item in items if item is not None]
 
@@ -216,16 +198,12 @@ class DynamoSessionStore:
 
     async def delete_many(self, tenant: TenantId, sessions: Sequence[SessionId], /) -> None:
         keys = [session_key(tenant, session) for session in sessions]
-        try:
+        with translate_write_errors:
             await self._client.batch_write(patterns.REVOKE_SESSIONS, deletes=keys, repeatable=True)
-        except DynamoError as error:
-            raise_write_error(error)
 
     async def _get(self, pattern: AccessPattern, tenant: TenantId, session: SessionId) -> Session | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(pattern, session_key(tenant, session))
-        except DynamoError as error:
-            raise_read_error(error)
         item = await self._rows.verified(tenant, item)
         return None if item is None else session_from_item(item)
 

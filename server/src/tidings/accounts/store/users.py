@@ -7,7 +7,7 @@ from msgspec import UNSET
 from tidings.accounts.model import Phone, ProfileChange, Revocation, User
 from tidings.accounts.ports import CreateUserResult, DirectoryPage
 from tidings.accounts.store.sessions import revocation_put
-from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.clock import format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
@@ -16,8 +16,8 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
-    raise_read_error,
     raise_write_error,
+    translate_read_errors,
     translate_write_errors,
 )
 from tidings.platform.dynamo.operations import AccessPattern
@@ -57,18 +57,14 @@ class DynamoUserReader:
         self, pattern: AccessPattern, tenant: TenantId, users: Collection[UserId]
     ) -> Mapping[UserId, User]:
         keys = [account_key(tenant, user) for user in dict.fromkeys(users)]
-        try:
+        with translate_read_errors:
             found = await self._client.batch_get(pattern, keys) if keys else []
-        except DynamoError as error:
-            raise_read_error(error)
         rows = (user_from_item(item) for item in found)
         return {row.user: row for row in rows}
 
     async def _get(self, pattern: AccessPattern, tenant: TenantId, user: UserId) -> User | None:
-        try:
+        with translate_read_errors:
             item = await self._client.get(pattern, account_key(tenant, user))
-        except DynamoError as error:
-            raise_read_error(error)
         return None if item is None else user_from_item(item)
 
 
@@ -78,19 +74,15 @@ class DynamoUserStore(DynamoUserReader):
         self._rows = rows
 
     async def owner(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
-        try:
+        with translate_read_errors:
             claim = await self._client.get(patterns.FIND_CLAIM, claim_key(tenant, phone))
-        except DynamoError as error:
-            raise_read_error(error)
         return await self._owner_in(tenant, claim)
 
     async def find_by_phone(self, tenant: TenantId, phone: Phone, /) -> UserId | None:
         number = PHONE.render(tenant=tenant, phone=phone)
         query = Query(condition="phone_number = :p", values={":p": number}, limit=1)
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.FIND_BY_PHONE, query)
-        except DynamoError as error:
-            raise_read_error(error)
         return UserId(page.items[0]["user_id"].partition("#")[2]) if page.items else None
 
     async def create(self, user: User, /) -> CreateUserResult:
@@ -153,10 +145,8 @@ class DynamoUserStore(DynamoUserReader):
             limit=limit,
             start=None if below is None else profile_key(tenant, below),
         )
-        try:
+        with translate_read_errors:
             page = await self._client.query(patterns.LIST_DIRECTORY, query)
-        except DynamoError as error:
-            raise_read_error(error)
         users = [UserId(item["SK"].removeprefix(_SORT_PREFIX)) for item in page.items]
         return DirectoryPage(users, page.start is not None)
 
@@ -269,13 +259,8 @@ def user_from_item(item: Item) -> User:
         last_seen="nobody" if item.get("last_seen") == "nobody" else "members",
         phone_search="nobody" if item.get("phone_search") == "nobody" else "everyone",
         sessions_epoch=int(item.get("sessions_epoch", 0)),
-        not_before_ms=_at(item, "not_before"),
-        suspended_at_ms=_at(item, "suspended_at"),
+        not_before_ms=parse_ms_or_none(item.get("not_before")),
+        suspended_at_ms=parse_ms_or_none(item.get("suspended_at")),
         created_at_ms=parse_ms(item["created_at"]),
         updated_at_ms=parse_ms(item["updated_at"]),
     )
-
-
-def _at(item: Item, name: str) -> int | None:
-    text = item.get(name)
-    return None if text is None else parse_ms(text)

@@ -29,7 +29,7 @@ from tidings.api.schemas.api_model import (
     with_examples,
 )
 from tidings.ephemeral.model import Presence
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 
 _AT = "2026-11-15T02:11:21.957Z"
@@ -212,12 +212,7 @@ class PresenceResponse(ApiModel):
 
     @classmethod
     def of(cls, user: UserId, presence: Presence) -> Self:
-        seen_ms = presence.seen_ms
-        return cls(
-            user=user,
-            status=presence.status.value,
-            seen_at=None if seen_ms is None else format_ms(seen_ms),
-        )
+        return cls(user=user, status=presence.status.value, seen_at=format_ms_or_none(presence.seen_ms))
 
 
 class UsersResponse(ApiModel):

@@ -9,7 +9,6 @@ from fastapi import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic.config import JsonDict
 
-from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import USER_ID as _USER_ID
 from tidings.kernel.ids import USER_ID_CHARS, ChatId, ClientKey, MessageId, UserId
@@ -35,10 +34,6 @@ Cursor = Annotated[
         examples=["kM2cVZ8m0vJr1mJ4yq0O2WJlbg"],
     ),
 ]
-
-
-def format_ms_or_none(at_ms: int | None) -> str | None:
-    return None if at_ms is None else format_ms(at_ms)
 
 
 PART: Final = r'^[!"$-)+-.0-~]+$'

@@ -6,8 +6,8 @@ from fastapi import Path
 from pydantic import Field, JsonValue
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, format_ms_or_none, with_examples
-from tidings.api.schemas.chat_list import TimeText
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, with_examples
+from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notifications import CategoryName
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
@@ -22,7 +22,7 @@ from tidings.inboxes.broadcasts.service import (
 )
 from tidings.inboxes.broadcasts.targeting import CostEstimate, ReachEstimate
 from tidings.inboxes.model import EVERYONE, NotificationContent
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 
 _ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
 _BROADCAST: JsonDict = {
@@ -110,15 +110,11 @@ class CreateBroadcastBody(ApiModel):
             label=self.label,
             host_system_id=self.host_system_id,
             is_unique=self.is_unique,
-            starts_ms=_ms(self.starts_at),
-            expires_ms=_ms(self.expires_at),
+            starts_ms=to_ms_or_none(self.starts_at),
+            expires_ms=to_ms_or_none(self.expires_at),
             steps=steps,
             tracks_reads=self.track_reads,
         )
-
-
-def _ms(at: TimeText | None) -> int | None:
-    return None if at is None else round(at.timestamp() * 1000)
 
 
 class BroadcastCreatedResponse(ApiModel):
@@ -306,7 +302,7 @@ class ProfileBody(ApiModel):
 
     @property
     def created_ms(self) -> int | None:
-        return _ms(self.created_at)
+        return to_ms_or_none(self.created_at)
 
 
 class ProfileResponse(ApiModel):

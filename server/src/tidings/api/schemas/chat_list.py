@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, format_ms_or_none, with_examples
+from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, with_examples
 from tidings.api.schemas.chats import LastMessageResponse
 from tidings.api.schemas.chats import PageParams as PageAsked
 from tidings.delivery.chat_list import ChatListPage
@@ -19,7 +19,7 @@ from tidings.delivery.model import (
     UnreadExplanation,
 )
 from tidings.delivery.watermarks import WatermarkResult
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 from tidings.kernel.ids import ChatId
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]")
@@ -126,6 +126,10 @@ def _require_date(value: object) -> object:
 
 
 TimeText = Annotated[AwareDatetime, Field(strict=False), BeforeValidator(_require_date)]
+
+
+def to_ms_or_none(at: TimeText | None) -> int | None:
+    return None if at is None else round(at.timestamp() * 1000)
 
 
 class ChatSettingsBody(ApiModel):

@@ -14,13 +14,12 @@ from tidings.api.schemas.api_model import (
     Position,
     Time,
     UserName,
-    format_ms_or_none,
     with_examples,
 )
 from tidings.chats.model import ChatType, Membership
 from tidings.chats.queries import ChatView
 from tidings.delivery.model import ChatListItem, LastMessage, MemberProgress
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 from tidings.kernel.ids import ChatKey
 
 _CHAT: JsonDict = {

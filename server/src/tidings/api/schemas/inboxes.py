@@ -13,17 +13,16 @@ from tidings.api.schemas.api_model import (
     Cursor,
     Time,
     UserName,
-    format_ms_or_none,
     with_examples,
 )
-from tidings.api.schemas.chat_list import TimeText
+from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.api.schemas.notifications import ULID, CategoryName
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
 from tidings.inboxes.model import NotificationContent
 from tidings.inboxes.recall import RecallProof, RecallResult
 from tidings.inboxes.sender import MAX_USERS, SendNotificationRequest, SendNotificationResult
 from tidings.jobs.model import JobId, JobProgress
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 
@@ -187,7 +186,6 @@ class SendNotificationBody(ApiModel):
     expires_at: TimeText | None = None
 
     def to_request(self) -> SendNotificationRequest:
-        at = self.expires_at
         return SendNotificationRequest(
             user_ids=self.user_ids,
             message=self.message,
@@ -196,7 +194,7 @@ class SendNotificationBody(ApiModel):
             label=self.label,
             host_system_id=self.host_system_id,
             is_unique=self.is_unique,
-            expires_ms=None if at is None else round(at.timestamp() * 1000),
+            expires_ms=to_ms_or_none(self.expires_at),
         )
 
 

@@ -7,13 +7,13 @@ from fastapi import Path, Query
 from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
-from tidings.api.schemas.api_model import ApiModel, Cursor, Time, format_ms_or_none, with_examples
-from tidings.api.schemas.chat_list import TimeText
+from tidings.api.schemas.api_model import ApiModel, Cursor, Time, with_examples
+from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxSnapshot, NotificationId
 from tidings.inboxes.paging import CountExplanation
 from tidings.inboxes.queries import MAX_PAGE, ExplainedCounts, NotificationSlice, VisibleNotification
-from tidings.kernel.clock import format_ms
+from tidings.kernel.clock import format_ms, format_ms_or_none
 
 ULID = r"^[0-7][0-9A-HJKMNP-TV-Z]{25}$"
 CATEGORY = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -86,7 +86,7 @@ class MarkReadBody(ApiModel):
 
     @property
     def before_ms(self) -> int | None:
-        return None if self.before is None else round(self.before.timestamp() * 1000)
+        return to_ms_or_none(self.before)
 
 
 class CountsResponse(ApiModel):

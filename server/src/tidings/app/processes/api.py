@@ -30,10 +30,10 @@ from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
     AccountServices,
     LoginServices,
+    accounts_component,
     build_credentials,
     build_login_services,
     build_phone_login,
-    open_accounts,
 )
 from tidings.app.wiring.chats import (
     build_chat_lists,
@@ -59,7 +59,7 @@ from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.lifecycle.component import Component, ManagedResource, TaskSupervisor
+from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
 
@@ -178,12 +178,7 @@ def run_api(settings: Settings) -> NoReturn:
 
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
-    accounts = ManagedResource(
-        "accounts",
-        lambda: open_accounts(
-            settings.accounts, engines.dynamo.value, host.clock, AuthenticatedRows(engines.keys.value)
-        ),
-    )
+    accounts = accounts_component(settings, host, engines)
     publisher = delivery.publisher_component(settings, host)
     gains = make_receipt_publisher(settings, engines.redis, host)
 

@@ -15,9 +15,9 @@ from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
     AccountServices,
+    accounts_component,
     build_credentials,
     build_login_services,
-    open_accounts,
 )
 from tidings.app.wiring.chats import (
     ChatListServices,
@@ -56,9 +56,8 @@ from tidings.gateway.transport.websockets_transport import load_backend
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
-from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.lifecycle.component import Component, ManagedResource, TaskSupervisor
+from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.process import MallocTrimmer
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
@@ -206,12 +205,7 @@ def run_gateway(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     settings = with_fitting_limits(settings)
     engines = engine_clients.build_engines(settings, host)
-    accounts = ManagedResource(
-        "accounts",
-        lambda: open_accounts(
-            settings.accounts, engines.dynamo.value, host.clock, AuthenticatedRows(engines.keys.value)
-        ),
-    )
+    accounts = accounts_component(settings, host, engines)
     publisher = delivery.publisher_component(settings, host)
     gains = make_receipt_publisher(settings, engines.redis, host)
 

@@ -21,12 +21,14 @@ from tidings.accounts.verification_keys import VerificationKeys
 from tidings.app.settings import Settings
 from tidings.app.settings.accounts import AccountsSettings
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring.engine_clients import key_policy, make_kms
+from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make_kms
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.lifecycle.component import ManagedResource
+from tidings.platform.lifecycle.run import ProcessContext
 from tidings.tenants import settings as tenants
 from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.model import Kms
@@ -40,6 +42,17 @@ class AccountServices:
     tenants: TenantReader
     api_keys: ApiKeyService
     users: UserTokenVerifier
+
+
+def accounts_component(
+    settings: Settings, host: ProcessContext, engines: EngineComponents
+) -> ManagedResource[AccountServices]:
+    return ManagedResource(
+        "accounts",
+        lambda: open_accounts(
+            settings.accounts, engines.dynamo.value, host.clock, AuthenticatedRows(engines.keys.value)
+        ),
+    )
 
 
 @asynccontextmanager

@@ -29,7 +29,7 @@ from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps
 from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
 from tidings.messages import model, sender
 from tidings.messages.model import CommittedEvent, Entry
@@ -116,7 +116,7 @@ def build_worker(
     *,
     wiring: RedisPorts,
     notify_offline: NotifyOffline,
-    failpoints: Failpoints = NO_PAUSES,
+    failpoints: Failpoints = NO_FAILPOINTS,
     counts: DeliveryStats,
     epoch: Epoch = initial_epoch,
 ) -> DeliveryWorker:

@@ -11,7 +11,7 @@ from tidings.app.settings.model import KafkaSettings
 from tidings.app.settings.production import NO_PROXY
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.security import AllowedOrigins, Secret
 from tidings.limits.model import LimitKind, LimitPolicy
 from tidings.platform.kafka.config import KafkaConfig
@@ -93,7 +93,7 @@ def load_failpoints(settings: Settings) -> Failpoints:
     Raises `settings_invalid` if the module cannot be installed. Production refuses the setting when it is read.
     """
     if settings.failpoints is None:
-        return NO_PAUSES
+        return NO_FAILPOINTS
     try:
         return _install_failpoints(settings.failpoints)
     except (ImportError, AttributeError, ValueError) as error:

@@ -3,10 +3,10 @@
 import random
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Protocol
+from typing import Protocol, override
 
 from tidings.accounts.model import Phone, Principal
-from tidings.api.services import RateLimitState
+from tidings.api.services import ApiLimits, RateLimitState
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.limits.limiter import RateLimiter
@@ -96,7 +96,7 @@ _SPREAD_MS = 1_000
 """Retries of clients that were refused together are spread over this time."""
 
 
-class RequestLimits:
+class RequestLimits(ApiLimits):
     """Limit requests. An authenticated one counts for the tenant, the user and the address, or for none of them.
 
     A request without a credential counts for its address alone. The address of an authenticated user is counted for
@@ -108,10 +108,12 @@ class RequestLimits:
         self._limiter = limiter
         self._tenants = tenants
 
+    @override
     def is_blocked(self, address: str, /) -> RateLimitState | None:
         verdict = self._limiter.is_blocked(_stranger(address))
         return None if verdict is None else _allowance(verdict)
 
+    @override
     async def admit(
         self, address: str, principal: Principal | None, user: UserId | None, /
     ) -> RateLimitState:
@@ -140,16 +142,19 @@ class RequestLimits:
         asks = [TokenRequest(LimitKind.USER, principal.tenant, principal.user or "", tokens)]
         return _allowance(await self._limiter.take(asks, own))
 
+    @override
     async def charge(self, tenant: TenantId, user: UserId | None, tokens: int, /) -> RateLimitState:
         asks = [TokenRequest(LimitKind.TENANT, tenant, tokens=tokens)]
         if user is not None:
             asks.append(TokenRequest(LimitKind.USER, tenant, user, tokens))
         return _allowance(await self._limiter.take(asks, await self._own(tenant)))
 
+    @override
     async def admit_chat(self, tenant: TenantId, user: UserId, /) -> RateLimitState:
         asks = [TokenRequest(LimitKind.CHAT_USER, tenant, user)]
         return _allowance(await self._limiter.take(asks, await self._own(tenant)))
 
+    @override
     async def charge_look_up(self, tenant: TenantId, user: UserId, tokens: int, /) -> RateLimitState:
         asks = [
             TokenRequest(LimitKind.TENANT, tenant, tokens=tokens),

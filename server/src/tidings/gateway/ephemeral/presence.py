@@ -12,8 +12,7 @@ from itertools import count, groupby
 from typing import Final, final
 
 from tidings.bus.ports import BusSubscriber
-from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint
-from tidings.ephemeral.ports import PresenceStore
+from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint, PresenceStore
 from tidings.ephemeral.presence import PresenceAccess
 from tidings.ephemeral.rules import ARRIVED, WatchedPresence, has_changed, next_presence
 from tidings.gateway.connected_device import ConnectedDevice

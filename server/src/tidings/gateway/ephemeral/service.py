@@ -7,8 +7,7 @@ from typing import Final, final
 from tidings.bus.model import OwnReadAdvanced
 from tidings.bus.ports import BusPublisher, BusSubscriber
 from tidings.delivery.model import ChatRow
-from tidings.ephemeral.model import PresenceHint, TypingEvent, encode_event
-from tidings.ephemeral.ports import PresenceStore
+from tidings.ephemeral.model import PresenceHint, PresenceStore, TypingEvent, encode_event
 from tidings.ephemeral.presence import PresenceAccess
 from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.gateway.connected_device import ConnectedDevice, DeviceSubscriptions

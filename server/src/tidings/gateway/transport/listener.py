@@ -118,12 +118,6 @@ _CLOSES_PER_TURN = 256
 class TransportBackend(Protocol):
     """A WebSocket library."""
 
-    async def attach(
-        self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
-    ) -> None:
-        """Make a transport of an accepted connection, including the TLS handshake. Raises `OSError`."""
-        ...
-
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
         """Send one message to several sockets of this library."""
         ...
@@ -218,8 +212,14 @@ class WebSocketListener:
         task.add_done_callback(self._attaching.discard)
 
     async def _attach(self, sock: tcp_socket.socket, handshake: HandshakeProtocol) -> None:
+        """Make a transport of an accepted connection, including the TLS handshake.
+
+        It is the event loop's own transport: that of aiofastnet, picows' default, misses resets on uvloop.
+        """
+        loop, options = asyncio.get_running_loop(), self._options
+        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_timeout_s}
         try:
-            await self._library.attach(sock, lambda: handshake, self._options)
+            await loop.connect_accepted_socket(lambda: handshake, sock, ssl=options.tls, **limits)
         except OSError:
             # The TLS handshake failed or the peer hung up: not an error of this process.
             self._not_attached(sock, handshake)

@@ -4,7 +4,6 @@ picows does not check UTF-8, fragments, reserved bits and some close codes, and 
 """
 
 import asyncio
-import socket as tcp_socket
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import cast, final, override
@@ -20,8 +19,7 @@ from picows import (
 )
 from picows.picows import WSCloseHandshake, WSCloseInfo, WSProtocol  # type: ignore[attr-defined]  # compiled, missing in its stub
 
-from tidings.gateway.transport.handshake import HandshakeProtocol
-from tidings.gateway.transport.ports import ListenOptions, Socket, SocketCloseCode, UpgradeRequest
+from tidings.gateway.transport.ports import Socket, SocketCloseCode, UpgradeRequest
 from tidings.gateway.transport.socket_mixin import (
     FragmentBuffer,
     OpenSockets,
@@ -43,14 +41,6 @@ _NEVER_SENT = {SocketCloseCode.NONE_GIVEN, SocketCloseCode.ABNORMAL}
 @final
 class PicowsBackend:
     """The `TransportBackend` of picows."""
-
-    async def attach(
-        self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
-    ) -> None:
-        """Use the event loop's own transport: that of aiofastnet, picows' default, misses resets on uvloop."""
-        loop = asyncio.get_running_loop()
-        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_timeout_s}
-        await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
         """Call picows directly: with a thousand receivers, each further object is a further cache miss."""

@@ -4,8 +4,7 @@ It is pure Python: slower than picows, but available on every platform, and it c
 """
 
 import asyncio
-import socket as tcp_socket
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Literal, cast, final, override
 
 from websockets.extensions.permessage_deflate import ServerPerMessageDeflateFactory
@@ -14,7 +13,6 @@ from websockets.http11 import Request
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from tidings.gateway.transport.handshake import HandshakeProtocol
 from tidings.gateway.transport.listener import TransportBackend
 from tidings.gateway.transport.ports import ListenOptions, Socket, SocketCloseCode, UpgradeRequest
 from tidings.gateway.transport.socket_mixin import (
@@ -31,13 +29,6 @@ from tidings.kernel.errors import Code, TidingsError
 @final
 class WebsocketsBackend:
     """The `TransportBackend` of `websockets`."""
-
-    async def attach(
-        self, sock: tcp_socket.socket, make: Callable[[], HandshakeProtocol], options: ListenOptions
-    ) -> None:
-        loop = asyncio.get_running_loop()
-        limits = {} if options.tls is None else {"ssl_handshake_timeout": options.handshake_timeout_s}
-        await loop.connect_accepted_socket(make, sock, ssl=options.tls, **limits)
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
         for socket in sockets:

@@ -23,6 +23,7 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
+    condition_held,
     raise_write_error,
     translate_read_errors,
     translate_write_errors,
@@ -122,18 +123,15 @@ class DynamoInboxRepository:
         return [row for row in found if row.sent_ms < at_ms]
 
     async def join(self, inbox_key: InboxKey, state: BroadcastState) -> bool:
-        try:
-            await self._client.put(
-                patterns.JOIN,
-                items.broadcast_state_item(inbox_key, state),
-                condition=_ABSENT,
-                repeatable=True,
+        with translate_write_errors:
+            return await condition_held(
+                self._client.put(
+                    patterns.JOIN,
+                    items.broadcast_state_item(inbox_key, state),
+                    condition=_ABSENT,
+                    repeatable=True,
+                )
             )
-        except ConditionFailedError:
-            return False
-        except DynamoError as error:
-            raise_write_error(error)
-        return True
 
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
         heads = _head_puts(inbox_key, change)

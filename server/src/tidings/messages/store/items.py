@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from tidings.kernel.clock import format_ms, parse_ms
+from tidings.kernel.clock import format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages.model import Draft, Entry, EntryKind, IdempotencyKey, KeyRecord, Refusal
@@ -117,8 +117,8 @@ def entry_from_item(item: Item) -> Entry:
 def _optional_fields(item: Item) -> dict[str, Any]:
     return {
         "epoch": int(item.get("epoch", 0)),
-        "edited_at_ms": _optional_ms(item, "edited_at"),
-        "redacted_at_ms": _optional_ms(item, "redacted_at"),
+        "edited_at_ms": parse_ms_or_none(item.get("edited_at")),
+        "redacted_at_ms": parse_ms_or_none(item.get("redacted_at")),
         "users": tuple(item.get("users", ())),
         "large": item.get("large", False),
         "reaction_counts": _counts(item.get("reaction_counts")),
@@ -158,11 +158,6 @@ def appended_from_item(item: Item) -> KeyRecord | Refusal:
     if "refused" in item:
         return Refusal(Code(item["refused"]))
     return KeyRecord(int(item["sequence"]), item["fingerprint"])
-
-
-def _optional_ms(item: Item, name: str) -> int | None:
-    value: Any = item.get(name)
-    return None if value is None else parse_ms(value)
 
 
 def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:

@@ -1,8 +1,8 @@
-"""The log in DynamoDB, for writers: a conditional put at head + 1, or a transaction."""
+"""The log in DynamoDB. Writers use a conditional put at head + 1, or a transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tidings.kernel.clock import Clock
+from tidings.kernel.clock import Clock, parse_ms
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal, SideWrites
@@ -33,6 +33,9 @@ from tidings.schema.tables.patterns import chats as patterns
 ABSENT = "attribute_not_exists(chat_id)"
 KEY_TTL_S = 7 * 24 * 3600
 _LOG, _KEYS = "messages", "idempotency_keys"
+_BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
+_NAMES = {"#s": "sequence"}
+MAX_READ_RANGE = 500
 
 
 class DynamoMessageLog:
@@ -151,3 +154,70 @@ def _pattern(side_writes: TransactionPart | None, *, is_keyed: bool) -> AccessPa
     if side_writes is not None:
         return side_writes.pattern
     return patterns.APPEND_KEYED if is_keyed else patterns.APPEND_BATCH
+
+
+class DynamoLogReader:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def range(
+        self, chat: ChatKey, after: int, up_to: int, limit: int, *, newest_first: bool
+    ) -> Sequence[Entry]:
+        query = Query(
+            condition=_BETWEEN,
+            names=_NAMES,
+            values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
+            limit=limit,
+            backward=newest_first,
+        )
+        pattern = patterns.READ_RECENT if newest_first else patterns.READ_AFTER
+        with translate_read_errors:
+            page = await self._client.query(pattern, query)
+        return [items.entry_from_item(item) for item in page.items]
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
+        values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
+        query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=MAX_READ_RANGE)
+        with translate_read_errors:
+            page = await self._client.query(patterns.FILL_GAP, query)
+        return [items.entry_from_item(item) for item in page.items]
+
+    async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
+        with translate_read_errors:
+            item = await self._client.get(
+                patterns.READ_ONE, {"chat_id": chat_key(chat), "sequence": sequence}
+            )
+        return None if item is None else items.entry_from_item(item)
+
+    async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None:
+        """Return when the entry was committed; None if the replica does not have it. Eventually consistent."""
+        key = {"chat_id": chat_key(chat), "sequence": sequence}
+        with translate_read_errors:
+            item = await self._client.get(patterns.SHOW_ONE, key, projection="created_at")
+        return None if item is None else parse_ms(item["created_at"])
+
+    async def metadata(self, chat: ChatKey, after: int, up_to: int, limit: int) -> Sequence[Entry]:
+        """Read the newest entries of a range, newest first, without their content."""
+        query = Query(
+            condition=_BETWEEN,
+            names=items.KEYS_ONLY_NAMES,
+            values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
+            projection=items.METADATA,
+            limit=limit,
+            backward=True,
+        )
+        with translate_read_errors:
+            page = await self._client.query(patterns.SHOW_RANGE, query)
+        return [items.entry_from_item(item) for item in page.items]
+
+    async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
+        query = Query(
+            condition=_BETWEEN,
+            names=_NAMES,
+            values={":c": items.ephemeral_partition(chat), ":low": after + 1, ":high": up_to},
+        )
+        found: dict[int, bytes] = {}
+        with translate_read_errors:
+            async for page in self._client.pages(patterns.READ_EPHEMERAL, query):
+                found |= {int(item["sequence"]): item["content"] for item in page.items}
+        return found

@@ -9,7 +9,7 @@
 `maybe_applied` of any of them: this or an earlier attempt of the call may have been applied.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
@@ -163,7 +163,7 @@ class NotSentError(DynamoError):
 
 def raise_read_error(error: DynamoError) -> NoReturn:
     if error.transient:
-        raise TidingsError(Code.OVERLOADED, f"The store can't be read right now: {error}") from error
+        raise TidingsError(Code.OVERLOADED, f"The database cannot be read at the moment: {error}") from error
     raise error
 
 
@@ -172,14 +172,36 @@ def raise_write_error(error: DynamoError) -> NoReturn:
     if error.maybe_applied:
         raise TidingsError(
             Code.OUTCOME_UNKNOWN,
-            "The store did not answer in time: it may have been written.",
-            hint="Ask again with the same key; it will not be doubled.",
+            "The database did not answer in time. The change may have been applied.",
+            hint="Send the request again with the same idempotency key: it is applied at most once.",
         ) from error
     if error.transient:
         raise TidingsError(
-            Code.OVERLOADED, f"The store refused for now, nothing was written: {error}"
+            Code.OVERLOADED, f"The database refused the write, and nothing was changed: {error}"
         ) from error
     raise error
+
+
+def raise_key_read_error(error: DynamoError) -> NoReturn:
+    """Raise `keys_unavailable`. Nothing can be decided without the keys and settings in the table `tenants`."""
+    raise TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}") from error
+
+
+def raise_key_write_error(error: DynamoError) -> NoReturn:
+    if error.maybe_applied:
+        raise TidingsError(
+            Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}"
+        ) from error
+    raise_key_read_error(error)
+
+
+async def condition_held(write: Awaitable[object]) -> bool:
+    """Await a conditional write, and return False if its condition failed. Raises every other error."""
+    try:
+        await write
+    except ConditionFailedError:
+        return False
+    return True
 
 
 class _ErrorTranslation:
@@ -200,3 +222,5 @@ class _ErrorTranslation:
 
 translate_read_errors: Final = _ErrorTranslation(raise_read_error)
 translate_write_errors: Final = _ErrorTranslation(raise_write_error)
+translate_key_read_errors: Final = _ErrorTranslation(raise_key_read_error)
+translate_key_write_errors: Final = _ErrorTranslation(raise_key_write_error)

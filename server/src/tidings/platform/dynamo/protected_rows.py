@@ -13,7 +13,7 @@ from tidings.kernel.ids import TenantId
 from tidings.kernel.security import SecurityEventKind, record_security_event
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, ItemValue
-from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError, raise_write_error
+from tidings.platform.dynamo.errors import condition_held, translate_write_errors
 from tidings.platform.dynamo.operations import AccessPattern
 
 MAC: Final = "mac"
@@ -98,15 +98,12 @@ async def put_if_version(
     Returns False if another writer was faster.
     """
     before = version - 1
-    try:
-        await client.put(
-            pattern,
-            item,
-            condition="version = :v" if before else "attribute_not_exists(PK)",
-            values={":v": before} if before else None,
+    with translate_write_errors:
+        return await condition_held(
+            client.put(
+                pattern,
+                item,
+                condition="version = :v" if before else "attribute_not_exists(PK)",
+                values={":v": before} if before else None,
+            )
         )
-    except ConditionFailedError:
-        return False
-    except DynamoError as error:
-        raise_write_error(error)
-    return True

@@ -10,7 +10,7 @@ from typing import NoReturn, override
 
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.failpoints import NO_PAUSES, Failpoints
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.platform.lifecycle.admin import AdminOptions, AdminServer, health_endpoints
 from tidings.platform.lifecycle.component import (
     Component,
@@ -85,7 +85,7 @@ class ProcessOptions:
     watchdog: WatchdogOptions = field(default_factory=WatchdogOptions)
     beat_s: float = 0.25
     clock: Clock = field(default_factory=SystemClock)
-    failpoints: Failpoints = NO_PAUSES
+    failpoints: Failpoints = NO_FAILPOINTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ProcessContext:
     metrics: Metrics
     tracing: Tracing
     tasks: TaskSupervisor
-    failpoints: Failpoints = NO_PAUSES
+    failpoints: Failpoints = NO_FAILPOINTS
 
 
 type ComposeProcess = Callable[[ProcessContext], Sequence[Component]]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item
-from tidings.platform.dynamo.errors import DynamoError, raise_read_error
+from tidings.platform.dynamo.errors import translate_read_errors
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.items.chats import chat_key, user_key
 from tidings.schema.tables.patterns import chats as patterns
@@ -36,18 +36,14 @@ class DynamoRepairReader:
         """List the chats that the user is or was in, eventually consistent."""
         query = Query(condition="user_id = :u", values={":u": user_key(tenant, user)})
         found: list[ChatKey] = []
-        try:
+        with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_CHATS_OF_USER, query):
                 found += [_chat(item) for item in page.items]
-        except DynamoError as error:
-            raise_read_error(error)
         return found
 
     async def _query(self, query: Query) -> Sequence[Item]:
-        try:
+        with translate_read_errors:
             return (await self._client.query(patterns.REPAIR, query)).items
-        except DynamoError as error:
-            raise_read_error(error)
 
 
 def _chat(item: Item) -> ChatKey:

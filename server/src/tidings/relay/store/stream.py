@@ -13,8 +13,16 @@ from tidings.platform.dynamo.errors import (
 )
 from tidings.platform.dynamo.streams import ChangeType, Records, StartAt, StreamDescription, StreamList
 from tidings.platform.dynamo.streams import StreamRecord as DynamoRecord
-from tidings.relay.model import ContentExpired, EntryCommitted, RecordPage, ShardId, ShardRecord, StreamShard
-from tidings.relay.ports import StreamIteratorExpiredError, TrimmedError
+from tidings.relay.model import (
+    ContentExpired,
+    EntryCommitted,
+    RecordPage,
+    ShardId,
+    ShardRecord,
+    StreamIteratorExpiredError,
+    StreamShard,
+    TrimmedError,
+)
 
 _TABLE = "messages"
 _CHAT_PARTS, _EPHEMERAL_PARTS = 2, 3

@@ -1,17 +1,40 @@
-"""`tidings doctor`: report problems, why they matter and what to do. Changes nothing."""
+"""`tidings config`, `tidings doctor` and `tidings explain`: find out what is wrong. They change nothing."""
 
 import click
 
-from tidings.cli.output import SafeConsole, echo_json
+from tidings.app.settings.loader import FIELDS, load, rows
+from tidings.cli.output import SafeConsole, SafeTable, echo, echo_json
+from tidings.kernel.errors import Code
 
 _WRONG = 1
 
 
-@click.command(name="doctor")
+@click.group()
+def config() -> None:
+    """Check and show the settings."""
+
+
+@config.command()
+def check() -> None:
+    """Read all settings, and fail with a list of all errors."""
+    loaded = load()
+    echo(f"ok: {len(loaded.sources)} of {len(FIELDS)} settings given, the rest are defaults")
+
+
+@config.command()
+def show() -> None:
+    """Print each setting with its value and its source. Secrets stay hidden."""
+    table = SafeTable("setting", "value", "from")
+    for name, value, source in rows(load()):
+        table.add_row(name, value, source, style="dim" if source == "default" else None)
+    SafeConsole().print(table)
+
+
+@click.command()
 @click.option("--admin", multiple=True, metavar="HOST:PORT", help="Also check this process; may be repeated.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @click.option("--json", "is_json", is_flag=True, help="Print the findings as JSON.")
-def group(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
+def doctor(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
     """Check everything that an installation depends on, and report what to do. Changes nothing.
 
     The exit code is 1 if something is wrong; warnings alone give 0, unless --strict.
@@ -33,3 +56,12 @@ def group(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
     bad = {CheckState.WRONG, CheckState.WARNING} if strict else {CheckState.WRONG}
     if any(finding.state in bad for finding in findings):
         raise click.exceptions.Exit(_WRONG)
+
+
+@click.command()
+@click.argument("code", type=click.Choice([code.value for code in Code]), metavar="CODE")
+def explain(code: str) -> None:
+    """Explain an error code, such as settings_invalid."""
+    from tidings.api.openapi import explain_error_code  # noqa: PLC0415 - a second that `--help` need not wait
+
+    echo(explain_error_code(Code(code)))

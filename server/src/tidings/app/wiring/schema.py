@@ -1,10 +1,12 @@
-"""Compare the installation's tables with the declaration, for commands."""
+"""Compare the installation's tables and topics with the declaration, for commands."""
 
 from dataclasses import replace
 
-from tidings.app.settings.model import DynamoSettings
+from tidings.app.settings.model import DynamoSettings, KafkaSettings
 from tidings.app.wiring.declared_tables import NEEDED
+from tidings.app.wiring.options import kafka_config_for
 from tidings.kernel.errors import Code, TidingsError
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.schema.plan import ChangeKind
 from tidings.schema.tables import diff
 from tidings.schema.tables.control_plane import (
@@ -15,6 +17,9 @@ from tidings.schema.tables.control_plane import (
 )
 from tidings.schema.tables.declaration import TABLES
 from tidings.schema.tables.diff import TableAspect, TablesPlan
+from tidings.schema.topics.control_plane import TopicControlPlane
+from tidings.schema.topics.diff import TopicsPlan, plan_topics
+from tidings.schema.topics.model import RETIRED, TOPICS, InstallationSize, desired_topic
 
 
 def tables_control_plane(settings: DynamoSettings) -> TableControlPlane:
@@ -49,3 +54,29 @@ def serving_blockers(plan: TablesPlan) -> list[str]:
         if entry.declared is not None and entry.verdict is not ChangeKind.UNCHANGED
     )
     return list(replace(plan, entries=needed).drift)
+
+
+def topics_kafka_config(settings: KafkaSettings) -> KafkaConfig:
+    try:
+        return kafka_config_for(settings)
+    except ValueError as error:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "kafka.bootstrap_servers is not set, so there is nothing to look at",
+            hint="Run `tidings engines start`, or set kafka.bootstrap_servers.",
+        ) from error
+
+
+def topics_control_plane(settings: KafkaSettings) -> TopicControlPlane:
+    return TopicControlPlane(topics_kafka_config(settings))
+
+
+def topics_plan(
+    plane: TopicControlPlane, settings: KafkaSettings, *, allow_reorder: bool = False
+) -> TopicsPlan:
+    """Blocks: librdkafka."""
+    brokers, size = plane.brokers(), InstallationSize(settings.partitions)
+    wants = [desired_topic(topic, plane.prefix, size, brokers) for topic in TOPICS]
+    retired = [plane.prefix + name for name in RETIRED]
+    seen = plane.observe(want.name for want in wants)
+    return plan_topics(wants, seen, retired=retired, allow_reorder=allow_reorder)
