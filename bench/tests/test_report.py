@@ -109,13 +109,13 @@ def _strings(found: Any) -> list[str]:
     return []
 
 
-def test_the_page_in_the_docs_is_that_of_the_results_beside_it() -> None:
+def test_the_page_in_the_docs_matches_its_results() -> None:
     """If this fails, run `just bench all --report`."""
     results = [*load_all(FOLDER / "results", ORDER), *load_all(ELSEWHERE)]
     assert (FOLDER / "report.md").read_text() == text_of(results)
 
 
-def test_every_part_has_left_its_results_in_the_docs() -> None:
+def test_every_part_has_its_results_in_the_docs() -> None:
     there = {each.part for each in load_all(FOLDER / "results")}
     assert there == set(ORDER)
 

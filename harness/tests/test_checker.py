@@ -35,7 +35,7 @@ def test_every_rule_has_a_mutant() -> None:
     assert {mutant.rule for mutant in MUTANTS.values()} == set(Rule)
 
 
-def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
+def test_a_device_that_did_not_settle_has_no_lost_entries() -> None:
     history = synthesize(TOWN)
     verdict = check(MUTANTS["lost_for_one_device"].of(history, TOWN))
     assert verdict.lost == 1
@@ -48,7 +48,7 @@ def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
 
 
 @pytest.mark.parametrize("asked", [0, 1], ids=["and was pushed then", "and had been pushed"])
-def test_what_was_asked_for_comes_beside_what_is_pushed(asked: int) -> None:
+def test_a_requested_entry_may_repeat_a_pushed_one(asked: int) -> None:
     history = MUTANTS["delivered_twice"].of(synthesize(TOWN), TOWN)
     events = history.events
     (twice,) = np.flatnonzero((events[1:] == events[:-1]) & (events["kind"][1:] == EventKind.GIVEN))

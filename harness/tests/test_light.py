@@ -9,7 +9,7 @@ from tidings_harness.workload.run_state import RunState
 from tidings_harness.workload.target import TargetInstallation
 
 
-def test_a_device_whose_server_dies_in_the_middle_of_the_handshake_comes_again(tmp_path: Path) -> None:
+def test_a_device_reconnects_when_its_server_dies_during_the_handshake(tmp_path: Path) -> None:
     """Read the request and close the connection, three times."""
 
     async def scene() -> None:

@@ -38,7 +38,7 @@ async def live(server: ScriptedServer) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
 @given(pushes=st.lists(st.integers(1, 12), max_size=20), cuts=st.sets(st.integers(0, 19), max_size=2))
-def test_whatever_is_pushed_each_entry_comes_once_and_in_order(pushes: list[int], cuts: set[int]) -> None:
+def test_each_entry_is_delivered_once_and_in_order_for_any_pushes(pushes: list[int], cuts: set[int]) -> None:
     run(_pushed(pushes, cuts))
 
 

@@ -112,7 +112,7 @@ async def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
         await process.communicate()
 
 
-def test_the_how_to_shows_the_example_as_it_is() -> None:
+def test_the_how_to_shows_the_unchanged_example() -> None:
     page = (ROOT / "docs" / "howto" / "show-an-inbox.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert block == (EXAMPLES / "show_inbox.py").read_text()

@@ -25,7 +25,7 @@ def client_at(house: GatewayProcess, port: int, user: str, outbox: Path) -> Clie
     return Client(url, token, store=store, device=f"{user}-1", proxy=None, patience=patience)
 
 
-async def test_two_clients_on_two_gateways_cut_off_again_and_again(
+async def test_two_clients_lose_nothing_when_connections_are_cut_repeatedly(
     house: GatewayProcess, tmp_path: Path
 ) -> None:
     await house.found()

@@ -106,7 +106,7 @@ async def test_a_new_connection_requests_the_counts_of_used_inboxes() -> None:
         ([RequestTimeout("cut off")], 0),
     ],
 )
-async def test_what_is_refused_for_now_is_asked_again(
+async def test_a_request_refused_temporarily_is_retried(
     faults: list[Exception], told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_of, "_WAITS_S", (0.0, 0.0))

@@ -95,7 +95,7 @@ def test_there_is_no_status_before_the_first_snapshot() -> None:
     assert (status.status, status.has_receipts) == (DeliveryStatus.SENT, False)
 
 
-def test_alone_in_a_chat_nothing_is_delivered() -> None:
+def test_the_only_member_of_a_chat_sees_no_delivered_status() -> None:
     assert chat_of("anna").status(5, "anna").status is DeliveryStatus.SENT
 
 

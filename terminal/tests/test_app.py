@@ -52,7 +52,7 @@ async def test_a_refused_message_shows_its_reason() -> None:
         await stage.sees_no("✗")
 
 
-async def test_edits_redactions_and_reactions_of_others_are_seen_live() -> None:
+async def test_edits_redactions_and_reactions_of_others_are_shown_live() -> None:
     async with staged() as stage:
         await stage.sees("Hi Anna. Lunch?")
         await stage.says("d1", "ben", **stage.server.change("edit", "d1", 3, "Hi Anna. Dinner?"))
@@ -64,7 +64,7 @@ async def test_edits_redactions_and_reactions_of_others_are_seen_live() -> None:
         await stage.sees_no("Dinner?")
 
 
-async def test_the_last_message_is_edited_reacted_to_and_taken_back_by_keys() -> None:
+async def test_the_last_message_is_edited_reacted_to_and_deleted_by_keys() -> None:
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         await stage.pilot.press("up", *["backspace"] * 10)
@@ -78,7 +78,7 @@ async def test_the_last_message_is_edited_reacted_to_and_taken_back_by_keys() ->
         assert stage.server.tries("redact")[0]["sequence"] == 2, "the last one of one's own"
 
 
-async def test_a_message_is_chosen_in_the_thread_and_escape_leaves_what_was_begun() -> None:
+async def test_a_message_is_selected_in_the_thread_and_escape_cancels_the_edit() -> None:
     async with staged() as stage:
         await stage.sees("Hello Ben!")
         await stage.pilot.press("shift+tab", "up", "e")
@@ -101,7 +101,7 @@ async def test_a_draft_stays_in_its_chat() -> None:
         await stage.sees("Hello Ben!", "│ half a")
 
 
-async def test_typing_is_seen_until_the_message_comes() -> None:
+async def test_typing_is_shown_until_the_message_arrives() -> None:
     async with staged() as stage:
         await watched(stage, "d1")
         await stage.server.push(typing={"chat": "d1", "user": "ben"})

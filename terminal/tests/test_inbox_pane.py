@@ -36,7 +36,7 @@ async def test_without_an_inbox_there_is_no_summary_and_no_error() -> None:
         assert "not" not in text.splitlines()[0]
 
 
-async def test_new_amended_and_recalled_notifications_are_seen_live() -> None:
+async def test_new_amended_and_recalled_notifications_are_shown_live() -> None:
     inbox = filled()
     async with staged(server=inbox.server) as stage:
         await stage.sees("2 unread")
@@ -98,7 +98,7 @@ async def test_notifications_are_read_unread_and_archived_by_keys() -> None:
         await stage.sees("hi  ✓")
 
 
-async def test_where_the_cursor_is_can_be_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_cursor_is_visible_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     inbox = filled()
     async with staged(server=inbox.server) as stage:
@@ -189,7 +189,7 @@ async def test_an_expired_notification_disappears() -> None:
         await stage.sees_no("New feature")
 
 
-async def test_what_is_refused_for_now_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_request_refused_temporarily_is_retried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(inbox_controller, "_RETRY_S", 0.0)
     inbox = filled()
     answer = inbox.server.answers.pop("notifications")

@@ -16,7 +16,7 @@ NOON = 1_763_208_000_000  # 15 November 2025, 12:00 UTC
 
 
 @given(st.text(), st.integers(0, 40))
-def test_whatever_the_text_it_fits_and_holds_no_control(text: str, width: int) -> None:
+def test_any_text_fits_and_has_no_control_characters(text: str, width: int) -> None:
     shown = fit_text(formatting.one_line(text), width)
     assert cell_len(shown) == width
     assert not [c for c in shown if ord(c) < 32 or 0x7F <= ord(c) < 0xA0 or c in "\u202a\u202e\u2066\u2069"]

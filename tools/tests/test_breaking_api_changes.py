@@ -23,7 +23,7 @@ def changed(change: Callable[[Parts], object]) -> list[str]:
     return find_breaking_api_changes(DOCUMENT, new)
 
 
-def test_the_same_document_breaks_nobody() -> None:
+def test_the_same_document_breaks_no_client() -> None:
     assert changed(lambda _: None) == []
 
 
@@ -61,7 +61,7 @@ def test_the_same_document_breaks_nobody() -> None:
         ),
     ],
 )
-def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: str) -> None:
+def test_a_breaking_change_is_found(change: Callable[[Parts], object], told: str) -> None:
     assert [sentence for sentence in changed(change) if told in sentence]
 
 
@@ -79,5 +79,5 @@ def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: s
         ),
     ],
 )
-def test_what_only_adds_breaks_nobody(change: Callable[[Parts], object]) -> None:
+def test_an_addition_breaks_no_client(change: Callable[[Parts], object]) -> None:
     assert changed(change) == []

@@ -211,7 +211,7 @@ async def test_a_code_with_a_changed_time_or_hash_is_rejected(open_door: OpenAcc
             assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
 
 
-def test_two_different_rows_never_spell_the_same() -> None:
+def test_different_rows_have_different_signed_bytes() -> None:
     tenant, none = TenantId("t"), frozenset[str]()
     rows: list[Row] = [
         {"a": "b", "c": "d"},

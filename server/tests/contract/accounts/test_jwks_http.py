@@ -56,7 +56,7 @@ async def test_a_document_is_fetched_with_minimal_request_headers() -> None:
         assert "accept-encoding: identity" in request
 
 
-async def test_a_server_that_does_not_answer_is_waited_for_no_longer_than_the_bound() -> None:
+async def test_a_fetch_from_a_silent_server_times_out() -> None:
     async with scene() as (server, fetch):
         for server.stalls_before, server.stalls_within in ((True, False), (False, True)):
             began = time.monotonic()
@@ -64,7 +64,7 @@ async def test_a_server_that_does_not_answer_is_waited_for_no_longer_than_the_bo
             assert time.monotonic() - began < 5
 
 
-async def test_a_huge_answer_is_cut_off_whether_it_says_its_size_or_not() -> None:
+async def test_a_huge_answer_is_cut_off_with_and_without_a_content_length() -> None:
     async with scene() as (server, fetch):
         server.body = b" " * 1001
         assert "larger than" in await why_not(fetch, server.url)
@@ -78,7 +78,7 @@ async def test_a_huge_answer_is_cut_off_whether_it_says_its_size_or_not() -> Non
         assert len(await fetch(server.url)) == 1000
 
 
-async def test_a_packed_answer_is_not_unpacked() -> None:
+async def test_a_compressed_answer_is_not_decompressed() -> None:
     async with scene() as (server, fetch):
         server.body = gzip.compress(b" " * 500_000)
         server.headers = {"Content-Encoding": "gzip"}
@@ -94,13 +94,13 @@ async def test_a_redirect_is_not_followed(status: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["404 Not Found", "500 Oh", "503 Busy", "206 Part"])
-async def test_what_is_not_200_is_a_failure(status: str) -> None:
+async def test_a_status_other_than_200_is_a_failure(status: str) -> None:
     async with scene() as (server, fetch):
         server.status = status
         assert status[:3] in await why_not(fetch, server.url)
 
 
-async def test_a_server_that_hangs_up_or_is_not_there_is_a_failure() -> None:
+async def test_a_closed_or_refused_connection_is_a_failure() -> None:
     async with scene() as (server, fetch):
         server.hangs_up = True
         assert "the request failed" in await why_not(fetch, server.url)
@@ -120,7 +120,9 @@ async def test_loopback_addresses_are_rejected_in_any_notation(reach: NetworkPol
         assert server.requests == []
 
 
-async def test_a_name_that_resolves_to_the_inside_is_no_way_in(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_resolves_to_an_internal_address_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """DNS rebinding: the host name is never checked, the address is checked when its socket is created."""
 
     async def resolve(*_: object, **__: object) -> list[tuple[object, ...]]:
@@ -134,7 +136,7 @@ async def test_a_name_that_resolves_to_the_inside_is_no_way_in(monkeypatch: pyte
         assert server.requests == []
 
 
-async def test_by_https_the_certificate_counts() -> None:
+async def test_an_untrusted_certificate_is_rejected() -> None:
     ca = trustme.CA()
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     ca.issue_cert("127.0.0.1").configure_cert(tls)

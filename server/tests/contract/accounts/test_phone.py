@@ -30,7 +30,7 @@ from tidings.schema.tables.patterns import accounts as patterns
 MINE, THEIRS = Phone(NUMBER), Phone(OTHER_NUMBER)
 
 
-async def test_a_first_login_makes_the_user_and_a_second_finds_it(open_door: OpenAccountsEnv) -> None:
+async def test_a_first_login_creates_the_user_and_a_second_finds_it(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         first, second = await door.log_in(), await door.log_in()
         assert (first.is_new, second.is_new) == (True, False)
@@ -60,7 +60,7 @@ async def test_after_five_wrong_codes_the_right_one_is_rejected(open_door: OpenA
         assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
 
 
-async def test_twenty_guesses_at_once_are_five_comparisons(
+async def test_twenty_concurrent_guesses_cause_five_comparisons(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_door() as door:
@@ -113,7 +113,7 @@ async def test_a_code_is_used_once(open_door: OpenAccountsEnv) -> None:
         assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
 
 
-async def test_a_code_ends_with_its_time_though_its_row_still_stands(open_door: OpenAccountsEnv) -> None:
+async def test_a_code_expires_although_its_row_still_exists(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         early, late = await door.ask(), await door.ask()
         await door.outbox.join()
@@ -124,7 +124,7 @@ async def test_a_code_ends_with_its_time_though_its_row_still_stands(open_door: 
         assert await code_of(door.answer(late, codes[1])) is Code.CREDENTIAL_INVALID
 
 
-async def test_a_code_is_good_for_its_number_and_its_challenge_alone(open_door: OpenAccountsEnv) -> None:
+async def test_a_code_is_valid_only_for_its_number_and_its_challenge(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         mine, theirs = await door.ask(NUMBER), await door.ask(OTHER_NUMBER)
         await door.outbox.join()
@@ -182,7 +182,7 @@ async def test_codes_are_stored_apart_from_their_tenants_settings(open_door: Ope
         (LimitKind.CODE_INSTALLATION, OTHER_NUMBER, "192.0.2.8"),
     ],
 )
-async def test_each_limit_holds_for_itself(
+async def test_each_limit_applies_independently(
     open_door: OpenAccountsEnv, kind: LimitKind, number: str, address: str
 ) -> None:
     async with open_door() as door:
@@ -213,7 +213,7 @@ async def test_a_tenant_that_does_not_exist_gets_no_keys_and_no_codes(open_door:
         assert list(door.client.ledger) == []
 
 
-async def test_of_two_first_logins_at_once_there_is_one_user(open_door: OpenAccountsEnv) -> None:
+async def test_two_concurrent_first_logins_create_one_user(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         challenges = [await door.ask() for _ in range(8)]
         await door.outbox.join()
@@ -241,7 +241,7 @@ async def first_that_fits(door: AccountsEnv, challenge: Challenge, codes: set[st
 
 
 @pytest.mark.parametrize("is_sign_up_open", [True, False])
-async def test_asking_gives_no_hint_whether_a_number_is_known(
+async def test_requesting_a_code_does_not_reveal_whether_a_number_is_known(
     open_door: OpenAccountsEnv, *, is_sign_up_open: bool
 ) -> None:
     async with open_door(is_sign_up_open=is_sign_up_open) as door:
@@ -255,7 +255,7 @@ async def test_asking_gives_no_hint_whether_a_number_is_known(
         assert {to for to, _ in door.sms.sent} == ({NUMBER, OTHER_NUMBER} if is_sign_up_open else {NUMBER})
 
 
-async def test_asking_takes_as_long_for_a_known_number_as_for_another(
+async def test_requesting_a_code_takes_equal_time_for_known_and_unknown_numbers(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Slow down look-ups and sending, so that an answer that waits for either one is detected."""
@@ -286,7 +286,7 @@ def slow[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
     return slowed
 
 
-async def test_where_sign_up_is_closed_a_guessed_code_makes_no_user(open_door: OpenAccountsEnv) -> None:
+async def test_a_guessed_code_creates_no_user_while_sign_up_is_closed(open_door: OpenAccountsEnv) -> None:
     async with open_door(is_sign_up_open=False) as door:
         challenge = await door.ask()
         await door.outbox.join()
@@ -323,7 +323,7 @@ async def calls_of_asking(door: AccountsEnv, number: str) -> dict[str, int]:
     return dict(counts(door, "calls") - before)
 
 
-async def test_an_installation_that_sends_no_messages_says_so_and_makes_no_code(
+async def test_an_installation_without_sms_reports_it_and_creates_no_code(
     open_door: OpenAccountsEnv,
 ) -> None:
     async with open_door(sends_codes=False) as door:

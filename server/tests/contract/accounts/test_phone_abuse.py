@@ -31,7 +31,7 @@ async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(open_door
         assert (door.phone.stats.requested, door.phone.stats.redeemed) == (ends.count(None) + 1, 0)
 
 
-async def test_a_flood_from_everywhere_is_bounded_by_the_hour(open_door: OpenAccountsEnv) -> None:
+async def test_a_flood_from_many_networks_is_bounded_per_hour(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         door.policies.update(limit_policies(Settings()))
         ends = [
@@ -48,7 +48,7 @@ async def test_a_flood_from_everywhere_is_bounded_by_the_hour(open_door: OpenAcc
         assert more.count(None) == 100, "the tenant's own bound"
 
 
-async def test_strangers_cannot_lock_the_owner_of_a_number_out(open_door: OpenAccountsEnv) -> None:
+async def test_other_addresses_cannot_lock_out_the_owner_of_a_number(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         door.policies.update(limit_policies(Settings()))
         for n in range(5):

@@ -93,7 +93,7 @@ async def _nothing(*_: object) -> None:
     """Another request deleted the code first, or the number has no user any more."""
 
 
-async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(
+async def test_the_security_log_has_a_bounded_number_of_refused_tokens_per_address(
     open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())

@@ -35,7 +35,7 @@ async def is_on(door: AccountsEnv, grant: TokenGrant) -> bool:
     return await door.session_rows.read(session.tenant, session.session) is not None
 
 
-async def test_a_refresh_gives_a_new_token_and_the_old_one_is_spent(open_door: OpenAccountsEnv) -> None:
+async def test_a_refresh_returns_a_new_token_and_invalidates_the_old_one(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         first = (await door.log_in()).grant
         second = await door.refresh(first, retry_key())
@@ -46,7 +46,7 @@ async def test_a_refresh_gives_a_new_token_and_the_old_one_is_spent(open_door: O
         assert (await door.access.verify(third.access_token.reveal())).session == first.session.session
 
 
-async def test_a_refresh_carries_the_session_on_and_idleness_ends_it(open_door: OpenAccountsEnv) -> None:
+async def test_a_refresh_extends_the_session_and_idleness_ends_it(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         for _ in range(2):
@@ -79,7 +79,7 @@ async def test_a_retry_whose_answer_was_lost_gets_the_same_token(open_door: Open
 
 
 @pytest.mark.parametrize("key", [None, "a-key-of-chance-1"])
-async def test_a_rotation_that_was_repeated_after_a_lost_answer_finds_itself(
+async def test_a_rotation_repeated_after_a_lost_answer_returns_its_result(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     async with open_door() as door:
@@ -95,7 +95,7 @@ async def test_a_rotation_that_was_repeated_after_a_lost_answer_finds_itself(
 
 
 @pytest.mark.parametrize("other_key", [None, "another-key-drawn"])
-async def test_a_spent_token_without_its_retry_key_ends_the_session(
+async def test_a_used_token_without_its_retry_key_ends_the_session(
     open_door: OpenAccountsEnv, other_key: str | None
 ) -> None:
     async with open_door() as door:
@@ -123,7 +123,9 @@ async def test_a_retry_after_the_next_token_was_used_ends_the_session(open_door:
         assert not await is_on(door, grant)
 
 
-async def test_a_thief_who_refreshes_first_loses_the_session_to_its_owner(open_door: OpenAccountsEnv) -> None:
+async def test_a_stolen_token_that_is_refreshed_first_ends_when_the_owner_refreshes(
+    open_door: OpenAccountsEnv,
+) -> None:
     async with open_door() as door:
         stolen = (await door.log_in()).grant
         thiefs = await door.refresh(stolen, retry_key())
@@ -131,7 +133,7 @@ async def test_a_thief_who_refreshes_first_loses_the_session_to_its_owner(open_d
         assert await code_of(door.refresh(thiefs, retry_key())) is REFUSED
 
 
-async def test_who_only_knows_a_sessions_id_can_not_end_it(open_door: OpenAccountsEnv) -> None:
+async def test_the_id_of_a_session_alone_cannot_end_it(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         grant = (await door.log_in()).grant
         session = grant.session
@@ -275,7 +277,7 @@ async def test_a_session_that_the_index_does_not_show_yet_ends_with_the_others(
         assert not await is_on(door, login.grant)
 
 
-async def test_a_login_that_is_under_way_while_all_sessions_end_ends_too(open_door: OpenAccountsEnv) -> None:
+async def test_a_login_in_progress_ends_with_all_sessions(open_door: OpenAccountsEnv) -> None:
     """The login reads the user before `revoke_all`, and writes its session after it."""
     async with open_door() as door:
         user = (await door.log_in()).user
@@ -290,7 +292,7 @@ async def test_ending_the_sessions_of_a_missing_user_is_reported(open_door: Open
         assert await code_of(door.sessions.list(door.tenant, UserId("ghost"))) is Code.USER_NOT_FOUND
 
 
-async def test_an_ended_session_is_refused_within_the_time_that_is_said(open_door: OpenAccountsEnv) -> None:
+async def test_an_ended_session_is_refused_within_the_documented_time(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         login = await door.log_in()
         principal = await door.access.verify(login.grant.access_token.reveal())
@@ -302,7 +304,7 @@ async def test_an_ended_session_is_refused_within_the_time_that_is_said(open_doo
         assert await code_of(door.live.validate(principal)) is REFUSED
 
 
-async def test_many_requests_of_a_session_cost_one_look(open_door: OpenAccountsEnv) -> None:
+async def test_many_requests_of_a_session_cost_one_look_up(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         login = await door.log_in()
         principal = await door.access.verify(login.grant.access_token.reveal())
@@ -314,7 +316,7 @@ async def test_many_requests_of_a_session_cost_one_look(open_door: OpenAccountsE
         }
 
 
-async def test_a_session_that_a_late_read_does_not_show_yet_is_not_refused(
+async def test_a_session_missing_from_an_eventual_read_is_not_refused(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_door() as door:
@@ -328,7 +330,7 @@ async def test_a_session_that_a_late_read_does_not_show_yet_is_not_refused(
         await door.live.validate(principal)
 
 
-async def test_a_session_is_good_for_its_own_user_and_device_alone(open_door: OpenAccountsEnv) -> None:
+async def test_a_session_is_valid_only_for_its_user_and_device(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         session = (await door.log_in()).grant.session
         other = await door.log_in(OTHER_NUMBER)

@@ -37,7 +37,7 @@ def fails_with(result: Result) -> Code:
     return result.exception.code
 
 
-def test_a_user_is_made_and_shown(space: Namespace) -> None:
+def test_a_user_is_created_and_shown(space: Namespace) -> None:
     made = typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna", "--json")
     assert made.exit_code == 0, made.output
     user = json.loads(made.stdout)
@@ -153,7 +153,7 @@ def test_a_tenant_that_does_not_exist_is_named() -> None:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
+def test_a_missing_tenant_is_named_by_inbox_and_job_commands(
     words: tuple[str, ...], space: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a tenant that exists, the same command names the inbox or the job."""
@@ -170,7 +170,7 @@ def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
     assert fails_with(CliRunner().invoke(tidings, there)) is wanted
 
 
-def test_what_is_wrong_is_said(space: Namespace) -> None:
+def test_an_invalid_request_is_reported_with_its_code(space: Namespace) -> None:
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS

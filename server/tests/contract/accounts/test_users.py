@@ -24,7 +24,7 @@ MINE = Phone(NUMBER)
 ANNA = UserId("anna")
 
 
-async def test_a_user_is_read_as_it_was_made(open_door: OpenAccountsEnv) -> None:
+async def test_a_user_is_read_back_as_created(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         made = await door.users.create(
             door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/anna.png"
@@ -33,7 +33,7 @@ async def test_a_user_is_read_as_it_was_made(open_door: OpenAccountsEnv) -> None
         assert await door.users.by_phone(door.tenant, MINE) == made
 
 
-async def test_an_id_and_a_number_are_given_once(open_door: OpenAccountsEnv) -> None:
+async def test_user_ids_and_phone_numbers_are_unique(open_door: OpenAccountsEnv) -> None:
     async with open_door() as door:
         await door.users.create(door.tenant, ANNA, phone=MINE)
         other = Phone(OTHER_NUMBER)
@@ -80,7 +80,7 @@ async def test_the_index_shows_a_number_once(open_door: OpenAccountsEnv) -> None
 
 
 @pytest.mark.parametrize("phone", [None, MINE])
-async def test_a_creation_that_was_repeated_after_a_lost_answer_finds_itself(
+async def test_a_creation_repeated_after_a_lost_answer_returns_its_result(
     open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
 ) -> None:
     async with open_door() as door:

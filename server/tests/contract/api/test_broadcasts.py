@@ -55,7 +55,7 @@ async def test_a_read_may_require_the_state_of_an_earlier_answer(use_cases: UseC
     assert too_far is Code.POSITION_AHEAD
 
 
-async def test_counts_have_another_etag_when_a_broadcast_came(use_cases: UseCaseEnv) -> None:
+async def test_counts_have_another_etag_after_a_broadcast(use_cases: UseCaseEnv) -> None:
     _, server, anna = await opened(use_cases)
     before = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
     sent = await server.ok("POST", SENDS, HI)
@@ -94,7 +94,7 @@ async def test_a_scheduled_broadcast_is_a_job_that_can_be_cancelled(use_cases: U
     assert await unread(anna) == 0
 
 
-async def test_segments_and_profiles_are_set_and_asked(use_cases: UseCaseEnv) -> None:
+async def test_segments_and_profiles_are_set_and_read(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     made = await server.ok("PUT", "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})
     uploaded = await server.ok("POST", "/v1/segments/vip/users", {"users": [BEN]})

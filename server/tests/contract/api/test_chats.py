@@ -10,7 +10,7 @@ from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import LimitKind, LimitPolicy
 
 
-async def test_a_group_from_its_making_to_its_handing_over(use_cases: UseCaseEnv) -> None:
+async def test_a_group_is_created_managed_and_handed_over(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     anna, ben = api.user(ANNA), api.user(BEN)
     new = {"type": "group", "name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}

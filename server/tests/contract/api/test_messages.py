@@ -31,7 +31,9 @@ async def test_the_first_try_is_201_every_other_200_with_the_same_answer(use_cas
     assert await anna.code("POST", f"{at}/messages", said("m1", "other")) is Code.IDEMPOTENCY_CONFLICT
 
 
-async def test_a_stranger_is_answered_alike_whether_a_chat_exists_or_not(use_cases: UseCaseEnv) -> None:
+async def test_a_non_member_gets_the_same_answer_for_existing_and_missing_chats(
+    use_cases: UseCaseEnv,
+) -> None:
     api = RestApp(use_cases)
     anna, _, at = await group(api)
     await anna.ok("POST", f"{at}/messages", said("k1"))

@@ -193,7 +193,7 @@ async def test_a_notification_is_amended_and_recalled_with_proof(use_cases: UseC
     assert await server.code("PATCH", notification, {"message": {"title": "no"}}) is Code.NO_CHANGE
 
 
-async def test_a_notification_is_found_by_its_name_in_the_senders_system(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_is_found_by_its_host_system_id(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
     wish = {
         "user_ids": [ANNA, BEN],

@@ -29,7 +29,7 @@ def test_every_route_has_its_example_and_every_example_its_route() -> None:
 GUARDED = sorted(name for name in METHODS if EXAMPLES.get(name, Example("")).reach is not Reach.OPEN)
 
 
-def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
+def test_only_routes_described_as_public_need_no_credential() -> None:
     with_a_lock = {
         operation["operationId"]
         for methods in DOCUMENT["paths"].values()
@@ -50,7 +50,7 @@ async def test_callers_without_permission_are_rejected(name: str, use_cases: Use
 
 @pytest.mark.parametrize("tables", ["local"], indirect=True)
 @pytest.mark.parametrize("name", GUARDED)
-async def test_the_same_holds_for_credentials_that_are_really_verified(
+async def test_callers_with_verified_credentials_but_no_permission_are_rejected(
     name: str, use_cases: UseCaseEnv
 ) -> None:
     api, example = RestApp(use_cases), EXAMPLES[name]
@@ -74,9 +74,7 @@ def takes_a_position(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ABOUT_CHATS)
-async def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(
-    name: str, use_cases: UseCaseEnv
-) -> None:
+async def test_a_non_member_does_not_learn_whether_a_chat_exists(name: str, use_cases: UseCaseEnv) -> None:
     """The id of a direct chat is derived from its two users, so any user can guess it."""
     api, method = RestApp(use_cases), METHODS[name]
     made = await set_scene(api)
@@ -99,7 +97,7 @@ async def test_a_public_route_rejects_guessed_values(name: str, use_cases: UseCa
     assert made.private not in guessed.text
 
 
-async def test_a_route_without_a_door_is_found(use_cases: UseCaseEnv) -> None:
+async def test_a_route_without_authentication_is_found(use_cases: UseCaseEnv) -> None:
     """Two mistakes: a route without authentication, and a route that does not check membership."""
     api = RestApp(use_cases)
     naked, told = APIRouter(), APIRouter(route_class=AuthenticatedRoute)

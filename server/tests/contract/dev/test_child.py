@@ -37,7 +37,7 @@ async def started(environment: dict[str, str]) -> tuple[ChildProcess, list[str]]
     return child, heard
 
 
-async def test_it_dies_when_its_supervisor_lets_go(nowhere: dict[str, str]) -> None:
+async def test_a_child_process_dies_when_its_supervisor_closes_the_pipe(nowhere: dict[str, str]) -> None:
     child, _ = await started(nowhere)
     assert child._process.stdin
     child._process.stdin.close()
@@ -48,7 +48,7 @@ async def test_it_dies_when_its_supervisor_lets_go(nowhere: dict[str, str]) -> N
         child.send(signal.SIGKILL)
 
 
-async def test_who_hangs_is_killed(nowhere: dict[str, str]) -> None:
+async def test_a_suspended_child_process_is_killed(nowhere: dict[str, str]) -> None:
     child, _ = await started(nowhere)
     psutil.Process(child.pid).suspend()
     async with asyncio.timeout(DEADLINE_S):
@@ -56,7 +56,7 @@ async def test_who_hangs_is_killed(nowhere: dict[str, str]) -> None:
     assert not child.is_alive
 
 
-async def test_settings_that_it_cannot_use_are_its_last_words(nowhere: dict[str, str]) -> None:
+async def test_invalid_settings_are_in_the_last_lines_of_a_child_process(nowhere: dict[str, str]) -> None:
     heard: list[str] = []
     child = await ChildProcess.start(
         "api", nowhere | {"TIDINGS_API_PORTT": "1"}, lambda _, line: heard.append(line)

@@ -95,7 +95,7 @@ def test_get_can_be_narrowed(place: ScratchTable) -> None:
     assert got.value == {"text": RICH["text"], "map": {"x": {"y": []}}}
 
 
-def test_put_returns_what_was_there_if_asked(place: ScratchTable) -> None:
+def test_put_returns_the_old_item_if_requested(place: ScratchTable) -> None:
     got = check(place, put(row(1), returns="ALL_OLD"), put(row(1, n=2), returns="ALL_OLD"), put(row(1)))
     assert [outcome.value for outcome in got] == [None, row(1), None]
 
@@ -107,7 +107,7 @@ def test_a_failed_condition_returns_the_stored_item(place: ScratchTable) -> None
     assert got[2].value == RICH
 
 
-def test_a_condition_that_fails_where_nothing_is_shows_nothing(place: ScratchTable) -> None:
+def test_a_failed_condition_on_a_missing_item_returns_no_item(place: ScratchTable) -> None:
     (got,) = check(place, put(row(1), condition=THERE))
     assert (got.code, got.item) == ("ConditionalCheckFailedException", None)
 
@@ -273,7 +273,7 @@ def test_a_token_makes_a_repeat_harmless_and_another_content_an_error(place: Scr
     ],
     ids=lambda call: str(call)[:60],
 )
-def test_mistakes_are_refused_in_the_same_words(place: ScratchTable, call: Call) -> None:
+def test_invalid_calls_get_the_same_error(place: ScratchTable, call: Call) -> None:
     (got,) = check(place, call)
     assert got.code in {"ValidationException", "TransactionCanceledException"}
 

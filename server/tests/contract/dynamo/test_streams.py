@@ -94,7 +94,7 @@ def test_changes_are_read_in_order_and_as_boto3_reads_them(place: ScratchTable) 
     assert [{name: getattr(record, name) for name in theirs[0]} for record in records] == theirs
 
 
-def test_reading_goes_on_after_a_sequence_number(place: ScratchTable) -> None:
+def test_reading_continues_after_a_sequence_number(place: ScratchTable) -> None:
     async def check() -> None:
         async with (
             open_client(place.engine.url, REGION, place.ours) as client,
@@ -110,7 +110,7 @@ def test_reading_goes_on_after_a_sequence_number(place: ScratchTable) -> None:
     asyncio.run(check())
 
 
-def test_a_stream_tells_what_it_is(place: ScratchTable) -> None:
+def test_a_stream_is_described(place: ScratchTable) -> None:
     async def check() -> None:
         async with open_streams(place.engine.url, REGION, place.ours) as streams:
             (stream,) = (await streams.list_streams(TABLE)).streams

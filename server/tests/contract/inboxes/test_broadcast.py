@@ -184,7 +184,7 @@ async def test_a_broadcast_recalled_before_its_start_is_never_shown(open_inboxes
         assert (await at.total("anna"), (await reached(at, sent.notification)).sequence) == (0, None)
 
 
-async def test_a_segment_is_asked_when_a_user_looks(open_inboxes: OpenInboxes) -> None:
+async def test_a_segment_is_evaluated_when_a_user_reads(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         people, segments = at.cases.broadcasts.profile_service, at.cases.broadcasts.segments
         assert await code_of(send(at, segment="pros")) is Code.SEGMENT_NOT_FOUND
@@ -197,7 +197,7 @@ async def test_a_segment_is_asked_when_a_user_looks(open_inboxes: OpenInboxes) -
         assert [await at.total(user) for user in ("anna", "ben")] == [0, 1]
 
 
-async def test_a_list_is_another_one_from_the_moment_it_is_made_active(open_inboxes: OpenInboxes) -> None:
+async def test_a_new_segment_list_applies_from_its_activation(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         segments, users = at.cases.broadcasts.segments, ("anna", "ben", "cleo")
 

@@ -104,7 +104,7 @@ def test_notifications_and_broadcasts_equal_the_reference_for_any_history(tables
 
 
 @pytest.mark.parametrize("story", SHOWN_BY.values(), ids=lambda story: story.__name__)
-def test_the_real_broadcasts_pass_every_story(tables: Tables, story: Story) -> None:
+def test_the_real_broadcasts_match_every_history(tables: Tables, story: Story) -> None:
     tell(machine(tables), story)
 
 

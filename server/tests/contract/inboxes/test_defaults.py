@@ -22,7 +22,7 @@ async def test_of_two_concurrent_changes_none_is_lost(open_inboxes: OpenInboxes)
         assert (found.retention_days, found.is_for_known_users, found.version) == (7, True, 2)
 
 
-async def test_another_tenant_has_none_of_it(open_inboxes: OpenInboxes) -> None:
+async def test_defaults_do_not_apply_to_another_tenant(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as notifications:
         defaults = notifications.cases.defaults
         await defaults.set(notifications.tenant, lambda _: InboxDefaults(retention_days=7))

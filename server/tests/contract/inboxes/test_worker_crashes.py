@@ -55,7 +55,7 @@ class Mortal:
 
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(("pattern", "count"), PLACES, ids=str)
-def test_a_worker_may_die_anywhere(
+def test_a_worker_that_dies_at_any_call_loses_nothing(
     tables_dynoxide: Tables, tmp_path: Path, pattern: str, count: int, *, is_after: bool
 ) -> None:
     asyncio.run(_dies(tables_dynoxide, tmp_path / "tidings.key", pattern, count, is_after=is_after))
@@ -65,7 +65,7 @@ def test_a_worker_may_die_anywhere(
 @pytest.mark.parametrize(
     ("pattern", "count"), [("inbox.deliver", 50), ("inbox.redact_row", 101), ("jobs.mark_done", 1)], ids=str
 )
-def test_nor_does_it_matter_on_the_reference_engine(
+def test_a_worker_that_dies_at_any_call_loses_nothing_on_dynamodb_local(
     tables_local: Tables, tmp_path: Path, pattern: str, count: int, *, is_after: bool
 ) -> None:
     """Run fewer cases on DynamoDB Local: its transactions are ten times slower, with the cancellation reasons of AWS."""

@@ -78,14 +78,14 @@ def _forget(tables: Tables) -> None:
     connect_control_plane(tables.url, REGION).delete_item(TableName=tables.prefix + TENANTS.name, Key=key)
 
 
-async def test_the_first_process_begins_with_epoch_0_and_notes_which_table_the_log_is(tables: Tables) -> None:
+async def test_the_first_process_starts_with_epoch_0_and_records_the_table_of_the_log(tables: Tables) -> None:
     async with opened(tables) as scene:
         one, two = await asyncio.gather(scene.process(), scene.process())
         assert (one.current(), two.current()) == (0, 0)
         assert await scene.row.read() == Installation(log_id=await scene.row.log_id())
 
 
-async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Tables) -> None:
+async def test_an_epoch_that_was_not_confirmed_recently_refuses_writes(tables: Tables) -> None:
     async with opened(tables) as scene:
         process = await scene.process()
         scene.clock.at += TRUSTED_S
@@ -96,7 +96,7 @@ async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Ta
         assert refused.value.retryable
 
 
-async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_ends_when_its_epoch_ends(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(epoch_watch, "CHECK_EVERY_S", 0.05)
     async with opened(tables) as scene:
         await scene.process()
@@ -165,9 +165,7 @@ def finish(tables: Tables) -> Callable[[Scene, str], "asyncio.Future[Installatio
 type Finish = Callable[[Scene, str], "asyncio.Future[Installation]"]
 
 
-async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
-    tables: Tables, finish: Finish
-) -> None:
+async def test_a_restore_is_finished_once_and_epochs_are_unique(tables: Tables, finish: Finish) -> None:
     async with opened(tables) as scene:
         await scene.process()
         copy = await scene.row.read()

@@ -106,7 +106,7 @@ def numbers_only(record: Record) -> int:
     return as_number(record)
 
 
-def test_what_cannot_be_decoded_is_a_dead_letter_and_the_next_is_handled(connection: KafkaConfig) -> None:
+def test_an_undecodable_record_becomes_a_dead_letter_and_the_next_is_handled(connection: KafkaConfig) -> None:
     make_topic(connection)
     make_topic(connection, "dead")
 
@@ -210,7 +210,7 @@ def test_a_defect_ends_the_consumer_and_its_records_stay_uncommitted(connection:
     run(scenario())
 
 
-def test_consumers_that_come_and_go_skip_nothing_and_repeat_nothing(connection: KafkaConfig) -> None:
+def test_consumers_that_join_and_leave_skip_and_repeat_nothing(connection: KafkaConfig) -> None:
     make_topic(connection, partitions=4)
 
     async def take_a_moment(_: Batch[int]) -> None:

@@ -151,7 +151,7 @@ async def fill(site: ConsumerEnv, first: int, count: int) -> None:
         await asyncio.gather(*answers)
 
 
-def test_an_answer_says_where_a_record_stands_and_a_key_keeps_its_partition_and_order(group: Play) -> None:
+def test_an_answer_has_partition_and_offset_and_a_key_keeps_its_partition_and_order(group: Play) -> None:
     async def scene(site: ConsumerEnv) -> None:
         async with site.publishing() as publisher:
             keys = [b"key-%d" % (n % 5) for n in range(60)]
@@ -193,7 +193,7 @@ def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_is_repe
     group(scene)
 
 
-def test_a_newcomer_gets_its_share_and_nothing_is_skipped_or_repeated(group: Play) -> None:
+def test_a_new_member_gets_its_share_and_nothing_is_skipped_or_repeated(group: Play) -> None:
     async def scene(site: ConsumerEnv) -> None:
         await fill(site, 0, 10)
         was_there = site.join()
@@ -233,7 +233,7 @@ def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(group: Pl
     group(scene)
 
 
-def test_of_a_log_that_is_made_anew_everything_is_read(group: Play) -> None:
+def test_a_recreated_log_is_read_from_its_start(group: Play) -> None:
     async def scene(site: ConsumerEnv) -> None:
         member = site.join()
         await fill(site, 0, 20)
@@ -248,7 +248,7 @@ def test_of_a_log_that_is_made_anew_everything_is_read(group: Play) -> None:
     group(scene)
 
 
-def test_when_offsets_are_set_back_everything_since_comes_again(group: Play) -> None:
+def test_records_are_repeated_from_offsets_that_were_set_back(group: Play) -> None:
     async def scene(site: ConsumerEnv) -> None:
         first = site.join()
         await fill(site, 0, 20)
@@ -262,7 +262,7 @@ def test_when_offsets_are_set_back_everything_since_comes_again(group: Play) -> 
     group(scene)
 
 
-def test_how_far_the_consumers_are_is_told_of_the_partition_that_a_chat_goes_to(group: Play) -> None:
+def test_consumer_progress_is_that_of_the_partition_of_each_chat(group: Play) -> None:
     chats = [ChatKey(TenantId("acme"), ChatId(f"g{number}")) for number in range(6)]
 
     async def scene(site: ConsumerEnv) -> None:

@@ -13,7 +13,7 @@ from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning
 NOBODY = KafkaConfig(bootstrap_servers="127.0.0.1:9")
 
 
-def test_an_answer_says_where_the_message_stands_and_keys_keep_their_order(connection: KafkaConfig) -> None:
+def test_an_answer_has_partition_and_offset_and_keys_keep_their_order(connection: KafkaConfig) -> None:
     make_topic(connection, partitions=3)
 
     async def scenario() -> None:
@@ -79,7 +79,7 @@ def test_without_an_answer_in_time_the_outcome_is_unknown(connection: KafkaConfi
     run(scenario())
 
 
-def test_a_full_publisher_refuses_at_once_and_those_in_line_after_a_while() -> None:
+def test_a_full_publisher_refuses_at_once_and_waiting_messages_time_out() -> None:
     async def scenario() -> None:
         publisher = KafkaPublisher(NOBODY, PublisherTuning(max_in_flight=20, max_waiting=10, wait_s=0.3))
         answers = [publisher.send(TOPIC, b"k", b"%d" % n) for n in range(31)]
@@ -100,7 +100,7 @@ def test_a_full_publisher_refuses_at_once_and_those_in_line_after_a_while() -> N
     run(scenario())
 
 
-def test_who_waits_in_line_is_sent_in_order_when_room_is_made(connection: KafkaConfig) -> None:
+def test_waiting_messages_are_sent_in_order_when_there_is_room(connection: KafkaConfig) -> None:
     make_topic(connection)
 
     async def scenario() -> None:
@@ -113,7 +113,7 @@ def test_who_waits_in_line_is_sent_in_order_when_room_is_made(connection: KafkaC
     run(scenario())
 
 
-def test_how_it_is_says_that_no_broker_answers_and_why() -> None:
+def test_health_reports_that_no_broker_answers_and_why() -> None:
     async def scenario() -> None:
         async with publishing(NOBODY, delivery_timeout_s=0.5) as publisher:
             with pytest.raises(UnknownOutcomeError):

@@ -134,7 +134,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("servers", ["valkey"], indirect=True)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_script_with_a_fault_is_found_out(servers: Servers, space: Namespace, mutant: str) -> None:
+def test_a_faulty_script_is_detected(servers: Servers, space: Namespace, mutant: str) -> None:
     right, wrong = MUTANTS[mutant]
     assert right in TAKE.source
     # an overflow can also end in an expiry that the server does not take

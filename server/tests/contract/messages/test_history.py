@@ -111,7 +111,7 @@ async def test_a_former_member_reads_up_to_their_leave(use_cases: UseCaseEnv) ->
     assert sequences(await use_cases.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
 
 
-async def test_a_stranger_reads_nothing(use_cases: UseCaseEnv) -> None:
+async def test_a_non_member_reads_nothing(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 2)
     assert await code_of(use_cases.history.before(chat, DORA, None, 50)) is Code.CHAT_NOT_FOUND
     assert await code_of(use_cases.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND

@@ -135,7 +135,7 @@ def calls_of(port: int, command: str) -> bytes | None:
 
 
 @on_clusters
-async def test_many_redirections_make_few_questions(own_servers: Servers, client: Client) -> None:
+async def test_many_redirections_cause_few_slot_map_requests(own_servers: Servers, client: Client) -> None:
     async with client(own_servers.options) as redis:
         key = own(redis)
         await redis.write("SET", key, 0)

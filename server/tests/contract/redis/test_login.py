@@ -29,7 +29,7 @@ def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-async def test_a_password_is_brought_along(locked: Server) -> None:
+async def test_the_password_of_the_url_is_sent(locked: Server) -> None:
     redis = await RedisClient.connect(
         RedisOptions.from_url(Secret(f"redis://:open%20sesame@127.0.0.1:{locked.port}"))
     )

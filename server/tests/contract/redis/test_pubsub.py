@@ -150,7 +150,7 @@ async def test_an_empty_message_and_one_of_a_megabyte(servers: Servers, client: 
         assert heard.payloads == [b"", large]
 
 
-async def test_a_subscription_is_no_trouble_until_its_answer_is_overdue(
+async def test_a_subscription_is_healthy_until_its_answer_is_overdue(
     own_servers: Servers, client: Client
 ) -> None:
     async with client(own_servers.options, confirm_s=0.5, detect_s=20.0) as redis:

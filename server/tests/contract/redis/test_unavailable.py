@@ -95,7 +95,7 @@ async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> 
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_a_server_that_hangs_up_right_behind_its_greeting_is_tried_again(
+async def test_a_server_that_closes_after_the_greeting_is_tried_again(
     servers: Servers, client: Client
 ) -> None:
     async with relay_to(servers.nodes[0].port) as relay:

@@ -55,9 +55,7 @@ async def live(house: RestApp, name: str, other: str) -> None:
         await user.ok("GET", path)
 
 
-def test_no_partition_key_is_asked_more_often_when_there_are_more_people(
-    play: RunUseCases, tables: Tables
-) -> None:
+def test_no_partition_key_gets_more_requests_with_more_users(play: RunUseCases, tables: Tables) -> None:
     async def scene(stage: UseCaseEnv) -> None:
         few, many = await day(stage, tables.prefix, FEW), await day(stage, tables.prefix, MANY)
         assert concentrated(few, many).keys() <= SHARED
@@ -73,7 +71,7 @@ def test_no_partition_key_is_asked_more_often_when_there_are_more_people(
 
 
 @pytest.mark.parametrize("tables", ["dynoxide"], indirect=True)
-def test_a_hash_that_puts_everybody_in_one_part_is_found(
+def test_a_hash_that_concentrates_all_users_is_found(
     play: RunUseCases, tables: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inboxes, "stable_hash", lambda _: 7)

@@ -71,7 +71,7 @@ def ailing(process: Running, engine: str) -> str:
     return said
 
 
-def test_with_all_three_it_is_ready(process: Running) -> None:
+def test_a_process_is_ready_with_all_engines(process: Running) -> None:
     body: Any = process.wait_for_status("/readyz", 200)
     assert {name: part["state"] for name, part in body["components"].items()} == dict.fromkeys(
         ["span_export", "dynamo", "kafka", "redis", "worker"], "started"
@@ -80,7 +80,7 @@ def test_with_all_three_it_is_ready(process: Running) -> None:
 
 @pytest.mark.parametrize("engine", COMPLAINTS)
 @pytest.mark.parametrize("fault", [Freeze(), Refuse()], ids=["deaf", "refusing"])
-def test_an_engine_that_is_away_is_named_in_time_and_found_again(
+def test_an_unavailable_engine_is_reported_in_time_and_its_recovery_too(
     proxies: Proxies, process: Running, engine: str, fault: Freeze | Refuse
 ) -> None:
     with proxies[engine].fault(fault):

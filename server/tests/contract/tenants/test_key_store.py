@@ -78,7 +78,7 @@ def test_keys_are_read_back_as_they_were_added(opened: Opened, tenant: TenantId)
     check(opened, test)
 
 
-def test_of_two_keys_of_one_name_the_first_stands_and_the_second_is_shown_it(
+def test_the_first_key_of_a_name_is_kept_and_returned_to_the_second_writer(
     opened: Opened, tenant: TenantId
 ) -> None:
     async def test(store: KeyStore) -> None:
@@ -122,7 +122,7 @@ def test_tenants_see_their_own_keys_only(opened: Opened, tenant: TenantId) -> No
     check(opened, test)
 
 
-def test_what_else_a_tenant_has_is_neither_taken_for_a_key_nor_paid_for(
+def test_other_items_of_a_tenant_are_neither_listed_as_keys_nor_charged(
     tables: Tables, tenant: TenantId
 ) -> None:
     async def run() -> None:
@@ -139,7 +139,7 @@ def test_what_else_a_tenant_has_is_neither_taken_for_a_key_nor_paid_for(
     asyncio.run(asyncio.wait_for(run(), 30))
 
 
-def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
+def test_a_table_that_does_not_answer_is_reported_as_unavailable() -> None:
     async def run() -> None:
         async with open_client("http://127.0.0.1:9", REGION, "none-") as client:
             for asking in (
@@ -154,7 +154,7 @@ def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
-def test_ten_processes_that_meet_a_new_tenant_at_once_end_with_one_pair_of_keys(
+def test_ten_processes_that_start_with_a_new_tenant_agree_on_one_pair_of_keys(
     tables: Tables, tenant: TenantId, tmp_path: Path
 ) -> None:
     chat = ChatKey(tenant, ChatId("c"))
@@ -175,7 +175,7 @@ def test_ten_processes_that_meet_a_new_tenant_at_once_end_with_one_pair_of_keys(
     asyncio.run(asyncio.wait_for(run(), 60))
 
 
-def test_the_units_of_a_first_use_and_of_a_look(tables: Tables, tenant: TenantId, tmp_path: Path) -> None:
+def test_the_units_of_a_first_use_and_of_a_look_up(tables: Tables, tenant: TenantId, tmp_path: Path) -> None:
     async def run() -> None:
         async with open_client(tables.url, REGION, tables.prefix) as client:
             ring = KeyRing(

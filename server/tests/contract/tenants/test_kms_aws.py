@@ -93,7 +93,7 @@ def test_the_server_of_these_tests_refuses_a_signature_that_is_wrong() -> None:
     asyncio.run(asyncio.wait_for(run(), 30))
 
 
-def test_requests_and_answers_fit_the_model_that_botocore_has_of_the_service() -> None:
+def test_requests_and_answers_match_the_service_model_of_botocore() -> None:
     """The stubber validates both against the service model of KMS: names, types, required members."""
     client = by_botocore("http://127.0.0.1:9")
     with Stubber(client) as stub:
@@ -122,7 +122,7 @@ def test_a_former_key_still_unwraps_and_wraps_no_more() -> None:
     check(test)
 
 
-def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None:
+def test_a_key_of_another_account_is_not_unwrapped_although_the_service_would() -> None:
     """An attacker who can write the table may own a KMS key that we can use. We must not unwrap with it."""
 
     async def test(server: KmsServer, kms: AwsKms) -> None:
@@ -141,7 +141,7 @@ def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None
     ("status", "code"),
     [(500, "KMSInternalException"), (503, "DependencyTimeoutException"), (400, "ThrottlingException")],
 )
-def test_what_passes_is_tried_again(status: int, code: str) -> None:
+def test_a_temporary_error_is_retried(status: int, code: str) -> None:
     async def test(server: KmsServer, kms: AwsKms) -> None:
         server.failures = [(status, code)] * 2
         assert len((await kms.generate(FOR)).wrapped) > 32
@@ -153,7 +153,7 @@ def test_what_passes_is_tried_again(status: int, code: str) -> None:
 @pytest.mark.parametrize(
     "code", ["AccessDeniedException", "DisabledException", "KMSInvalidStateException", "NotFoundException"]
 )
-def test_what_a_person_can_mend_is_unavailable_not_unreadable(code: str) -> None:
+def test_an_error_that_an_operator_can_fix_means_unavailable_not_unreadable(code: str) -> None:
     async def test(server: KmsServer, kms: AwsKms) -> None:
         generated = await kms.generate(FOR)
         server.failures = [(400, code)]

@@ -129,11 +129,11 @@ def searched(
     return lambda **options: leaks(fleet, tables, tmp_path / "tidings.key", **options)
 
 
-def test_no_words_reach_the_engine(searched: Searched) -> None:
+def test_no_plaintext_reaches_the_engine(searched: Searched) -> None:
     assert searched() == Leaks(set(), set())
 
 
-def test_sealing_that_does_nothing_is_found_out(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_without_encryption_is_detected(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant without encryption, which shows that the test above can fail."""
     monkeypatch.setattr(ContentKey, "seal", lambda self, where, body: self.leave_clear(where, body))
     found = searched()
@@ -141,7 +141,7 @@ def test_sealing_that_does_nothing_is_found_out(searched: Searched, monkeypatch:
     assert found.on_disk
 
 
-def test_with_encryption_off_the_words_are_there(searched: Searched) -> None:
+def test_plaintext_is_found_with_encryption_off(searched: Searched) -> None:
     found = searched(is_encrypting=False)
     assert found.on_the_wire
     assert found.on_disk
@@ -149,7 +149,7 @@ def test_with_encryption_off_the_words_are_there(searched: Searched) -> None:
 
 @pytest.mark.parametrize("before", range(6))
 @pytest.mark.parametrize("after", range(4))
-def test_the_search_finds_every_spelling_in_the_middle_of_something(before: int, after: int) -> None:
+def test_the_search_finds_every_encoding_inside_other_bytes(before: int, after: int) -> None:
     longer = b"\xff" * before + WORDS.encode() + b"\xff" * after
     assert found_in(longer) == {"plain"}
     assert found_in(longer.hex().encode()) == {"hex"}

@@ -96,13 +96,13 @@ async def test_a_tenants_key_signs_no_token_of_ours(door: Door) -> None:
     assert door.own.asked == [forged]
 
 
-async def test_a_token_of_ours_is_not_taken_for_a_users_without_its_type_or_issuer(door: Door) -> None:
+async def test_an_access_token_without_its_type_or_issuer_is_not_verified_as_one(door: Door) -> None:
     for token in (door.own.mint(typ="JWT"), door.own.mint(typ="AT+JWT")):
         assert await door.code(token) is Code.CREDENTIAL_INVALID
     assert door.own.asked == []
 
 
-async def test_the_tenants_public_key_is_no_secret_of_ours_nor_of_theirs(door: Door) -> None:
+async def test_the_public_key_of_a_tenant_does_not_verify_as_an_hmac_secret(door: Door) -> None:
     public = {name: door.env.key[name] for name in ("kty", "crv", "x")}
     for secret in (door.env.key["x"], json.dumps(public)):
         key = OctKey.import_key(secret.encode())
@@ -112,29 +112,29 @@ async def test_the_tenants_public_key_is_no_secret_of_ours_nor_of_theirs(door: D
             assert await door.code(token) is Code.CREDENTIAL_INVALID
 
 
-async def test_an_identity_provider_that_calls_its_tokens_access_tokens_is_welcome(door: Door) -> None:
+async def test_a_user_token_with_the_type_of_access_tokens_is_accepted(door: Door) -> None:
     token = door.env.token(header={"typ": ACCESS_JWT_TYPE}, iss="https://id.acme.example")
     assert (await door.credentials.verify(token)).user == "anna"
 
 
-async def test_what_starts_like_an_api_key_is_nothing_else(door: Door) -> None:
+async def test_a_credential_with_the_prefix_of_api_keys_is_verified_only_as_one(door: Door) -> None:
     assert await door.code("tidings_sk." + door.env.token()) is Code.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize(
     "bearer", ["", "Bearer x", "a.b.c", "x" * 10_000_000, "tidings_sk", "\x00", "e30.e30.e30"]
 )
-async def test_junk_is_refused_in_order(door: Door, bearer: str) -> None:
+async def test_invalid_credentials_are_refused(door: Door, bearer: str) -> None:
     assert await door.code(bearer) is Code.CREDENTIAL_INVALID
 
 
-async def test_a_name_that_stands_twice_can_not_choose_two_ways(door: Door) -> None:
+async def test_a_duplicate_issuer_claim_is_refused(door: Door) -> None:
     claims = json.dumps(claims_of(door.env.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
     token = mint(door.env.key, claims, typ=ACCESS_JWT_TYPE)
     assert await door.code(token) is Code.CREDENTIAL_INVALID
     assert door.own.asked == []
 
 
-async def test_one_who_is_not_there_is_told_from_one_who_can_not_be_asked(door: Door) -> None:
+async def test_an_unavailable_key_store_is_distinguished_from_an_invalid_credential(door: Door) -> None:
     door.env.registered.is_down = True
     assert await door.code(door.env.token(pair("k1"))) is Code.KEYS_UNAVAILABLE

@@ -40,7 +40,7 @@ async def test_a_full_outbox_refuses_and_does_not_wait() -> None:
     assert caught.value.code is Code.OVERLOADED
 
 
-async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
+async def test_a_failed_message_is_logged_without_its_code_and_the_next_is_sent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     sent = []
@@ -63,7 +63,7 @@ async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
     await asyncio.wait([running])
 
 
-async def test_a_code_that_is_over_is_not_sent() -> None:
+async def test_an_expired_code_is_not_sent() -> None:
     sent = []
 
     async def deliver(each: SmsTask) -> None:
@@ -78,7 +78,7 @@ async def test_a_code_that_is_over_is_not_sent() -> None:
     await asyncio.wait([running])
 
 
-def test_an_errand_does_not_print_its_code() -> None:
+def test_an_sms_task_does_not_print_its_code() -> None:
     assert "987654" not in repr(errand())
 
 

@@ -50,7 +50,7 @@ class AccessTokenEnv:
         return self.heard[before:]
 
 
-async def test_each_is_handled_at_once_and_once_more() -> None:
+async def test_each_revocation_is_handled_at_once_and_repeated_later() -> None:
     env = AccessTokenEnv()
     env.write("anna")
     assert await env.run(POLL_S) == ["anna"]
@@ -58,7 +58,7 @@ async def test_each_is_handled_at_once_and_once_more() -> None:
     assert await env.run(3 * WINDOW_MS / 1000) == []
 
 
-async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
+async def test_a_future_revocation_is_handled_at_its_time() -> None:
     env = AccessTokenEnv()
     env.write("anna", in_ms=2 * WINDOW_MS)
     assert await env.run(2 * WINDOW_MS / 1000 - POLL_S) == []
@@ -66,7 +66,7 @@ async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
     assert await env.run(60) == ["anna"]
 
 
-async def test_what_was_written_while_the_table_was_away_is_read_later() -> None:
+async def test_revocations_written_during_an_outage_are_read_later() -> None:
     env = AccessTokenEnv()
     env.write("anna")
     env.log.is_down = True

@@ -43,7 +43,7 @@ async def _app(scope: object, receive: object, send: object) -> None:
     raise AssertionError("nobody has asked anything")
 
 
-async def test_how_many_are_waited_for_in_order_to_be_refused_is_bounded() -> None:
+async def test_the_number_of_connections_waiting_to_be_refused_is_bounded() -> None:
     kind = bounded_protocol(HttpBounds(30, 75, "/", ConnectionQuota(ROOM, ROOM, ROOM)))
     config, state = Config(_app, http=kind, lifespan="off", log_config=None), ServerState()
     config.load()
@@ -84,7 +84,7 @@ def headers(count: int, value: int) -> bytes:
     ],
 )
 @pytest.mark.parametrize("piece", [1_000_000, 700])
-async def test_a_head_has_bounds(head: bytes, is_allowed: bool, piece: int) -> None:  # noqa: FBT001 - a parameter
+async def test_the_request_head_is_bounded(head: bytes, is_allowed: bool, piece: int) -> None:  # noqa: FBT001 - a parameter
     served = asyncio.Event()
 
     async def app(scope: object, receive: object, send: object) -> None:
@@ -100,7 +100,7 @@ async def test_a_head_has_bounds(head: bytes, is_allowed: bool, piece: int) -> N
 
 
 @pytest.mark.parametrize("trailers", [headers(101, 1), b"x: " + b"v" * 40_000, headers(40, 1_000)])
-async def test_trailers_count_as_headers_and_never_become_some(trailers: bytes) -> None:
+async def test_trailers_count_as_headers_and_are_never_merged_into_them(trailers: bytes) -> None:
     seen: list[tuple[bytes, bytes]] = []
 
     async def app(scope: Any, receive: Any, send: object) -> None:
@@ -119,7 +119,7 @@ async def test_trailers_count_as_headers_and_never_become_some(trailers: bytes) 
     guest.connection_lost(ConnectionResetError())
 
 
-async def test_what_is_sent_after_a_refusal_is_discarded_up_to_a_bound() -> None:
+async def test_bytes_sent_after_a_refusal_are_discarded_up_to_a_bound() -> None:
     guest, wire = guest_of(_app)
     guest.data_received(b"GET /" + b"u" * 9_000)
     pieces = http_protocol._LINGER_BYTES // 65_536 + 1

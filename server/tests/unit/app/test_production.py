@@ -67,7 +67,7 @@ def installation(tmp_path: Path) -> Installation:
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_sound_installation_starts(installation: Installation, process: str) -> None:
+def test_a_correct_installation_starts(installation: Installation, process: str) -> None:
     assert installation.problems(process) == ""
 
 
@@ -120,7 +120,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
         ("api", {"ENCRYPTION_KMS": "credential"}, "encryption.credential_file"),
     ],
 )
-def test_each_of_them_is_refused(
+def test_each_unsafe_setting_is_refused(
     installation: Installation, process: str, changes: dict[str, str | None], named: str
 ) -> None:
     (problem,) = [line for line in installation.problems(process, **changes).splitlines() if "  - " in line]
@@ -143,7 +143,7 @@ def test_plaintext_stays_possible_on_this_machine(installation: Installation, pr
 
 
 @pytest.mark.parametrize("process", ["api", "gateway"])
-def test_an_edge_without_a_proxy_says_so(installation: Installation, process: str) -> None:
+def test_an_edge_without_a_proxy_is_configured_with_none(installation: Installation, process: str) -> None:
     assert not installation.problems(process, API_TRUSTED_PROXIES="none", GATEWAY_TRUSTED_PROXIES="none")
 
 
@@ -248,7 +248,7 @@ def test_failpoints_are_installed_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert load_failpoints(Settings(installation="development")) is NO_PAUSES
 
 
-def test_no_command_makes_a_key_file_in_production(installation: Installation) -> None:
+def test_no_command_creates_a_key_file_in_production(installation: Installation) -> None:
     """An operator's shell without the processes' settings must not wrap a tenant's keys with a file of its own."""
     with pytest.raises(TidingsError, match=r"encryption\.kms: `file`") as caught:
         make_kms(installation.settings(ENCRYPTION_KMS="file"))

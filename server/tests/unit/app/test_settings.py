@@ -17,13 +17,13 @@ def faults(environ: dict[str, str], directory: Path) -> str:
     return caught.value.message
 
 
-def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
+def test_without_any_source_the_defaults_apply(tmp_path: Path) -> None:
     loaded = load({}, tmp_path)
     assert loaded.settings.dynamo.endpoint is None
     assert loaded.sources == {}
 
 
-def test_environment_wins_over_file_and_file_over_running_engines(tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file_and_the_file_overrides_running_engines(tmp_path: Path) -> None:
     (tmp_path / ".tidings").mkdir()
     (tmp_path / ".tidings/endpoints.toml").write_text(
         '[dynamo]\nendpoint = "http://127.0.0.1:1"\n[kafka]\nbootstrap_servers = "127.0.0.1:2"\n'

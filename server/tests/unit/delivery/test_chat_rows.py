@@ -52,7 +52,7 @@ def test_rows_are_the_same_in_any_order_repeated_and_coalesced(data: st.DataObje
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_same_for_many_more_stories(seed: int) -> None:
+def test_rows_are_the_same_in_any_order_for_many_more_histories(seed: int) -> None:
     """The case of a redaction that overtook its message, for a former member, needed a thousand scenarios."""
     chance = random.Random(seed)
     for _ in range(500):

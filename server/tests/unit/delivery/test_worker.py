@@ -204,7 +204,7 @@ class Office:
         return [word for word in words if isinstance(word, Push)]
 
 
-def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
+def test_events_are_processed_in_order_and_none_twice() -> None:
     entries = log_of(4)
     found = group_by_chat([(chat("g1"), entries[2:]), (chat("g2"), entries[:1]), (chat("g1"), entries[:3])])
     assert [entry.sequence for entry in found[chat("g1")]] == [1, 2, 3, 4]
@@ -284,7 +284,7 @@ async def test_a_silent_channel_of_a_gateway_defers_only_its_chats() -> None:
     assert {user for user, _ in office.queue.kept} == {CLEO, DORA}
 
 
-async def test_late_entries_are_not_worked_off_with_every_entry_of_a_long_outage() -> None:
+async def test_deferred_entries_are_not_processed_again_with_every_entry_of_a_long_outage() -> None:
     office = Office(ANNA, BEN, entries=log_of(2_000))
     office.redis.unknown = {BEN}
     office.marks.of_chats[chat("g1")] = 0
@@ -317,7 +317,7 @@ async def test_a_throttled_user_does_not_stop_the_partition(what: str) -> None:
     assert office.marks.of_chats[chat("g2")] == 4
 
 
-async def test_while_nothing_gets_through_the_partition_waits() -> None:
+async def test_the_partition_waits_while_nothing_can_be_delivered() -> None:
     office = Office(ANNA, BEN)
     office.truths.broken |= {chat("g1"), chat("g2")}
     for _ in range(10):

@@ -12,7 +12,7 @@ LINE = (
 REQUEST = '{"level":"info","event":"request","status":200}'
 
 
-def test_raw_lines_go_to_stdout_as_they_came_and_our_words_to_stderr(
+def test_raw_lines_go_to_stdout_unchanged_and_messages_of_dev_to_stderr(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     voice = DevConsole(["api"], tmp_path, is_raw=True)
@@ -24,7 +24,7 @@ def test_raw_lines_go_to_stdout_as_they_came_and_our_words_to_stderr(
     assert "ready" in heard.err
 
 
-def test_what_is_not_shown_is_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_that_are_not_shown_are_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     voice = DevConsole(["api"], tmp_path, is_raw=False)
     voice.requests_unshown = 1
     for line in (LINE, REQUEST, REQUEST):

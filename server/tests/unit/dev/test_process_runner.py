@@ -75,7 +75,7 @@ async def lives(scene: Scene, births: int) -> None:
             await asyncio.sleep(0)
 
 
-async def test_after_a_death_it_is_started_again_and_that_is_said(scene: Scene) -> None:
+async def test_a_process_that_died_is_restarted_and_reported(scene: Scene) -> None:
     scene.bodies += [Body(KILLED)]
     keeping = asyncio.create_task(scene.keeper.run())
     await lives(scene, 2)
@@ -84,7 +84,7 @@ async def test_after_a_death_it_is_started_again_and_that_is_said(scene: Scene) 
     await keeping
 
 
-async def test_three_quick_deaths_in_a_row_end_the_trying_with_what_it_said_last(scene: Scene) -> None:
+async def test_after_three_quick_deaths_restarts_end_with_the_last_lines(scene: Scene) -> None:
     scene.bodies += [Body(CRASHED, last_lines=["first"]), Body(CRASHED), Body(CRASHED, last_lines=["last"])]
     with pytest.raises(ProcessFailedError, match=r"api died .exit code 70") as given_up:
         await scene.keeper.run()
@@ -92,7 +92,7 @@ async def test_three_quick_deaths_in_a_row_end_the_trying_with_what_it_said_last
     assert len(scene.born) == 3
 
 
-async def test_who_lived_long_is_forgiven(scene: Scene) -> None:
+async def test_a_long_run_resets_the_count_of_deaths(scene: Scene) -> None:
     old = Body(CRASHED, age_s=process_runner.QUICK_S)
     scene.bodies += [Body(CRASHED), Body(CRASHED), old, Body(CRASHED)]
     keeping = asyncio.create_task(scene.keeper.run())
@@ -101,20 +101,20 @@ async def test_who_lived_long_is_forgiven(scene: Scene) -> None:
     await keeping
 
 
-async def test_who_never_started_died_quickly_however_long_it_took(scene: Scene) -> None:
+async def test_a_process_that_never_became_ready_counts_as_a_quick_death(scene: Scene) -> None:
     scene.bodies += [Body(CRASHED, has_started=False, age_s=100) for _ in range(3)]
     with pytest.raises(ProcessFailedError):
         await scene.keeper.run()
 
 
-async def test_settings_that_it_cannot_use_are_not_tried_again(scene: Scene) -> None:
+async def test_a_process_with_invalid_settings_is_not_restarted(scene: Scene) -> None:
     scene.bodies += [Body(SETTINGS)]
     with pytest.raises(ProcessFailedError):
         await scene.keeper.run()
     assert len(scene.born) == 1
 
 
-async def test_once_it_was_ready_the_next_change_of_the_code_is_waited_for(scene: Scene) -> None:
+async def test_a_process_that_was_ready_waits_for_the_next_code_change(scene: Scene) -> None:
     scene.keeper.was_ready = True
     scene.bodies += [Body(CRASHED), Body(CRASHED), Body(CRASHED)]
     keeping = asyncio.create_task(scene.keeper.run())
@@ -129,7 +129,7 @@ async def test_once_it_was_ready_the_next_change_of_the_code_is_waited_for(scene
     await keeping
 
 
-async def test_a_stop_while_it_is_being_started_is_heard(scene: Scene) -> None:
+async def test_a_stop_during_the_start_is_applied(scene: Scene) -> None:
     keeping = asyncio.create_task(scene.keeper.run())
     stopping = asyncio.create_task(scene.keeper.stop())
     async with asyncio.timeout(30):
@@ -138,7 +138,7 @@ async def test_a_stop_while_it_is_being_started_is_heard(scene: Scene) -> None:
     assert [body.is_alive for body in scene.born] in ([], [False])
 
 
-async def test_a_change_of_the_code_is_no_death(scene: Scene) -> None:
+async def test_a_restart_for_a_code_change_is_not_a_death(scene: Scene) -> None:
     keeping = asyncio.create_task(scene.keeper.run())
     for births in range(1, 6):
         await lives(scene, births)

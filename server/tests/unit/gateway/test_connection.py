@@ -119,7 +119,7 @@ def test_heartbeats_follow_the_announced_interval_and_silence_closes_the_connect
 
 
 @pytest.mark.parametrize("sign", [b'{"pong":{}}', b"garbage", typing("d")])
-def test_any_frame_is_a_sign_of_life(sign: bytes) -> None:
+def test_any_frame_counts_as_activity(sign: bytes) -> None:
     made = connection()
     at = made.due_at
     assert words(made.on_timer(at)) == "ping!"
@@ -135,7 +135,7 @@ def test_a_process_that_was_suspended_pings_before_it_closes_silent_connections(
     assert words(made.on_timer(3610.0)) == "close:heartbeat_timeout"
 
 
-def test_a_connection_is_let_in_within_5_seconds_or_closed() -> None:
+def test_a_connection_is_authenticated_within_5_seconds_or_closed() -> None:
     waiting = connection(ConnectionState.AUTHENTICATING)
     assert waiting.due_at == 5.0
     assert words(waiting.on_timer(4.99)) == "-"
@@ -143,7 +143,7 @@ def test_a_connection_is_let_in_within_5_seconds_or_closed() -> None:
     assert waiting.answered(1, WELCOME, 5.1) == []
 
 
-def test_the_end_of_a_credential_closes() -> None:
+def test_the_expiry_of_a_credential_closes_the_connection() -> None:
     made = connection(welcome=msgspec.structs.replace(WELCOME, at=1_000_000, expires_at=1_010_000))
     assert words(made.on_timer(9.9)) == "-"
     assert words(made.on_timer(10.0)) == "close:credential_expired"
@@ -236,7 +236,7 @@ def test_a_rejected_connect_has_a_retry_time() -> None:
     assert close == CloseConnection(CloseCode.TRY_AGAIN_LATER, "try_again_later retry_after_ms=777")
 
 
-def test_a_closed_connection_holds_nothing_and_wants_nothing() -> None:
+def test_a_closed_connection_has_no_state_and_no_timer() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
     made.received(typing("a"), 0.1)

@@ -133,7 +133,7 @@ class Counting:
         return None
 
 
-async def test_every_resume_but_the_one_that_belongs_to_connect_counts_as_a_request() -> None:
+async def test_every_resume_except_that_of_connect_counts_as_a_request() -> None:
     limiter = Counting()
     made = handler(limiter=limiter)
     await welcome(made)

@@ -33,7 +33,7 @@ def test_the_oldest_that_has_sent_nothing_makes_room() -> None:
     assert len(handshakes) == 3
 
 
-def test_where_all_have_sent_something_the_oldest_makes_room() -> None:
+def test_the_oldest_makes_room_if_all_have_sent_something() -> None:
     doors = added(HandshakeTracker(2, 2, Door.drop), "a1+", "b1+", "c1")
     assert dropped(doors) == ["a1+"]
 

@@ -113,7 +113,7 @@ def _send_all(sockets: Iterable[Socket], data: bytes) -> None:
         socket.send(data)
 
 
-async def test_a_frame_is_the_same_object_for_every_device_that_is_here() -> None:
+async def test_a_frame_is_the_same_object_for_every_connected_device() -> None:
     world = World()
     (one, _), (two, _) = await world.device("phone"), await world.device("laptop")
     frame = b'{"ping":{}}'
@@ -166,7 +166,7 @@ async def test_requests_in_flight_are_bounded_over_all_devices_of_a_user() -> No
     assert one.frames[-1]["ok"]["sequence"] == 2
 
 
-async def test_time_that_passes_pings_and_then_closes() -> None:
+async def test_a_silent_device_is_pinged_and_then_closed() -> None:
     world = World()
     wire, _ = await world.device()
     for _ in range(200):
@@ -179,7 +179,7 @@ async def test_time_that_passes_pings_and_then_closes() -> None:
     assert (len(world.hub), len(world.timers)) == (0, 0)
 
 
-async def test_calls_that_do_not_end_are_cut_off_when_it_stops() -> None:
+async def test_unfinished_calls_are_cancelled_at_the_stop() -> None:
     world = World()
     _, peer = await world.device()
     world.gate.clear()
@@ -195,7 +195,7 @@ def test_closes_are_counted_by_known_codes_only(code: int, name: str) -> None:
     assert traffic.closes == {name: 1}
 
 
-async def test_one_device_too_many_of_a_user_closes_the_oldest_for_good() -> None:
+async def test_one_device_too_many_of_a_user_closes_the_oldest_permanently() -> None:
     world = World()
     world.shared.hub._options = HubOptions(devices_per_user=2)
     wires = [(await world.device(name))[0] for name in ("one", "two", "three")]
@@ -208,7 +208,7 @@ async def test_one_device_too_many_of_a_user_closes_the_oldest_for_good() -> Non
     assert (again.closed, fourth.closed) == (None, None)
 
 
-async def test_a_tenant_that_has_its_share_is_told_to_come_later_and_its_devices_may_come_back() -> None:
+async def test_a_tenant_at_its_limit_gets_try_again_later_and_its_devices_may_reconnect() -> None:
     world = World()
     world.hub._of_tenant.each = 1
     first, _ = await world.device("one")

@@ -104,7 +104,7 @@ class Recorder:
         self.rejoined.append(chat)
 
 
-def test_joining_and_leaving_move_since_when_a_user_sees() -> None:
+def test_joins_and_leaves_change_the_first_visible_sequence() -> None:
     made, recorder = seat(position=3), Recorder()
     parts: Any = recorder
     memberships = MembershipEffects(parts, parts, parts, recorder.on_rejoined)

@@ -39,7 +39,7 @@ async def settled(told: BroadcastLogPublisher) -> None:
     await until(lambda: told._debouncer.is_idle)
 
 
-async def test_what_happens_in_one_go_is_one_word_for_each_log() -> None:
+async def test_changes_in_one_turn_are_one_message_per_log() -> None:
     told = BroadcastLogPublisher(bus := MemoryBus())
     told.log_advanced(LOG, 2)
     told.log_advanced(LOG, 1)
@@ -50,7 +50,9 @@ async def test_what_happens_in_one_go_is_one_word_for_each_log() -> None:
     assert bus.said == [("default", BroadcastLogAdvanced(2, ("n1",))), ("other", BroadcastLogAdvanced(7))]
 
 
-async def test_while_redis_is_away_words_wait_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_redis_is_unavailable_messages_wait_and_are_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
     told = BroadcastLogPublisher(bus := MemoryBus(away=3))
     told.log_advanced(LOG, 1)
@@ -62,7 +64,7 @@ async def test_while_redis_is_away_words_wait_and_grow(monkeypatch: pytest.Monke
     assert bus.said == [("default", BroadcastLogAdvanced(2, ("n1", "n2")))]
 
 
-async def test_no_more_logs_wait_than_are_allowed_and_those_left_out_are_counted(
+async def test_the_number_of_waiting_logs_is_bounded_and_dropped_ones_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(publisher, "MAX_PENDING_LOGS", 2)

@@ -69,7 +69,7 @@ async def settled(told: InboxChangePublisher) -> None:
     await until(lambda: told._debouncer.is_idle)
 
 
-async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:
+async def test_changes_of_a_window_are_one_message_per_inbox_and_one_payload_per_gateway() -> None:
     gateways = MemoryGateways(anna=["g1", "g2", "g1"], ben=["g1"])
     told = news(gateways)
     for notification in ("n1", "n2"):
@@ -94,7 +94,7 @@ async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_
         ([InboxEvent.AMENDED], {"amended": ("n",)}),
     ],
 )
-async def test_a_notification_is_told_of_by_what_became_of_it_last(
+async def test_a_notification_is_published_with_its_last_change(
     happened: list[InboxEvent], word: dict[str, tuple[str, ...]]
 ) -> None:
     gateways = MemoryGateways(anna=["g1"])
@@ -105,7 +105,7 @@ async def test_a_notification_is_told_of_by_what_became_of_it_last(
     assert gateways.words() == [InboxChanged(ACME, UserId("anna"), "default", **word)]  # type: ignore[arg-type]
 
 
-async def test_more_notifications_than_a_word_names_are_said_to_be_more() -> None:
+async def test_a_message_with_too_many_notifications_says_that_there_are_more() -> None:
     gateways = MemoryGateways(anna=["g1"])
     told = news(gateways)
     for number in range(publisher.MAX_NAMED + 3):
@@ -115,7 +115,9 @@ async def test_more_notifications_than_a_word_names_are_said_to_be_more() -> Non
     assert (len(word.added), word.added[-1], word.has_more) == (publisher.MAX_NAMED, "n12", True)
 
 
-async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_redis_is_unavailable_changes_wait_and_are_published_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
     gateways = MemoryGateways(anna=["g1"])
     gateways.away = 3
@@ -125,7 +127,9 @@ async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: p
     assert gateways.words() == [InboxChanged(ACME, UserId("anna"), "default", added=("n",))]
 
 
-async def test_what_waits_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_changes_are_bounded_and_dropped_ones_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publisher, "MAX_PENDING_INBOXES", 2)
     gateways = MemoryGateways(anna=["g1"], ben=["g1"], cleo=["g1"])
     told = news(gateways)
@@ -135,7 +139,7 @@ async def test_what_waits_is_bounded_and_what_is_lost_is_counted(monkeypatch: py
     assert ({word.user for word in gateways.words()}, told.lost) == ({"anna", "ben"}, 1)
 
 
-async def test_what_is_told_while_others_are_being_told_is_not_forgotten() -> None:
+async def test_a_change_during_a_publish_is_published_afterwards() -> None:
     gateways = MemoryGateways(anna=["g1"], ben=["g1"])
     told = news(gateways)
     told.notify(owner("anna"), InboxEvent.COUNTED)

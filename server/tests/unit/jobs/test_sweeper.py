@@ -51,7 +51,7 @@ async def test_only_chunks_of_a_partition_without_lag_are_published() -> None:
     assert [fence.partition for fence in scene.queue[0].fences] == [0]
 
 
-async def test_what_was_published_again_is_waited_for_before_the_next_time() -> None:
+async def test_a_republished_chunk_is_given_time_before_the_next_attempt() -> None:
     scene = published(lag=-2)
     assert await scene.look() == ALL
     assert await scene.look() == []
@@ -174,7 +174,7 @@ def forgets_fences_while_the_brokers_are_away(patch: pytest.MonkeyPatch) -> None
 MUTANTS = {
     asks_nobody: test_chunks_behind_lag_are_not_published_again_however_long_it_takes,
     notes_a_fence_at_every_look: test_a_lost_chunk_is_published_once_the_consumers_are_past_the_fence_whatever_follows_it,
-    keeps_a_passed_fence: test_what_was_published_again_is_waited_for_before_the_next_time,
+    keeps_a_passed_fence: test_a_republished_chunk_is_given_time_before_the_next_attempt,
     publishes_all_or_nothing: test_only_chunks_of_a_partition_without_lag_are_published,
     reads_the_marks_before_the_offsets: test_a_chunk_that_is_done_while_the_brokers_are_asked_is_not_published,
     asks_before_the_start: test_a_job_that_starts_later_is_published_at_its_start_whatever_the_lag,

@@ -50,7 +50,7 @@ class Scene:
         return (await self.limiter.take(asks)).is_allowed
 
 
-async def test_while_the_shared_buckets_are_away_the_same_limit_holds_here() -> None:
+async def test_while_the_shared_buckets_are_unavailable_the_same_limit_applies_locally() -> None:
     scene = Scene()
     scene.shared.is_away = True
     assert [await scene.allowed(ANNA) for _ in range(5)] == [True, True, True, False, False]
@@ -61,7 +61,7 @@ async def test_while_the_shared_buckets_are_away_the_same_limit_holds_here() -> 
     assert scene.limiter.counts.local == 9
 
 
-async def test_in_trouble_one_asker_a_second_tries_and_the_first_answer_ends_it(
+async def test_during_an_outage_one_request_per_second_tries_redis_until_it_answers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     scene = Scene()
@@ -87,7 +87,7 @@ async def test_in_trouble_one_asker_a_second_tries_and_the_first_answer_ends_it(
     ]
 
 
-async def test_the_number_of_buckets_here_is_bounded_and_the_longest_unseen_goes() -> None:
+async def test_the_number_of_local_buckets_is_bounded_and_the_least_recently_used_is_evicted() -> None:
     scene = Scene(max_buckets=3)
     scene.shared.is_away = True
     for name in "abcab":
@@ -99,7 +99,7 @@ async def test_the_number_of_buckets_here_is_bounded_and_the_longest_unseen_goes
     ] == [0, 2]
 
 
-async def test_nothing_is_taken_here_unless_all_allow() -> None:
+async def test_no_local_bucket_is_charged_unless_all_allow() -> None:
     scene = Scene()
     scene.shared.is_away = True
     for _ in range(3):
@@ -117,12 +117,12 @@ async def test_nothing_is_taken_here_unless_all_allow() -> None:
         [TokenRequest(LimitKind.USER, ACME, "anna", 0)],
     ],
 )
-async def test_asks_that_make_no_sense_are_refused(asks: list[TokenRequest]) -> None:
+async def test_invalid_requests_for_tokens_are_refused(asks: list[TokenRequest]) -> None:
     with pytest.raises(ValueError, match=r"different buckets|at least one"):
         await Scene().limiter.take(asks)
 
 
-async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() -> None:
+async def test_a_refused_key_is_not_requested_again_before_it_has_a_token() -> None:
     scene = Scene()
     policy = POLICIES[LimitKind.USER]
     scene.shared.left = policy.token // 3
@@ -135,7 +135,7 @@ async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() 
     assert [await scene.allowed(ANNA), scene.shared.asked] == [True, 2]
 
 
-async def test_how_many_are_remembered_as_refused_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_cached_refusals_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidings.limits.limiter.MAX_BLOCKED", 2)
     scene = Scene()
     scene.shared.left = 0

@@ -110,7 +110,7 @@ def test_a_batch_is_bounded() -> None:
     run(check())
 
 
-def test_two_tries_of_one_message_in_one_lane_become_one_entry() -> None:
+def test_two_tries_of_one_message_in_one_append_queue_become_one_entry() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         answers = await asyncio.gather(stage.send("a"), stage.send("b"), stage.send("a"), stage.send("b"))

@@ -53,7 +53,7 @@ def test_an_unknown_outcome_is_settled_by_the_next_try(failure: str) -> None:
     run(check())
 
 
-def test_a_cancelled_sender_leaves_the_lane_to_the_others() -> None:
+def test_a_cancelled_sender_hands_its_append_queue_to_the_others() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         await stage.send("warm")
@@ -135,7 +135,7 @@ def test_observed_entries_keep_the_view_current() -> None:
     run(check())
 
 
-def test_idle_lanes_are_forgotten_and_busy_ones_are_not() -> None:
+def test_idle_append_queues_are_deleted_and_busy_ones_are_not() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         appends: Appender[bool] = Appender(stage.appends._deps, max_idle=2)

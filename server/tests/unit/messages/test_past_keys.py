@@ -99,7 +99,7 @@ def test_reads_of_the_past_are_bounded_for_each_user() -> None:
     run(check())
 
 
-def test_nothing_of_the_past_is_read_for_a_stranger() -> None:
+def test_no_past_keys_are_read_for_a_non_member() -> None:
     async def check() -> None:
         stage = AppendQueueEnv()
         _long(stage)
@@ -183,7 +183,7 @@ def test_a_read_of_the_past_that_ends_without_keys_frees_the_sends_behind_it(*, 
     run(check())
 
 
-def test_a_lane_is_not_forgotten_while_a_past_is_read_for_it() -> None:
+def test_an_append_queue_is_not_deleted_while_past_keys_are_read_for_it() -> None:
     """A second queue of the chat would not contain the waiting send, so later ones could overtake it."""
 
     async def check() -> None:

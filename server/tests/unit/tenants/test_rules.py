@@ -28,7 +28,7 @@ def test_names_sort_as_their_versions_do(one: KeyName, other: KeyName) -> None:
     "text",
     ["", "content", "content-", "content-x", "content-0", "content--1", "search-1", f"content-{2**32}"],
 )
-def test_what_this_tidings_does_not_know_is_no_name(text: str) -> None:
+def test_an_unknown_key_name_is_not_parsed(text: str) -> None:
     assert KeyName.parse(text) is None
 
 

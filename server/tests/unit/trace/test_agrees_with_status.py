@@ -104,7 +104,7 @@ def _moved(row: ChatRow | None) -> RowWithTimes | None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_both_say_the_same_of_every_message_and_member(seed: int) -> None:
+async def test_trace_and_delivery_status_agree_for_every_message_and_member(seed: int) -> None:
     chance = random.Random(seed)
     implied = 0
     for _ in range(HISTORIES):

@@ -11,7 +11,7 @@ def test_every_code_lies_in_one_of_the_two_ranges_and_has_a_text() -> None:
     assert list(TEXTS) == list(CloseCode)
 
 
-def test_the_codes_are_those_that_were_published_first() -> None:
+def test_the_codes_are_those_of_the_first_publication() -> None:
     """A code is never reused: a new one gets a new line here."""
     assert {code.value: code.name for code in CloseCode} == {
         4000: "SERVER_SHUTDOWN",

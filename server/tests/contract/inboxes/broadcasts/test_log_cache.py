@@ -128,7 +128,7 @@ def test_a_copy_is_at_most_a_second_old_and_at_least_makes_it_move_at_once(play:
     play(scene)
 
 
-def test_a_log_is_read_once_a_second_whatever_its_readers_and_never_for_nobody(play: Play) -> None:
+def test_a_log_is_read_once_a_second_for_any_number_of_readers_and_never_without(play: Play) -> None:
     async def scene(at: Scene) -> None:
         reader = at.process()
         await at.head(reader)
@@ -145,7 +145,7 @@ def test_a_log_is_read_once_a_second_whatever_its_readers_and_never_for_nobody(p
     play(scene)
 
 
-def test_a_put_that_was_not_answered_is_known_again(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unanswered_put_is_recognized_when_repeated(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     real = DynamoBroadcastLog.put
 
     async def put_twice(

@@ -36,7 +36,7 @@ ANNA = {"plan": "pro", "age": 30, "tags": ["a", 1], "is_staff": True}
     ],
     ids=str,
 )
-def test_a_predicate_holds_or_not(said: dict[str, Any], *, holds: bool) -> None:
+def test_a_predicate_is_evaluated(said: dict[str, Any], *, holds: bool) -> None:
     assert compile_predicate(said)(ANNA) is holds
 
 
@@ -68,7 +68,7 @@ def deep(depth: int) -> dict[str, Any]:
     ],
     ids=lambda said: str(said)[:40],
 )
-def test_what_is_no_predicate_or_too_much_is_refused(said: object) -> None:
+def test_an_invalid_or_too_large_predicate_is_refused(said: object) -> None:
     with pytest.raises(TidingsError) as refused:
         compile_predicate(said)
     assert refused.value.code is Code.REQUEST_INVALID

@@ -56,7 +56,7 @@ def renewed(provider: Provider) -> RenewedCredentials:
     )
 
 
-def test_young_keys_are_renewed_beside_the_call_that_noticed() -> None:
+def test_keys_near_expiry_are_renewed_without_delaying_the_call() -> None:
     async def check() -> None:
         provider = Provider(is_open=False)
         source = renewed(provider)
@@ -95,7 +95,7 @@ def test_many_callers_make_one_fetch_and_one_that_leaves_does_not_stop_it() -> N
     run(check)
 
 
-def test_a_provider_that_fails_leaves_the_keys_that_are_there(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_provider_keeps_the_current_keys(caplog: pytest.LogCaptureFixture) -> None:
     async def check() -> None:
         provider = Provider()
         provider.error = OSError("metadata service is away")
@@ -110,7 +110,7 @@ def test_a_provider_that_fails_leaves_the_keys_that_are_there(caplog: pytest.Log
     assert "cannot renew credentials" in caplog.text
 
 
-def test_fixed_keys_are_never_asked_for() -> None:
+def test_fixed_keys_are_never_fetched() -> None:
     assert StaticCredentials(LOCAL_KEYS).ask_at == float("inf")
     assert LOCAL_KEYS.access_key.isalnum()
 
@@ -121,13 +121,13 @@ def session_with(credentials: Credentials | None) -> botocore.session.Session:
     return session
 
 
-def test_botocores_keys_are_taken_with_their_token() -> None:
+def test_keys_of_botocore_are_used_with_their_token() -> None:
     fetch = botocore_keys(session_with(Credentials("AK", "SK", "TOK")))
     assert fetch() == AwsKeys("AK", Secret("SK"), Secret("TOK"))
     assert botocore_keys(session_with(Credentials("AK", "SK")))().token is None
 
 
-def test_keys_near_their_end_are_refreshed_by_botocore_when_it_is_asked() -> None:
+def test_botocore_refreshes_keys_near_expiry() -> None:
     def refreshed() -> dict[str, str]:
         later = datetime.now(UTC) + timedelta(hours=1)
         return {"access_key": "AK2", "secret_key": "SK2", "token": "T2", "expiry_time": later.isoformat()}
@@ -137,7 +137,7 @@ def test_keys_near_their_end_are_refreshed_by_botocore_when_it_is_asked() -> Non
     assert botocore_keys(session_with(expiring))() == AwsKeys("AK2", Secret("SK2"), Secret("T2"))
 
 
-def test_no_credentials_anywhere_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     session = botocore.session.Session()
     monkeypatch.setattr(session, "get_credentials", lambda: None)
     with pytest.raises(NoCredentialsError):

@@ -26,14 +26,14 @@ def body(identity: dict[str, str] | None) -> bytes:
         (None, False),
     ],
 )
-def test_a_removal_by_ttl_is_told_from_one_by_hand_however_it_is_spelled(
+def test_a_removal_by_ttl_is_distinguished_from_a_delete_in_every_format(
     identity: dict[str, str] | None, *, is_expiry: bool
 ) -> None:
     (record,) = read_records(body(identity)).records
     assert record.is_expiry is is_expiry
 
 
-def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
+def test_a_value_without_its_type_is_skipped() -> None:
     """As DynamoDB Local has them in its stream; in an answer to a read it would be an answer that can't be read."""
     told = json.loads(body(None))
     told["Records"][0]["dynamodb"]["NewImage"] = {
@@ -54,7 +54,7 @@ def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
         ({"OldImage": {"pk": {"S": "a"}}}, ChangeType.REMOVE),
     ],
 )
-def test_an_unknown_event_name_is_replaced_by_what_the_images_show(
+def test_an_unknown_event_name_is_derived_from_the_images(
     images: dict[str, object], change: ChangeType
 ) -> None:
     """DynamoDB Local sometimes returns such a record. The records behind it must stay readable."""

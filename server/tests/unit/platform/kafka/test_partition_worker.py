@@ -85,7 +85,7 @@ class Started:
         self.ended.set_result(None if task.cancelled() else task.exception())
 
 
-def test_batches_come_in_order_and_what_is_done_is_known_after_the_effect() -> None:
+def test_batches_are_handled_in_order_and_done_advances_after_the_effect() -> None:
     async def scenario() -> None:
         handler = Handler(hold=asyncio.Event())
         worker = handler.worker()
@@ -148,7 +148,7 @@ def test_a_dead_letter_that_fails_is_tried_again_and_the_batch_waits_for_it() ->
     run(scenario)
 
 
-def test_a_batch_of_nothing_but_poison_is_done_too() -> None:
+def test_a_batch_of_only_undecodable_records_is_done_too() -> None:
     async def scenario() -> None:
         handler = Handler()
         worker = handler.worker()
@@ -162,7 +162,7 @@ def test_a_batch_of_nothing_but_poison_is_done_too() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), UndecodableError("which one?")])
-def test_anything_else_ends_the_lane_and_nothing_of_the_batch_is_done(error: Exception) -> None:
+def test_any_other_error_ends_the_worker_and_nothing_of_the_batch_is_done(error: Exception) -> None:
     async def scenario() -> None:
         handler = Handler(fails=[error])
         worker = handler.worker()
@@ -186,7 +186,7 @@ def test_a_named_record_that_is_not_in_the_batch_is_a_defect_not_an_endless_loop
     run(scenario)
 
 
-def test_an_ending_lane_finishes_the_batch_at_hand_and_starts_no_other() -> None:
+def test_an_ending_worker_finishes_the_current_batch_and_starts_no_other() -> None:
     async def scenario() -> None:
         handler = Handler(hold=asyncio.Event())
         worker = handler.worker()
@@ -215,7 +215,7 @@ def test_a_batch_that_takes_too_long_is_abandoned() -> None:
     run(scenario)
 
 
-def test_a_lane_knows_when_it_is_full_and_when_it_wants_more() -> None:
+def test_a_worker_is_full_at_its_bound_and_accepts_more_below() -> None:
     worker = Handler().worker()
 
     def state() -> tuple[bool, bool]:
@@ -230,7 +230,7 @@ def test_a_lane_knows_when_it_is_full_and_when_it_wants_more() -> None:
     assert state() == (False, True)
 
 
-def test_bytes_fill_a_lane_as_well_as_records() -> None:
+def test_bytes_count_towards_the_bound_as_well_as_records() -> None:
     worker = Handler().worker()
     worker.hand([record(0, b"x" * TUNING.max_queued_bytes)])
     assert worker.is_full

@@ -109,7 +109,7 @@ def produce_is_fatal(producer: FakeProducer) -> None:
 
 
 @pytest.mark.parametrize("strike", [fatal, delivery_is_fatal, produce_is_fatal])
-def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes_on(
+def test_after_a_fatal_error_messages_in_flight_are_unknown_and_a_new_producer_continues(
     strike: Callable[[FakeProducer], None],
 ) -> None:
     async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
@@ -151,7 +151,7 @@ def test_a_failing_thread_leaves_no_caller_waiting() -> None:
     run(scenario)
 
 
-def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() -> None:
+def test_messages_wait_in_order_while_librdkafka_is_full() -> None:
     async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         producer = factory.made[0]
         answers = [publisher.send("t", b"k", b"0")]
@@ -168,7 +168,7 @@ def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() ->
     run(scenario)
 
 
-def test_closing_while_the_producer_is_being_renewed_refuses_the_line_and_makes_no_other() -> None:
+def test_closing_while_the_producer_is_renewed_refuses_waiting_messages_and_creates_no_other() -> None:
     async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
         fatal(factory.made[0])
         before = publisher.send("t", b"k", b"v")

@@ -33,7 +33,7 @@ def test_components_start_in_order_and_stop_in_reverse() -> None:
     asyncio.run(scenario())
 
 
-def test_draining_is_red_but_nothing_stops_until_it_is_over() -> None:
+def test_a_draining_process_is_not_ready_and_stops_nothing_before_the_end() -> None:
     async def scenario() -> None:
         diary: list[str] = []
         life = ProcessRun(FakeComponent("api", diary), drain_s=60.0)
@@ -62,7 +62,7 @@ def test_after_the_drain_everything_stops() -> None:
     asyncio.run(scenario())
 
 
-def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
+def test_a_component_that_fails_to_start_is_named_and_stops_the_others() -> None:
     async def scenario() -> None:
         diary: list[str] = []
         life = ProcessRun(
@@ -80,7 +80,7 @@ def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
     assert line["reason"] == "RuntimeError: token=*** is wrong"
 
 
-def test_one_that_takes_too_long_to_start_is_a_failed_start() -> None:
+def test_a_component_that_takes_too_long_to_start_is_a_failed_start() -> None:
     async def scenario() -> None:
         part = FakeComponent("kafka", [], start=hang)
         part.start_s = 0.02
@@ -91,7 +91,7 @@ def test_one_that_takes_too_long_to_start_is_a_failed_start() -> None:
     asyncio.run(scenario())
 
 
-def test_a_signal_during_the_start_stops_what_has_started() -> None:
+def test_a_signal_during_the_start_stops_started_components() -> None:
     async def scenario() -> None:
         diary: list[str] = []
         life = ProcessRun(
@@ -105,7 +105,7 @@ def test_a_signal_during_the_start_stops_what_has_started() -> None:
     asyncio.run(scenario())
 
 
-def test_one_that_hangs_in_stop_is_left_behind_and_the_others_are_stopped() -> None:
+def test_a_component_that_hangs_in_stop_is_abandoned_and_the_others_are_stopped() -> None:
     async def scenario() -> None:
         diary: list[str] = []
         stuck = FakeComponent("kafka", diary, stop=hang)
@@ -184,7 +184,7 @@ def test_a_crash_during_the_drain_cuts_it_short() -> None:
     asyncio.run(scenario())
 
 
-def test_one_that_fails_to_stop_is_a_crash_and_the_first_fault_gives_the_code() -> None:
+def test_a_component_that_fails_to_stop_is_a_crash_and_the_first_fault_sets_the_exit_code() -> None:
     async def scenario() -> None:
         diary: list[str] = []
         stuck = FakeComponent("dynamo", diary, stop=hang)

@@ -40,7 +40,7 @@ def test_only_a_running_process_can_be_ready(board: ProcessStatus, phase: Phase)
     assert board.report.is_ready is (phase is Phase.RUNNING)
 
 
-def test_one_that_does_not_gate_readiness_is_told_and_does_not_hold_it_up(
+def test_a_component_that_does_not_gate_readiness_is_only_reported(
     board: ProcessStatus, kafka: FakeComponent
 ) -> None:
     kafka.said = ILL
@@ -50,9 +50,7 @@ def test_one_that_does_not_gate_readiness_is_told_and_does_not_hold_it_up(
     assert not board.report.components[0].ok
 
 
-def test_one_that_is_not_started_is_not_ok_whatever_it_says(
-    board: ProcessStatus, kafka: FakeComponent
-) -> None:
+def test_a_component_that_is_not_started_is_never_ok(board: ProcessStatus, kafka: FakeComponent) -> None:
     kafka.said = WELL
     board.mark(kafka, ComponentState.STOPPING)
     assert not board.report.is_ready
@@ -72,7 +70,7 @@ def test_failure_and_recovery_are_reported_once_each(board: ProcessStatus, kafka
 
 
 @pytest.mark.parametrize(("gone_s", "told"), [(0.0, 0), (1.9, 0), (2.1, 1)])
-def test_who_has_just_started_may_take_a_moment_to_answer(
+def test_a_component_that_just_started_has_a_grace_time(
     kafka: FakeComponent, gone_s: float, told: int
 ) -> None:
     clock = StillClock()
@@ -108,7 +106,7 @@ def test_a_reason_never_shows_a_secret(board: ProcessStatus, kafka: FakeComponen
     assert board.report.components[0].reason == "can't reach redis://***@cache"
 
 
-def test_one_that_can_not_say_how_it_is_is_not_well() -> None:
+def test_a_component_whose_health_check_fails_is_not_healthy() -> None:
     class Confused(FakeComponent):
         @override
         def health(self) -> Health:

@@ -9,7 +9,7 @@ def message(number: int) -> ChannelMessage:
     return ChannelMessage(b"%d" % number)
 
 
-def test_a_reckoning_that_finds_what_vanished() -> None:
+def test_the_check_finds_messages_missing_without_a_loss() -> None:
     """The check of the pub/sub suites finds messages that are missing without a report."""
     heard = Recorder()
     for event in (

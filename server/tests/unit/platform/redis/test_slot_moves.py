@@ -80,7 +80,7 @@ async def test_the_new_node_is_subscribed_after_the_old_one_has_released_the_slo
     assert not everybody._listeners[B].is_idle
 
 
-async def test_who_is_closed_while_moving_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_subscription_closed_during_a_slot_move_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "PubSubConnection", Listener)
     nodes, heard = Map(), Recorder()
     everybody = SubscriptionRegistry(RedisOptions(seeds=(A,)), cast("Any", nodes))

@@ -51,7 +51,7 @@ def test_a_span_in_another_process_is_a_child_of_the_one_whose_header_it_got() -
 @pytest.mark.parametrize(
     "value", [None, "", "garbage", "\xff\xfe", f"00-{'0' * 32}-{'0' * 16}-01", "x" * 5_000]
 )
-def test_a_header_that_can_not_be_read_is_no_parent(value: str | None) -> None:
+def test_an_invalid_header_is_not_a_parent(value: str | None) -> None:
     traced, _ = recording()
     assert traced.extract(value) is None
     traced.close()

@@ -92,28 +92,28 @@ def engine() -> FakeEngine:
     return FakeEngine(Clock())
 
 
-def test_all_tables_are_asked_for_before_any_is_waited_for(engine: FakeEngine) -> None:
+def test_all_tables_are_requested_before_any_is_waited_for(engine: FakeEngine) -> None:
     engine.late_s = 30
     run(engine)
     assert engine.asked[: len(TABLES)] == [f"create {table.name}" for table in TABLES]
     assert plan_tables(TABLES, engine.there, prefix=PREFIX).drift == ()
 
 
-def test_a_second_run_asks_for_nothing(engine: FakeEngine) -> None:
+def test_a_second_run_requests_nothing(engine: FakeEngine) -> None:
     run(engine)
     engine.asked.clear()
     run(engine)
     assert engine.asked == []
 
 
-def test_an_answer_that_is_older_than_the_change_is_not_taken_for_a_failure(engine: FakeEngine) -> None:
+def test_an_answer_from_before_the_change_is_not_a_failure(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.late_s = 20
     run(engine, (MESSAGES,))
     assert engine.asked == [f"{TableAspect.PITR} messages"]
 
 
-def test_a_busy_engine_is_asked_again(engine: FakeEngine) -> None:
+def test_a_busy_engine_is_retried(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.busy_times = 7
     steps = run(engine, (MESSAGES,))
@@ -128,7 +128,7 @@ def test_a_change_that_another_process_made_first_is_no_failure(engine: FakeEngi
     assert engine.there[PREFIX + "messages"].has_pitr
 
 
-def test_a_refusal_is_passed_on(engine: FakeEngine) -> None:
+def test_a_refusal_is_raised(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.lies = engine.somebody_is_first = True
     with pytest.raises(TidingsError, match="already"):
@@ -142,7 +142,7 @@ def test_another_ttl_attribute_takes_two_steps(engine: FakeEngine) -> None:
     assert engine.there[PREFIX + "messages"].ttl == "expires_at"
 
 
-def test_an_engine_that_says_yes_and_does_nothing_is_told_of(engine: FakeEngine) -> None:
+def test_an_engine_that_accepts_and_does_nothing_is_reported(engine: FakeEngine) -> None:
     engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.lies = True
     with pytest.raises(TidingsError, match="is still off") as caught:
@@ -150,7 +150,7 @@ def test_an_engine_that_says_yes_and_does_nothing_is_told_of(engine: FakeEngine)
     assert caught.value.code is Code.TABLES_FAILED
 
 
-def test_a_table_that_never_comes_ends_the_wait(engine: FakeEngine) -> None:
+def test_a_table_that_never_becomes_active_ends_the_wait(engine: FakeEngine) -> None:
     engine.lies = True
     with pytest.raises(TidingsError, match="not active after 60 s") as caught:
         run(engine, (MESSAGES,), timeout_s=60)
