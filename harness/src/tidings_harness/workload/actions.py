@@ -76,12 +76,12 @@ class UserActions:
             )
         recorder.flush()
 
-    async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
         """Repeat an action. If it is rejected or not answered during a fault, the next round tries again."""
         while True:
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
             try:
-                await deed()
+                await action()
             except (httpx.HTTPError, RequestTimeout, TimeoutError):
                 continue
 
