@@ -104,29 +104,29 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
 
 
 def seed_tenant(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> SeededTenant:
-    town = SeededTenant(asyncio.run(tokens_of(tables, tenant, directory)))
-    _Builder(api, tenant, town).build()
-    return town
+    seeded = SeededTenant(asyncio.run(tokens_of(tables, tenant, directory)))
+    _Builder(api, tenant, seeded).build()
+    return seeded
 
 
 class _Builder:
-    def __init__(self, api: Api, tenant: TenantId, town: SeededTenant) -> None:
+    def __init__(self, api: Api, tenant: TenantId, seeded: SeededTenant) -> None:
         self._api = api
         self._tenant = tenant
-        self._town = town
+        self._seeded = seeded
         self._made = 0
 
     def build(self) -> None:
         for user in ("anna", *MEMBERS):
             phone = {"phone": PHONES[user]} if user in PHONES else {}
-            self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
-        values = self._town.values
+            self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._seeded.bearers.server)
+        values = self._seeded.values
         values.update(
             self._chats() | self._messages() | self._people() | self._notifications() | self._broadcasts()
         )
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
-        self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
-        self._town.bodies["redeem_code"] = self._code("cleo")
+        self._seeded.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
+        self._seeded.bodies["redeem_code"] = self._code("cleo")
         values["request_code"] = {
             "tenant": [self._tenant],
             "phone": [f"+49151123456{n}" for n in range(80, 90)],
@@ -223,8 +223,8 @@ class _Builder:
         return dict(found)
 
     def _broadcast(self) -> str:
-        wish = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}
-        return str(self._ok("POST", "/v1/inboxes/default/broadcasts", wish, SENDER)["id"])
+        body = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}
+        return str(self._ok("POST", "/v1/inboxes/default/broadcasts", body, SENDER)["id"])
 
     def _send(self) -> dict[str, Any]:
         sent: dict[str, Any] = self._ok(
@@ -237,13 +237,13 @@ class _Builder:
 
     def _named(self, name: str) -> str:
         """Send notifications with a `host_system_id`, by which they can be found."""
-        wish = {
+        body = {
             "user_ids": ["anna"],
             "message": {"title": "hi"},
             "host_system_id": name,
             "is_unique": True,
         }
-        self._ok("POST", "/v1/inboxes/default/notifications", wish, SENDER)
+        self._ok("POST", "/v1/inboxes/default/notifications", body, SENDER)
         return name
 
     def _people(self) -> dict[str, Values]:
@@ -296,8 +296,8 @@ class _Builder:
         return tokens
 
     def _ok(self, method: str, path: str, body: object = None, bearer: str = "") -> Any:
-        sender = self._town.bearers.notifications
-        chosen = sender if bearer == SENDER else bearer or self._town.bearers.anna
+        sender = self._seeded.bearers.notifications
+        chosen = sender if bearer == SENDER else bearer or self._seeded.bearers.anna
         answer = self._api.ask(method, path, body, bearer=chosen)
         assert 200 <= answer.status < 300, f"{method} {path}: {answer.body}"
         return answer.body

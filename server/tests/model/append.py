@@ -4,7 +4,7 @@ One chat and two writers (processes), each with a log view that lags by any amou
 several times, at either writer, and does not wait for one try before the next. A put is applied at once, later or
 never, possibly after its writer has given up. Its answer arrives or is lost, and it may be throttled.
 
-Bounds: two writers, the tries of the scene, one removal, one return, one edit.
+Bounds: two writers, the tries of the scenario, one removal, one return, one edit.
 
 Abstracted:
 - A view moves without an effect on other processes, so it moves in the step in which its writer uses it.
@@ -22,7 +22,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from model.checks import Checks, Mutant, Scene, View
+from model.checks import Checks, Mutant, Scenario, View
 from model.explore import Label
 from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, told_also
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
@@ -68,11 +68,11 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Append:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
-        self.cast = scene.cast
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
+        self.cast = scenario.cast
         self.mutant = mutant
-        self.checks = Checks(scene.cast, mutant)
+        self.checks = Checks(scenario.cast, mutant)
         self.fault_of_truth = cache(self._fault_of_truth)
 
     def initial(self) -> Iterable[State]:
@@ -94,7 +94,7 @@ class Append:
         if send.started and not send.tries and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
             yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
-        if send.started == self.scene.tries[number] or self.scene.waits_for[number] not in state.log:
+        if send.started == self.scenario.tries[number] or self.scenario.waits_for[number] not in state.log:
             return
         for after in self._afters(state, number, send):
             for writer in self._writers(state):
@@ -114,7 +114,7 @@ class Append:
         for other, entry in zip(state.sends, self.cast.entries, strict=True):
             if other.started and entry.identity == identity:
                 return (other.after,)
-        return range(state.log.index(self.scene.waits_for[number]) + 1, len(state.log) + 1)
+        return range(state.log.index(self.scenario.waits_for[number]) + 1, len(state.log) + 1)
 
     def _writers(self, state: State) -> range:
         return range(2 if any(send.started for send in state.sends) else 1)

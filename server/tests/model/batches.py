@@ -4,7 +4,7 @@ Two writers, each with a lagging log view, a queue and at most one append in fli
 puts. It is checked against the view and against the entries before it in the batch. Batches are applied late, twice
 or never, and answers may be lost. A message may be tried at both writers, or twice in one queue.
 
-Bounds: the tries of the scene, batches of up to three, every `after` is 1, at most one removal.
+Bounds: the tries of the scenario, batches of up to three, every `after` is 1, at most one removal.
 
 Abstracted as in `append.py`. A message that is already in the batch waits for the next one, where the view answers
 it. A cancelled transaction returns the existing item of each of its sequences. Any part of the queue in any order may
@@ -18,7 +18,7 @@ from itertools import permutations, product
 from typing import NamedTuple
 
 from model.append import LANDED, SENT, UNANSWERED
-from model.checks import Checks, Scene, View
+from model.checks import Checks, Scenario, View
 from model.explore import Label
 from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, told_also
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
@@ -68,11 +68,11 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Batches:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
-        self.cast = scene.cast
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
+        self.cast = scenario.cast
         self.mutant = mutant
-        self.checks = Checks(scene.cast, None)
+        self.checks = Checks(scenario.cast, None)
         self.fault_of_truth = cache(self._fault_of_truth)
 
     def initial(self) -> Iterable[State]:
@@ -97,7 +97,7 @@ class Batches:
         if send.started and not is_alive and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
             yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
-        if send.started < self.scene.tries[number]:
+        if send.started < self.scenario.tries[number]:
             for writer in range(2 if any(other.started for other in state.sends) else 1):
                 again = send._replace(started=send.started + 1, queued=_moved(send.queued, writer, 1))
                 label = ("try", send.started + 1, "of", name, "reaches", WRITERS[writer])

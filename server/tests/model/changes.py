@@ -57,11 +57,11 @@ class Changes:
         return [State((0, THE_M), 0, 2, None, is_confirmed=False, place=0, told=NOTHING)]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
+        yield from self._other_processes(state)
         if state.told == NOTHING:
             yield from self._flight(state) if state.place else self._prepare(state)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         """Commit entries of other processes, each allowed at the head; redactions with the row in one transaction."""
         if THE_X not in state.log:
             yield ("another's message is appended",), state._replace(log=(*state.log, THE_X))

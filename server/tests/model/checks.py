@@ -33,7 +33,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """Which entries are tried and how often. A client acts once the entry that it `waits_for` is in the log."""
 
     cast: Cast

@@ -11,7 +11,7 @@ Rules that the text lacks and the model needs (docs/adr/0006):
 - A try that waits at another writer may find the sender returned. So the refusal itself is put into the row, if
   absent.
 
-Bounds: the tries of the scene, one leave, one return, one message of another user. The expiry of the row is left out,
+Bounds: the tries of the scenario, one leave, one return, one message of another user. The expiry of the row is left out,
 because seven days are longer than any try. Abstracted as in `append.py`; a cancelled transaction returns the existing
 entry and row.
 """
@@ -62,11 +62,11 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """How often `m` and other content under its key are tried, and what other processes append."""
 
     tries: tuple[int, int]
-    world: tuple[int, ...]
+    others: tuple[int, ...]
 
 
 class What(StrEnum):
@@ -111,8 +111,8 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Shapes:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
         self.fault_of_truth = cache(lambda log: fault_of_log(CAST, log))
         self.since = cache(lambda log: CAST.member_since("u", CAST.numbered(log)))
@@ -121,7 +121,7 @@ class Shapes:
         return [State((0,), NO_ROW_YET, (1, 1), (Send(), Send()), ())]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
+        yield from self._other_processes(state)
         for number, send in enumerate(state.sends, THE_M):
             if not send.told:
                 yield from self._client(state, number, send)
@@ -131,8 +131,8 @@ class Shapes:
             if applied := self._applied(state, number, place, what):
                 yield ("the late", what, "of", CAST.name(number), "is applied"), applied
 
-    def _world(self, state: State) -> Steps:
-        for number in self.scene.world:
+    def _other_processes(self, state: State) -> Steps:
+        for number in self.scenario.others:
             if number in state.log or (number == THE_JOIN and THE_LEAVE not in state.log):
                 continue
             grown = self._pruned(_appended(state, number))
@@ -146,7 +146,7 @@ class Shapes:
         if send.started and not send.tries and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
             yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
-        if send.started == self.scene.tries[number - THE_M]:
+        if send.started == self.scenario.tries[number - THE_M]:
             return
         for writer in range(2 if any(other.started for other in state.sends) else 1):
             for is_plain in (False, True) if self.mutant is Mutant.MIXED else (False,):

@@ -8,7 +8,7 @@ A rule that the text lacks and the model needs (docs/adr/0006): the row is read 
 ahead of the view, and no put confirms a refusal. So a process reads the log up to the head after the row, and checks
 again, before it refuses.
 
-Bounds: one try of `m` here and one elsewhere, first made at any time; the leaves and returns of the scene; one
+Bounds: one try of `m` here and one elsewhere, first made at any time; the leaves and returns of the scenario; one
 message of another user; the view is dropped at most once.
 
 Abstracted: a read of the row is one step in the store and one when its answer arrives. The log is read to the head in
@@ -111,14 +111,14 @@ class Filling:
         return [State((0,), (((1, 0),),), 0, 0, View(), None, 0, NOTHING, has_dropped=False)]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
+        yield from self._other_processes(state)
         if state.told == NOTHING:
             yield from self._fill(state)
             yield from self._follow(state)
             if state.after:
                 yield from self._send(state)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         """Commit the entries of other processes, each at the head and each allowed there."""
         if not state.after:
             for after in range(1, len(state.log) + 1):

@@ -25,7 +25,7 @@ def held(all_bounds: Iterable[Bounds]) -> str:
 
 def _held_row(bounds: Bounds) -> tuple[str, ...]:
     found = explored(bounds)
-    return (f"`{bounds.model}.py`", bounds.scene, bounds.what, f"{found.states:,}", f"{found.steps:,}")
+    return (f"`{bounds.model}.py`", bounds.scenario, bounds.what, f"{found.states:,}", f"{found.steps:,}")
 
 
 def broken(rules: Iterable[Rule]) -> str:
@@ -38,7 +38,7 @@ def _broken_rows(rule: Rule) -> Iterator[tuple[str, ...]]:
         found = explored(one.bounds, one.mutant)
         length = found.breach.length if found.breach else "-"
         first = rule.sentence if one is rule.breaks[0] else ""
-        where = f"`{one.name}`, {one.bounds.scene}"
+        where = f"`{one.name}`, {one.bounds.scenario}"
         yield (first, one.mutant.value, where, one.falls.value, str(length), f"{found.states:,}")
 
 

@@ -31,7 +31,7 @@ from model.page import PAGE, tables, with_tables
 MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_shapes)
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
+@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)

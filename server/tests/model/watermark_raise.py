@@ -3,9 +3,9 @@
 One client and its message `m`. Its device receives the log entry by entry. While tries are in flight the client may
 raise `after` to its position. Each try carries the `after` of its time, waits for any time and is checked against any
 head that a view may have; its put is applied at once, late or never. Other processes append other users' entries and,
-in some scenes, a leave and a return of the sender.
+in some scenarios, a leave and a return of the sender.
 
-Bounds: the tries of the scene, the look-back (10,000 in the text, here 1 or 2), the length of the log. A client may
+Bounds: the tries of the scenario, the look-back (10,000 in the text, here 1 or 2), the length of the log. A client may
 also send an `after` above the head of the chat: its position is from elsewhere.
 
 Abstracted: writers are not distinguished, since a stale view only costs a failed put (`append.py`); a put that is
@@ -34,7 +34,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     tries: int
     look_back: int
     fillers: int
@@ -63,10 +63,10 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Raising:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        fillers = (Entry(f"x{n}", Kind.MESSAGE, user="w", key=f"x{n}") for n in range(scene.fillers))
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        fillers = (Entry(f"x{n}", Kind.MESSAGE, user="w", key=f"x{n}") for n in range(scenario.fillers))
         self.cast = Cast((CREATE, M, LEAVE, JOIN, *fillers))
-        self.scene = scene
+        self.scenario = scenario
         self.mutant = mutant
         self.fault_of_truth = cache(lambda log: fault_of_log(self.cast, log))
         self.since = cache(lambda log: self.cast.member_since("u", self.cast.numbered(log)))
@@ -75,15 +75,15 @@ class Raising:
         return [State((0,), 1, 0, 0, NOTHING, ())]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
+        yield from self._other_processes(state)
         if state.told == NOTHING:
             yield from self._client(state)
         for one in dict.fromkeys(state.tries):
             yield from (self._flight if one.place else self._check)(state, one)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         coming = [n for n in range(FIRST_FILLER, len(self.cast.entries)) if n not in state.log][:1]
-        if self.scene.with_leave:
+        if self.scenario.with_leave:
             coming += [n for n in (THE_LEAVE, THE_JOIN) if n not in state.log][:1]
         for number in coming:
             yield (self.cast.name(number), "is appended"), state._replace(log=(*state.log, number))
@@ -96,7 +96,7 @@ class Raising:
                 lambda n: self._may_raise_to(state, n), range(state.after + 1, len(state.log) + 1)
             ):
                 yield ("the client raises after to", after), state._replace(after=after)
-        if state.started < self.scene.tries:
+        if state.started < self.scenario.tries:
             # At its first try a client sends its position, or, if it is broken, a sequence above the head.
             afters = (state.after,) if state.started else (state.held, len(state.log) + 1)
             for after in afters:
@@ -129,11 +129,11 @@ class Raising:
     def _as_of(self, state: State, one: Try, n: int) -> Steps:
         label: Label = ("at", n, "the try with after", one.after)
         seen, lowest = state.log[:n], one.after
-        if n - one.after > self.scene.look_back:
+        if n - one.after > self.scenario.look_back:
             if self.mutant is not Mutant.SHORT_SIGHT:
                 yield (*label, "is answered: catch up first"), _without(state, one)
                 return
-            lowest = n - self.scene.look_back
+            lowest = n - self.scenario.look_back
         if THE_M in seen[lowest:]:
             answer = seen.index(THE_M) + 1
         else:

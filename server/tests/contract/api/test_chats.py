@@ -78,7 +78,7 @@ async def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exi
     policies = NO_LIMITS | {LimitKind.CHAT_USER: LimitPolicy(count=1, period_s=3_600, burst=2)}
     buckets = LocalBuckets(use_cases.clock)
     limiter = RateLimiter(buckets, buckets, policies, use_cases.clock)
-    api = RestApp(use_cases, limits=RequestLimits(limiter, RestApp(use_cases).door.tenants))
+    api = RestApp(use_cases, limits=RequestLimits(limiter, RestApp(use_cases).accounts.tenants))
     anna, ben = api.user(ANNA), api.user(BEN)
     new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "k1"}
     direct, group = ("POST", "/v1/chats", {"type": "direct", "user": BEN}), ("POST", "/v1/chats", new)

@@ -288,7 +288,7 @@ async def _call(
     api: RestApp, method: str, path: str, headers: dict[str, str] | None = None, **more: object
 ) -> httpx.Response:
     """Send a request as anna, without validating the answer against the OpenAPI document."""
-    bearer = api.ring.user(api.stage.tenant, ANNA)
+    bearer = api.ring.user(api.use_cases.tenant, ANNA)
     transport = httpx.ASGITransport(app=api.app)
     async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
         sent = {"authorization": f"Bearer {bearer}"} | (headers or {})

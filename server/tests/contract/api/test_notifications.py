@@ -195,13 +195,13 @@ async def test_a_notification_is_amended_and_recalled_with_proof(use_cases: UseC
 
 async def test_a_notification_is_found_by_its_host_system_id(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
-    wish = {
+    body = {
         "user_ids": [ANNA, BEN],
         "message": {"title": "x"},
         "host_system_id": "order-7",
         "is_unique": True,
     }
-    sent = await server.ok("POST", f"{INBOX}/notifications", wish)
+    sent = await server.ok("POST", f"{INBOX}/notifications", body)
     found = await server.ok("GET", f"{INBOX}/sent/order-7")
     assert (found["id"], found["job"], found["total"]) == (sent["id"], sent["job"], 2)
     assert "redacted_at" not in found

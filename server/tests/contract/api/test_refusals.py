@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, set_scene, told
+from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, seed_matrix, told
 from fastapi import APIRouter
 from fixtures.credentials import real_ring
 from fixtures.rest_app import RestApp
@@ -42,7 +42,7 @@ def test_only_routes_described_as_public_need_no_credential() -> None:
 @pytest.mark.parametrize("name", GUARDED)
 async def test_callers_without_permission_are_rejected(name: str, use_cases: UseCaseEnv) -> None:
     api, example = RestApp(use_cases), EXAMPLES[name]
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     assert await breaches(made, api.app, METHODS[name], example) == []
     good = await made.call(example, api.app, METHODS[name])(made.rightful(example))
     assert good.is_success, f"the example itself is wrong: {good.text}"
@@ -54,8 +54,8 @@ async def test_callers_with_verified_credentials_but_no_permission_are_rejected(
     name: str, use_cases: UseCaseEnv
 ) -> None:
     api, example = RestApp(use_cases), EXAMPLES[name]
-    made = await set_scene(api)
-    api.trust(await real_ring(use_cases, api.door))
+    made = await seed_matrix(api)
+    api.trust(await real_ring(use_cases, api.accounts))
     assert len(api.ring.unfit) == 8
     assert await breaches(made, api.app, METHODS[name], example) == []
     good = await made.call(example, api.app, METHODS[name])(made.rightful(example))
@@ -77,7 +77,7 @@ def takes_a_position(name: str) -> bool:
 async def test_a_non_member_does_not_learn_whether_a_chat_exists(name: str, use_cases: UseCaseEnv) -> None:
     """The id of a direct chat is derived from its two users, so any user can guess it."""
     api, method = RestApp(use_cases), METHODS[name]
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     direct = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(direct, ANNA, "between the two")
     examples = [EXAMPLES[name]] + ([far_ahead(EXAMPLES[name])] if takes_a_position(name) else [])
@@ -91,7 +91,7 @@ async def test_a_non_member_does_not_learn_whether_a_chat_exists(name: str, use_
 @pytest.mark.parametrize("name", ["redeem_code", "refresh_session"])
 async def test_a_public_route_rejects_guessed_values(name: str, use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     guessed = await made.call(EXAMPLES[name], api.app, METHODS[name])(None)
     assert (guessed.status_code, guessed.json()["code"]) == (401, "credential_invalid")
     assert made.private not in guessed.text
@@ -112,7 +112,7 @@ async def test_a_route_without_authentication_is_found(use_cases: UseCaseEnv) ->
 
     api.app.include_router(naked)
     api.app.include_router(told)
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     without = await breaches(made, api.app, "get", Example("/v1/naked/{chat}"))
     assert any(each.startswith("no credential: 200") for each in without)
     beside = await breaches(made, api.app, "get", Example("/v1/told/{chat}"))

@@ -40,9 +40,9 @@ class Machine(RuleBasedStateMachine):
         self.opening: AbstractAsyncContextManager[DynamoClient] = open_client(
             self.tables.url, REGION, self.tables.prefix
         )
-        self.stage = UseCaseEnv(self.run(self.opening.__aenter__()), Namespace().tenant, self.key_file)
-        self.lists = ChatListEnv(self.stage)
-        self.chat = self.run(self.stage.group(BEN))
+        self.use_cases = UseCaseEnv(self.run(self.opening.__aenter__()), Namespace().tenant, self.key_file)
+        self.lists = ChatListEnv(self.use_cases)
+        self.chat = self.run(self.use_cases.group(BEN))
         self.log: list[Entry] = []
         self.inside = {ANNA, BEN}
         self.marks: dict[UserId, int] = {}
@@ -66,7 +66,7 @@ class Machine(RuleBasedStateMachine):
     def send(self, who: UserId) -> None:
         if who in self.inside:
             text = f"said at {self.head + 1}"
-            sent = self.run(self.stage.send(self.chat, who, text, after=self.head))
+            sent = self.run(self.use_cases.send(self.chat, who, text, after=self.head))
             self.texts[sent.sequence], self.alive[sent.sequence] = text, who
             self.waiting += self.take()
 
@@ -77,7 +77,7 @@ class Machine(RuleBasedStateMachine):
         if (who := self.alive[sequence]) in self.inside:
             text = f"edited at {self.head + 1}"
             ask = asked(self.chat, who, sequence, after=self.head)
-            done = self.run(self.stage.change.edit(ask, Content(text=text)))
+            done = self.run(self.use_cases.change.edit(ask, Content(text=text)))
             self.texts[done.sequence] = text
             self.waiting += self.take()
 
@@ -85,16 +85,16 @@ class Machine(RuleBasedStateMachine):
     @rule(which=chance)
     def redact(self, which: int) -> None:
         sequence = self._one(which)
-        self.run(self.stage.change.redact(asked(self.chat, ANNA, sequence, after=self.head)))
+        self.run(self.use_cases.change.redact(asked(self.chat, ANNA, sequence, after=self.head)))
         del self.alive[sequence]
         self.waiting += self.take()
 
     @rule(who=st.sampled_from((BEN, CLEO)))
     def leave_or_come_back(self, who: UserId) -> None:
         if who in self.inside:
-            self.run(self.stage.manage.remove(self.chat, by(who), who))
+            self.run(self.use_cases.manage.remove(self.chat, by(who), who))
         elif sum(who in e.users for e in self.log) < 12:
-            self.run(self.stage.manage.add(self.chat, by(ANNA), [who]))
+            self.run(self.use_cases.manage.add(self.chat, by(ANNA), [who]))
         else:
             return
         self.inside ^= {who}

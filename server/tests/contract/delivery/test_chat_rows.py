@@ -57,29 +57,29 @@ async def test_a_batch_of_messages_costs_one_write_for_each_row(use_cases: UseCa
     assert await lists.unread(chat, BEN) == 7
 
 
-async def a_long_story(stage: UseCaseEnv) -> ChatKey:
+async def create_long_history(use_cases: UseCaseEnv) -> ChatKey:
     """Everything that can happen to a row of a small chat."""
-    chat = await stage.group(BEN, CLEO)
-    await stage.send(chat, ANNA, "one")
-    said = await stage.send(chat, BEN, "two")
-    await stage.change.edit(asked(chat, BEN, said.sequence), Content(text="two, edited"))
-    await stage.manage.remove(chat, by(CLEO), CLEO)
-    await stage.change.redact(asked(chat, BEN, said.sequence))
-    await stage.send(chat, ANNA, "three")
-    await stage.manage.add(chat, by(ANNA), [CLEO])
-    await stage.send(chat, CLEO, "four", after=8)
-    gone = await stage.send(chat, ANNA, "five", ttl_s=60)
-    await stage.change.react(asked(chat, BEN, gone.sequence), "+1")
-    last = await stage.send(chat, BEN, "six")
-    await stage.change.edit(asked(chat, BEN, last.sequence), Content(text="seven"))
-    await stage.manage.rename(chat, by(ANNA), "them")
-    await stage.manage.remove(chat, by(ANNA), BEN)
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, ANNA, "one")
+    said = await use_cases.send(chat, BEN, "two")
+    await use_cases.change.edit(asked(chat, BEN, said.sequence), Content(text="two, edited"))
+    await use_cases.manage.remove(chat, by(CLEO), CLEO)
+    await use_cases.change.redact(asked(chat, BEN, said.sequence))
+    await use_cases.send(chat, ANNA, "three")
+    await use_cases.manage.add(chat, by(ANNA), [CLEO])
+    await use_cases.send(chat, CLEO, "four", after=8)
+    gone = await use_cases.send(chat, ANNA, "five", ttl_s=60)
+    await use_cases.change.react(asked(chat, BEN, gone.sequence), "+1")
+    last = await use_cases.send(chat, BEN, "six")
+    await use_cases.change.edit(asked(chat, BEN, last.sequence), Content(text="seven"))
+    await use_cases.manage.rename(chat, by(ANNA), "them")
+    await use_cases.manage.remove(chat, by(ANNA), BEN)
     return chat
 
 
 async def a_turn(lists: ChatListEnv, chance: random.Random, turn: int) -> ChatKey:
     """Return the entries in order for the first turn; later in any order, some repeated, alone or in batches."""
-    chat = await a_long_story(lists.stage)
+    chat = await create_long_history(lists.use_cases)
     entries = lists.committed()
     if turn:
         entries += chance.sample(entries, 5)
@@ -112,7 +112,7 @@ async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
     assert joined is not None
-    keys = await lists.stage.ring.of(chat.tenant)
+    keys = await lists.use_cases.ring.of(chat.tenant)
     words = shown.preview and keys.unseal_preview(chat, shown.sequence, shown.preview)
     return (
         row.known.head,

@@ -8,22 +8,24 @@ from tidings.kernel.ids import UserId
 from tidings.messages.model import Entry, EntryKind
 
 
-async def waiting(pending: DynamoOfflineQueue, stage: UseCaseEnv, user: UserId) -> list[OfflineQueueMessage]:
+async def waiting(
+    pending: DynamoOfflineQueue, use_cases: UseCaseEnv, user: UserId
+) -> list[OfflineQueueMessage]:
     """Drain the whole queue, two items at a time."""
     found: list[OfflineQueueMessage] = []
-    page = await pending.drain(stage.tenant, user, limit=2)
+    page = await pending.drain(use_cases.tenant, user, limit=2)
     found += page.waiting
     while page.after is not None:
-        page = await pending.drain(stage.tenant, user, page.after, limit=2)
+        page = await pending.drain(use_cases.tenant, user, page.after, limit=2)
         found += page.waiting
     return found
 
 
-async def said(stage: UseCaseEnv, *texts: str, ttl_s: int | None = None) -> list[Entry]:
-    chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+async def said(use_cases: UseCaseEnv, *texts: str, ttl_s: int | None = None) -> list[Entry]:
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     for text in texts:
-        await stage.send(chat, ANNA, text, ttl_s=ttl_s)
-    return [entry for entry in await stage.reader.between(chat, 0, 99) if entry.kind is EntryKind.MESSAGE]
+        await use_cases.send(chat, ANNA, text, ttl_s=ttl_s)
+    return [entry for entry in await use_cases.reader.between(chat, 0, 99) if entry.kind is EntryKind.MESSAGE]
 
 
 async def test_a_queue_is_drained_in_order_with_unchanged_entries(

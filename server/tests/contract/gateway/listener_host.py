@@ -63,7 +63,7 @@ class HostedListener:
         return self.guests[0]
 
 
-CROWD = ListenOptions(
+MANY_CLIENTS = ListenOptions(
     close_timeout_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000
 )
 """Limits for tests whose clients all connect from one address."""
@@ -86,7 +86,7 @@ async def hosted(
     def report(what: str, error: BaseException) -> None:
         host.faults.append((what, error))
 
-    options = options or CROWD
+    options = options or MANY_CLIENTS
     listener = WebSocketListener(load_backend(name), options, on_open, on_error=report, admit=admit)
     host = HostedListener(listener)
     await listener.start()

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import psutil
 import pytest
-from contract.gateway.listener_host import CROWD, HostedConnection, hosted
+from contract.gateway.listener_host import MANY_CLIENTS, HostedConnection, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
@@ -45,7 +45,7 @@ async def test_the_memory_of_closed_connections_is_reused(name: BackendName) -> 
     variation of the allocator, which is larger on a busy machine, would not.
     """
     resident = []
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         for _ in range(4):
             await _come_and_go(host.port, COUNT)
             await until(lambda: not host.listener.sockets)
@@ -60,7 +60,7 @@ async def test_the_memory_of_closed_connections_is_reused(name: BackendName) -> 
 
 @pytest.mark.usefixtures("enough_files")
 async def test_no_object_of_a_connection_outlives_it(name: BackendName) -> None:
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         await _come_and_go(host.port, 200)
         await until(lambda: not host.listener.sockets)
         kinds = {type(guest.socket).__name__ for guest in host.guests}
@@ -119,7 +119,7 @@ def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
 async def test_floods_do_not_grow_the_read_buffers(name: BackendName) -> None:
     """The buffers must not grow for a peer that always has more to send."""
     flood = b"\x8a\xfdabcd" + b"x" * 125  # an unsolicited pong, of which the server stores nothing
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
         for client in clients:
             client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8_192)

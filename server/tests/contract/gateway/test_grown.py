@@ -20,16 +20,16 @@ from tidings.kernel.ids import ChatKey
 async def test_a_removed_member_is_not_subscribed_by_a_late_event_that_the_chat_became_large(
     gateways: GatewayEnv,
 ) -> None:
-    chat = await gateways.stage.group(BEN, CLEO, *MANY[:60])
+    chat = await gateways.use_cases.group(BEN, CLEO, *MANY[:60])
     await gateways.deliver()
     here = await gateways.gateway()
     ben, cleo = await here.live(BEN), await here.live(CLEO)
-    await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
-    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    await gateways.use_cases.manage.add(chat, by(ANNA), MANY[60:])
+    await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
     await until(lambda: cleo.sequences(chat)[-1:] == [3], WITHIN_S)
     device = here.device(CLEO)
-    (grown,) = await gateways.stage.reader.range(chat, 1, 2, 1, newest_first=False)
+    (grown,) = await gateways.use_cases.reader.range(chat, 1, 2, 1, newest_first=False)
     part = PushSlice(2, 2, (DeviceTarget(CLEO, device.key.device, device.epoch),))
     here.node.dispatcher.submit(Push(chat.tenant, chat.chat, (grown,), (part,), is_large=True))
     said = await gateways.say(chat, ANNA, "not for cleo")
@@ -86,8 +86,8 @@ async def test_an_unconfirmed_channel_does_not_affect_other_large_chats(
     gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One shard of a cluster is silent. A device in a large chat on another shard waits for that chat's channel."""
-    silent, heard = await large(gateways), await gateways.stage.group(CLEO, *MANY[:60])
-    await gateways.stage.manage.add(heard, by(ANNA), MANY[60:])
+    silent, heard = await large(gateways), await gateways.use_cases.group(CLEO, *MANY[:60])
+    await gateways.use_cases.manage.add(heard, by(ANNA), MANY[60:])
     await gateways.deliver()
     here = await gateways.gateway()
     ears, never = here.node.large_chats._subscriber, asyncio.Event()
@@ -133,7 +133,7 @@ async def test_displaced_pushes_of_a_new_chat_are_read_from_the_log(
     """The push that adds the device's user waits behind another one, and newer pushes displace it."""
     monkeypatch.setattr(dispatcher, "MAX_WAITING", 1)
 
-    chat = await gateways.stage.group(CLEO)
+    chat = await gateways.use_cases.group(CLEO)
     await gateways.deliver()
     here = await gateways.gateway()
     cleo, ben = await here.live(CLEO), await here.live(BEN)
@@ -145,7 +145,7 @@ async def test_displaced_pushes_of_a_new_chat_are_read_from_the_log(
 
     here.node.dispatcher._render = late  # type: ignore[method-assign,assignment]
     await gateways.say(chat, ANNA, "being opened")
-    await gateways.stage.manage.add(chat, by(ANNA), [BEN])
+    await gateways.use_cases.manage.add(chat, by(ANNA), [BEN])
     await gateways.deliver()
     last = [await gateways.say(chat, ANNA, text) for text in ("one", "two", "three")][-1]
     gate.set()

@@ -19,8 +19,8 @@ USERS = [f"user{number:03d}" for number in range(100)]
 
 
 async def send(at: NotificationEnv, key: str | None = None, **more: object) -> BroadcastResult:
-    wish = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
-    return await at.cases.broadcast.send(at.tenant, DEFAULT, wish, key)
+    request = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
+    return await at.cases.broadcast.send(at.tenant, DEFAULT, request, key)
 
 
 async def reached(at: NotificationEnv, notification: NotificationId) -> RolloutStatus:

@@ -1,6 +1,6 @@
 """A consumer group as a test sees it, on a broker or in the simulation."""
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
@@ -65,10 +65,6 @@ class ConsumerEnv(Protocol):
     async def set_back(self, offset: int) -> None:
         """Set the offset of both partitions, once the group has no members."""
         ...
-
-
-type Scene = Callable[[ConsumerEnv], Coroutine[None, None, None]]
-type Play = Callable[[Scene], None]
 
 
 def offsets(member: GroupConsumer, partition: int) -> list[int]:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -31,14 +31,6 @@ QUICK = ConsumerTuning(
     reader=ReaderTuning(lot_records=100, commit_every_s=0.02, drain_s=2),
     survey_every_s=0.2,
 )
-
-
-def run(scenario: Coroutine[Any, Any, None], within_s: float = 240) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(within_s):
-            await scenario
-
-    asyncio.run(bounded())
 
 
 async def eventually(what: Callable[[], object], within_s: float = 120) -> None:

@@ -136,10 +136,10 @@ async def test_concurrent_reactions_are_all_counted(use_cases: UseCaseEnv) -> No
 REACTORS = [UserId(f"user{n:02}") for n in range(25)]
 
 
-async def _reacts(stage: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
+async def _reacts(use_cases: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
     """Add or withdraw a reaction. Return False if there was nothing to change."""
     try:
-        await stage.change.react(question, emoji, is_added=is_added)
+        await use_cases.change.react(question, emoji, is_added=is_added)
     except TidingsError as error:
         if error.code is not Code.NO_CHANGE:
             raise

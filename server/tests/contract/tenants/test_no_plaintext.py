@@ -64,24 +64,24 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-async def send_all_shapes(stage: UseCaseEnv, ring: KeyRing) -> ChatKey:
+async def send_all_shapes(use_cases: UseCaseEnv, ring: KeyRing) -> ChatKey:
     """Send alone, in a batch, with an idempotency row, ephemeral and edited; and write a preview to a chat list."""
-    chat = await stage.group(BEN)
-    await stage.send(chat, ANNA, WORDS)
-    await asyncio.gather(*(stage.send(chat, ANNA, WORDS) for _ in range(6)))
-    await stage.send(chat, BEN, WORDS, after=None)
-    await stage.send(chat, ANNA, WORDS, ttl_s=3600)
+    chat = await use_cases.group(BEN)
+    await use_cases.send(chat, ANNA, WORDS)
+    await asyncio.gather(*(use_cases.send(chat, ANNA, WORDS) for _ in range(6)))
+    await use_cases.send(chat, BEN, WORDS, after=None)
+    await use_cases.send(chat, ANNA, WORDS, ttl_s=3600)
     await ring.rotate(chat.tenant)
-    last = await stage.send(chat, ANNA, "nothing yet")
-    await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
-    rows = build_row_projector(stage.client, ring, StoredAudience(stage.rows))
-    for told, entries in stage.told:
-        await rows.handle(told, entries)
+    last = await use_cases.send(chat, ANNA, "nothing yet")
+    await use_cases.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
+    rows = build_row_projector(use_cases.client, ring, StoredAudience(use_cases.rows))
+    for committed, entries in use_cases.commits:
+        await rows.handle(committed, entries)
     return chat
 
 
-async def words_read(stage: UseCaseEnv, chat: ChatKey) -> list[str]:
-    page = await stage.history.before(chat, ANNA, None, 100)
+async def words_read(use_cases: UseCaseEnv, chat: ChatKey) -> list[str]:
+    page = await use_cases.history.before(chat, ANNA, None, 100)
     return [shown.content.text for shown in page.entries if shown.content]
 
 
@@ -92,13 +92,13 @@ def leaks(fleet: LocalCluster, tables: Tables, key_file: Path, *, is_encrypting:
 
     async def run() -> tuple[bytes, ChatKey]:
         async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:
-            stage = UseCaseEnv(client, "acme", key_file)
-            stage.keys = ring = ring_on(client)
-            stage.open_process()
-            chat = await send_all_shapes(stage, ring)
-            stage.keys = ring_on(client)
-            stage.open_process()
-            assert await words_read(stage, chat) == [WORDS] * 10, "another process reads it all"
+            use_cases = UseCaseEnv(client, "acme", key_file)
+            use_cases.keys = ring = ring_on(client)
+            use_cases.open_process()
+            chat = await send_all_shapes(use_cases, ring)
+            use_cases.keys = ring_on(client)
+            use_cases.open_process()
+            assert await words_read(use_cases, chat) == [WORDS] * 10, "another process reads it all"
         return bytes(relay.sent), chat
 
     wire, chat = asyncio.run(asyncio.wait_for(run(), 60))

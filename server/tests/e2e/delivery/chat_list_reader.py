@@ -91,27 +91,31 @@ class ChatListClient:
 
 @asynccontextmanager
 async def looking(
-    city: InstallationProcesses, port: int, user: str, device: str = "phone"
+    installation: InstallationProcesses, port: int, user: str, device: str = "phone"
 ) -> AsyncIterator[ChatListClient]:
     """Open a device that is live."""
     address = f"ws://127.0.0.1:{port}/v1/socket"
     ws = await connect(address, compression=None, proxy=None, ping_interval=None, close_timeout=1)
     looker = ChatListClient(ws, user)
     try:
-        await looker.say(id=1, connect={"credential": city.token(user), "protocol": 1, "device": device})
+        await looker.say(
+            id=1, connect={"credential": installation.token(user), "protocol": 1, "device": device}
+        )
         await until(lambda: looker.pushed("resumed"), LONG_S)
         yield looker
     finally:
         await looker.close()
 
 
-async def rest(city: InstallationProcesses, port: int, user: str, asked: str, body: object = None) -> Any:
+async def rest(
+    installation: InstallationProcesses, port: int, user: str, asked: str, body: object = None
+) -> Any:
     """Send a REST request. `asked`: method and path."""
     method, path = asked.split(" ")
 
     def ask() -> Any:
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        headers = {"Authorization": f"Bearer {city.token(user)}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {installation.token(user)}", "Content-Type": "application/json"}
         try:
             client.request(method, path, None if body is None else json.dumps(body), headers)
             answer = client.getresponse()

@@ -7,13 +7,13 @@ from fixtures.installation_processes import InstallationProcesses, RunningInstal
 
 
 async def test_a_direct_message_reaches_all_devices_of_both_users_on_all_gateways(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
     async with (
-        watching(city, one, who.anna, who.ben) as (anna, ben),
-        watching(city, two, who.anna, who.ben, device="laptop") as (anna_too, ben_too),
+        watching(installation, one, who.anna, who.ben) as (anna, ben),
+        watching(installation, two, who.anna, who.ben, device="laptop") as (anna_too, ben_too),
     ):
         for number in range(10):
             await anna.client.chat(chat).send(f"a-{number}")
@@ -24,14 +24,14 @@ async def test_a_direct_message_reaches_all_devices_of_both_users_on_all_gateway
 
 
 async def test_all_members_of_a_group_get_all_messages_in_one_order(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
+    installation, (one, two) = running_installation.processes, running_installation.ports
     people = [who.anna, who.ben, who.cleo, who.dora, who.emil]
-    chat = await city.group(*people)
+    chat = await installation.group(*people)
     async with (
-        watching(city, one, *people[:3]) as here,
-        watching(city, two, *people[3:]) as there,
+        watching(installation, one, *people[:3]) as here,
+        watching(installation, two, *people[3:]) as there,
     ):
         everybody = [*here, *there]
         await asyncio.gather(*(_say(watcher, chat, 6) for watcher in everybody))
@@ -40,10 +40,15 @@ async def test_all_members_of_a_group_get_all_messages_in_one_order(
         assert len({tuple(watcher.texts(chat)) for watcher in everybody}) == 1
 
 
-async def test_an_edit_and_a_redaction_are_pushed(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
+async def test_an_edit_and_a_redaction_are_pushed(
+    running_installation: RunningInstallation, who: Names
+) -> None:
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    async with (
+        watching(installation, one, who.anna) as (anna,),
+        watching(installation, two, who.ben) as (ben,),
+    ):
         sent = await anna.client.chat(chat).send("helo")
         await anna.client.chat(chat).edit(sent.sequence, "hello")
         await anna.client.chat(chat).redact(sent.sequence)

@@ -18,14 +18,14 @@ QUICK = {
 
 
 def started(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> tuple[InstallationProcess, InstallationProcess, InstallationProcess]:
     """Start processes one after the other. On a busy machine, four at once would all exceed their start deadline."""
     (one,), (two,), (api,), _ = (
-        city.ready("gateway", **QUICK),
-        city.ready("gateway", **QUICK),
-        city.ready("api", **QUICK),
-        city.ready("delivery", **QUICK),
+        installation.ready("gateway", **QUICK),
+        installation.ready("gateway", **QUICK),
+        installation.ready("api", **QUICK),
+        installation.ready("delivery", **QUICK),
     )
     return one, two, api
 
@@ -117,9 +117,9 @@ async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_e
     one, two, api = started(city)
     api_port = api.wait_for("listening")["port"]
     chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat
-    async with city.stage() as stage:
-        rows = DynamoUserStore(stage.client, AuthenticatedRows(stage.ring))
-        await UserService(rows, stage.clock).create(stage.tenant, UserId("ben"))
+    async with city.stage() as use_cases:
+        rows = DynamoUserStore(use_cases.client, AuthenticatedRows(use_cases.ring))
+        await UserService(rows, use_cases.clock).create(use_cases.tenant, UserId("ben"))
     async with looking(city, one.socket_port, "anna") as anna:
         for each in (chat, other):
             await anna.send(each)

@@ -32,20 +32,24 @@ async def test_subscribed_users_on_both_gateways_are_notified_once_within_the_co
             for number in range(60)
         ]
         notification = await server.broadcast()
-        await until(lambda: all(phone.told for phone in phones), LONG_S)
+        await until(lambda: all(phone.broadcast_updates for phone in phones), LONG_S)
         assert all(phone.heard("added") == [notification] for phone in phones)
-        times = [phone.told[0][0] for phone in phones]
+        times = [phone.broadcast_updates[0][0] for phone in phones]
         assert max(times) - min(times) > SPREAD_S / 2
         assert max(Counter(int(at * 10) for at in times).values()) <= 20
         phone = phones[7]
-        news = phone.told[0][1]
-        assert (news.added[0].message, news.up_to, news.added[0].is_read) == ({"title": "hello"}, 1, False)
+        update = phone.broadcast_updates[0][1]
+        assert (update.added[0].message, update.up_to, update.added[0].is_read) == (
+            {"title": "hello"},
+            1,
+            False,
+        )
         was_stale, old = phone.inbox.is_stale, phone.counts
         fresh = await phone.inbox.refresh()
         assert (was_stale, old, fresh.unread, phone.inbox.is_stale) == (True, (0, 0, {"news": 0}), 1, False)
         await server.ask("PATCH", f"/notifications/{notification}", {"message": {"title": "corrected"}})
         await until(lambda: all(phone.heard("amended") == [notification] for phone in phones), LONG_S)
-        assert phone.told[-1][1].amended[0].message == {"title": "corrected"}
+        assert phone.broadcast_updates[-1][1].amended[0].message == {"title": "corrected"}
         await server.ask("DELETE", f"/notifications/{notification}")
         await until(lambda: all(phone.heard("removed") == [notification] for phone in phones), LONG_S)
         assert (await phone.inbox.list()).notifications == ()
@@ -66,21 +70,21 @@ async def test_segments_steps_and_scheduled_starts_notify_the_selected_users(
             for number, user in enumerate(users)
         ]
 
-        def told(notification: str) -> set[str]:
+        def notified_users(notification: str) -> set[str]:
             return {phone.user for phone in phones if notification in phone.heard("added")}
 
         pros = await server.broadcast(segment="pros")
-        await until(lambda: told(pros) == set(users[:4]), LONG_S)
+        await until(lambda: notified_users(pros) == set(users[:4]), LONG_S)
         ramp = await server.broadcast(ramp=[{"percent": 50}])
         half = {user for user in users if rollout_bucket(stable_hash(user), stable_hash(ramp)) < PARTS // 2}
-        await until(lambda: told(ramp) == half, LONG_S)
+        await until(lambda: notified_users(ramp) == half, LONG_S)
         await server.ask("POST", f"/broadcasts/{ramp}/ramp", {"percent": 100})
-        await until(lambda: told(ramp) == set(users), LONG_S)
+        await until(lambda: notified_users(ramp) == set(users), LONG_S)
         later = await server.broadcast(starts_at=format_ms(int(time.time() * 1000) + 1_500))
-        await until(lambda: told(later) == set(users), LONG_S)
+        await until(lambda: notified_users(later) == set(users), LONG_S)
         # no user was notified twice, or of a broadcast to others
         assert all(len(phone.heard("added")) == len(set(phone.heard("added"))) for phone in phones)
-        assert told(pros) == set(users[:4])
+        assert notified_users(pros) == set(users[:4])
         for phone in phones:
             assert {each.id for each in (await phone.inbox.list()).notifications} == set(phone.heard("added"))
 

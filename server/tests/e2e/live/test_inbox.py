@@ -29,7 +29,9 @@ async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationP
         first, second = await server.send("ben", title="one"), await server.send("ben", "anna", title="two")
         await both(phone, laptop, lambda each: each.ids("added") >= {first, second})
         await both(phone, laptop, lambda each: each.counts == (2, 2, {"news": 2}))
-        assert {notification.message["title"] for news in laptop.news for notification in news.added} == {
+        assert {
+            notification.message["title"] for update in laptop.inbox_updates for notification in update.added
+        } == {
             "one",
             "two",
         }
@@ -41,7 +43,7 @@ async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationP
         await until(lambda: phone.counts[1] == 0, LONG_S)
         await server.ask("PATCH", f"/notifications/{second}", {"message": {"title": "two, corrected"}})
         await until(lambda: laptop.ids("amended") == {second}, LONG_S)
-        [amended] = [notification for news in laptop.news for notification in news.amended]
+        [amended] = [notification for update in laptop.inbox_updates for notification in update.amended]
         assert (amended.message, amended.version) == ({"title": "two, corrected"}, 2)
         await phone.inbox.archive([first])
         await until(lambda: laptop.counts[0] == 1, LONG_S)

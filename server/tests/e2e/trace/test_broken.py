@@ -36,8 +36,8 @@ async def test_the_message_is_not_published(city: InstallationProcesses) -> None
     """The process died directly after the commit, and no relay runs."""
     city.ready("delivery")
     chat = await city.direct("anna", "ben")
-    async with city.stage() as stage:
-        sent = (await stage.send(ChatKey(chat.tenant, ChatId(chat.chat)), UserId("anna"))).sequence
+    async with city.stage() as use_cases:
+        sent = (await use_cases.send(ChatKey(chat.tenant, ChatId(chat.chat)), UserId("anna"))).sequence
     told = await trace(city, chat.chat, sent)
     assert told.exit_code == 3
     assert "it was not published" in told.trace["verdict"]

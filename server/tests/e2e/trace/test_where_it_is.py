@@ -12,21 +12,23 @@ from tidings.delivery.model import ChatFlags
 from tidings.kernel.ids import ChatId, ChatKey, UserId
 
 
-def _key(city: InstallationProcesses, chat: str) -> ChatKey:
-    return ChatKey(city._key(chat).tenant, ChatId(chat))
+def _key(installation: InstallationProcesses, chat: str) -> ChatKey:
+    return ChatKey(installation._key(chat).tenant, ChatId(chat))
 
 
-async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallation, who: Names) -> None:
+async def test_two_devices_delivered_and_then_read(
+    running_installation: RunningInstallation, who: Names
+) -> None:
     """The verdict is about the user: which of the two devices acknowledged is not stored."""
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
     async with (
-        watching(city, one, who.anna) as (anna,),
-        watching(city, two, who.ben) as (ben,),
-        connected(city, one, who.ben, device="laptop"),
+        watching(installation, one, who.anna) as (anna,),
+        watching(installation, two, who.ben) as (ben,),
+        connected(installation, one, who.ben, device="laptop"),
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(city, chat, sent, state_of(who.ben, "delivered"))
+        told = await until_traced(installation, chat, sent, state_of(who.ben, "delivered"))
         assert (told.exit_code, told.outcome) == (0, "arrived")
         assert [each["id"] for each in told.of(who.ben)["devices"]] == ["laptop", "phone"]
         assert all(each["is_gateway_there"] for each in told.of(who.ben)["devices"])
@@ -37,71 +39,71 @@ async def test_two_devices_delivered_and_then_read(busy_city: RunningInstallatio
         assert told.trace["committed_at"] <= published["at"]
         assert published["offset"] is not None
         await ben.client.chat(chat).read(sent)
-        told = await until_traced(city, chat, sent, state_of(who.ben, "read"))
+        told = await until_traced(installation, chat, sent, state_of(who.ben, "read"))
         assert told.of(who.ben)["verdict"].startswith("read at or before 20")
         assert told.trace["verdict"] == "Arrived: 1 of 1 have it, 1 have read it."
 
 
 async def test_without_connected_devices_the_message_is_queued(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, _) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with connected(city, one, who.ben, device="phone"):
+    installation, (one, _) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    async with connected(installation, one, who.ben, device="phone"):
         pass
-    async with watching(city, one, who.anna) as (anna,):
+    async with watching(installation, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
+        told = await until_traced(installation, chat, sent, state_of(who.ben, "waiting"))
     assert (told.exit_code, told.outcome) == (0, "waiting")
     assert told.of(who.ben)["waiting_since"][:16] == told.trace["committed_at"][:16]
     assert f"(last seen at {told.of(who.ben)['last_seen_at']})" in told.of(who.ben)["verdict"]
 
 
 async def test_a_connected_device_that_does_not_acknowledge(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
     async with (
-        watching(city, one, who.anna) as (anna,),
-        connected(city, two, who.ben, device="deaf"),
+        watching(installation, one, who.anna) as (anna,),
+        connected(installation, two, who.ben, device="deaf"),
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(city, chat, sent, state_of(who.ben, "not_acked"))
+        told = await until_traced(installation, chat, sent, state_of(who.ben, "not_acked"))
     assert (told.exit_code, told.outcome) == (3, "in_progress")
     assert told.of(who.ben)["verdict"].startswith("pushed to deaf, connected since")
 
 
 async def test_former_members_later_members_and_non_members(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, _) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, who.cleo)
-    left = await city.remove(chat, who.anna, who.cleo)
-    async with watching(city, one, who.anna) as (anna,):
+    installation, (one, _) = running_installation.processes, running_installation.ports
+    chat = await installation.group(who.anna, who.ben, who.cleo)
+    left = await installation.remove(chat, who.anna, who.cleo)
+    async with watching(installation, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("without her")).sequence
-    joined = await city.add(chat, who.anna, who.dora)
-    told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
+    joined = await installation.add(chat, who.anna, who.dora)
+    told = await until_traced(installation, chat, sent, state_of(who.ben, "waiting"))
     assert told.of(who.cleo)["verdict"] == f"left at sequence {left}: not for them"
     assert told.of(who.dora)["verdict"] == f"joined at sequence {joined}, after it: not for them"
-    stranger = await trace(city, chat, sent, "--user", who.emil)
+    stranger = await trace(installation, chat, sent, "--user", who.emil)
     assert stranger.of(who.emil)["verdict"] == "has never been in this chat: not for them"
     assert [each["user"] for each in stranger.trace["recipients"]] == [who.emil]
 
 
 async def test_muted_blocked_and_archived_are_reported_and_do_not_change_the_verdict(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, _) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with watching(city, one, who.anna) as (anna,):
+    installation, (one, _) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    async with watching(installation, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-    async with city.stage() as stage:
-        flags = ChatFlags(muted_until_ms=stage.clock.now_ms() + 3_600_000, is_archived=True)
-        watermarks = build_watermark_store(stage.client, stage.clock)
-        await watermarks.set_flags(_key(city, chat), UserId(who.ben), flags)
-        await stage.manage.block(stage.tenant, by(UserId(who.ben)), UserId(who.anna), is_blocked=True)
-    told = await until_traced(city, chat, sent, state_of(who.ben, "waiting"))
+    async with installation.stage() as use_cases:
+        flags = ChatFlags(muted_until_ms=use_cases.clock.now_ms() + 3_600_000, is_archived=True)
+        watermarks = build_watermark_store(use_cases.client, use_cases.clock)
+        await watermarks.set_flags(_key(installation, chat), UserId(who.ben), flags)
+        await use_cases.manage.block(use_cases.tenant, by(UserId(who.ben)), UserId(who.anna), is_blocked=True)
+    told = await until_traced(installation, chat, sent, state_of(who.ben, "waiting"))
     ben = told.of(who.ben)
     assert [note.split()[0:2] for note in ben["notes"]] == [
         ["blocks", "the"],
@@ -111,52 +113,52 @@ async def test_muted_blocked_and_archived_are_reported_and_do_not_change_the_ver
     assert (ben["muted_until"] is not None, ben["is_archived"]) == (True, True)
 
 
-async def test_redacted(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
+async def test_redacted(running_installation: RunningInstallation, who: Names) -> None:
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    async with watching(installation, one, who.anna) as (anna,), watching(installation, two, who.ben):
         sent = (await anna.client.chat(chat).send("what I did not mean")).sequence
         await anna.client.chat(chat).redact(sent)
-        told = await until_traced(city, chat, sent, state_of(who.ben, "delivered"))
+        told = await until_traced(installation, chat, sent, state_of(who.ben, "delivered"))
     assert "It was redacted at 20" in told.trace["verdict"]
     assert told.trace["redacted_at"] is not None
 
 
-async def test_expired(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
+async def test_expired(running_installation: RunningInstallation, who: Names) -> None:
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    async with watching(installation, one, who.anna) as (anna,), watching(installation, two, who.ben):
         sent = (await anna.client.chat(chat).send("for a moment", ttl_seconds=1)).sequence
-        told = await until_traced(city, chat, sent, lambda told: told.trace["is_expired"])
+        told = await until_traced(installation, chat, sent, lambda told: told.trace["is_expired"])
     assert "It expired at 20" in told.trace["verdict"]
 
 
 async def test_a_large_chat_lists_no_members_unless_requested(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, *who.crowd(120))
-    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben):
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = await installation.group(who.anna, who.ben, *who.many(120))
+    async with watching(installation, one, who.anna) as (anna,), watching(installation, two, who.ben):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-        await until_traced(city, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
-        told = await trace(city, chat, sent, "--cost", "--user", who.ben, "--user", who.crowd(1)[0])
-        assert told.of(who.crowd(1)[0])["state"] == "offline"
+        await until_traced(installation, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
+        told = await trace(installation, chat, sent, "--cost", "--user", who.ben, "--user", who.many(1)[0])
+        assert told.of(who.many(1)[0])["state"] == "offline"
         assert sum(told.trace["cost"].values()) < 20
-        told = await trace(city, chat, sent, "--cost")
+        told = await trace(installation, chat, sent, "--cost")
     assert (told.exit_code, told.outcome, told.trace["recipients"]) == (0, "unlisted", [])
     reads = {"tenants.read_epoch", "messages.read_one", "chats.check", "counters.read_many"}
     assert set(told.trace["cost"]) == reads
 
 
 async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, who: Names
 ) -> None:
-    city, (one, _) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, *who.crowd(99))
-    async with watching(city, one, who.anna) as (anna,):
+    installation, (one, _) = running_installation.processes, running_installation.ports
+    chat = await installation.group(who.anna, *who.many(99))
+    async with watching(installation, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-    await until_traced(city, chat, sent, state_of(who.crowd(1)[0], "waiting"))
-    told = await ask(city, f"{chat}.{sent}", "--tenant", city.space.tenant, "--cost")
+    await until_traced(installation, chat, sent, state_of(who.many(1)[0], "waiting"))
+    told = await ask(installation, f"{chat}.{sent}", "--tenant", installation.space.tenant, "--cost")
     assert "no writes" in told.text
     calls = int(told.text.partition("read with ")[2].split()[0])
     assert calls == 6, told.text
@@ -175,20 +177,24 @@ async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
     ],
 )
 async def test_a_missing_message_is_reported(
-    busy_city: RunningInstallation, who: Names, words: list[str], exit_code: int, said: str
+    running_installation: RunningInstallation, who: Names, words: list[str], exit_code: int, said: str
 ) -> None:
-    city = busy_city.city
-    chat = (await city.direct(who.anna, who.ben)).chat
-    told = await ask(city, *(word.format(tenant=city.space.tenant, chat=chat) for word in words))
+    installation = running_installation.processes
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    told = await ask(
+        installation, *(word.format(tenant=installation.space.tenant, chat=chat) for word in words)
+    )
     assert (told.exit_code, said in told.stderr) == (exit_code, True), told
 
 
-async def test_the_text_of_the_message_is_never_printed(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, _) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with watching(city, one, who.anna) as (anna,):
+async def test_the_text_of_the_message_is_never_printed(
+    running_installation: RunningInstallation, who: Names
+) -> None:
+    installation, (one, _) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(who.anna, who.ben)).chat
+    async with watching(installation, one, who.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("xyzzy plugh")).sequence
         await anna.client.chat(chat).edit(sent, "plover")
-    message = f"{city.space.tenant}#{chat}.{sent}"
-    printed = [await ask(city, message), await ask(city, message, "--json", "--cost")]
+    message = f"{installation.space.tenant}#{chat}.{sent}"
+    printed = [await ask(installation, message), await ask(installation, message, "--json", "--cost")]
     assert not [told for told in printed if "xyzzy" in told.text + told.stderr or "plover" in told.text]

@@ -6,7 +6,7 @@ which takes time. Frames take time too, and frames in flight are lost with their
 it still reads the old socket, which it no longer relies on. A socket whose send buffer exceeds its limit is closed
 with a message that tells the device to reconnect.
 
-Bounds: entries and faults of the scene; two frames in flight.
+Bounds: entries and faults of the scenario; two frames in flight.
 
 Abstracted: rows and routes are in `small.py`. A row is at least as far as the furthest push, and at most at the head.
 """
@@ -35,7 +35,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     entries: int = 3
     drops: int = 0
     handovers: int = 0
@@ -78,16 +78,18 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Connection:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
 
     def initial(self) -> Iterable[State]:
-        return [State(0, (), 0, 0, (), Left(self.scene.drops, self.scene.handovers, self.scene.repeats))]
+        return [
+            State(0, (), 0, 0, (), Left(self.scenario.drops, self.scenario.handovers, self.scenario.repeats))
+        ]
 
     def steps(self, state: State) -> Steps:
         n = state.head + 1
-        if n <= self.scene.entries:
+        if n <= self.scenario.entries:
             yield ("entry", n, "commits"), state._replace(head=n, owed=(*state.owed, n))
         yield from self._pushes(state)
         yield from self._device(state)
@@ -129,7 +131,7 @@ class Connection:
     def _sent(self, state: State, number: int, conn: Conn, sequences: Iterable[int]) -> State:
         fault = state.fault
         for n in sequences:
-            if len(conn.frames) == self.scene.bound:
+            if len(conn.frames) == self.scenario.bound:
                 if self.mutant is not Mutant.SILENT_DROP:
                     conn = conn._replace(is_closed=True, reading=0, waiting=())
                     break

@@ -72,8 +72,8 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
-    """The numbers of a scene; `heals`: heartbeats occur, so a rule may depend on them."""
+class Scenario:
+    """The numbers of a scenario; `heals`: heartbeats occur, so a rule may depend on them."""
 
     entries: int = 2
     devices: int = 1
@@ -128,8 +128,8 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Gateways:
-    def __init__(self, scene: Scene, mutant: Mutant | None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
 
     def _devices(self, state: State) -> Steps:
@@ -151,7 +151,7 @@ class Gateways:
 
     def _held(self, state: State, d: int, conn: Conn) -> Steps:
         yield from self._next(state, d, conn)
-        if self.scene.heals and conn.phase == LIVE:
+        if self.scenario.heals and conn.phase == LIVE:
             yield from self._heartbeat(state, d, conn)
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
@@ -162,7 +162,7 @@ class Gateways:
         """A registered socket stays until its gateway detects the loss; an unregistered one is forgotten, or registers late."""
         if conn.epoch:
             return orphaned(device, conn)
-        if self.scene.late_registrations:
+        if self.scenario.late_registrations:
             return moved(device, conn, conn._replace(is_held=False))
         return without(device, conn)
 
@@ -170,7 +170,7 @@ class Gateways:
         """A socket without its device: the gateway detects it, or continues as if the device were connected."""
         if conn.phase != LIVE or conn.old != NOWHERE:
             yield from self._next(state, d, conn)
-        elif self.scene.heals:
+        elif self.scenario.heals:
             yield from self._heartbeat(state, d, conn)
         yield ("the gateway closes the old socket of", d, "by itself"), self._closed(state, d, conn)
 

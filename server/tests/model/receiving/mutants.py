@@ -64,7 +64,7 @@ class Spared:
     """A rule that no promise needs, and the reason for it."""
 
     mutant: StrEnum
-    scenes: tuple[Bounds, ...]
+    scenarios: tuple[Bounds, ...]
     why: str
 
 

@@ -24,9 +24,13 @@ def tables() -> dict[str, str]:
 
 
 def _spared_row(one: Spared) -> tuple[str, ...]:
-    scenes = ", ".join(bounds.scene for bounds in one.scenes)
-    return (one.mutant.value, f"`{one.scenes[0].model}.{one.mutant.name}`, {scenes}", one.why)
+    scenarios = ", ".join(bounds.scenario for bounds in one.scenarios)
+    return (one.mutant.value, f"`{one.scenarios[0].model}.{one.mutant.name}`, {scenarios}", one.why)
 
 
 def _healed_row(one: Healed) -> tuple[str, ...]:
-    return (one.mutant.value, f"`{one.bounds.model}.{one.mutant.name}`, {one.bounds.scene}", f"the {one.by}")
+    return (
+        one.mutant.value,
+        f"`{one.bounds.model}.{one.mutant.name}`, {one.bounds.scenario}",
+        f"the {one.by}",
+    )

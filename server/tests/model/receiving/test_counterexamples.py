@@ -95,9 +95,9 @@ the relay finds 3 marked
 the worker commits the offset of 3
 """
 
-NO_FAULT = growth.Scene(3)
-A_JOIN = growth.Scene(3, joins=True)
-A_WIPE = relay.Scene(3, handled=1, sender_deaths=1, wipes=1)
+NO_FAULT = growth.Scenario(3)
+A_JOIN = growth.Scenario(3, joins=True)
+A_WIPE = relay.Scenario(3, handled=1, sender_deaths=1, wipes=1)
 
 
 @pytest.mark.parametrize(

@@ -20,17 +20,17 @@ async def faults(seed: int, without: str | None = None) -> int:
     """Return how often the parts, one of them left out, do not give what the log says."""
     chance, found = random.Random(seed), 0
     for _ in range(HISTORIES):
-        story, truth = pushes_of(chance), MemoryChatRowWriter()
-        await rows_of(truth, story.chat).handle(CHAT, story.log)
+        scenario, truth = pushes_of(chance), MemoryChatRowWriter()
+        await rows_of(truth, scenario.chat).handle(CHAT, scenario.log)
         for user, known in truth.rows.items():
-            read = chance.randint(0, len(story.log))
-            mark = LogPosition(read, story.log[read - 1].ordinal) if read else None
+            read = chance.randint(0, len(scenario.log))
+            mark = LogPosition(read, scenario.log[read - 1].ordinal) if read else None
             told = rules.explain_unread(ChatRow(chat=CHAT.chat, known=known, read=mark))
-            wanted = expected(user, story.log, read)
+            wanted = expected(user, scenario.log, read)
             assert wanted is not None
             assert told.unread == wanted.unread
-            assert told.own is None or story.log[told.own.sequence - 1].sender == user
-            assert told.joined is None or story.log[told.joined.sequence - 1].kind in {
+            assert told.own is None or scenario.log[told.own.sequence - 1].sender == user
+            assert told.joined is None or scenario.log[told.joined.sequence - 1].kind in {
                 EntryKind.CREATE,
                 EntryKind.JOIN,
             }

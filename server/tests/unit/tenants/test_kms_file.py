@@ -109,25 +109,19 @@ def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     assert caught.value.code is Code.KEYS_UNAVAILABLE
 
 
-def test_concurrent_creators_of_the_file_all_use_the_same_key(path: Path) -> None:
-    async def check() -> None:
-        services = [FileKms(path) for _ in range(16)]
-        made = await asyncio.gather(*(service.generate(FOR) for service in services))
-        assert len({generated.wrapped_by for generated in made}) == 1
-        unwraps: list[Awaitable[bytes]] = [
-            reader.unwrap(generated.wrapped, FOR)
-            for reader, generated in zip(reversed(services), made, strict=True)
-        ]
-        assert len(set(await asyncio.gather(*unwraps))) == 16
-
-    asyncio.run(check())
+async def test_concurrent_creators_of_the_file_all_use_the_same_key(path: Path) -> None:
+    services = [FileKms(path) for _ in range(16)]
+    made = await asyncio.gather(*(service.generate(FOR) for service in services))
+    assert len({generated.wrapped_by for generated in made}) == 1
+    unwraps: list[Awaitable[bytes]] = [
+        reader.unwrap(generated.wrapped, FOR)
+        for reader, generated in zip(reversed(services), made, strict=True)
+    ]
+    assert len(set(await asyncio.gather(*unwraps))) == 16
 
 
-def test_the_file_is_read_once(path: Path) -> None:
-    async def check() -> None:
-        kms = FileKms(path)
-        generated = await kms.generate(FOR)
-        path.unlink()  # noqa: ASYNC240 - a file of this test
-        assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
-
-    asyncio.run(check())
+async def test_the_file_is_read_once(path: Path) -> None:
+    kms = FileKms(path)
+    generated = await kms.generate(FOR)
+    path.unlink()  # noqa: ASYNC240 - a file of this test
+    assert len(await kms.unwrap(generated.wrapped, FOR)) == 32

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import botocore.session
@@ -40,10 +40,6 @@ class Provider:
         return NEW
 
 
-def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
-    asyncio.run(test())
-
-
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - a thread changes it
@@ -56,57 +52,45 @@ def renewed(provider: Provider) -> RenewedCredentials:
     )
 
 
-def test_keys_near_expiry_are_renewed_without_delaying_the_call() -> None:
-    async def check() -> None:
-        provider = Provider(is_open=False)
-        source = renewed(provider)
-        noticed = source.ask_at + 1
-        await source.ask(noticed)
-        assert source.keys is OLD, "the call went on with what was there"
-        assert source.ask_at == noticed + 60, "the next call does not ask again"
-        provider.gate.set()
-        await until(lambda: source.keys is NEW)
-
-    run(check)
+async def test_keys_near_expiry_are_renewed_without_delaying_the_call() -> None:
+    provider = Provider(is_open=False)
+    source = renewed(provider)
+    noticed = source.ask_at + 1
+    await source.ask(noticed)
+    assert source.keys is OLD, "the call went on with what was there"
+    assert source.ask_at == noticed + 60, "the next call does not ask again"
+    provider.gate.set()
+    await until(lambda: source.keys is NEW)
 
 
-def test_stale_keys_are_waited_for() -> None:
-    async def check() -> None:
-        source = renewed(Provider())
-        await source.ask(source.ask_at + 300)
-        assert source.keys is NEW
-
-    run(check)
+async def test_stale_keys_are_waited_for() -> None:
+    source = renewed(Provider())
+    await source.ask(source.ask_at + 300)
+    assert source.keys is NEW
 
 
-def test_many_callers_make_one_fetch_and_one_that_leaves_does_not_stop_it() -> None:
-    async def check() -> None:
-        provider = Provider(is_open=False)
-        source = renewed(provider)
-        callers = [asyncio.create_task(source.renew()) for _ in range(5)]
-        await until(lambda: provider.asked == 1)
-        callers[0].cancel()
-        await asyncio.wait(callers[:1])
-        provider.gate.set()
-        await asyncio.gather(*callers[1:])
-        assert source.keys is NEW
-        assert provider.asked == 1
-
-    run(check)
+async def test_many_callers_make_one_fetch_and_one_that_leaves_does_not_stop_it() -> None:
+    provider = Provider(is_open=False)
+    source = renewed(provider)
+    callers = [asyncio.create_task(source.renew()) for _ in range(5)]
+    await until(lambda: provider.asked == 1)
+    callers[0].cancel()
+    await asyncio.wait(callers[:1])
+    provider.gate.set()
+    await asyncio.gather(*callers[1:])
+    assert source.keys is NEW
+    assert provider.asked == 1
 
 
-def test_a_failing_provider_keeps_the_current_keys(caplog: pytest.LogCaptureFixture) -> None:
-    async def check() -> None:
-        provider = Provider()
-        provider.error = OSError("metadata service is away")
-        source = renewed(provider)
-        await source.renew()
-        assert source.keys is OLD
-        provider.error = None
-        await source.renew()
-        assert source.keys is NEW
-
-    run(check)
+async def test_a_failing_provider_keeps_the_current_keys(caplog: pytest.LogCaptureFixture) -> None:
+    provider = Provider()
+    provider.error = OSError("metadata service is away")
+    source = renewed(provider)
+    await source.renew()
+    assert source.keys is OLD
+    provider.error = None
+    await source.renew()
+    assert source.keys is NEW
     assert "cannot renew credentials" in caplog.text
 
 

@@ -249,25 +249,25 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     st.lists(st.tuples(replies, st.booleans(), st.booleans()), max_size=20), st.lists(st.integers(0, 10**6))
 )
 def test_every_answer_is_complete_for_any_split_of_the_bytes(
-    story: list[tuple[Any, bool, bool]], places: list[int]
+    answers: list[tuple[Any, bool, bool]], places: list[int]
 ) -> None:
     """With pushes in between and some who have left."""
 
     async def tell() -> None:
         wire = Wire().open()
-        futures = [wire.submit("GET", str(n)) for n in range(len(story))]
+        futures = [wire.submit("GET", str(n)) for n in range(len(answers))]
         await a_turn()
         said, pushed = b"", 0
-        for (answer, has_push, _), _future in zip(story, futures, strict=True):
+        for (answer, has_push, _), _future in zip(answers, futures, strict=True):
             said += b">2\r\n+note\r\n:%d\r\n" % pushed if has_push else b""
             pushed += has_push
             said += encoded(answer)
-        for future, (_, _, leaves) in zip(futures, story, strict=True):
+        for future, (_, _, leaves) in zip(futures, answers, strict=True):
             if leaves:
                 future.cancel()
         for part in cut(said, places):
             wire.pipeline.feed(part)
-        for future, (answer, _, leaves) in zip(futures, story, strict=True):
+        for future, (answer, _, leaves) in zip(futures, answers, strict=True):
             assert future.cancelled() if leaves else future.result() == answer
         assert wire.pushes == [[b"note", n] for n in range(pushed)]
         assert wire.pipeline.in_flight == 0
