@@ -116,8 +116,8 @@ def test_the_page_in_the_docs_matches_its_results() -> None:
 
 
 def test_every_part_has_its_results_in_the_docs() -> None:
-    there = {each.part for each in load_all(FOLDER / "results")}
-    assert there == set(ORDER)
+    measured = {each.part for each in load_all(FOLDER / "results")}
+    assert measured == set(ORDER)
 
 
 def test_a_ratio_has_its_range_noise_target_and_whether_the_target_is_reached() -> None:

@@ -10,12 +10,12 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "harness.md"
 
 
 def test_the_table_of_mutants_is_current() -> None:
-    said = CliRunner().invoke(main, ["mutants"])
-    assert said.exit_code == 0
-    assert f"<!-- mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()
+    result = CliRunner().invoke(main, ["mutants"])
+    assert result.exit_code == 0
+    assert f"<!-- mutants -->\n{result.output}<!-- end -->" in PAGE.read_text()
 
 
 def test_the_table_of_inbox_mutants_is_current() -> None:
-    said = CliRunner().invoke(main, ["notifications", "mutants"])
-    assert said.exit_code == 0
-    assert f"<!-- notification mutants -->\n{said.output}<!-- end -->" in PAGE.read_text()
+    result = CliRunner().invoke(main, ["notifications", "mutants"])
+    assert result.exit_code == 0
+    assert f"<!-- notification mutants -->\n{result.output}<!-- end -->" in PAGE.read_text()

@@ -171,7 +171,7 @@ async def test_history_sets_only_the_position_of_an_unknown_chat() -> None:
 
 async def test_live_only_omits_entries_from_before_the_first_sync() -> None:
     async with ScriptedServer() as server:
-        old = [server.told(server.add("g1", text=text)) for text in ("old", "older")]
+        old = [server.readable(server.add("g1", text=text)) for text in ("old", "older")]
         server.before_resumed += [
             {"chats": {"rows": [{"chat": "g1", "head": 2}]}},
             {"entries": {"chat": "g1", "after": 0, "up_to": 2, "entries": old}},

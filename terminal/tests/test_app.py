@@ -152,7 +152,7 @@ async def test_a_lost_connection_and_missed_messages_are_shown() -> None:
         server.shut = (503, b'{"retry_after_ms":2000}')
         await server.cut()
         await env.sees("no connection, next try in")
-        missed = [server.told(server.add("d1", "ben", text=f"missed {n}")) for n in range(12)]
+        missed = [server.readable(server.add("d1", "ben", text=f"missed {n}")) for n in range(12)]
         _resumes_with(server, {"chat": "d1", "after": 3, "up_to": 15, "entries": missed})
         server.shut = None
         await env.sees("● live", "caught up: 12 messages", "missed 11")

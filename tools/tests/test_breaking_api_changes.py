@@ -28,7 +28,7 @@ def test_the_same_document_breaks_no_client() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda d: d.paths.pop("/v1/blocks"), "GET /v1/blocks: was removed"),
         (lambda d: d.paths["/v1/chats/{chat}"].pop("patch"), "PATCH /v1/chats/{chat}: was removed"),
@@ -61,8 +61,8 @@ def test_the_same_document_breaks_no_client() -> None:
         ),
     ],
 )
-def test_a_breaking_change_is_found(change: Callable[[Parts], object], told: str) -> None:
-    assert [sentence for sentence in changed(change) if told in sentence]
+def test_a_breaking_change_is_found(change: Callable[[Parts], object], message: str) -> None:
+    assert [sentence for sentence in changed(change) if message in sentence]
 
 
 @pytest.mark.parametrize(

@@ -177,13 +177,13 @@ def _rekey(case: Any, number: int) -> None:
 def _rule_of(failure: Failure, response: Any) -> Rule | None:
     if not isinstance(failure, RejectedPositiveData):
         return None
-    said = response.json()
+    answer = response.json()
     return next(
         (
             rule
             for rule in REFUSED_BY_RULE
-            if (rule.status, rule.code) == (response.status_code, said["code"])
-            and re.search(rule.detail, said["detail"] + str(said.get("errors", "")))
+            if (rule.status, rule.code) == (response.status_code, answer["code"])
+            and re.search(rule.detail, answer["detail"] + str(answer.get("errors", "")))
         ),
         None,
     )
@@ -206,8 +206,8 @@ def _faults(event: object) -> Iterator[str]:
         for check in checks:
             if check.status is Status.FAILURE and check.failure_info is not None:
                 shown = check.failure_info
-                said = event.recorder.interactions[case_id].response
-                body = said.content[:300] if said and said.content else b""
+                answer = event.recorder.interactions[case_id].response
+                body = answer.content[:300] if answer and answer.content else b""
                 yield f"{event.label} {check.name}: {shown.failure.message} | {shown.code_sample} | {body!r}"
 
 

@@ -103,8 +103,8 @@ def test_the_next_steps_are_printed_in_at_most_eight_lines(first: Terminal) -> N
 
 
 def test_a_first_start_logs_no_error(first: Terminal) -> None:
-    told = first.text.partition("ready in ")[0]
-    assert [line for line in told.splitlines() if re.search(r"│ error ", line)] == []
+    printed = first.text.partition("ready in ")[0]
+    assert [line for line in printed.splitlines() if re.search(r"│ error ", line)] == []
 
 
 def test_the_printed_curl_command_works(dev_env: DevEnv, first: Terminal) -> None:
@@ -205,9 +205,9 @@ def test_ctrl_c_stops_all_processes(dev_env: DevEnv, first: Terminal) -> None:
     started, ports = family(first), ports_of(dev_env)
     first.ctrl_c()
     assert first.exit_code() == 0
-    said = first.text.rpartition("stopping api, gateway")[2]
-    assert said.count("process stopped  exit_code=0") == len(KINDS)
-    assert said.rindex("process stopped") < said.index("stopped: dynamo, valkey, kafka-1")
+    printed = first.text.rpartition("stopping api, gateway")[2]
+    assert printed.count("process stopped  exit_code=0") == len(KINDS)
+    assert printed.rindex("process stopped") < printed.index("stopped: dynamo, valkey, kafka-1")
     assert [each for each in started if each.is_running()] == []
     assert [port for port in ports if not is_port_free(port)] == []
     assert not (dev_env.directory / ".tidings/dev/client.json").exists()

@@ -56,12 +56,12 @@ class DemoEnv:
 
     def posts(self, user: str, text: str) -> None:
         """Send a message over REST, as a backend would."""
-        told = self.client
+        client_file = self.client
         request = urllib.request.Request(
-            f"{told['api']}/v1/chats/{told['chats']['direct']}/messages",
+            f"{client_file['api']}/v1/chats/{client_file['chats']['direct']}/messages",
             json.dumps({"text": text}).encode(),
             {
-                "Authorization": f"Bearer {told['users'][user]['token']}",
+                "Authorization": f"Bearer {client_file['users'][user]['token']}",
                 "Content-Type": "application/json",
                 "Idempotency-Key": text.replace(" ", "-"),
             },

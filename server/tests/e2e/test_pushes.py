@@ -82,27 +82,27 @@ async def conversation(env: GatewayProcess, tmp_path: Path) -> None:
     chat = await env.direct("anna", "ben")
     env.deliver()
     one, two = env.start(), env.start(TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
-    said = [f"m{n}" for n in range(20)]
+    texts = [f"m{n}" for n in range(20)]
     async with app(env, one, "anna", tmp_path / "a") as anna:
         talk = anna.client.chat(chat.chat)
         async with app(env, two, "ben", tmp_path / "b") as ben:
-            sent = [await talk.send(text) for text in said[:5]]
-            await until(lambda: ben.texts == said[:5], WITHIN_S)
+            sent = [await talk.send(text) for text in texts[:5]]
+            await until(lambda: ben.texts == texts[:5], WITHIN_S)
             await talk.edit(sent[-1].sequence, "other words")
             await until(lambda: ben.changes == ["other words"], WITHIN_S)
             two.popen.kill()
-            for text in said[5:10]:
+            for text in texts[5:10]:
                 await talk.send(text)
             three = env.start(TIDINGS_GATEWAY_PORT=str(two.socket_port), TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
-            await until(lambda: ben.texts == said[:10], WITHIN_S)
-        for text in said[10:15]:
+            await until(lambda: ben.texts == texts[:10], WITHIN_S)
+        for text in texts[10:15]:
             await talk.send(text)
         async with app(env, three, "ben", tmp_path / "b") as ben:
-            await until(lambda: ben.texts[-5:] == said[10:15], WITHIN_S)
-            last = [await talk.send(text) for text in said[15:]][-1].sequence
-            await until(lambda: ben.texts[-10:] == said[10:], WITHIN_S)
+            await until(lambda: ben.texts[-5:] == texts[10:15], WITHIN_S)
+            last = [await talk.send(text) for text in texts[15:]][-1].sequence
+            await until(lambda: ben.texts[-10:] == texts[10:], WITHIN_S)
             assert len(ben.texts) == len(set(ben.texts))
             async with asyncio.timeout(WITHIN_S):
                 while await acked(env, "ben", chat) < last:  # noqa: ASYNC110 - DynamoDB has no event to wait for
                     await asyncio.sleep(0.05)
-        await until(lambda: anna.texts == said, WITHIN_S)
+        await until(lambda: anna.texts == texts, WITHIN_S)

@@ -125,9 +125,9 @@ async def by_session(admin: AdminEnv, one: int, two: int) -> None:
 
 async def by_suspension(env: GatewayProcess, admin: AdminEnv, one: int, two: int) -> None:
     token = env.token("cleo")
-    here, there = await let_in(one, env.token("cleo", device="a")), await let_in(two, token)
+    here, on_second = await let_in(one, env.token("cleo", device="a")), await let_in(two, token)
     await admin.users.suspend(admin.tenant, UserId("cleo"), is_on=True)
-    assert await closed_with(here, there) == [CloseCode.FORBIDDEN] * 2
+    assert await closed_with(here, on_second) == [CloseCode.FORBIDDEN] * 2
     assert await refused_with(one, token) == Code.FORBIDDEN
     await admin.users.suspend(admin.tenant, UserId("cleo"), is_on=False)
     async with asyncio.timeout(WITHIN_S):
@@ -137,9 +137,9 @@ async def by_suspension(env: GatewayProcess, admin: AdminEnv, one: int, two: int
 
 async def refused_or_none(port: int, credential: str) -> bool:
     device = await SocketDevice.open(port)
-    said = await device.connect(credential)
+    answer = await device.connect(credential)
     await device.close()
-    return "code" in said
+    return "code" in answer
 
 
 async def by_sign_out(env: GatewayProcess, admin: AdminEnv, one: int) -> None:

@@ -111,13 +111,15 @@ async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
     await env.found()
     gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
-    stranger = await SocketDevice.open(port)
+    unauthenticated = await SocketDevice.open(port)
     async with connected(env, port, "anna") as polite, connected(env, port, "ben") as stubborn:
         gateway.popen.terminate()
-        told = [(await device.push(lambda frame: "reconnect" in frame)) for device in (polite, stubborn)]
-        assert all(each["reconnect"]["retry_after_ms"] <= 500 for each in told)
+        reconnects = [
+            (await device.push(lambda frame: "reconnect" in frame)) for device in (polite, stubborn)
+        ]
+        assert all(each["reconnect"]["retry_after_ms"] <= 500 for each in reconnects)
         assert await polite.ask("ping") == {}, "it goes on until it leaves"
-        assert (await stranger.end())[0] == CloseCode.SERVER_SHUTDOWN
+        assert (await unauthenticated.end())[0] == CloseCode.SERVER_SHUTDOWN
         await polite.close()
         assert (await stubborn.end())[0] == CloseCode.SERVER_SHUTDOWN
         with socket.socket() as late:

@@ -57,7 +57,7 @@ def test_ap3_list_the_members_of_a_chat(crew: CostRecorder, others: tuple[str, .
     chat = crew.group("Project", "anna", *others)
     shown, calls = crew.read("ben", f"/v1/chats/{chat}/members")
     assert [(each["user"], each["role"]) for each in shown["members"]] == [
-        (crew.name(who), "owner" if who == "anna" else "member") for who in ("anna", *others)
+        (crew.name(user), "owner" if user == "anna" else "member") for user in ("anna", *others)
     ]
     assert all(
         {"joined_at", "delivered_sequence", "read_sequence"} <= each.keys() for each in shown["members"]

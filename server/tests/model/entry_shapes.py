@@ -39,7 +39,7 @@ from model.log import (
     M,
     X,
     in_words,
-    told_also,
+    merge_answers,
 )
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
@@ -93,7 +93,7 @@ class Try(NamedTuple):
 class Send(NamedTuple):
     started: int = 0
     unsettled: bool = False
-    told: int = NOTHING
+    reported: int = NOTHING
     tries: tuple[Try, ...] = ()
 
 
@@ -123,7 +123,7 @@ class Shapes:
     def steps(self, state: State) -> Steps:
         yield from self._other_processes(state)
         for number, send in enumerate(state.sends, THE_M):
-            if not send.told:
+            if not send.reported:
                 yield from self._client(state, number, send)
             for one in dict.fromkeys(send.tries):
                 yield from (self._flight if one.what else self._queue)(state, number, one)
@@ -145,7 +145,7 @@ class Shapes:
         name = CAST.name(number)
         if send.started and not send.tries and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
-            yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
+            yield label, _with_send(state, number, send._replace(reported=NOT_WRITTEN))
         if send.started == self.scenario.tries[number - THE_M]:
             return
         for writer in range(2 if any(other.started for other in state.sends) else 1):
@@ -247,7 +247,7 @@ class Shapes:
         if fault := self.fault_of_truth(state.log):
             return fault
         for number, send in enumerate(state.sends, THE_M):
-            if send.told and (fault := fault_of_answer(CAST, state.log, number, send.told)):
+            if send.reported and (fault := fault_of_answer(CAST, state.log, number, send.reported)):
                 return fault
         return None
 
@@ -260,15 +260,19 @@ class Shapes:
     def show(self, state: State) -> str:
         sequence, whose = state.row
         row = f"row: {CAST.name(whose)} {in_words(sequence)}" if sequence else "no row"
-        told = [f"{CAST.name(n)}: {in_words(s.told)}" for n, s in enumerate(state.sends, THE_M) if s.told]
-        return " | ".join([CAST.show(state.log), row, f"A at {state.views[0]}, B at {state.views[1]}", *told])
+        reported = [
+            f"{CAST.name(n)}: {in_words(s.reported)}" for n, s in enumerate(state.sends, THE_M) if s.reported
+        ]
+        return " | ".join(
+            [CAST.show(state.log), row, f"A at {state.views[0]}, B at {state.views[1]}", *reported]
+        )
 
 
 def _in_log(seen: Log, number: int) -> int:
     """The duplicate check of the shape with `after`."""
-    for n, there in enumerate(seen, 1):
-        if n > AFTER and CAST.entries[there].identity == CAST.entries[number].identity:
-            return n if there == number else CONFLICT
+    for n, entry in enumerate(seen, 1):
+        if n > AFTER and CAST.entries[entry].identity == CAST.entries[number].identity:
+            return n if entry == number else CONFLICT
     return NOTHING
 
 
@@ -283,16 +287,16 @@ def _all_out(send: Send) -> Send:
 def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
     yield (*label, in_words(answer), "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number - THE_M]
-    known = send._replace(told=told_also(send.told, answer))
+    known = send._replace(reported=merge_answers(send.reported, answer))
     yield (*label, in_words(answer)), _ended(_with_send(state, number, known), number, one)
 
 
 def _ended(state: State, number: int, one: Try, *, unsettled: bool = False) -> State:
-    started, was_unsettled, told, tries = state.sends[number - THE_M]
+    started, was_unsettled, reported, tries = state.sends[number - THE_M]
     left = list(tries)
     left.remove(one)
     return _with_send(
-        state, number, Send(started, (was_unsettled or unsettled) and not told, told, tuple(left))
+        state, number, Send(started, (was_unsettled or unsettled) and not reported, reported, tuple(left))
     )
 
 

@@ -213,9 +213,9 @@ class Epochs:
 
     def show(self, state: State) -> str:
         marks = f"epoch {state.epoch}, view at {state.view.sequence}, client holds {state.held.sequence}"
-        told = [
+        reported = [
             f"{name}: {in_words(t.sequence)}"
             for name, t in (("m", state.told_m), ("y", state.told_y))
             if t[0]
         ]
-        return " | ".join([self.cast.show(state.log), marks, *told])
+        return " | ".join([self.cast.show(state.log), marks, *reported])

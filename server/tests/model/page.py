@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from model.cases import HELD, Bounds, explored
-from model.mutants import MISSING, NOT_MODELLED, SAID, Rule
+from model.mutants import MISSING, NOT_MODELLED, STATED, Rule
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "append-models.md"
 
@@ -13,7 +13,7 @@ def tables() -> dict[str, str]:
     """Return the tables that a test compares with the page. `just models --wide --write` writes the wide one."""
     return {
         "held": held(HELD),
-        "said": broken(SAID),
+        "said": broken(STATED),
         "missing": broken(MISSING),
         "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
     }

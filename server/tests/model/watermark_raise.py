@@ -19,7 +19,20 @@ from functools import cache
 from typing import NamedTuple
 
 from model.explore import Label
-from model.log import CREATE, JOIN, LEAVE, NOTHING, REFUSED, Cast, Entry, Kind, Log, M, in_words, told_also
+from model.log import (
+    CREATE,
+    JOIN,
+    LEAVE,
+    NOTHING,
+    REFUSED,
+    Cast,
+    Entry,
+    Kind,
+    Log,
+    M,
+    in_words,
+    merge_answers,
+)
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
 THE_M, THE_LEAVE, THE_JOIN, FIRST_FILLER = 1, 2, 3, 4
@@ -55,7 +68,7 @@ class State(NamedTuple):
     held: int
     after: int
     started: int
-    told: int
+    reported: int
     tries: tuple[Try, ...]
 
 
@@ -76,7 +89,7 @@ class Raising:
 
     def steps(self, state: State) -> Steps:
         yield from self._other_processes(state)
-        if state.told == NOTHING:
+        if state.reported == NOTHING:
             yield from self._client(state)
         for one in dict.fromkeys(state.tries):
             yield from (self._flight if one.place else self._check)(state, one)
@@ -108,8 +121,8 @@ class Raising:
         """A client that receives an entry with its own key has its answer."""
         held = state.held + 1
         is_own = state.log[held - 1] == THE_M and self.mutant is not Mutant.OVER_ITS_KEY
-        told = held if is_own and state.started else state.told
-        yield ("the client receives", held), state._replace(held=held, told=told)
+        reported = held if is_own and state.started else state.reported
+        yield ("the client receives", held), state._replace(held=held, reported=reported)
 
     def _may_raise_to(self, state: State, after: int) -> bool:
         """Return whether it has received all entries up to `after` without its key, in the interval of its first try."""
@@ -139,7 +152,7 @@ class Raising:
         else:
             answer = NOTHING if 0 < self.since(seen) <= one.after else REFUSED
         if answer:
-            yield (*label, "is answered with", in_words(answer)), _told(_without(state, one), answer)
+            yield (*label, "is answered with", in_words(answer)), _with_answer(_without(state, one), answer)
             yield (*label, "is answered, and the answer lost"), _without(state, one)
         else:
             yield (*label, "is put at", n + 1), _instead(state, one, Try(one.after, n + 1))
@@ -149,15 +162,15 @@ class Raising:
         if one.place > len(state.log):
             applied = state._replace(log=(*state.log, THE_M))
             yield (*label, "is applied, and the answer lost"), _without(applied, one)
-            yield (*label, "is applied and acked"), _told(_without(applied, one), one.place)
+            yield (*label, "is applied and acked"), _with_answer(_without(applied, one), one.place)
         elif state.log[one.place - 1] == THE_M:
-            yield (*label, "finds m there"), _told(_without(state, one), one.place)
+            yield (*label, "finds m there"), _with_answer(_without(state, one), one.place)
         else:
             yield (*label, "finds its place taken"), _instead(state, one, Try(one.after))
 
     def broken(self, state: State) -> str | None:
-        told = state.told and fault_of_answer(self.cast, state.log, THE_M, state.told)
-        return self.fault_of_truth(state.log) or told or None
+        reported = state.reported and fault_of_answer(self.cast, state.log, THE_M, state.reported)
+        return self.fault_of_truth(state.log) or reported or None
 
     def broken_by_step(self, before: State, after: State) -> str | None:
         return fault_of_change(before.log, after.log)
@@ -167,7 +180,7 @@ class Raising:
 
     def show(self, state: State) -> str:
         client = f"client holds {state.held}, after {state.after or 'unset'}"
-        return " | ".join([self.cast.show(state.log), client, f"m: {in_words(state.told)}"])
+        return " | ".join([self.cast.show(state.log), client, f"m: {in_words(state.reported)}"])
 
 
 def _without(state: State, one: Try) -> State:
@@ -181,5 +194,5 @@ def _instead(state: State, old: Try, new: Try) -> State:
     return left._replace(tries=tuple(sorted((*left.tries, new))))
 
 
-def _told(state: State, answer: int) -> State:
-    return state._replace(told=told_also(state.told, answer))
+def _with_answer(state: State, answer: int) -> State:
+    return state._replace(reported=merge_answers(state.reported, answer))

@@ -120,9 +120,9 @@ async def _no_condition(self: DynamoChatRowWriter, pattern: Any, key: Any, writi
     return await _write(self, pattern, key, writing._replace(expression=expression))
 
 
-def _deaf_to_standing(self: GatewayNode, heard: Any) -> None:
-    if not isinstance(heard, Subscribed):
-        _hear(self, heard)
+def _deaf_to_standing(self: GatewayNode, event: Any) -> None:
+    if not isinstance(event, Subscribed):
+        _hear(self, event)
 
 
 def _not_noted(self: ConnectedDevice, chat: Any, first: int, last: int) -> PushAction:

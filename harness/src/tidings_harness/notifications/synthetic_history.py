@@ -104,12 +104,12 @@ def _action_events(
 def synthetic_read(user: str, after: int, *, is_last: bool = False) -> InboxRead:
     """Return the read of a user after `after` sends, when the bound of the last one has passed."""
     begun = at(after) + _S + _S // 5
-    there = [
+    visible = [
         number
         for number in range(1, min(after, _SENDS) + 1)
         if user in reach(number) and is_shown(user, number, after)
     ]
-    seen = tuple(SeenNotification(number, _is_read(user, number, after)) for number in reversed(there))
+    seen = tuple(SeenNotification(number, _is_read(user, number, after)) for number in reversed(visible))
     unread = sum(not each.is_read for each in seen)
     return InboxRead(
         user=user,

@@ -120,10 +120,10 @@ class TenantServer:
         await self._send(Action.DIRECT, users, "notifications", {"user_ids": list(users)}, terms)
 
     async def redact(self) -> None:
-        there = [each for each in self.sent if not each.is_gone]
-        if not there:
+        existing = [each for each in self.sent if not each.is_gone]
+        if not existing:
             return
-        which = random.choice(there[:-1] or there)  # noqa: S311 - no secret
+        which = random.choice(existing[:-1] or existing)  # noqa: S311 - no secret
         which.is_redacted = True
         number = self._journal.begin(Action.REDACT, (), [which.number])
         outcome, _ = await self.ask(

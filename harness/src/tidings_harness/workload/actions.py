@@ -135,12 +135,12 @@ class UserActions:
             await self.list_rows(speaker.user)
 
     async def _churn(self, group: Group) -> None:
-        who = next(group.to_remove, None)
-        if who is None:
+        user = next(group.to_remove, None)
+        if user is None:
             return
-        await self.rest_client.remove(group.chat, group.owner, who)
+        await self.rest_client.remove(group.chat, group.owner, user)
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
-        await self.rest_client.add(group.chat, group.owner, who)
+        await self.rest_client.add(group.chat, group.owner, user)
 
 
 def _outcome(answer: Body) -> Outcome:

@@ -138,7 +138,7 @@ class HarnessRun:
     async def _found(self, size: int, devices: int) -> Group:
         """Create a group with the given number of members and of light devices for each member."""
         wanted, mark = self._scenario, f"h{self._mark}-{len(self.groups)}"
-        members = [f"{mark}-{who}" for who in range(size)]
+        members = [f"{mark}-{number}" for number in range(size)]
         chat = await self._rest_client.group(members[0], members[1:])
         return Group(
             chat=chat,

@@ -39,7 +39,7 @@ def changes(row: Row, keys: frozenset[str]) -> Iterator[Row]:
         if name in keys:
             continue
         yield row | {name: other_than(value)}
-        yield {each: there for each, there in row.items() if each != name}
+        yield {each: kept for each, kept in row.items() if each != name}
     yield row | {"added": "x"}
 
 

@@ -63,7 +63,7 @@ async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
         assert "tenant" not in await logged(accounts.sessions.refresh(unknown))
         assert "tenant" not in await logged(accounts.access.verify(token[:-4] + "AAAA"))
         assert await logged(accounts.access.verify("junk")) == {"reason": "malformed access token"}
-        wrong = format_token(accounts.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
+        wrong = format_token(accounts.tenant, row.session, bytes(32), lambda data: mac(data)[::-1])
         assert await logged(accounts.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
         principal = await accounts.access.verify(token)
         await accounts.sessions.revoke(accounts.tenant, row.user, row.session)

@@ -65,7 +65,7 @@ def test_keys_are_rewrapped_so_that_the_former_master_key_can_be_removed(
 
     monkeypatch.setenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE", str(old))
     counts = [run("tenant", "rewrap-keys", space.tenant).stdout for _ in range(2)]
-    assert [said.split(" were ")[0] for said in counts] == ["2 keys rewrapped, 0", "0 keys rewrapped, 2"]
+    assert [output.split(" were ")[0] for output in counts] == ["2 keys rewrapped, 0", "0 keys rewrapped, 2"]
     everything = run("tenant", "rewrap-keys")
     assert int(everything.stdout.split()[3]) >= 2, "without a name it walks through all tenants"
 

@@ -173,9 +173,9 @@ def test_a_missing_tenant_is_named_by_inbox_and_job_commands(
     assert isinstance(failed, TidingsError)
     assert failed.message == "Tenant nope does not exist."
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
-    there = [space.tenant if word == "nope" else word for word in words]
+    existing = [space.tenant if word == "nope" else word for word in words]
     wanted = Code.INBOX_NOT_FOUND if words[0] == "inbox" else Code.JOB_NOT_FOUND
-    assert fails_with(CliRunner().invoke(tidings, there)) is wanted
+    assert fails_with(CliRunner().invoke(tidings, existing)) is wanted
 
 
 def test_an_invalid_request_is_reported_with_its_code(space: Namespace) -> None:

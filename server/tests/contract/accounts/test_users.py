@@ -211,8 +211,8 @@ async def test_a_suspended_user_is_refused_and_so_are_tokens_from_before_a_sign_
         without = replace(token, issued_at_ms=None)
         assert await code_of(accounts.admission.check(without)) is Code.CREDENTIAL_INVALID
         await accounts.admission.check(replace(token, issued_at_ms=now_ms + 1000))
-        told = await DynamoRevocationLog(accounts.client).since(now_ms - 1000)
-        assert {each.user for _, each in told if each.tenant == accounts.tenant} == {ANNA}
+        revocations = await DynamoRevocationLog(accounts.client).since(now_ms - 1000)
+        assert {each.user for _, each in revocations if each.tenant == accounts.tenant} == {ANNA}
 
 
 async def test_suspending_a_missing_user_changes_nothing(open_accounts: OpenAccountsEnv) -> None:

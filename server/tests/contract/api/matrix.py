@@ -51,7 +51,7 @@ class Example:
     caller: UserId = ANNA
 
 
-SAID = {"text": "hi", "client_message_id": "matrix"}
+MESSAGE = {"text": "hi", "client_message_id": "matrix"}
 FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
 NOTIFICATION = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
@@ -82,7 +82,7 @@ EXAMPLES: dict[str, Example] = {
     "remove_member": Example("/v1/chats/{chat}/members/ben"),
     "change_role": Example("/v1/chats/{chat}/members/ben/role", {"role": "admin"}),
     "transfer_chat": Example("/v1/chats/{chat}/owner", {"user": "ben"}),
-    "send_message": Example("/v1/chats/{chat}/messages", SAID),
+    "send_message": Example("/v1/chats/{chat}/messages", MESSAGE),
     "list_messages": Example("/v1/chats/{chat}/messages", reach=Reach.PAST),
     "get_message": Example("/v1/messages/{message}", reach=Reach.PAST),
     "get_message_status": Example("/v1/messages/{message}/status", reach=Reach.PAST),
@@ -239,10 +239,10 @@ async def set_inbox(api: RestApp) -> SendNotificationResult:
     """Send anna a notification with her name, and a second one that is not delivered yet."""
     tenant, notifications = api.use_cases.tenant, api.notifications
     await notifications.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
-    said: Any = {"user_ids": [ANNA], "message": {"title": MatrixEnv.private}}
-    await notifications.sender.send(tenant, "default", SendNotificationRequest(**said))
+    request: Any = {"user_ids": [ANNA], "message": {"title": MatrixEnv.private}}
+    await notifications.sender.send(tenant, "default", SendNotificationRequest(**request))
     await api.work()
-    named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
+    named = SendNotificationRequest(**request, host_system_id="order-7", is_unique=True)
     return await notifications.sender.send(tenant, "default", named)
 
 
@@ -251,10 +251,10 @@ async def set_broadcast(api: RestApp) -> str:
     tenant, cases = api.use_cases.tenant, api.notifications
     await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
     await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": MatrixEnv.private})
-    said = BroadcastRequest(
+    request = BroadcastRequest(
         message={"title": MatrixEnv.private}, segment="vip", steps=(RolloutStep(50),), tracks_reads=True
     )
-    return (await cases.broadcast.send(tenant, "default", said)).notification
+    return (await cases.broadcast.send(tenant, "default", request)).notification
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (
@@ -282,8 +282,8 @@ async def breaches(env: MatrixEnv, app: FastAPI, method: str, example: Example) 
     before = await env.api.use_cases.kinds(env.chat)
     send = env.call(example, app, method)
     found = [
-        f"{who}: {answer.status_code} {answer.text}"
-        for who, credential, named, allowed in callers(env, example)
+        f"{caller}: {answer.status_code} {answer.text}"
+        for caller, credential, named, allowed in callers(env, example)
         if _is_breach(env, answer := await send(credential, named), allowed)
     ]
     if await env.api.use_cases.kinds(env.chat) != before:
@@ -303,8 +303,8 @@ def callers(env: MatrixEnv, example: Example) -> Iterator[Uncalled]:
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN
     yield "an expired one", "was good once", None, UNKNOWN
-    for who, bearer in ring.unfit.items():
-        yield who, bearer, None, UNKNOWN
+    for caller, bearer in ring.unfit.items():
+        yield caller, bearer, None, UNKNOWN
     yield "a server without a scope", ring.server(tenant), None, {400, 403}
     yield "a server without the scope for it", ring.server(tenant), ANNA, BARRED
     yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED
@@ -338,11 +338,11 @@ def far_ahead(example: Example) -> Example:
     return replace(example, body={**(example.body or {}), "after": 10**6})
 
 
-async def told(env: MatrixEnv, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
+async def answer_for(env: MatrixEnv, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
     """Return dora's answer for this chat, without the values of the request itself."""
     message = message_id(chat.chat, 2)
-    there = replace(env, chat=chat, message=message)
-    answer = await there.call(example, app, method)(env.api.ring.user(chat.tenant, DORA))
+    changed = replace(env, chat=chat, message=message)
+    answer = await changed.call(example, app, method)(env.api.ring.user(chat.tenant, DORA))
     ids = {chat.chat: "CHAT", answer.headers["request-id"]: "REQUEST"}
     shown = f"{answer.status_code} {sorted(answer.headers.items())} {answer.text}"
     for value, name in ids.items():

@@ -37,11 +37,11 @@ async def sending(api: RestApp) -> AsyncIterator[None]:
 
 
 async def log_in(api: RestApp) -> Any:
-    nobody = api.holder(None)
+    anonymous = api.holder(None)
     asked = {"tenant": api.use_cases.tenant, "phone": NUMBER}
-    challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
+    challenge = (await anonymous.ok("POST", "/v1/login/phone", asked))["challenge"]
     answer = asked | {"challenge": challenge, "device": DEVICE, "code": await api.accounts.code()}
-    return await nobody.ok("POST", "/v1/login/phone/redeem", answer)
+    return await anonymous.ok("POST", "/v1/login/phone/redeem", answer)
 
 
 async def test_a_phone_logs_in_refreshes_and_out(use_cases: UseCaseEnv) -> None:
@@ -51,26 +51,26 @@ async def test_a_phone_logs_in_refreshes_and_out(use_cases: UseCaseEnv) -> None:
     assert (login["is_new"], login["user"]["phone"]) == (True, NUMBER)
     principal = await api.accounts.access.verify(login["tokens"]["access_token"])
     assert (principal.tenant, principal.user) == (use_cases.tenant, login["user"]["id"])
-    nobody, old = api.holder(None), {"refresh_token": login["tokens"]["refresh_token"]}
-    new = await nobody.ok("POST", "/v1/login/refresh", old, headers=RETRY)
-    again = await nobody.ok("POST", "/v1/login/refresh", old, headers=RETRY)
+    anonymous, old = api.holder(None), {"refresh_token": login["tokens"]["refresh_token"]}
+    new = await anonymous.ok("POST", "/v1/login/refresh", old, headers=RETRY)
+    again = await anonymous.ok("POST", "/v1/login/refresh", old, headers=RETRY)
     assert new["refresh_token"] == again["refresh_token"] != old["refresh_token"]
     user = api.user(UserId(login["user"]["id"]))
     (session,) = (await user.ok("GET", "/v1/sessions"))["sessions"]
     assert (session["id"], session["device"]) == (new["session"], DEVICE)
     await user.ok("DELETE", f"/v1/sessions/{session['id']}")
     fresh = {"refresh_token": new["refresh_token"]}
-    assert await nobody.code("POST", "/v1/login/refresh", fresh) is Code.CREDENTIAL_INVALID
+    assert await anonymous.code("POST", "/v1/login/refresh", fresh) is Code.CREDENTIAL_INVALID
 
 
 async def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(
     use_cases: UseCaseEnv,
 ) -> None:
     api = RestApp(use_cases)
-    nobody = api.holder(None)
+    anonymous = api.holder(None)
     asked = {"tenant": use_cases.tenant, "phone": NUMBER}
     async with sending(api):
-        challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
+        challenge = (await anonymous.ok("POST", "/v1/login/phone", asked))["challenge"]
         answer = asked | {"challenge": challenge, "device": DEVICE, "code": await api.accounts.code()}
     redeem = ("POST", "/v1/login/phone/redeem")
     bad = [
@@ -78,11 +78,11 @@ async def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike
         answer | {"challenge": "A" * 26},
         answer | {"tenant": "unknown"},
     ]
-    answers = [await nobody(*redeem, each) for each in bad]
-    told = {(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers}
-    assert told == {(401, Code.CREDENTIAL_INVALID, "Invalid or expired credential.")}
-    await nobody.ok(*redeem, answer)
-    assert await nobody.code(*redeem, answer) is Code.CREDENTIAL_INVALID
+    answers = [await anonymous(*redeem, each) for each in bad]
+    problems = {(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers}
+    assert problems == {(401, Code.CREDENTIAL_INVALID, "Invalid or expired credential.")}
+    await anonymous.ok(*redeem, answer)
+    assert await anonymous.code(*redeem, answer) is Code.CREDENTIAL_INVALID
 
 
 async def test_login_codes_are_rate_limited_with_a_retry_time(use_cases: UseCaseEnv) -> None:
@@ -158,7 +158,7 @@ async def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(use_ca
     await server.ok("PUT", f"/v1/users/{BEN}/suspension")
     suspended = await anna(*asked)
     assert unknown.status_code == suspended.status_code == 404
-    assert told(unknown) == told(suspended)
+    assert problem_of(unknown) == problem_of(suspended)
 
     settings = api.accounts.tenants.settings
     api.accounts.tenants.settings = replace(settings, has_phone_search=False)
@@ -175,7 +175,7 @@ async def calls_of(use_cases: UseCaseEnv, doing: Awaitable[httpx.Response]) -> t
 
     before = booked()
     response = await doing
-    return told(response), dict(booked() - before)
+    return problem_of(response), dict(booked() - before)
 
 
 async def test_a_user_who_opts_out_looks_like_an_unknown_number(use_cases: UseCaseEnv) -> None:
@@ -260,7 +260,7 @@ async def test_look_ups_are_limited_by_the_day(use_cases: UseCaseEnv) -> None:
     assert await cleo.code(*search) is Code.USER_NOT_FOUND, "each user has their own"
 
 
-def told(response: httpx.Response) -> dict[str, Any]:
+def problem_of(response: httpx.Response) -> dict[str, Any]:
     """Return all parts of an answer that depend on the number."""
     return {name: value for name, value in response.json().items() if name not in {"instance", "request_id"}}
 

@@ -103,14 +103,14 @@ async def test_a_block_silences_and_is_listed_until_it_is_undone(use_cases: UseC
     made = await anna.ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
     await anna.ok("PUT", f"/v1/blocks/{BEN}")
     await anna.ok("PUT", f"/v1/blocks/{CLEO}")
-    said = {"text": "hi", "client_message_id": "m1"}
-    assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", said) is Code.BLOCKED
+    body = {"text": "hi", "client_message_id": "m1"}
+    assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", body) is Code.BLOCKED
     first = await anna.ok("GET", "/v1/blocks?limit=1")
     rest = await anna.ok("GET", f"/v1/blocks?limit=1&cursor={first['cursor']}")
     assert first["users"] + rest["users"] == [BEN, CLEO]
     assert (await ben.ok("GET", "/v1/blocks"))["users"] == []
     await anna.ok("DELETE", f"/v1/blocks/{BEN}")
-    await ben.ok("POST", f"/v1/chats/{made['id']}/messages", said | {"client_message_id": "m2"})
+    await ben.ok("POST", f"/v1/chats/{made['id']}/messages", body | {"client_message_id": "m2"})
 
 
 def key(name: str) -> dict[str, str]:

@@ -3,7 +3,16 @@
 from typing import Any
 
 import pytest
-from contract.api.matrix import EXAMPLES, Example, Reach, absent, breaches, far_ahead, seed_matrix, told
+from contract.api.matrix import (
+    EXAMPLES,
+    Example,
+    Reach,
+    absent,
+    answer_for,
+    breaches,
+    far_ahead,
+    seed_matrix,
+)
 from fastapi import APIRouter
 from fixtures.credentials import real_ring
 from fixtures.rest_app import RestApp
@@ -83,9 +92,9 @@ async def test_a_non_member_does_not_learn_whether_a_chat_exists(name: str, use_
     examples = [EXAMPLES[name]] + ([far_ahead(EXAMPLES[name])] if takes_a_position(name) else [])
     for chat in (made.chat, direct):
         for example in examples:
-            there = await told(made, api.app, method, example, chat)
-            assert there == await told(made, api.app, method, example, absent(chat))
-            assert there.startswith("404 ")
+            existing = await answer_for(made, api.app, method, example, chat)
+            assert existing == await answer_for(made, api.app, method, example, absent(chat))
+            assert existing.startswith("404 ")
 
 
 @pytest.mark.parametrize("name", ["redeem_code", "refresh_session"])
@@ -100,23 +109,23 @@ async def test_a_public_route_rejects_guessed_values(name: str, use_cases: UseCa
 async def test_a_route_without_authentication_is_found(use_cases: UseCaseEnv) -> None:
     """Two mistakes: a route without authentication, and a route that does not check membership."""
     api = RestApp(use_cases)
-    naked, told = APIRouter(), APIRouter(route_class=AuthenticatedRoute)
+    naked, authenticated = APIRouter(), APIRouter(route_class=AuthenticatedRoute)
 
     @naked.get("/v1/naked/{chat}")
     async def naked_route(chat: str) -> str:
         return chat
 
-    @told.get("/v1/told/{chat}")
-    async def told_route(chat: str) -> str:
+    @authenticated.get("/v1/authenticated/{chat}")
+    async def authenticated_route(chat: str) -> str:
         return chat
 
     api.app.include_router(naked)
-    api.app.include_router(told)
+    api.app.include_router(authenticated)
     made = await seed_matrix(api)
     without = await breaches(made, api.app, "get", Example("/v1/naked/{chat}"))
     assert any(each.startswith("no credential: 200") for each in without)
-    beside = await breaches(made, api.app, "get", Example("/v1/told/{chat}"))
-    assert {each.partition(":")[0] for each in beside} == {
+    extra = await breaches(made, api.app, "get", Example("/v1/authenticated/{chat}"))
+    assert {each.partition(":")[0] for each in extra} == {
         "another tenant's user of the same name",
         "a server without a scope",
         "another tenant's server in her name",

@@ -53,7 +53,7 @@ async def opened(
         await publisher.close()
 
 
-async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
+async def read_events(topics: KafkaConfig) -> list[dict[str, Any]]:
     """Decode an event as a consumer does: JSON, validated against the schema."""
     log = await asyncio.to_thread(read_log, topics, "offline")
     found = [json.loads(value) for values in log.values() for value in values]
@@ -80,7 +80,7 @@ async def test_an_offline_event_has_everything_that_a_push_service_needs(
         await use_cases.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
         await delivery_env.deliver()
         await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
-    first, second = await heard(topics)
+    first, second = await read_events(topics)
     assert first == {
         "version": 1,
         "tenant": use_cases.tenant,
@@ -113,7 +113,7 @@ async def test_offline_events_contain_text_only_if_configured_and_never_ephemera
             chat, BEN, ChatFlags(muted_until_ms=use_cases.clock.now_ms() + 60_000)
         )
         await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
-    assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
+    assert [(each["preview"], each["is_muted"]) for each in await read_events(topics)] == [
         ("é" * 90, True),
         (None, True),
     ]
@@ -132,7 +132,7 @@ async def test_the_badge_includes_unread_messages_of_large_chats(
         await use_cases.send(chat, ANNA, "you")
         await delivery_env.deliver()
         await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
-    (event,) = await heard(topics)
+    (event,) = await read_events(topics)
     assert event["badge"] == 3
 
 

@@ -9,7 +9,7 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import EntryKind
 from tidings.messages.store import DynamoEditStore
 
-NOBODY = GatewayId("gateway-gone")
+DEAD_GATEWAY = GatewayId("gateway-gone")
 
 
 async def direct(env: DeliveryEnv) -> ChatKey:
@@ -25,15 +25,15 @@ def spent(env: DeliveryEnv) -> dict[tuple[str, str], float]:
 async def test_connected_devices_get_a_push_and_nothing_is_queued(
     delivery_env: DeliveryEnv,
 ) -> None:
-    here, there = await delivery_env.gateway("gateway-1"), await delivery_env.gateway("gateway-2")
+    here, other_gateway = await delivery_env.gateway("gateway-1"), await delivery_env.gateway("gateway-2")
     await delivery_env.comes_in(ANNA, here.id)
     await delivery_env.comes_in(BEN, here.id)
-    await delivery_env.comes_in(BEN, there.id, "ben-laptop")
+    await delivery_env.comes_in(BEN, other_gateway.id, "ben-laptop")
     chat = await direct(delivery_env)
     await delivery_env.use_cases.send(chat, ANNA, "hello")
     await delivery_env.deliver()
     assert here.got(chat, "anna-phone") == here.got(chat, "ben-phone") == [1, 2]
-    assert there.got(chat, "ben-laptop") == [1, 2]
+    assert other_gateway.got(chat, "ben-laptop") == [1, 2]
     assert (len(here.payloads), len(here.pushes), len(here.pushes[0].parts)) == (1, 1, 1)
     assert await delivery_env.lists.unread(chat, BEN) == 1
     assert await delivery_env.queue(BEN) == []
@@ -93,8 +93,8 @@ async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await delivery_env.gateway()
-    await delivery_env.comes_in(BEN, NOBODY)
-    await delivery_env.comes_in(CLEO, NOBODY, "old")
+    await delivery_env.comes_in(BEN, DEAD_GATEWAY)
+    await delivery_env.comes_in(CLEO, DEAD_GATEWAY, "old")
     await delivery_env.comes_in(CLEO, here.id, "new")
     chat = await delivery_env.use_cases.group(BEN, CLEO)
     await delivery_env.use_cases.send(chat, ANNA, "hello")
@@ -109,7 +109,7 @@ async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
 
 async def test_a_route_that_was_registered_again_meanwhile_is_not_removed(delivery_env: DeliveryEnv) -> None:
     here = await delivery_env.gateway()
-    await delivery_env.comes_in(BEN, NOBODY)
+    await delivery_env.comes_in(BEN, DEAD_GATEWAY)
 
     async def again() -> None:
         await delivery_env.comes_in(BEN, here.id)

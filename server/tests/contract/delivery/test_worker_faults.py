@@ -31,9 +31,9 @@ async def create_history(env: DeliveryEnv) -> ChatKey:
     use_cases = env.use_cases
     chat = await use_cases.group(BEN, CLEO)
     await use_cases.send(chat, ANNA, "two")
-    said = await use_cases.send(chat, BEN, "three")
-    await use_cases.change.edit(asked(chat, BEN, said.sequence), Content(text="three, edited"))
-    await use_cases.change.redact(asked(chat, BEN, said.sequence))
+    sent = await use_cases.send(chat, BEN, "three")
+    await use_cases.change.edit(asked(chat, BEN, sent.sequence), Content(text="three, edited"))
+    await use_cases.change.redact(asked(chat, BEN, sent.sequence))
     await use_cases.send(chat, ANNA, "six")
     await use_cases.manage.remove(chat, by(ANNA), CLEO)
     await use_cases.send(chat, ANNA, "eight")
@@ -104,13 +104,13 @@ async def test_a_repeated_event_costs_nothing_and_restores_a_lost_checkpoint(
     chat = await create_history(delivery_env)
     commits = delivery_env.committed()
     await delivery_env.worker.handle(commits)
-    calls, heard = dict(_calls(delivery_env)), len(here.payloads)
+    calls, payload_count = dict(_calls(delivery_env)), len(here.payloads)
     await forget_mark(delivery_env, chat)
     await delivery_env.worker.handle(commits[2:4])
     assert await delivery_env.mark(chat) == 8
     await delivery_env.new_worker().handle(commits)
     assert dict(_calls(delivery_env)) == calls
-    assert len(here.payloads) == heard
+    assert len(here.payloads) == payload_count
 
 
 def _calls(env: DeliveryEnv) -> list[tuple[str, float]]:

@@ -109,8 +109,8 @@ def test_secrets_that_others_can_read(examine: Examine, tmp_path: Path) -> None:
 
 def test_processes_that_are_ready_and_that_are_not(examine: Examine) -> None:
     assert states(examine("processes")) == {"processes": CheckState.SKIPPED}
-    nobody = f"127.0.0.1:{PortAllocator().take(0, 'nobody')}"
-    assert nobody in only(examine("processes", nobody), "processes", CheckState.WRONG).found
+    closed_port = f"127.0.0.1:{PortAllocator().take(0, 'nobody')}"
+    assert closed_port in only(examine("processes", closed_port), "processes", CheckState.WRONG).found
     with running() as well:
         well.wait_for_status("/readyz", 200)
         assert states(examine("processes", f"127.0.0.1:{well.port}")) == {"processes": CheckState.OK}

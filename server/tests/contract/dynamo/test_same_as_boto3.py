@@ -51,7 +51,7 @@ RICH = {
 }
 KEY: dict[str, Any] = {"pk": "a", "sk": 1}
 ABSENT = "attribute_not_exists(pk)"
-THERE = "attribute_exists(pk)"
+EXISTS = "attribute_exists(pk)"
 
 
 async def outcomes(place: ScratchTable, calls: Sequence[Call]) -> list[tuple[Outcome, Outcome]]:
@@ -108,7 +108,7 @@ def test_a_failed_condition_returns_the_stored_item(place: ScratchTable) -> None
 
 
 def test_a_failed_condition_on_a_missing_item_returns_no_item(place: ScratchTable) -> None:
-    (got,) = check(place, put(row(1), condition=THERE))
+    (got,) = check(place, put(row(1), condition=EXISTS))
     assert (got.code, got.item) == ("ConditionalCheckFailedException", None)
 
 
@@ -199,8 +199,8 @@ def test_a_transaction_of_all_four_kinds(place: ScratchTable) -> None:
             TRANSACT_WRITE,
             [
                 UpdateAction(table=TABLE, key=KEY, update="SET n = n + :n", values={":n": 1}),
-                Delete(table=TABLE, key={"pk": "a", "sk": 2}, condition=THERE),
-                Check(table=TABLE, key={"pk": "a", "sk": 3}, condition=THERE),
+                Delete(table=TABLE, key={"pk": "a", "sk": 2}, condition=EXISTS),
+                Check(table=TABLE, key={"pk": "a", "sk": 3}, condition=EXISTS),
                 Put(table=TABLE, item=row(4), condition=ABSENT),
             ],
         ),
@@ -218,7 +218,7 @@ def test_a_cancelled_transaction_has_a_reason_for_each_action_and_does_nothing(p
             [
                 Put(table=TABLE, item=row(5)),
                 Put(table=TABLE, item=row(1), condition=ABSENT),
-                Check(table=TABLE, key={"pk": "a", "sk": 7}, condition=THERE),
+                Check(table=TABLE, key={"pk": "a", "sk": 7}, condition=EXISTS),
                 Delete(table=TABLE, key={"pk": "a", "sk": 8}),
             ],
         ),

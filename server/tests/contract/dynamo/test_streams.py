@@ -111,10 +111,10 @@ async def test_a_stream_is_described(place: ScratchTable) -> None:
     async with open_streams(place.engine.url, REGION, place.ours) as streams:
         (stream,) = (await streams.list_streams(TABLE)).streams
         assert stream.table_name == place.our_table
-        told = await streams.describe(stream.stream_arn)
-        assert (told.stream_status, told.stream_view_type) == ("ENABLED", "NEW_AND_OLD_IMAGES")
-        assert told.table_name == place.our_table
-        assert not told.shards[0].is_closed
+        description = await streams.describe(stream.stream_arn)
+        assert (description.stream_status, description.stream_view_type) == ("ENABLED", "NEW_AND_OLD_IMAGES")
+        assert description.table_name == place.our_table
+        assert not description.shards[0].is_closed
 
 
 async def test_mistakes_are_typed(place: ScratchTable) -> None:

@@ -37,7 +37,7 @@ class Tokens:
     async def verify(self, bearer: str, /) -> Principal:
         if bearer == "server":
             return self._server
-        found = next((who for user, who in self._known.items() if user == bearer), None)
+        found = next((principal for user, principal in self._known.items() if user == bearer), None)
         if found is None:
             raise TidingsError(Code.CREDENTIAL_INVALID, "The credential is not known.")
         return found

@@ -36,8 +36,8 @@ async def test_a_group_joined_while_connected_has_its_name_after_the_join(gatewa
     assert "before her" not in str(row)
     kinds = [next(iter(frame)) for frame in cleo.frames]
     assert kinds.index("entry") < kinds.index("chat"), "the entry that lets them in comes first"
-    said = await gateways.say(chat, ANNA, "to all")
-    await until(lambda: said in cleo.sequences(chat), WITHIN_S)
+    sent = await gateways.say(chat, ANNA, "to all")
+    await until(lambda: sent in cleo.sequences(chat), WITHIN_S)
     assert len(chat_pushes(cleo, chat)) == 1, "messages are not worth a row"
     metrics = Metrics()
     export_node(metrics, here.node)
@@ -79,8 +79,8 @@ async def test_a_chat_that_is_muted_on_one_device_is_muted_on_the_others(gateway
     use_cases = gateways.use_cases
     chat = await use_cases.group(BEN)
     await gateways.deliver()
-    here, there = await gateways.gateway(), await gateways.gateway()
-    phone, laptop, anna = await here.live(BEN), await there.live(BEN, "laptop"), await here.live(ANNA)
+    here, other_gateway = await gateways.gateway(), await gateways.gateway()
+    phone, laptop, anna = await here.live(BEN), await other_gateway.live(BEN, "laptop"), await here.live(ANNA)
     lists = build_chat_lists(use_cases.client, use_cases.ring, use_cases.clock)
     own = ChatRowNotifier(RedisBus(gateways.redis), RedisConnectionRegistry(gateways.redis, lease_s=1.0))
     assert chat_pushes(phone, chat) == [], "the resume has sent the row"

@@ -66,9 +66,9 @@ async def test_a_close_inside_a_fragmented_message_is_accepted(name: BackendName
 async def test_a_close_of_the_server_has_code_and_reason_and_waits_for_the_answer(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
         host.guest.socket.close(3_001, "ü" * 100)
-        said = await client.frame()
-        assert said.code == 3_001
-        assert said.payload[2:].decode() == "ü" * 61, "cut to what a control frame holds, between characters"
+        reply = await client.frame()
+        assert reply.code == 3_001
+        assert reply.payload[2:].decode() == "ü" * 61, "cut to what a control frame holds, between characters"
         client.send(text("too late") + close_frame(3_001))
         assert await client.ended()
         await until(lambda: host.guest.closes == [3_001])

@@ -258,8 +258,8 @@ async def test_an_unconfirmed_channel_of_a_large_chat_does_not_affect_the_route(
     here.node.large_chats._subscriber = ears
     await here.node.leases.renew_all()
     await until(lambda: bool(device.large_chat_channels) and not device.unconfirmed_channels, WITHIN_S)
-    heard = await gateways.say(many, ANNA, "by the channel")
-    await until(lambda: heard in ben.sequences(many), WITHIN_S)
+    delivered = await gateways.say(many, ANNA, "by the channel")
+    await until(lambda: delivered in ben.sequences(many), WITHIN_S)
     assert (device.epoch, device.is_registered) == (epoch, True)
 
 

@@ -136,6 +136,6 @@ async def _removed(gateways: GatewayEnv, chat: ChatKey) -> int:
 
 
 async def _hears_nothing(gateways: GatewayEnv, chat: ChatKey, anna: ScreenDevice, ben: ScreenDevice) -> None:
-    said = await gateways.say(chat, ANNA, "without him")
-    await until(lambda: said in anna.sequences(chat), WITHIN_S)
-    assert said not in ben.sequences(chat)
+    sent = await gateways.say(chat, ANNA, "without him")
+    await until(lambda: sent in anna.sequences(chat), WITHIN_S)
+    assert sent not in ben.sequences(chat)

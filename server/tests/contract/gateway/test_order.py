@@ -59,11 +59,11 @@ async def test_a_message_sent_at_any_step_of_a_resume_arrives_once_and_in_order(
     gateways: GatewayEnv, make: Callable[[GatewayEnv], Coroutine[Any, Any, ChatKey]], others: list[str]
 ) -> None:
     chat = await make(gateways)
-    there = [await (await gateways.gateway()).live(BEN, name) for name in others]
+    others_devices = [await (await gateways.gateway()).live(BEN, name) for name in others]
     position = await gateways.say(chat, ANNA)
     for step in STEPS:
         position = await held_at(gateways, chat, step, position)
-    for other in there:
+    for other in others_devices:
         await until(lambda: position in other.sequences(chat), WITHIN_S)  # noqa: B023 - awaited here
         got = other.sequences(chat)
         assert got == list(range(got[0], position + 1))
@@ -210,14 +210,14 @@ async def test_a_member_of_a_large_chat_is_subscribed_from_join_to_leave(gateway
     await gateways.deliver()
     await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
     await until(lambda: chat.chat in here.device(CLEO).large_chat_channels, WITHIN_S)
-    said = await gateways.say(chat, ANNA, "with cleo")
-    await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
+    sent = await gateways.say(chat, ANNA, "with cleo")
+    await until(lambda: cleo.sequences(chat) == [before + 1, sent], WITHIN_S)
     await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
-    await until(lambda: cleo.sequences(chat)[-1] == said + 1, WITHIN_S)
+    await until(lambda: cleo.sequences(chat)[-1] == sent + 1, WITHIN_S)
     after = await gateways.say(chat, ANNA, "after cleo")
     await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
-    assert cleo.sequences(chat) == [before + 1, said, said + 1]
+    assert cleo.sequences(chat) == [before + 1, sent, sent + 1]
     assert chat.chat not in here.device(CLEO).large_chat_channels
     assert len(here.node.large_chats) == 1
     ben.hang_up()

@@ -21,11 +21,11 @@ SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)
 
 
 def shown(screen: ScreenDevice, user: UserId) -> list[dict[str, Any]]:
-    return [told for told in screen.pushed("presence") if told["user"] == user]
+    return [push for push in screen.pushed("presence") if push["user"] == user]
 
 
 def statuses(screen: ScreenDevice, user: UserId) -> list[str]:
-    return [told["status"] for told in shown(screen, user)]
+    return [push["status"] for push in shown(screen, user)]
 
 
 async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:

@@ -86,21 +86,21 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_its_user_nor_hides_new_e
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat = await (small(gateways) if size == "small" else large(gateways))
         here = await gateways.gateway()
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.node._deps.watermarks.read(chat, BEN, said[-1])
-        lose_entries(tables_local, chat, *said[2:])
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await here.node._deps.watermarks.read(chat, BEN, sent[-1])
+        lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
         here = await gateways.gateway()
         ben = await here.live(BEN)
-        assert ben.sequences(chat)[-1] == said[1], "what the log has, and no more"
+        assert ben.sequences(chat)[-1] == sent[1], "what the log has, and no more"
         rows = await here.node._deps.rows.rows(gateways.use_cases.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.read is not None
-        assert row.read.sequence == said[1], "nobody has read what nobody has written yet"
+        assert row.read.sequence == sent[1], "nobody has read what nobody has written yet"
         new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(3)]
-        assert new[0] == said[2], "in the place of what was lost"
+        assert new[0] == sent[2], "in the place of what was lost"
         await until(lambda: ben.sequences(chat)[-1:] == new[-1:], WITHIN_S)
-        assert ben.sequences(chat)[-4:] == [said[1], *new]
+        assert ben.sequences(chat)[-4:] == [sent[1], *new]
         again = await here.live(BEN, "tablet")
         await until(lambda: again.sequences(chat)[-1:] == new[-1:], WITHIN_S)
 
@@ -112,17 +112,17 @@ async def test_the_worker_reconciles_a_row_that_was_not_read_since_the_restore(
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat = await small(gateways)
         here = await gateways.gateway()
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.node._deps.watermarks.read(chat, BEN, said[-1])
-        lose_entries(tables_local, chat, *said[1:])
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await here.node._deps.watermarks.read(chat, BEN, sent[-1])
+        lose_entries(tables_local, chat, *sent[1:])
         await restored(gateways, chat)
         new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(2)]
         rows = await here.node._deps.rows.rows(gateways.use_cases.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.known.head is not None
-        assert row.known.head.sequence == new[-1] == said[2]
+        assert row.known.head.sequence == new[-1] == sent[2]
         assert row.read is not None
-        assert row.read.sequence == said[0]
+        assert row.read.sequence == sent[0]
         assert row.known.epoch == gateways.use_cases.epoch
 
 
@@ -131,13 +131,13 @@ async def test_a_row_behind_its_log_is_completed_with_the_next_message(
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat = await small(gateways)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(3)]
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(3)]
         lose_row(tables_local, chat, BEN)
         await restored(gateways, chat)
         new = await gateways.say(chat, ANNA, "after")
         ben = await (await gateways.gateway()).live(BEN)
         await until(lambda: ben.sequences(chat)[-1:] == [new], WITHIN_S)
-        assert ben.sequences(chat)[-4:] == [*said, new]
+        assert ben.sequences(chat)[-4:] == [*sent, new]
 
 
 @pytest.mark.parametrize("was", ["in", "out"])
@@ -177,8 +177,8 @@ async def test_a_watermark_raised_on_a_row_of_an_old_epoch_is_kept_and_applied(
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat, lists = await small(gateways), ChatListEnv(gateways.use_cases)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        assert said == [2, 3, 4, 5]
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        assert sent == [2, 3, 4, 5]
         await lists.marking.read(chat, BEN, had_read)
         await lists.marking.delivered(chat, BEN, 5)
         lose_entries(tables_local, chat, 4, 5)
@@ -198,9 +198,9 @@ async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         use_cases, chat, lists = gateways.use_cases, await small(gateways), ChatListEnv(gateways.use_cases)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await lists.marking.read(chat, BEN, said[-1])
-        lose_entries(tables_local, chat, *said[2:])
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await lists.marking.read(chat, BEN, sent[-1])
+        lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
         new = (await use_cases.send(chat, ANNA, "after")).sequence
         entry = await use_cases.reader.one(chat, new)
@@ -209,7 +209,7 @@ async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
         traced = await DynamoWatermarkStore(use_cases.client, use_cases.clock, only_read).rows_and_times(
             chat, [BEN]
         )
-        assert traced[BEN][0].read_up_to == said[1]
+        assert traced[BEN][0].read_up_to == sent[1]
         assert (await believed(gateways, chat, BEN)).known.epoch == 0, "a trace writes nothing"
         (status,) = await lists.statuses.of(chat, ANNA, [entry])
         assert (status.status, status.read_by, status.delivered_to) == (DeliveryStatus.SENT, (), ())
@@ -218,7 +218,7 @@ async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
             build_watermark_store(use_cases.client, use_cases.clock, lambda: use_cases.epoch).rows_now,
         )
         got = {each.user: each.read for each in (await whole.read_snapshot(chat)).members}
-        assert got[BEN] == said[1]
+        assert got[BEN] == sent[1]
 
 
 async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_epoch(
@@ -227,11 +227,11 @@ async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_ep
     """Rows accept entries in any order. The row shows a message that the log lost, above the one that is redacted."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         use_cases, chat, lists = gateways.use_cases, await small(gateways), ChatListEnv(gateways.use_cases)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        lose_entries(tables_local, chat, *said[2:])
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
         new = (await use_cases.send(chat, ANNA, "a secret")).sequence
-        assert new == said[2]
+        assert new == sent[2]
         (committed,) = lists.committed()
         truth = DynamoChatRowWriter(
             use_cases.client, build_epoch_reconciler(use_cases.client, lambda: use_cases.epoch)

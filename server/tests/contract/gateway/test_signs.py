@@ -57,8 +57,8 @@ async def test_a_snapshot_has_the_members_and_their_joins(gateways: GatewayEnv) 
     here = await gateways.gateway()
     anna = await here.live(ANNA)
     await looks(anna, chat)
-    (told,) = alls(anna, chat)
-    assert told["members"] == [
+    (push,) = alls(anna, chat)
+    assert push["members"] == [
         {"user": ANNA, "since": 1},
         # a sender has read the messages above their own
         {"user": BEN, "delivered": sent, "read": sent, "since": 1},
@@ -88,7 +88,7 @@ async def test_a_read_reaches_the_members_other_devices_in_chats_of_any_size(gat
         sent = await gateways.say(chat, ANNA)
         phone.say(read={"chat": chat.chat, "sequence": sent})
         await knows(laptop, chat, BEN, "read", sent)
-        assert all(not told.get("is_snapshot") for told in laptop.pushed("receipts"))
+        assert all(not push.get("is_snapshot") for push in laptop.pushed("receipts"))
 
 
 async def test_a_reconnected_device_receives_reads_that_it_missed(gateways: GatewayEnv) -> None:
@@ -156,7 +156,7 @@ async def test_a_block_stops_ephemeral_events_between_two_users_until_it_ends(ga
     ben.say(read={"chat": group.chat, "sequence": 1})
     await knows(anna, group, BEN, "read", 1)
     assert anna.got(chat) == known
-    assert [told["chat"] for told in anna.pushed("typing")] == [group.chat]
+    assert [push["chat"] for push in anna.pushed("typing")] == [group.chat]
     await gateways.use_cases.manage.block(gateways.use_cases.tenant, by(BEN), ANNA, is_blocked=False)
     await gateways.deliver()
     await until(lambda: len(alls(anna, chat)) > whole, WITHIN_S)
@@ -175,7 +175,7 @@ async def test_a_subscription_of_a_non_member_receives_nothing_and_no_error(gate
     cleo.say(typing={"chat": chat.chat})
     ben.say(typing={"chat": chat.chat})
     await until(lambda: anna.pushed("typing") != [], WITHIN_S)
-    assert [told["user"] for told in anna.pushed("typing")] == [BEN]
+    assert [push["user"] for push in anna.pushed("typing")] == [BEN]
     assert cleo.got(chat) == {}
     assert cleo.pushed("typing") == []
 
@@ -227,9 +227,9 @@ async def test_a_device_has_a_limit_of_subscriptions(gateways: GatewayEnv) -> No
     anna.say(id=8, subscribe={"chats": ["g-0-1"]})
     anna.say(id=9, subscribe={"users": ["one-more"]})
     await until(lambda: {8, 9} <= {frame.get("id") for frame in anna.frames}, WITHIN_S)
-    told = {frame["id"]: frame for frame in anna.frames if "id" in frame}
-    assert "ok" in told[8], "it is among them"
-    assert told[9]["error"]["code"] == "request_invalid"
+    push = {frame["id"]: frame for frame in anna.frames if "id" in frame}
+    assert "ok" in push[8], "it is among them"
+    assert push[9]["error"]["code"] == "request_invalid"
 
 
 async def test_events_lost_with_the_channel_are_in_the_next_snapshot(

@@ -41,8 +41,8 @@ def main() -> None:
             play(fleet, asked.engine, asked.steps)
         finally:
             fleet.stop()
-    told = {"steps": Counting.steps, "engine": asked.engine, "wall_s": round(time.monotonic() - began)}
-    print(json.dumps(told | {"commit": commit(), "cpu": cpu(), "cores": os.cpu_count()}))
+    summary = {"steps": Counting.steps, "engine": asked.engine, "wall_s": round(time.monotonic() - began)}
+    print(json.dumps(summary | {"commit": commit(), "cpu": cpu(), "cores": os.cpu_count()}))
 
 
 def commit() -> str:

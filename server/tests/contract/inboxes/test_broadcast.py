@@ -228,8 +228,8 @@ async def test_a_new_user_sees_only_broadcasts_since_their_profile_was_created(
         assert (await at.total("anna"), await at.total("ben")) == (0, 1)
         await send(at)
         assert (await at.total("anna"), await at.total("ben")) == (1, 2)
-        told = await at.cases.queries.explain(at.owner("anna"), 10)
-        assert [each.why.value for each in told.reasons] == ["delivered", "before_joining"]
+        explanation = await at.cases.queries.explain(at.owner("anna"), 10)
+        assert [each.why.value for each in explanation.reasons] == ["delivered", "before_joining"]
 
 
 async def test_a_broadcast_expires_automatically_and_has_its_expiry(open_inboxes: OpenInboxes) -> None:
@@ -286,8 +286,8 @@ async def test_reach_is_estimated_beforehand_with_its_precision(
     async with open_inboxes() as at:
         segments, people = at.cases.broadcasts.segments, at.cases.broadcasts.profile_service
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
-        nobody = await at.cases.broadcasts.reach.estimate(at.tenant, None)
-        assert nobody == (0, 0, 0, 0, 0)
+        empty = await at.cases.broadcasts.reach.estimate(at.tenant, None)
+        assert empty == (0, 0, 0, 0, 0)
         for number in range(300):
             await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
         assert await at.cases.broadcasts.reach.estimate(at.tenant, None) == (300, 300, 300, 300, 300)

@@ -51,12 +51,12 @@ def ramped_after_a_mark(at: BroadcastMachine) -> None:
     at.ramp(0, 100)
 
 
-def late_part(at: BroadcastMachine, who: str) -> bool:
+def late_part(at: BroadcastMachine, reader: str) -> bool:
     """Tell whether the next broadcast reaches this user after the first quarter."""
     made = at.inboxes._created
     notification = at.inboxes.new_id()
     at.inboxes._created = made
-    return rollout_bucket(stable_hash(who), stable_hash(notification)) >= PARTS // 4
+    return rollout_bucket(stable_hash(reader), stable_hash(notification)) >= PARTS // 4
 
 
 def recalled(at: BroadcastMachine) -> None:

@@ -13,10 +13,13 @@ from tidings.kernel.ids import TenantId
 
 async def test_of_two_concurrent_changes_none_is_lost(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as notifications:
-        here, there = notifications.cases.defaults, notifications.process(notifications.client).defaults
+        here, other_process = (
+            notifications.cases.defaults,
+            notifications.process(notifications.client).defaults,
+        )
         await asyncio.gather(
             here.set(notifications.tenant, lambda before: replace(before, retention_days=7)),
-            there.set(notifications.tenant, lambda before: replace(before, is_for_known_users=True)),
+            other_process.set(notifications.tenant, lambda before: replace(before, is_for_known_users=True)),
         )
         found = await here.read(notifications.tenant)
         assert (found.retention_days, found.is_for_known_users, found.version) == (7, True, 2)

@@ -10,7 +10,7 @@ from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.errors import NotAcceptedError, RejectedError, UnknownOutcomeError
 from tidings.platform.kafka.publisher import KafkaPublisher, PublisherTuning
 
-NOBODY = KafkaConfig(bootstrap_servers="127.0.0.1:9")
+NO_BROKER = KafkaConfig(bootstrap_servers="127.0.0.1:9")
 
 
 async def test_an_answer_has_partition_and_offset_and_keys_keep_their_order(connection: KafkaConfig) -> None:
@@ -67,7 +67,7 @@ async def test_without_an_answer_in_time_the_outcome_is_unknown(connection: Kafk
 
 
 async def test_a_full_publisher_refuses_at_once_and_waiting_messages_time_out() -> None:
-    publisher = KafkaPublisher(NOBODY, PublisherTuning(max_in_flight=20, max_waiting=10, wait_s=0.3))
+    publisher = KafkaPublisher(NO_BROKER, PublisherTuning(max_in_flight=20, max_waiting=10, wait_s=0.3))
     answers = [publisher.send(TOPIC, b"k", b"%d" % n) for n in range(31)]
     assert answers[30].done()
     with pytest.raises(NotAcceptedError, match="30 messages are waiting"):
@@ -94,7 +94,7 @@ async def test_waiting_messages_are_sent_in_order_when_there_is_room(connection:
 
 
 async def test_health_reports_that_no_broker_answers_and_why() -> None:
-    async with publishing(NOBODY, delivery_timeout_s=0.5) as publisher:
+    async with publishing(NO_BROKER, delivery_timeout_s=0.5) as publisher:
         with pytest.raises(UnknownOutcomeError):
             await publisher.send(TOPIC, b"k", b"v")
         assert not publisher.health().is_ok

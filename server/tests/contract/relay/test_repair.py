@@ -24,13 +24,13 @@ EPOCH = 1_000
 COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "relay", "repair"]
 
 
-def repair(env: RelayProcesses, *words: str, said: str = "") -> str:
+def repair(env: RelayProcesses, *words: str, answer: str = "") -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     done = subprocess.run(
         [*COMMAND, *words],
         cwd=env.directory,
         env=environment | env.settings(),
-        input=said,
+        input=answer,
         capture_output=True,
         text=True,
         timeout=60,
@@ -80,9 +80,9 @@ def test_an_aborted_run_continues_where_it_ended(env: RelayProcesses) -> None:
     lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
     place = env.directory / "walk"
     again = ["--from", "-", "--progress", str(place)]
-    assert "2 chats checked" in repair(env, *again, said="".join(lines[:2]))
+    assert "2 chats checked" in repair(env, *again, answer="".join(lines[:2]))
     assert place.read_text() == "2"
-    assert "1 chats checked" in repair(env, *again, said="".join(lines))
+    assert "1 chats checked" in repair(env, *again, answer="".join(lines))
     assert place.read_text() == "3"
 
 

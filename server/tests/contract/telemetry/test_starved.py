@@ -66,9 +66,9 @@ def ailing(process: Running, engine: str) -> str:
         ill = [name for name, part in body["components"].items() if not part["ok"]]
         return body["problems"][0] if status == 503 and ill == [engine] else None
 
-    said = eventually(look, f"complaint of {engine} alone", BOUND_S)
+    report = eventually(look, f"complaint of {engine} alone", BOUND_S)
     assert process.get("/livez")[0] == 200
-    return said
+    return report
 
 
 def test_a_process_is_ready_with_all_engines(process: Running) -> None:
@@ -86,8 +86,8 @@ def test_an_unavailable_engine_is_reported_in_time_and_its_recovery_too(
     with proxies[engine].fault(fault):
         if isinstance(fault, Refuse):
             proxies[engine].cut()  # Open connections would still be served.
-        said = ailing(process, engine)
-    assert re.match(rf"{engine}: {COMPLAINTS[engine]} for .*; last error: .+", said)
+        report = ailing(process, engine)
+    assert re.match(rf"{engine}: {COMPLAINTS[engine]} for .*; last error: .+", report)
     process.wait_for_status("/readyz", 200)
     eventually(lambda: process.events("component is well again")[-1]["component"] == engine or None, "line")
 

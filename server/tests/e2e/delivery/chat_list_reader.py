@@ -55,7 +55,7 @@ class ChatListClient:
         await until(lambda: sequence in self._sequences(chat), LONG_S)
 
     def presence(self, user: str) -> list[str]:
-        return [told["status"] for told in self.pushed("presence") if told["user"] == user]
+        return [push["status"] for push in self.pushed("presence") if push["user"] == user]
 
     async def sees(self, user: str, status: str) -> None:
         """Wait until the newest presence of a user is this one."""
@@ -119,9 +119,9 @@ async def rest(
         try:
             client.request(method, path, None if body is None else json.dumps(body), headers)
             answer = client.getresponse()
-            said = answer.read()
-            assert answer.status < 300, (answer.status, said)
-            return json.loads(said) if said else None
+            payload = answer.read()
+            assert answer.status < 300, (answer.status, payload)
+            return json.loads(payload) if payload else None
         finally:
             client.close()
 

@@ -7,33 +7,33 @@ from fixtures.installation_processes import InstallationProcesses, RunningInstal
 
 
 async def test_a_direct_message_reaches_all_devices_of_both_users_on_all_gateways(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
+    chat = (await installation.direct(names.anna, names.ben)).chat
     async with (
-        watching(installation, one, who.anna, who.ben) as (anna, ben),
-        watching(installation, two, who.anna, who.ben, device="laptop") as (anna_too, ben_too),
+        watching(installation, one, names.anna, names.ben) as (anna, ben),
+        watching(installation, two, names.anna, names.ben, device="laptop") as (anna_too, ben_too),
     ):
         for number in range(10):
             await anna.client.chat(chat).send(f"a-{number}")
             await ben_too.client.chat(chat).send(f"b-{number}")
         for watcher in (anna, ben, anna_too, ben_too):
             await watcher.holds(chat, range(1, 22))
-            assert watcher.texts(chat) == [f"{who}-{n}" for n in range(10) for who in "ab"]
+            assert watcher.texts(chat) == [f"{names}-{n}" for n in range(10) for names in "ab"]
 
 
 async def test_all_members_of_a_group_get_all_messages_in_one_order(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    people = [who.anna, who.ben, who.cleo, who.dora, who.emil]
+    people = [names.anna, names.ben, names.cleo, names.dora, names.emil]
     chat = await installation.group(*people)
     async with (
         watching(installation, one, *people[:3]) as here,
-        watching(installation, two, *people[3:]) as there,
+        watching(installation, two, *people[3:]) as on_second,
     ):
-        everybody = [*here, *there]
+        everybody = [*here, *on_second]
         await asyncio.gather(*(_say(watcher, chat, 6) for watcher in everybody))
         for watcher in everybody:
             await watcher.holds(chat, range(1, 32))
@@ -41,13 +41,13 @@ async def test_all_members_of_a_group_get_all_messages_in_one_order(
 
 
 async def test_an_edit_and_a_redaction_are_pushed(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
+    chat = (await installation.direct(names.anna, names.ben)).chat
     async with (
-        watching(installation, one, who.anna) as (anna,),
-        watching(installation, two, who.ben) as (ben,),
+        watching(installation, one, names.anna) as (anna,),
+        watching(installation, two, names.ben) as (ben,),
     ):
         sent = await anna.client.chat(chat).send("helo")
         await anna.client.chat(chat).edit(sent.sequence, "hello")

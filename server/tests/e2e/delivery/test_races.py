@@ -48,19 +48,19 @@ async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None
     ],
 )
 async def test_a_device_connects_while_the_worker_is_paused(
-    running_installation: RunningInstallation, who: Names, step: str, device: str
+    running_installation: RunningInstallation, names: Names, step: str, device: str
 ) -> None:
     installation, (one, two), worker = (
         running_installation.processes,
         running_installation.ports,
         running_installation.worker,
     )
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    there = [who.anna, who.ben] if device == SECOND else [who.anna]
-    async with watching(installation, one, *there, device="laptop") as before, held_at(worker, step):
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    connected = [names.anna, names.ben] if device == SECOND else [names.anna]
+    async with watching(installation, one, *connected, device="laptop") as before, held_at(worker, step):
         sent = await before[0].client.chat(chat).send("hello")
         await worker.reached(step)
-        async with watching(installation, two, who.ben) as (ben,):
+        async with watching(installation, two, names.ben) as (ben,):
             worker.go(step)
             for watcher in (ben, *before):
                 await watcher.holds(chat, range(1, sent.sequence + 1))
@@ -72,19 +72,19 @@ async def test_a_device_connects_while_the_worker_is_paused(
 @pytest.mark.parametrize("step", GATEWAY)
 @pytest.mark.parametrize("device", [FIRST, SECOND])
 async def test_a_message_is_processed_while_the_gateway_is_paused(
-    running_installation: RunningInstallation, who: Names, step: str, device: str
+    running_installation: RunningInstallation, names: Names, step: str, device: str
 ) -> None:
     installation, (one, two), held = (
         running_installation.processes,
         running_installation.ports,
         running_installation.gateways[1],
     )
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    there = [who.anna, who.ben] if device == SECOND else [who.anna]
-    async with watching(installation, one, *there, device="laptop") as before:
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    connected = [names.anna, names.ben] if device == SECOND else [names.anna]
+    async with watching(installation, one, *connected, device="laptop") as before:
         first = await before[0].client.chat(chat).send("before")
         await before[0].holds(chat, range(1, first.sequence + 1))
-        async with held_at(held, step), ConnectedClient(installation, two, who.ben) as ben:
+        async with held_at(held, step), ConnectedClient(installation, two, names.ben) as ben:
             await held.reached(step)
             second = await before[0].client.chat(chat).send("meanwhile")
             await before[0].holds(chat, range(1, second.sequence + 1))

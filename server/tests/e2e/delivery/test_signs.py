@@ -68,14 +68,14 @@ async def test_delivery_status_advances_and_a_read_reaches_the_users_other_devic
         await cleo.holds(group, 3)
         await anna.send(group)
         await laptop.holds(group, 4)
-        told = len(cleo.pushed("receipts"))
+        received = len(cleo.pushed("receipts"))
         await phone.say(typing={"chat": group})
         await until(lambda: anna.typing(group) == [("ben", True)], LONG_S)
         phone.cut()
         await until(lambda: anna.typing(group) == [("ben", True), ("ben", False)], LONG_S)
         await laptop.say(read={"chat": group, "sequence": 4})
         await anna.knows(group, "ben", "read", 4)
-        assert (cleo.typing(group), len(cleo.pushed("receipts"))) == ([], told)
+        assert (cleo.typing(group), len(cleo.pushed("receipts"))) == ([], received)
         assert [process.faults() for process in (one, two, api)] == [[], [], []]
 
 
@@ -97,7 +97,7 @@ async def test_a_block_stops_ephemeral_events_between_two_users(city: Installati
         await rest(city, api_port, "ben", "PUT /v1/blocks/anna")
         await anna.holds(chat, 3)
         await anna.sees("ben", "offline")
-        told = [r for r in anna.pushed("receipts") if r["chat"] == chat]
+        received = [r for r in anna.pushed("receipts") if r["chat"] == chat]
         await ben.say(typing={"chat": chat})
         await ben.say(read={"chat": chat, "sequence": 2})
         await ben.say(typing={"chat": group})
@@ -105,7 +105,7 @@ async def test_a_block_stops_ephemeral_events_between_two_users(city: Installati
         await anna.knows(group, "ben", "read", 2)
         await until(lambda: anna.typing(group) == [("ben", True)], LONG_S)
         assert anna.typing(chat) == []
-        assert [r for r in anna.pushed("receipts") if r["chat"] == chat] == told
+        assert [r for r in anna.pushed("receipts") if r["chat"] == chat] == received
         await rest(city, api_port, "ben", "DELETE /v1/blocks/anna")
         await anna.sees("ben", "online")
         await anna.knows(chat, "ben", "read", 2)
@@ -144,7 +144,7 @@ async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_e
             await anna.sees("ben", "away")
             seen = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
             assert seen == {"user": "ben", "status": "away"}
-            told = len(anna.presence("ben"))
+            received = len(anna.presence("ben"))
             await rest(city, api_port, "ben", "PATCH /v1/me", {"last_seen": "nobody"})
             await anna.sees("ben", "offline")
             assert "at" not in anna.pushed("presence")[-1]
@@ -152,7 +152,7 @@ async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_e
             assert hidden == {"user": "ben", "status": "offline"}
             await rest(city, api_port, "ben", "PATCH /v1/me", {"last_seen": "members"})
             await anna.sees("ben", "away")
-            assert len(anna.presence("ben")) >= told + 2
+            assert len(anna.presence("ben")) >= received + 2
             two.popen.kill()
         await anna.sees("ben", "offline")
         assert anna.pushed("presence")[-1]["at"] > 0

@@ -33,7 +33,7 @@ async def test_subscribed_users_on_both_gateways_are_notified_once_within_the_co
         ]
         notification = await server.broadcast()
         await until(lambda: all(phone.broadcast_updates for phone in phones), LONG_S)
-        assert all(phone.heard("added") == [notification] for phone in phones)
+        assert all(phone.notified_ids("added") == [notification] for phone in phones)
         times = [phone.broadcast_updates[0][0] for phone in phones]
         assert max(times) - min(times) > SPREAD_S / 2
         assert max(Counter(int(at * 10) for at in times).values()) <= 20
@@ -48,12 +48,12 @@ async def test_subscribed_users_on_both_gateways_are_notified_once_within_the_co
         fresh = await phone.inbox.refresh()
         assert (was_stale, old, fresh.unread, phone.inbox.is_stale) == (True, (0, 0, {"news": 0}), 1, False)
         await server.ask("PATCH", f"/notifications/{notification}", {"message": {"title": "corrected"}})
-        await until(lambda: all(phone.heard("amended") == [notification] for phone in phones), LONG_S)
+        await until(lambda: all(phone.notified_ids("amended") == [notification] for phone in phones), LONG_S)
         assert phone.broadcast_updates[-1][1].amended[0].message == {"title": "corrected"}
         await server.ask("DELETE", f"/notifications/{notification}")
-        await until(lambda: all(phone.heard("removed") == [notification] for phone in phones), LONG_S)
+        await until(lambda: all(phone.notified_ids("removed") == [notification] for phone in phones), LONG_S)
         assert (await phone.inbox.list()).notifications == ()
-        assert all(phone.heard("added") == [notification] for phone in phones)
+        assert all(phone.notified_ids("added") == [notification] for phone in phones)
 
 
 async def test_segments_steps_and_scheduled_starts_notify_the_selected_users(
@@ -71,7 +71,7 @@ async def test_segments_steps_and_scheduled_starts_notify_the_selected_users(
         ]
 
         def notified_users(notification: str) -> set[str]:
-            return {phone.user for phone in phones if notification in phone.heard("added")}
+            return {phone.user for phone in phones if notification in phone.notified_ids("added")}
 
         pros = await server.broadcast(segment="pros")
         await until(lambda: notified_users(pros) == set(users[:4]), LONG_S)
@@ -83,10 +83,14 @@ async def test_segments_steps_and_scheduled_starts_notify_the_selected_users(
         later = await server.broadcast(starts_at=format_ms(int(time.time() * 1000) + 1_500))
         await until(lambda: notified_users(later) == set(users), LONG_S)
         # no user was notified twice, or of a broadcast to others
-        assert all(len(phone.heard("added")) == len(set(phone.heard("added"))) for phone in phones)
+        assert all(
+            len(phone.notified_ids("added")) == len(set(phone.notified_ids("added"))) for phone in phones
+        )
         assert notified_users(pros) == set(users[:4])
         for phone in phones:
-            assert {each.id for each in (await phone.inbox.list()).notifications} == set(phone.heard("added"))
+            assert {each.id for each in (await phone.inbox.list()).notifications} == set(
+                phone.notified_ids("added")
+            )
 
 
 async def test_broadcasts_sent_without_redis_are_announced_when_it_is_available_again(
@@ -96,14 +100,14 @@ async def test_broadcasts_sent_without_redis_are_announced_when_it_is_available_
     gateway = city.ready("gateway", INBOXES_BROADCAST_SPREAD_S="0.5")[0]
     async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
         first = await server.broadcast("before")
-        await until(lambda: phone.heard("added") == [first], LONG_S)
+        await until(lambda: phone.notified_ids("added") == [first], LONG_S)
         city.flush_redis()
         second = await server.broadcast("wiped")
-        await until(lambda: second in phone.heard("added"), LONG_S)
+        await until(lambda: second in phone.notified_ids("added"), LONG_S)
         assert phone.client.state is State.LIVE
         [redis] = [each.node.name for each in city.fleet.status() if each.node.engine is Engine.VALKEY]
         await asyncio.to_thread(city.fleet.kill, redis)
         third = await server.broadcast("away")
         await asyncio.to_thread(city.fleet.restart, redis)
-        await until(lambda: third in phone.heard("added"), LONG_S)
+        await until(lambda: third in phone.notified_ids("added"), LONG_S)
         assert (await phone.inbox.refresh()).unread == 3

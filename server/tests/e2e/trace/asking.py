@@ -51,11 +51,11 @@ async def ask(installation: InstallationProcesses, *words: str, **changes: str) 
 async def trace(
     installation: InstallationProcesses, chat: str, sequence: int, *words: str, **changes: str
 ) -> TraceOutput:
-    told = await ask(
+    traced = await ask(
         installation, f"{installation.space.tenant}#{chat}.{sequence}", "--json", *words, **changes
     )
-    assert told.text, told.stderr
-    return told
+    assert traced.text, traced.stderr
+    return traced
 
 
 async def until_traced(
@@ -68,11 +68,11 @@ async def until_traced(
     """Trace until the condition is true: processing follows the commit."""
     ends_at = asyncio.get_running_loop().time() + LONG_S
     while True:
-        told = await trace(installation, chat, sequence, *words)
-        if holds(told):
-            return told
-        assert asyncio.get_running_loop().time() < ends_at, told.text
+        traced = await trace(installation, chat, sequence, *words)
+        if holds(traced):
+            return traced
+        assert asyncio.get_running_loop().time() < ends_at, traced.text
 
 
 def state_of(user: str, state: str) -> Callable[[TraceOutput], bool]:
-    return lambda told: told.of(user)["state"] == state
+    return lambda traced: traced.of(user)["state"] == state

@@ -7,7 +7,7 @@ from fixtures.installation_processes import InstallationProcesses
 
 from tidings.kernel.ids import ChatId, ChatKey, UserId
 
-_NOBODY = "127.0.0.1:9"
+_CLOSED_PORT = "127.0.0.1:9"
 
 
 async def test_no_worker_runs(city: InstallationProcesses) -> None:
@@ -16,20 +16,20 @@ async def test_no_worker_runs(city: InstallationProcesses) -> None:
     chat = (await city.direct("anna", "ben")).chat
     async with watching(city, gateway.socket_port, "anna") as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(
-            city, chat, sent, lambda told: told.trace["published"]["offset"] is not None
+        traced = await until_traced(
+            city, chat, sent, lambda traced: traced.trace["published"]["offset"] is not None
         )
-        assert (told.exit_code, told.outcome) == (3, "in_progress")
-        assert told.of("ben")["state"] == "not_handled"
-        behind, partition = told.trace["published"]["behind"], told.trace["published"]["partition"]
+        assert (traced.exit_code, traced.outcome) == (3, "in_progress")
+        assert traced.of("ben")["state"] == "not_handled"
+        behind, partition = traced.trace["published"]["behind"], traced.trace["published"]["partition"]
         assert behind >= 1
         why = f"delivery is {behind} events behind on partition {partition}"
-        assert why in told.trace["verdict"]
-        assert why in told.of("ben")["verdict"]
-        assert told.trace["handled"]["is_handled"] is False
+        assert why in traced.trace["verdict"]
+        assert why in traced.of("ben")["verdict"]
+        assert traced.trace["handled"]["is_handled"] is False
         city.ready("delivery")
-        told = await until_traced(city, chat, sent, state_of("ben", "waiting"))
-        assert told.trace["handled"]["is_handled"] is True
+        traced = await until_traced(city, chat, sent, state_of("ben", "waiting"))
+        assert traced.trace["handled"]["is_handled"] is True
 
 
 async def test_the_message_is_not_published(city: InstallationProcesses) -> None:
@@ -38,9 +38,9 @@ async def test_the_message_is_not_published(city: InstallationProcesses) -> None
     chat = await city.direct("anna", "ben")
     async with city.stage() as use_cases:
         sent = (await use_cases.send(ChatKey(chat.tenant, ChatId(chat.chat)), UserId("anna"))).sequence
-    told = await trace(city, chat.chat, sent)
-    assert told.exit_code == 3
-    assert "it was not published" in told.trace["verdict"]
+    traced = await trace(city, chat.chat, sent)
+    assert traced.exit_code == 3
+    assert "it was not published" in traced.trace["verdict"]
     city.ready("relay")
     await until_traced(city, chat.chat, sent, state_of("ben", "waiting"))
 
@@ -54,13 +54,13 @@ async def test_a_gateway_was_killed(city: InstallationProcesses) -> None:
             sent = (await anna.client.chat(chat).send("hello")).sequence
             await until_traced(city, chat, sent, state_of("ben", "not_acked"))
             two.popen.kill()
-            told = await until_traced(city, chat, sent, state_of("ben", "stale_route"))
-        assert told.exit_code == 3
-        assert "which is not running" in told.of("ben")["verdict"]
-        assert [each["is_gateway_there"] for each in told.of("ben")["devices"]] == [False]
+            traced = await until_traced(city, chat, sent, state_of("ben", "stale_route"))
+        assert traced.exit_code == 3
+        assert "which is not running" in traced.of("ben")["verdict"]
+        assert [each["is_gateway_there"] for each in traced.of("ben")["devices"]] == [False]
         later = (await anna.client.chat(chat).send("and now?")).sequence
-        told = await until_traced(city, chat, later, state_of("ben", "waiting"))
-        assert (told.exit_code, told.of("ben")["devices"]) == (0, [])
+        traced = await until_traced(city, chat, later, state_of("ben", "waiting"))
+        assert (traced.exit_code, traced.of("ben")["devices"]) == (0, [])
         first = await trace(city, chat, sent)
         assert first.of("ben")["state"] == "offline"
 
@@ -78,11 +78,11 @@ async def test_redis_was_emptied(city: InstallationProcesses) -> None:
     worker.popen.terminate()
     assert worker.exit_code() == 0
     city.flush_redis()
-    told = await trace(city, chat, sent)
-    assert (told.exit_code, told.outcome) == (0, "arrived")
-    assert told.trace["handled"]["is_handled"] is None
-    assert told.trace["handled"]["verdict"].startswith("no longer known")
-    assert told.of("ben")["state"] == "delivered"
+    traced = await trace(city, chat, sent)
+    assert (traced.exit_code, traced.outcome) == (0, "arrived")
+    assert traced.trace["handled"]["is_handled"] is None
+    assert traced.trace["handled"]["verdict"].startswith("no longer known")
+    assert traced.of("ben")["state"] == "delivered"
 
 
 async def test_redis_and_kafka_are_unavailable(city: InstallationProcesses) -> None:
@@ -91,8 +91,10 @@ async def test_redis_and_kafka_are_unavailable(city: InstallationProcesses) -> N
     async with watching(city, gateway.socket_port, "anna") as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
         await until_traced(city, chat, sent, state_of("ben", "waiting"))
-    told = await trace(city, chat, sent, REDIS_URL=f"redis://{_NOBODY}", KAFKA_BOOTSTRAP_SERVERS=_NOBODY)
-    assert (told.exit_code, told.outcome) == (4, "unknown")
-    assert told.of("ben")["state"] == "unknown"
-    assert "it waits in the offline queue" in told.of("ben")["verdict"]
-    assert told.trace["published"]["verdict"].startswith("not known: Kafka")
+    traced = await trace(
+        city, chat, sent, REDIS_URL=f"redis://{_CLOSED_PORT}", KAFKA_BOOTSTRAP_SERVERS=_CLOSED_PORT
+    )
+    assert (traced.exit_code, traced.outcome) == (4, "unknown")
+    assert traced.of("ben")["state"] == "unknown"
+    assert "it waits in the offline queue" in traced.of("ben")["verdict"]
+    assert traced.trace["published"]["verdict"].startswith("not known: Kafka")

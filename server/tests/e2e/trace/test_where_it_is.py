@@ -17,94 +17,96 @@ def _key(installation: InstallationProcesses, chat: str) -> ChatKey:
 
 
 async def test_two_devices_delivered_and_then_read(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     """The verdict is about the user: which of the two devices acknowledged is not stored."""
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
+    chat = (await installation.direct(names.anna, names.ben)).chat
     async with (
-        watching(installation, one, who.anna) as (anna,),
-        watching(installation, two, who.ben) as (ben,),
-        connected(installation, one, who.ben, device="laptop"),
+        watching(installation, one, names.anna) as (anna,),
+        watching(installation, two, names.ben) as (ben,),
+        connected(installation, one, names.ben, device="laptop"),
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(installation, chat, sent, state_of(who.ben, "delivered"))
-        assert (told.exit_code, told.outcome) == (0, "arrived")
-        assert [each["id"] for each in told.of(who.ben)["devices"]] == ["laptop", "phone"]
-        assert all(each["is_gateway_there"] for each in told.of(who.ben)["devices"])
-        assert len({each["gateway"] for each in told.of(who.ben)["devices"]}) == 2
-        assert told.of(who.anna)["state"] == "sender"
-        assert told.trace["handled"]["is_handled"] is True
-        published = told.trace["published"]
-        assert told.trace["committed_at"] <= published["at"]
+        traced = await until_traced(installation, chat, sent, state_of(names.ben, "delivered"))
+        assert (traced.exit_code, traced.outcome) == (0, "arrived")
+        assert [each["id"] for each in traced.of(names.ben)["devices"]] == ["laptop", "phone"]
+        assert all(each["is_gateway_there"] for each in traced.of(names.ben)["devices"])
+        assert len({each["gateway"] for each in traced.of(names.ben)["devices"]}) == 2
+        assert traced.of(names.anna)["state"] == "sender"
+        assert traced.trace["handled"]["is_handled"] is True
+        published = traced.trace["published"]
+        assert traced.trace["committed_at"] <= published["at"]
         assert published["offset"] is not None
         await ben.client.chat(chat).read(sent)
-        told = await until_traced(installation, chat, sent, state_of(who.ben, "read"))
-        assert told.of(who.ben)["verdict"].startswith("read at or before 20")
-        assert told.trace["verdict"] == "Arrived: 1 of 1 have it, 1 have read it."
+        traced = await until_traced(installation, chat, sent, state_of(names.ben, "read"))
+        assert traced.of(names.ben)["verdict"].startswith("read at or before 20")
+        assert traced.trace["verdict"] == "Arrived: 1 of 1 have it, 1 have read it."
 
 
 async def test_without_connected_devices_the_message_is_queued(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, _) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    async with connected(installation, one, who.ben, device="phone"):
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    async with connected(installation, one, names.ben, device="phone"):
         pass
-    async with watching(installation, one, who.anna) as (anna,):
+    async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(installation, chat, sent, state_of(who.ben, "waiting"))
-    assert (told.exit_code, told.outcome) == (0, "waiting")
-    assert told.of(who.ben)["waiting_since"][:16] == told.trace["committed_at"][:16]
-    assert f"(last seen at {told.of(who.ben)['last_seen_at']})" in told.of(who.ben)["verdict"]
+        traced = await until_traced(installation, chat, sent, state_of(names.ben, "waiting"))
+    assert (traced.exit_code, traced.outcome) == (0, "waiting")
+    assert traced.of(names.ben)["waiting_since"][:16] == traced.trace["committed_at"][:16]
+    assert f"(last seen at {traced.of(names.ben)['last_seen_at']})" in traced.of(names.ben)["verdict"]
 
 
 async def test_a_connected_device_that_does_not_acknowledge(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
+    chat = (await installation.direct(names.anna, names.ben)).chat
     async with (
-        watching(installation, one, who.anna) as (anna,),
-        connected(installation, two, who.ben, device="deaf"),
+        watching(installation, one, names.anna) as (anna,),
+        connected(installation, two, names.ben, device="deaf"),
     ):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-        told = await until_traced(installation, chat, sent, state_of(who.ben, "not_acked"))
-    assert (told.exit_code, told.outcome) == (3, "in_progress")
-    assert told.of(who.ben)["verdict"].startswith("pushed to deaf, connected since")
+        traced = await until_traced(installation, chat, sent, state_of(names.ben, "not_acked"))
+    assert (traced.exit_code, traced.outcome) == (3, "in_progress")
+    assert traced.of(names.ben)["verdict"].startswith("pushed to deaf, connected since")
 
 
 async def test_former_members_later_members_and_non_members(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, _) = running_installation.processes, running_installation.ports
-    chat = await installation.group(who.anna, who.ben, who.cleo)
-    left = await installation.remove(chat, who.anna, who.cleo)
-    async with watching(installation, one, who.anna) as (anna,):
+    chat = await installation.group(names.anna, names.ben, names.cleo)
+    left = await installation.remove(chat, names.anna, names.cleo)
+    async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("without her")).sequence
-    joined = await installation.add(chat, who.anna, who.dora)
-    told = await until_traced(installation, chat, sent, state_of(who.ben, "waiting"))
-    assert told.of(who.cleo)["verdict"] == f"left at sequence {left}: not for them"
-    assert told.of(who.dora)["verdict"] == f"joined at sequence {joined}, after it: not for them"
-    stranger = await trace(installation, chat, sent, "--user", who.emil)
-    assert stranger.of(who.emil)["verdict"] == "has never been in this chat: not for them"
-    assert [each["user"] for each in stranger.trace["recipients"]] == [who.emil]
+    joined = await installation.add(chat, names.anna, names.dora)
+    traced = await until_traced(installation, chat, sent, state_of(names.ben, "waiting"))
+    assert traced.of(names.cleo)["verdict"] == f"left at sequence {left}: not for them"
+    assert traced.of(names.dora)["verdict"] == f"joined at sequence {joined}, after it: not for them"
+    non_member = await trace(installation, chat, sent, "--user", names.emil)
+    assert non_member.of(names.emil)["verdict"] == "has never been in this chat: not for them"
+    assert [each["user"] for each in non_member.trace["recipients"]] == [names.emil]
 
 
 async def test_muted_blocked_and_archived_are_reported_and_do_not_change_the_verdict(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, _) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    async with watching(installation, one, who.anna) as (anna,):
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
     async with installation.stage() as use_cases:
         flags = ChatFlags(muted_until_ms=use_cases.clock.now_ms() + 3_600_000, is_archived=True)
         watermarks = build_watermark_store(use_cases.client, use_cases.clock)
-        await watermarks.set_flags(_key(installation, chat), UserId(who.ben), flags)
-        await use_cases.manage.block(use_cases.tenant, by(UserId(who.ben)), UserId(who.anna), is_blocked=True)
-    told = await until_traced(installation, chat, sent, state_of(who.ben, "waiting"))
-    ben = told.of(who.ben)
+        await watermarks.set_flags(_key(installation, chat), UserId(names.ben), flags)
+        await use_cases.manage.block(
+            use_cases.tenant, by(UserId(names.ben)), UserId(names.anna), is_blocked=True
+        )
+    traced = await until_traced(installation, chat, sent, state_of(names.ben, "waiting"))
+    ben = traced.of(names.ben)
     assert [note.split()[0:2] for note in ben["notes"]] == [
         ["blocks", "the"],
         ["has", "muted"],
@@ -113,59 +115,61 @@ async def test_muted_blocked_and_archived_are_reported_and_do_not_change_the_ver
     assert (ben["muted_until"] is not None, ben["is_archived"]) == (True, True)
 
 
-async def test_redacted(running_installation: RunningInstallation, who: Names) -> None:
+async def test_redacted(running_installation: RunningInstallation, names: Names) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    async with watching(installation, one, who.anna) as (anna,), watching(installation, two, who.ben):
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    async with watching(installation, one, names.anna) as (anna,), watching(installation, two, names.ben):
         sent = (await anna.client.chat(chat).send("what I did not mean")).sequence
         await anna.client.chat(chat).redact(sent)
-        told = await until_traced(installation, chat, sent, state_of(who.ben, "delivered"))
-    assert "It was redacted at 20" in told.trace["verdict"]
-    assert told.trace["redacted_at"] is not None
+        traced = await until_traced(installation, chat, sent, state_of(names.ben, "delivered"))
+    assert "It was redacted at 20" in traced.trace["verdict"]
+    assert traced.trace["redacted_at"] is not None
 
 
-async def test_expired(running_installation: RunningInstallation, who: Names) -> None:
+async def test_expired(running_installation: RunningInstallation, names: Names) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    async with watching(installation, one, who.anna) as (anna,), watching(installation, two, who.ben):
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    async with watching(installation, one, names.anna) as (anna,), watching(installation, two, names.ben):
         sent = (await anna.client.chat(chat).send("for a moment", ttl_seconds=1)).sequence
-        told = await until_traced(installation, chat, sent, lambda told: told.trace["is_expired"])
-    assert "It expired at 20" in told.trace["verdict"]
+        traced = await until_traced(installation, chat, sent, lambda traced: traced.trace["is_expired"])
+    assert "It expired at 20" in traced.trace["verdict"]
 
 
 async def test_a_large_chat_lists_no_members_unless_requested(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, two) = running_installation.processes, running_installation.ports
-    chat = await installation.group(who.anna, who.ben, *who.many(120))
-    async with watching(installation, one, who.anna) as (anna,), watching(installation, two, who.ben):
+    chat = await installation.group(names.anna, names.ben, *names.many(120))
+    async with watching(installation, one, names.anna) as (anna,), watching(installation, two, names.ben):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-        await until_traced(installation, chat, sent, state_of(who.ben, "delivered"), "--user", who.ben)
-        told = await trace(installation, chat, sent, "--cost", "--user", who.ben, "--user", who.many(1)[0])
-        assert told.of(who.many(1)[0])["state"] == "offline"
-        assert sum(told.trace["cost"].values()) < 20
-        told = await trace(installation, chat, sent, "--cost")
-    assert (told.exit_code, told.outcome, told.trace["recipients"]) == (0, "unlisted", [])
+        await until_traced(installation, chat, sent, state_of(names.ben, "delivered"), "--user", names.ben)
+        traced = await trace(
+            installation, chat, sent, "--cost", "--user", names.ben, "--user", names.many(1)[0]
+        )
+        assert traced.of(names.many(1)[0])["state"] == "offline"
+        assert sum(traced.trace["cost"].values()) < 20
+        traced = await trace(installation, chat, sent, "--cost")
+    assert (traced.exit_code, traced.outcome, traced.trace["recipients"]) == (0, "unlisted", [])
     reads = {"tenants.read_epoch", "messages.read_one", "chats.check", "counters.read_many"}
-    assert set(told.trace["cost"]) == reads
+    assert set(traced.trace["cost"]) == reads
 
 
 async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, _) = running_installation.processes, running_installation.ports
-    chat = await installation.group(who.anna, *who.many(99))
-    async with watching(installation, one, who.anna) as (anna,):
+    chat = await installation.group(names.anna, *names.many(99))
+    async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-    await until_traced(installation, chat, sent, state_of(who.many(1)[0], "waiting"))
-    told = await ask(installation, f"{chat}.{sent}", "--tenant", installation.space.tenant, "--cost")
-    assert "no writes" in told.text
-    calls = int(told.text.partition("read with ")[2].split()[0])
-    assert calls == 6, told.text
+    await until_traced(installation, chat, sent, state_of(names.many(1)[0], "waiting"))
+    traced = await ask(installation, f"{chat}.{sent}", "--tenant", installation.space.tenant, "--cost")
+    assert "no writes" in traced.text
+    calls = int(traced.text.partition("read with ")[2].split()[0])
+    assert calls == 6, traced.text
 
 
 @pytest.mark.parametrize(
-    ("words", "exit_code", "said"),
+    ("words", "exit_code", "message"),
     [
         (["{tenant}#{chat}.99"], 1, "Entry 99 does not exist: the last entry of the chat is 1."),
         (["{tenant}#gNONE.1"], 1, "has no chat 'gNONE'"),
@@ -177,24 +181,26 @@ async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
     ],
 )
 async def test_a_missing_message_is_reported(
-    running_installation: RunningInstallation, who: Names, words: list[str], exit_code: int, said: str
+    running_installation: RunningInstallation, names: Names, words: list[str], exit_code: int, message: str
 ) -> None:
     installation = running_installation.processes
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    told = await ask(
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    traced = await ask(
         installation, *(word.format(tenant=installation.space.tenant, chat=chat) for word in words)
     )
-    assert (told.exit_code, said in told.stderr) == (exit_code, True), told
+    assert (traced.exit_code, message in traced.stderr) == (exit_code, True), traced
 
 
 async def test_the_text_of_the_message_is_never_printed(
-    running_installation: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
     installation, (one, _) = running_installation.processes, running_installation.ports
-    chat = (await installation.direct(who.anna, who.ben)).chat
-    async with watching(installation, one, who.anna) as (anna,):
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("xyzzy plugh")).sequence
         await anna.client.chat(chat).edit(sent, "plover")
     message = f"{installation.space.tenant}#{chat}.{sent}"
     printed = [await ask(installation, message), await ask(installation, message, "--json", "--cost")]
-    assert not [told for told in printed if "xyzzy" in told.text + told.stderr or "plover" in told.text]
+    assert not [
+        traced for traced in printed if "xyzzy" in traced.text + traced.stderr or "plover" in traced.text
+    ]

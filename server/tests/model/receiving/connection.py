@@ -68,7 +68,7 @@ class State(NamedTuple):
     head: int
     owed: tuple[int, ...]
     position: int
-    told: int
+    reported: int
     conns: tuple[Conn, ...]
     left: Left
     fault: Promise | None = None
@@ -140,15 +140,15 @@ class Connection:
             if n != conn.position + 1:
                 fault = fault or (Promise.NO_HOLE if n > conn.position else Promise.IN_ORDER)
             conn = conn._replace(position=n, frames=(*conn.frames, n))
-        told = max(state.told, conn.position) if self.mutant is Mutant.FROM_SENT else 0
-        return _with(state, number, conn)._replace(fault=fault, told=told)
+        reported = max(state.reported, conn.position) if self.mutant is Mutant.FROM_SENT else 0
+        return _with(state, number, conn)._replace(fault=fault, reported=reported)
 
     def _device(self, state: State) -> Steps:
         handover = bool(state.left.handovers) and len(state.conns) == 1
         if state.conns and not handover:
             return
         left = state.left._replace(handovers=state.left.handovers - 1) if state.conns else state.left
-        start = state.told if self.mutant is Mutant.FROM_SENT else state.position
+        start = state.reported if self.mutant is Mutant.FROM_SENT else state.position
         conns = (*state.conns, Conn(start))
         yield ("the device connects, and holds", state.position), state._replace(conns=conns, left=left)
 
@@ -172,11 +172,11 @@ class Connection:
     def _taken(self, state: State, number: int, conn: Conn) -> State:
         """The client's rule: it ignores entries that it has."""
         n, *rest = conn.frames
-        there = _with(state, number, conn._replace(frames=tuple(rest)))
+        arrived = _with(state, number, conn._replace(frames=tuple(rest)))
         if n <= state.position and self.mutant is not Mutant.CLIENT_TAKES_ALL:
-            return there
+            return arrived
         fault = None if n == state.position + 1 else Promise.ONCE
-        return there._replace(position=n, fault=state.fault or fault)
+        return arrived._replace(position=n, fault=state.fault or fault)
 
     def _gateway(self, state: State, number: int, conn: Conn) -> Steps:
         if conn.phase == INSTALLED:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model.page import broken, held, table
 from model.receiving.cases import HELD
-from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SAID, SPARED, Healed, Spared
+from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SPARED, STATED, Healed, Spared
 
 PAGE = Path(__file__).parents[4] / "docs" / "explanation" / "delivery-models.md"
 
@@ -13,7 +13,7 @@ def tables() -> dict[str, str]:
     """Return the tables that a test compares with the page. `just models --wide --write` writes the wide one."""
     return {
         "held": held(HELD),
-        "said": broken(SAID),
+        "said": broken(STATED),
         "missing": broken(MISSING),
         "healed": table(("mutant: instead …", "model, scenario", "repaired by"), map(_healed_row, HEALED)),
         "spared": table(

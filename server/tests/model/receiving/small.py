@@ -75,12 +75,12 @@ class Small(Gateways):
     def _notifications(self, state: State, gateway: int) -> Steps:
         """The gateway's channel was lost: it subscribes again, and after the confirmation every device on it resumes."""
         name = GATEWAYS[gateway]
-        heard = state._replace(hears=_with(state.hears, gateway, HEARS))
+        received = state._replace(hears=_with(state.hears, gateway, HEARS))
         quiet = {Mutant.STARTS_DEAF, Mutant.SILENCE_ALONE, Mutant.SILENCE_UNCONFIRMED}
         if self.mutant in quiet:
-            yield (name, "has its channel confirmed"), heard
+            yield (name, "has its channel confirmed"), received
         else:
-            resumed = self._all_resume(heard, gateway)
+            resumed = self._all_resume(received, gateway)
             yield (name, "has its channel again, and all devices resume"), resumed
         if self.mutant is Mutant.SILENCE_UNCONFIRMED and self._all_resume(state, gateway) != state:
             yield (name, "has lost its channel, and all devices resume"), self._all_resume(state, gateway)

@@ -124,5 +124,5 @@ def test_the_original_design_loses_an_entry(
     assert [_step(line) for line in breach.trace[1:]] == schedule.split("\n")[1:-1]
 
 
-def _step(told: str) -> str:
-    return told.split("\n", maxsplit=1)[0].split(". ", 1)[1]
+def _step(text: str) -> str:
+    return text.split("\n", maxsplit=1)[0].split(". ", 1)[1]

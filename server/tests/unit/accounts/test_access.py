@@ -55,8 +55,8 @@ def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def signed(key: bytes, header: dict[str, Any], claims: dict[str, Any]) -> str:
-    said = f"{part(header)}.{part(claims)}"
-    return f"{said}.{part(hmac.digest(key, said.encode(), hashlib.sha256))}"
+    signed_part = f"{part(header)}.{part(claims)}"
+    return f"{signed_part}.{part(hmac.digest(key, signed_part.encode(), hashlib.sha256))}"
 
 
 async def key_of(env: AccessTokenEnv, tenant: TenantId = ACME) -> bytes:

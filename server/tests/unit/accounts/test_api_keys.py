@@ -146,8 +146,8 @@ async def test_missing_and_revoked_keys_are_not_rotated_and_missing_keys_not_rev
 ) -> None:
     issued = await env.issue()
     await env.keys.revoke(issued.key.name)
-    nobody = ApiKeyName(ACME, "0" * 26)
-    for asking in (env.keys.rotate(issued.key.name), env.keys.rotate(nobody), env.keys.revoke(nobody)):
+    unknown = ApiKeyName(ACME, "0" * 26)
+    for asking in (env.keys.rotate(issued.key.name), env.keys.rotate(unknown), env.keys.revoke(unknown)):
         with pytest.raises(TidingsError) as caught:
             await asking
         assert caught.value.code is Code.REQUEST_INVALID

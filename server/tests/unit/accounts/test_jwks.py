@@ -62,9 +62,9 @@ async def test_any_number_of_unknown_kids_costs_one_fetch_per_interval(env: Acco
 
 
 async def test_unknown_kids_of_one_tenant_do_not_delay_another(env: AccountsUnitEnv) -> None:
-    there = "https://id.globex.example/keys"
-    env.tenants.put("globex", TokenSettings(jwks_url=there))
-    env.published.put(there, key := pair("g"))
+    url = "https://id.globex.example/keys"
+    env.tenants.put("globex", TokenSettings(jwks_url=url))
+    env.published.put(url, key := pair("g"))
     await env.why_not(env.token(pair("x")))
     await env.admits(env.token(key, tenant="globex"))
 

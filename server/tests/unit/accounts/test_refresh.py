@@ -30,7 +30,7 @@ KEY, OTHER_KEY = "k" * 16, "o" * 16
 
 
 def mac_with(key: bytes) -> Mac:
-    return lambda said: hmac.digest(key, said, hashlib.sha256)
+    return lambda data: hmac.digest(key, data, hashlib.sha256)
 
 
 MAC = mac_with(b"acme's key")

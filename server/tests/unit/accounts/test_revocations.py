@@ -28,26 +28,26 @@ class MemoryLog:
 class AccessTokenEnv:
     clock: AdjustableClock = field(default_factory=AdjustableClock)
     log: MemoryLog = field(default_factory=MemoryLog)
-    heard: list[str] = field(default_factory=list)
+    handled: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.watch = RevocationWatch(self.log.since, self.clock, self._hear)
 
     async def _hear(self, revocations: Sequence[Revocation]) -> None:
-        self.heard += [str(each.user) for each in revocations]
+        self.handled += [str(each.user) for each in revocations]
 
     def write(self, user: str, in_ms: int = 0) -> None:
         now_ms = self.clock.now_ms()
-        told = Revocation(tenant=ACME, user=UserId(user), from_ms=now_ms + in_ms)
-        self.log.rows[user] = (now_ms, told)
+        revocation = Revocation(tenant=ACME, user=UserId(user), from_ms=now_ms + in_ms)
+        self.log.rows[user] = (now_ms, revocation)
 
     async def run(self, for_s: float) -> list[str]:
         """Return the revocations that were handled in this time."""
-        before = len(self.heard)
+        before = len(self.handled)
         for _ in range(round(for_s / POLL_S)):
             self.clock.now_s += POLL_S
             await self.watch.poll()
-        return self.heard[before:]
+        return self.handled[before:]
 
 
 async def test_each_revocation_is_handled_at_once_and_repeated_later() -> None:

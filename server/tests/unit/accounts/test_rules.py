@@ -81,8 +81,8 @@ def test_different_codes_are_never_hashed_from_the_same_bytes(
 
 def test_the_hashed_bytes_of_a_code_are_no_valid_message() -> None:
     """Messages start with their tenant, and no tenant starts with `_`."""
-    said = rules.code_hash_input(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
-    assert said.startswith(b"_")
+    hashed = rules.code_hash_input(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
+    assert hashed.startswith(b"_")
 
 
 @pytest.mark.parametrize("user", ["anna", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "a@b.c", "auth0|65f", "x" * 64])

@@ -69,7 +69,7 @@ def test_errors_have_their_location_and_do_not_repeat_the_input() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "sent", "told"),
+    ("model", "sent", "message"),
     [
         (
             CreateDirectBody,
@@ -82,11 +82,11 @@ def test_errors_have_their_location_and_do_not_repeat_the_input() -> None:
     ],
 )
 def test_common_mistakes_have_plain_messages(
-    model: type[CreateDirectBody | RequestCodeBody], sent: dict[str, str], told: str
+    model: type[CreateDirectBody | RequestCodeBody], sent: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(sent)
-    assert told in to_validation_error(caught.value.errors()).message
+    assert message in to_validation_error(caught.value.errors()).message
 
 
 def test_an_unknown_path_refers_to_the_api_description() -> None:

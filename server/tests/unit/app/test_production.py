@@ -191,19 +191,19 @@ def test_the_file_can_set_it_and_a_wrong_value_names_the_allowed_ones(tmp_path: 
         load({}, tmp_path)
 
 
-@pytest.mark.parametrize("said", ["production", None])
-def test_failpoints_are_refused_in_production(tmp_path: Path, said: str | None) -> None:
+@pytest.mark.parametrize("setting", ["production", None])
+def test_failpoints_are_refused_in_production(tmp_path: Path, setting: str | None) -> None:
     environ = {"TIDINGS_FAILPOINTS": "failpoints", "TIDINGS_FAILPOINTS_MUTANT": "forgets_keys"}
     with pytest.raises(TidingsError, match=r"TIDINGS_FAILPOINTS: is refused in production") as refused:
-        load(environ | ({"TIDINGS_INSTALLATION": said} if said else {}), tmp_path)
+        load(environ | ({"TIDINGS_INSTALLATION": setting} if setting else {}), tmp_path)
     assert refused.value.code is Code.SETTINGS_INVALID
     settings = load(environ | {"TIDINGS_INSTALLATION": "development"}, tmp_path).settings
     assert settings.failpoints == "failpoints"
 
 
-@pytest.mark.parametrize("said", ["production", None])
+@pytest.mark.parametrize("setting", ["production", None])
 def test_a_process_in_production_does_not_load_failpoints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -211,8 +211,8 @@ def test_a_process_in_production_does_not_load_failpoints(
     for name in [name for name in os.environ if name.startswith("TIDINGS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TIDINGS_FAILPOINTS", "harmful")
-    if said:
-        monkeypatch.setenv("TIDINGS_INSTALLATION", said)
+    if setting:
+        monkeypatch.setenv("TIDINGS_INSTALLATION", setting)
     error = CliRunner().invoke(tidings, ["run", "relay"]).exception
     assert isinstance(error, TidingsError)
     assert error.code is Code.SETTINGS_INVALID

@@ -50,7 +50,7 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "expected"),
     [
         ("TELEMETRY_LOG_FORMAT", "text", "expected one of auto, console, json; got 'text'"),
         ("ENGINES_KAFKA_BROKERS", "2", "expected one of 1, 3; got '2'"),
@@ -59,10 +59,10 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_reported_once_with_the_allowed_ones(
-    tmp_path: Path, name: str, value: str, said: str
+    tmp_path: Path, name: str, value: str, expected: str
 ) -> None:
     message = faults({f"TIDINGS_{name}": value}, tmp_path)
-    assert f"TIDINGS_{name}: {said} (in environment)" in message
+    assert f"TIDINGS_{name}: {expected} (in environment)" in message
 
 
 def test_unknown_environment_variables_of_ours_are_refused(tmp_path: Path) -> None:

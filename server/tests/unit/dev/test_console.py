@@ -19,9 +19,9 @@ def test_raw_lines_go_to_stdout_unchanged_and_messages_of_dev_to_stderr(
     voice.process_line("api", LINE)
     voice.info("ready")
     voice.close()
-    heard = capsys.readouterr()
-    assert heard.out == LINE + "\n"
-    assert "ready" in heard.err
+    captured = capsys.readouterr()
+    assert captured.out == LINE + "\n"
+    assert "ready" in captured.err
 
 
 def test_lines_that_are_not_shown_are_in_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,8 +41,8 @@ def test_a_long_value_is_cut() -> None:
 
 
 def test_a_line_that_is_not_a_log_line_is_shown_unchanged() -> None:
-    for said in ("Traceback (most recent call last):", "7", "[bold]{}[/bold]", '{"no": "event"}'):
-        assert format_entry(said, API).plain.endswith(f"│ {said}")
+    for text in ("Traceback (most recent call last):", "7", "[bold]{}[/bold]", '{"no": "event"}'):
+        assert format_entry(text, API).plain.endswith(f"│ {text}")
 
 
 def test_parts_that_start_and_stop_well_are_not_shown() -> None:

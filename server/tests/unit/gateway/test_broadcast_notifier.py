@@ -279,8 +279,8 @@ async def test_a_broadcast_redacted_before_a_users_slot_is_not_sent_to_them(
     await until(lambda: notifier.pushes > 0)
     broadcasts.append(BroadcastEntryKind.REDACT, N1)
     await quiet(notifier)
-    told = [phone for phone in phones if phone.added]
-    assert 0 < len(told) < 200
+    notified = [phone for phone in phones if phone.added]
+    assert 0 < len(notified) < 200
 
 
 async def test_a_redaction_ends_the_push_at_once_and_is_announced(open_notifier: OpenNotifier) -> None:

@@ -12,11 +12,11 @@ from tidings.messages.model import Entry, EntryKind
 
 CHAT = ChatId("g1")
 KEY = DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone"))
-NOBODY: Any = None
+NO_SOCKET: Any = None
 
 
 def connected_device(*, is_live: bool = True, position: int | None = None) -> ConnectedDevice:
-    made = ConnectedDevice(KEY, NOBODY)
+    made = ConnectedDevice(KEY, NO_SOCKET)
     made.is_live = is_live
     if position is not None:
         made.positions[CHAT] = ChatPosition(position)
@@ -30,10 +30,10 @@ def test_pushes_in_any_order_are_sent_once_and_in_order(
     """Reads end at random times, and reach the highest recorded sequence."""
     made, got = connected_device(position=0), list[int]()
     place = made.positions[CHAT]
-    heard = 0
+    highest = 0
     for first, more, reads in pushes:
         last, before = first + more, place.position
-        heard = max(heard, last)
+        highest = max(highest, last)
         offer = made.offered(CHAT, first, last)
         if offer is PushAction.SEND:
             got += range(max(first, before + 1), last + 1)
@@ -43,7 +43,7 @@ def test_pushes_in_any_order_are_sent_once_and_in_order(
             got += range(place.position + 1, place.ahead + 1)
             place.position, place.is_reading = place.ahead, False
     assert got == list(range(1, place.position + 1))
-    assert max(place.position, place.ahead) == heard
+    assert max(place.position, place.ahead) == highest
 
 
 def test_a_resuming_device_records_only_the_highest_pushed_sequence() -> None:

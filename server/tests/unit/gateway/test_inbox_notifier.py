@@ -43,7 +43,7 @@ class FakeInboxes:
         self.hold = asyncio.Event()
         self.hold.set()
         self.faults = 0
-        self.there = {N1, N2}
+        self.existing = {N1, N2}
 
     async def of(self, _: TenantId, inbox: str, /) -> Inbox:
         return Inbox(id=InboxId(inbox), title="News")
@@ -58,7 +58,7 @@ class FakeInboxes:
             raise TidingsError(Code.OVERLOADED, "not now")
         counts = UnreadCounts(total=version, version=version)
         sheet = InboxSnapshot(owner=owner, stored=counts, counts=counts, now_ms=version, retain_from_ms=0)
-        return NotificationSlice([_notification(each) for each in ids if each in self.there], None, sheet)
+        return NotificationSlice([_notification(each) for each in ids if each in self.existing], None, sheet)
 
 
 def _notification(name: NotificationId) -> VisibleNotification:
@@ -127,7 +127,7 @@ async def test_an_unwatched_inbox_is_not_read() -> None:
 async def test_changes_during_a_read_are_sent_together_afterwards_and_in_order() -> None:
     inboxes = FakeInboxes()
     at = notifier(inboxes)
-    phone, told = device("phone")
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     inboxes.hold.clear()
     at.on_inbox_changed(word(N1))
@@ -137,43 +137,43 @@ async def test_changes_during_a_read_are_sent_together_afterwards_and_in_order()
     await asyncio.sleep(0)
     assert len(inboxes.reads) == 1
     inboxes.hold.set()
-    await until(lambda: len(told.frames) == 2)
-    assert [frame["counts"]["version"] for frame in told.frames] == [1, 2]
-    assert (told.frames[1]["removed"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
+    await until(lambda: len(pushed.frames) == 2)
+    assert [frame["counts"]["version"] for frame in pushed.frames] == [1, 2]
+    assert (pushed.frames[1]["removed"], [each["id"] for each in pushed.frames[1]["added"]]) == ([N1], [N2])
     assert inboxes.reads == [[N1], [N2]]
 
 
 async def test_a_notification_that_was_removed_before_the_read_is_not_sent() -> None:
     inboxes = FakeInboxes()
-    inboxes.there = set()
+    inboxes.existing = set()
     at = notifier(inboxes)
-    phone, told = device("phone")
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     at.on_inbox_changed(word(N1))
-    await until(lambda: told.frames)
-    assert "added" not in told.frames[0]
+    await until(lambda: pushed.frames)
+    assert "added" not in pushed.frames[0]
 
 
 async def test_a_notification_added_and_removed_in_between_is_sent_as_removed() -> None:
     inboxes = FakeInboxes()
     at = notifier(inboxes)
-    phone, told = device("phone")
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     at.on_inbox_changed(word(N1))
     at.on_inbox_changed(word(gone=(N1,)))
-    await until(lambda: told.frames)
-    assert (told.frames[0]["removed"], told.frames[0].get("added")) == ([N1], None)
+    await until(lambda: pushed.frames)
+    assert (pushed.frames[0]["removed"], pushed.frames[0].get("added")) == ([N1], None)
 
 
 async def test_a_resumed_device_receives_counts_and_has_more() -> None:
     inboxes = FakeInboxes()
     at = notifier(inboxes)
-    phone, told = device("phone")
+    phone, pushed = device("phone")
     at.on_live(phone)
     at.watch(phone, "default")
     at.on_live(phone)
-    await until(lambda: told.frames)
-    assert told.frames[0]["has_more"] is True
+    await until(lambda: pushed.frames)
+    assert pushed.frames[0]["has_more"] is True
     assert inboxes.reads == [[]]
 
 
@@ -182,11 +182,11 @@ async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch)
     inboxes = FakeInboxes()
     inboxes.faults = 2
     at = notifier(inboxes)
-    phone, told = device("phone")
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     at.on_inbox_changed(word(N1))
-    await until(lambda: told.frames)
-    assert [each["id"] for each in told.frames[0]["added"]] == [N1]
+    await until(lambda: pushed.frames)
+    assert [each["id"] for each in pushed.frames[0]["added"]] == [N1]
 
 
 async def test_the_number_of_watched_inboxes_is_limited() -> None:

@@ -49,19 +49,19 @@ def test_a_caller_that_waits_for_the_retry_time_is_accepted(
     bucket = BucketState(min(policy.capacity, level_tenths * policy.token // 10_000), at_us)
     ask = TokenRequest(LimitKind.USER, ACME, "anna", tokens)
     taking = one(bucket, policy, at_us, tokens)
-    told = rules.to_verdict([policy], [ask], taking, is_local=False)
-    assert (told.retry_after_s == 0) is taking.is_allowed
-    later = one(bucket, policy, at_us + told.retry_after_s * 1_000_000, tokens)
+    verdict = rules.to_verdict([policy], [ask], taking, is_local=False)
+    assert (verdict.retry_after_s == 0) is taking.is_allowed
+    later = one(bucket, policy, at_us + verdict.retry_after_s * 1_000_000, tokens)
     assert later.is_allowed
-    if told.retry_after_s > 1:
-        assert not one(bucket, policy, at_us + (told.retry_after_s - 1) * 1_000_000, tokens).is_allowed
+    if verdict.retry_after_s > 1:
+        assert not one(bucket, policy, at_us + (verdict.retry_after_s - 1) * 1_000_000, tokens).is_allowed
 
 
 @given(policies, st.integers(1, 100))
 def test_a_bucket_is_full_after_its_reset_time(policy: LimitPolicy, taken: int) -> None:
     taking = one(None, policy, 0, taken)
-    told = rules.to_verdict([policy], [USER], taking, is_local=False)
-    level = rules.level_at(BucketState(taking.levels[0], 0), policy, told.reset_s * 1_000_000)
+    verdict = rules.to_verdict([policy], [USER], taking, is_local=False)
+    level = rules.level_at(BucketState(taking.levels[0], 0), policy, verdict.reset_s * 1_000_000)
     assert level == policy.capacity
 
 
@@ -70,17 +70,27 @@ def test_no_bucket_is_charged_unless_all_buckets_allow() -> None:
     asks = [USER, TokenRequest(LimitKind.TENANT, ACME)]
     taking = rules.take([None, BucketState(0, 0)], [roomy, empty], asks, 0)
     assert taking == TakeResult(is_allowed=False, levels=(roomy.capacity, 0))
-    told = rules.to_verdict([roomy, empty], asks, taking, is_local=False)
-    assert (told.kind, told.limit, told.remaining, told.retry_after_s) == (LimitKind.TENANT, 1, 0, 1)
+    verdict = rules.to_verdict([roomy, empty], asks, taking, is_local=False)
+    assert (verdict.kind, verdict.limit, verdict.remaining, verdict.retry_after_s) == (
+        LimitKind.TENANT,
+        1,
+        0,
+        1,
+    )
 
 
 def test_the_bucket_closest_to_its_limit_is_reported() -> None:
     wide, narrow = LimitPolicy(count=100, period_s=1, burst=1000), LimitPolicy(count=1, period_s=60, burst=3)
     asks = [USER, TokenRequest(LimitKind.CODE_NUMBER, ACME, "+49")]
-    told = rules.to_verdict(
+    verdict = rules.to_verdict(
         [wide, narrow], asks, rules.take([None, None], [wide, narrow], asks, 0), is_local=False
     )
-    assert (told.kind, told.limit, told.remaining, told.reset_s) == (LimitKind.CODE_NUMBER, 3, 2, 60)
+    assert (verdict.kind, verdict.limit, verdict.remaining, verdict.reset_s) == (
+        LimitKind.CODE_NUMBER,
+        3,
+        2,
+        60,
+    )
 
 
 def test_a_request_above_the_capacity_takes_a_full_bucket() -> None:

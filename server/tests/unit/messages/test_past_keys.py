@@ -88,8 +88,8 @@ async def test_reads_of_the_past_are_bounded_for_each_user() -> None:
 async def test_no_past_keys_are_read_for_a_non_member() -> None:
     env = AppendQueueEnv()
     _long(env)
-    stranger = proposal("a", "hi", sender=UserId("stranger"), after=1)
-    hidden = replace(stranger, may=lambda is_member, _: None if is_member else Code.CHAT_NOT_FOUND)
+    by_non_member = proposal("a", "hi", sender=UserId("stranger"), after=1)
+    hidden = replace(by_non_member, may=lambda is_member, _: None if is_member else Code.CHAT_NOT_FOUND)
     assert await refusal(env.appends.append(CHAT, hidden)) is Code.CHAT_NOT_FOUND
     assert "keys" not in env.log.calls
 

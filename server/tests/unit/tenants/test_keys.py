@@ -209,18 +209,18 @@ def test_content_stays_readable_after_any_rotations_and_restarts(
         processes = [env.process(), env.process()]
         stored: list[tuple[int, bytes]] = []
         for step, name in enumerate(steps, 1):
-            who = data.draw(st.integers(0, 1))
+            index = data.draw(st.integers(0, 1))
             match name:
                 case "rotate":
-                    await processes[who].rotate(ACME)
+                    await processes[index].rotate(ACME)
                 case "seal":
-                    stored.append((step, await sealed(processes[who], b"%d" % step, step)))
+                    stored.append((step, await sealed(processes[index], b"%d" % step, step)))
                 case "refresh":
                     env.clock.now_s += REFRESH_S
                 case "restart":
-                    processes[who] = env.process()
+                    processes[index] = env.process()
                 case _:
-                    processes[who] = env.process(is_encrypting=False)
+                    processes[index] = env.process(is_encrypting=False)
         for reader in (*processes, env.process()):
             assert [await opened(reader, content, at) for at, content in stored] == [
                 b"%d" % at for at, _ in stored

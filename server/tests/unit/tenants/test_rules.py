@@ -34,10 +34,10 @@ def test_an_unknown_key_name_is_not_parsed(text: str) -> None:
 
 @given(names, names, st.sampled_from(["a", "b"]), st.sampled_from(["a", "b"]))
 def test_a_key_is_wrapped_for_one_tenant_and_one_name(
-    one: KeyName, other: KeyName, tenant: str, stranger: str
+    one: KeyName, other: KeyName, tenant: str, other_tenant: str
 ) -> None:
-    mine, theirs = wrap_context(TenantId(tenant), one), wrap_context(TenantId(stranger), other)
-    assert (mine == theirs) is ((tenant, one) == (stranger, other))
+    mine, theirs = wrap_context(TenantId(tenant), one), wrap_context(TenantId(other_tenant), other)
+    assert (mine == theirs) is ((tenant, one) == (other_tenant, other))
 
 
 @pytest.mark.parametrize(

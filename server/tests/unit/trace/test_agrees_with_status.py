@@ -111,12 +111,12 @@ async def test_trace_and_delivery_status_agree_for_every_message_and_member(seed
         history = await History.by(chance)
         statuses = MessageStatusReader(history.chat, history)
         for message in [entry for entry in history.scenario.now if entry.kind is EntryKind.MESSAGE]:
-            [told] = await statuses.of(CHAT, message.sender, [message])
+            [status] = await statuses.of(CHAT, message.sender, [message])
             trace = rules.build_trace(await _evidence(history, message))
             states = {each.user: each.state for each in trace.recipients}
-            assert sorted(u for u, s in states.items() if s is RecipientState.READ) == list(told.read_by)
-            assert sorted(u for u, s in states.items() if s in HAVE_IT) == list(told.delivered_to)
-            if told.status is not DeliveryStatus.SENT and len(told.delivered_to) == _addressed(states):
+            assert sorted(u for u, s in states.items() if s is RecipientState.READ) == list(status.read_by)
+            assert sorted(u for u, s in states.items() if s in HAVE_IT) == list(status.delivered_to)
+            if status.status is not DeliveryStatus.SENT and len(status.delivered_to) == _addressed(states):
                 assert trace.outcome is TraceOutcome.ARRIVED
             implied += sum("implied" in each.verdict for each in trace.recipients)
     assert implied > HISTORIES // 4, "the histories hold too few replies to show the rule"

@@ -79,13 +79,13 @@ def test_boto3_reads_what_we_read(item: Item) -> None:
 
 
 def test_equal_sets_have_equal_bytes_for_any_order() -> None:
-    there: set[int] = set()
+    positions: set[int] = set()
     back: set[int] = set()
     for one, other in ((0, 8), (8, 0)):
-        there.add(one)
+        positions.add(one)
         back.add(other)
-    assert list(there) != list(back), "these two should show the order they were filled in"
-    assert encode_item({"s": there}) == encode_item({"s": back})
+    assert list(positions) != list(back), "these two should show the order they were filled in"
+    assert encode_item({"s": positions}) == encode_item({"s": back})
 
 
 @given(broken_numbers)

@@ -86,7 +86,7 @@ def test_a_missing_item_of_a_batch_costs_the_least_that_a_read_can() -> None:
 
 
 def test_a_page_costs_the_reported_units_or_is_estimated_by_its_bytes() -> None:
-    told = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
+    reply = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
     silent = QueryReply(["…"], None, 1, 9_100, ())
     nothing = QueryReply(list[str](), None, 0, 40, (Consumed(CapacityUnits=0.0),))
-    assert [query_units(each, strong=True) for each in (told, silent, nothing)] == [7.0, 3.0, 1.0]
+    assert [query_units(each, strong=True) for each in (reply, silent, nothing)] == [7.0, 3.0, 1.0]

@@ -92,15 +92,15 @@ def test_each_code_has_its_type(code: str, kind: type[errors.DynamoError], *, is
 def test_every_error_that_botocore_knows_for_our_calls_has_a_type(service: str) -> None:
     model = get_session().get_service_model(service)
     ours = ("Get", "Put", "Update", "Delete", "Query", "Batch", "Transact", "List", "Describe")
-    told = {
+    outcomes = {
         shape.name
         for name in model.operation_names
         if name.endswith(("Item", "Items", "Query", "Records", "Stream", "Streams", "Iterator"))
         and name.startswith(ours)
         for shape in model.operation_model(name).error_shapes
     }
-    assert len(told) > 3
-    assert told - responses._CODES.keys() <= {"InternalServerError"}
+    assert len(outcomes) > 3
+    assert outcomes - responses._CODES.keys() <= {"InternalServerError"}
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,9 @@ def test_a_missed_answer_within_the_grace_time_is_ignored() -> None:
 
 
 def test_an_error_is_reported_in_one_short_line_without_secrets() -> None:
-    told = describe_error(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
-    assert told.startswith("OSError: can't reach redis://***@cache xxx")
-    assert len(told) < 330
+    description = describe_error(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
+    assert description.startswith("OSError: can't reach redis://***@cache xxx")
+    assert len(description) < 330
     assert describe_error(TimeoutError()) == "TimeoutError"
 
 

@@ -28,7 +28,7 @@ def board(kafka: FakeComponent) -> ProcessStatus:
 
 
 def test_ready_means_that_all_components_are_healthy(board: ProcessStatus, kafka: FakeComponent) -> None:
-    kafka.said = ILL
+    kafka.reported_health = ILL
     board.publish()
     assert not board.report.is_ready
     assert board.report.components[0].reason == "no broker answered for 12 s"
@@ -43,7 +43,7 @@ def test_only_a_running_process_can_be_ready(board: ProcessStatus, phase: Phase)
 def test_a_component_that_does_not_gate_readiness_is_only_reported(
     board: ProcessStatus, kafka: FakeComponent
 ) -> None:
-    kafka.said = ILL
+    kafka.reported_health = ILL
     kafka.gates_readiness = False
     board.publish()
     assert board.report.is_ready
@@ -51,7 +51,7 @@ def test_a_component_that_does_not_gate_readiness_is_only_reported(
 
 
 def test_a_component_that_is_not_started_is_never_ok(board: ProcessStatus, kafka: FakeComponent) -> None:
-    kafka.said = WELL
+    kafka.reported_health = WELL
     board.mark(kafka, ComponentState.STOPPING)
     assert not board.report.is_ready
     assert board.report.components[0].reason == "stopping"
@@ -60,7 +60,7 @@ def test_a_component_that_is_not_started_is_never_ok(board: ProcessStatus, kafka
 def test_failure_and_recovery_are_reported_once_each(board: ProcessStatus, kafka: FakeComponent) -> None:
     with capture_logs() as lines:
         for health in (WELL, ILL, replace(ILL, reason="still"), WELL, WELL):
-            kafka.said = health
+            kafka.reported_health = health
             board.publish()
     assert [(line["event"], line["component"]) for line in lines] == [
         ("component is not well", "kafka"),
@@ -69,20 +69,20 @@ def test_failure_and_recovery_are_reported_once_each(board: ProcessStatus, kafka
     assert lines[0]["reason"] == "no broker answered for 12 s"
 
 
-@pytest.mark.parametrize(("gone_s", "told"), [(0.0, 0), (1.9, 0), (2.1, 1)])
+@pytest.mark.parametrize(("gone_s", "reports"), [(0.0, 0), (1.9, 0), (2.1, 1)])
 def test_a_component_that_just_started_has_a_grace_time(
-    kafka: FakeComponent, gone_s: float, told: int
+    kafka: FakeComponent, gone_s: float, reports: int
 ) -> None:
     clock = StillClock()
     board = ProcessStatus(clock, Metrics())
     board.declare([kafka])
-    kafka.said = ILL
+    kafka.reported_health = ILL
     with capture_logs() as lines:
         board.mark(kafka, ComponentState.STARTED)
         clock.gone_s = gone_s
         board.publish()
         board.publish()
-    assert len(lines) == told
+    assert len(lines) == reports
     assert not board.report.components[0].ok
 
 
@@ -93,7 +93,7 @@ def test_health_and_readiness_are_metrics(kafka: FakeComponent) -> None:
     board.mark(kafka, ComponentState.STARTED)
     board.enter(Phase.RUNNING)
     assert 'tidings_component_ok{component="kafka"} 1.0\n' in metrics.render().decode()
-    kafka.said = ILL
+    kafka.reported_health = ILL
     board.publish()
     page = metrics.render().decode()
     assert 'tidings_component_ok{component="kafka"} 0.0\n' in page
@@ -101,7 +101,7 @@ def test_health_and_readiness_are_metrics(kafka: FakeComponent) -> None:
 
 
 def test_a_reason_never_shows_a_secret(board: ProcessStatus, kafka: FakeComponent) -> None:
-    kafka.said = replace(ILL, reason="can't reach redis://app:hunter2@cache")
+    kafka.reported_health = replace(ILL, reason="can't reach redis://app:hunter2@cache")
     board.publish()
     assert board.report.components[0].reason == "can't reach redis://***@cache"
 

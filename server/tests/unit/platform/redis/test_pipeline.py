@@ -257,15 +257,15 @@ def test_every_answer_is_complete_for_any_split_of_the_bytes(
         wire = Wire().open()
         futures = [wire.submit("GET", str(n)) for n in range(len(answers))]
         await a_turn()
-        said, pushed = b"", 0
+        sent, pushed = b"", 0
         for (answer, has_push, _), _future in zip(answers, futures, strict=True):
-            said += b">2\r\n+note\r\n:%d\r\n" % pushed if has_push else b""
+            sent += b">2\r\n+note\r\n:%d\r\n" % pushed if has_push else b""
             pushed += has_push
-            said += encoded(answer)
+            sent += encoded(answer)
         for future, (_, _, leaves) in zip(futures, answers, strict=True):
             if leaves:
                 future.cancel()
-        for part in cut(said, places):
+        for part in cut(sent, places):
             wire.pipeline.feed(part)
         for future, (answer, _, leaves) in zip(futures, answers, strict=True):
             assert future.cancelled() if leaves else future.result() == answer

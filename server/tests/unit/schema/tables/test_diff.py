@@ -21,8 +21,8 @@ from tidings.schema.tables.model import CapacityUnits, KeyAttribute, KeyType, St
 def planned(
     table: Table, seen: ObservedTable | None, *, not_known: frozenset[TableAspect] = frozenset()
 ) -> TablePlan:
-    there = {} if seen is None else {seen.name: seen}
-    return plan_tables([table], there, prefix=PREFIX, not_known=not_known).entries[0]
+    existing = {} if seen is None else {seen.name: seen}
+    return plan_tables([table], existing, prefix=PREFIX, not_known=not_known).entries[0]
 
 
 def the_change(table: Table, seen: ObservedTable) -> TableChange:

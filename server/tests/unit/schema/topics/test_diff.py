@@ -87,8 +87,8 @@ def test_a_copy_that_lags_behind_is_no_drift() -> None:
 
 
 def test_an_undeclared_topic_of_tidings_is_refused_and_a_foreign_one_ignored() -> None:
-    old, stranger = (replace(as_declared(), name=f"p-{name}") for name in ("old", "strange"))
-    found = plan_topics([], {old.name: old, stranger.name: stranger}, retired=["p-old"])
+    old, foreign = (replace(as_declared(), name=f"p-{name}") for name in ("old", "strange"))
+    found = plan_topics([], {old.name: old, foreign.name: foreign}, retired=["p-old"])
     assert [entry.verdict for entry in found.entries] == [ChangeKind.REFUSED, ChangeKind.UNKNOWN]
     assert found.drift == ("p-old: topic: a topic of Tidings, declared no longer declared",)
 
