@@ -1,4 +1,4 @@
-"""Which changes of the description would break a client: each is made on purpose and must be seen."""
+"""Breaking changes of the OpenAPI document: each is made on purpose and must be found."""
 
 from collections.abc import Callable
 from copy import deepcopy

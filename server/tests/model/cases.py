@@ -17,7 +17,7 @@ type Make = Callable[[Any], Model[Any]]
 
 @dataclass(frozen=True)
 class Bounds:
-    """A model in a scene; `what` describes the scene."""
+    """A model in a scenario, which `what` describes."""
 
     model: str
     scenario: str

@@ -119,7 +119,7 @@ async def test_a_refresh_without_a_key_has_no_retry(open_accounts: OpenAccountsE
 
 
 async def test_a_retry_after_the_next_token_was_used_ends_the_session(open_accounts: OpenAccountsEnv) -> None:
-    """The client used the next token, so it had the answer. A repeat comes from a thief with token and key."""
+    """The client used the next token, so it had the answer. So a repeat comes from an attacker with token and key."""
     async with open_accounts() as accounts:
         grant, key = (await accounts.log_in()).grant, retry_key()
         await accounts.refresh(await accounts.refresh(grant, key), retry_key())

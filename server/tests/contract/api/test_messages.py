@@ -55,7 +55,7 @@ async def test_a_non_member_gets_the_same_answer_for_existing_and_missing_chats(
 
 
 def _problem_of(response: httpx.Response) -> dict[str, Any]:
-    """Return what an answer says, headers included, without what names the request itself."""
+    """Return the body and headers of an answer, without the values that identify the request."""
     own = {"instance", "request_id", "request-id"}
     everything = {**response.headers, **response.json(), "status": response.status_code}
     return {name: value for name, value in everything.items() if name not in own}

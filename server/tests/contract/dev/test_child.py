@@ -1,4 +1,4 @@
-"""One process of `tidings dev`: it ends with its supervisor, and it is ended if it does not listen."""
+"""A child process of `tidings dev`: it ends with its supervisor and is killed if it does not stop."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Ports of the processes: as set, or another that is free, and then it is said."""
+"""Ports of the processes: the configured one, or a free one that is reported."""
 
 import socket
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What our client adds to the calls, on both engines: pages to the end, batches of any size, many calls at once."""
+"""Features of our client beyond single calls, on both engines: all pages, batches of any size, concurrent calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

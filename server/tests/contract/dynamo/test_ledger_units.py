@@ -1,4 +1,4 @@
-"""The ledger's units are those that the engines say they took.
+"""The units of the ledger equal those that the engines report.
 
 Where DynamoDB Local differs from AWS it is left out by name: it counts nothing for a Query without matches and for
 a missing item of a batch, and it takes equal items of a transaction together.

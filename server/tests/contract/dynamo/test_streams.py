@@ -38,7 +38,7 @@ async def change(client: DynamoClient) -> None:
 async def read_all(
     streams: StreamsClient, start: StartAt, after: str | None = None, limit: int = 2
 ) -> list[StreamRecord]:
-    """All records of the table's one shard, in several reads."""
+    """Return all records of the table's only shard, in several reads."""
     (stream,) = (await streams.list_streams(TABLE)).streams
     (shard,) = (await streams.describe(stream.stream_arn)).shards
     iterator: str | None = await streams.iterator(stream.stream_arn, shard.shard_id, start, after)

@@ -57,7 +57,7 @@ def ask_valkey(fleet: LocalCluster, command: bytes) -> bytes:
 
 
 def test_a_warm_start_of_all_three_is_ready_in_time(own_fleet: Start) -> None:
-    """The best of three, because it is the engines that are measured, not what else the machine does."""
+    """Take the best of three starts, so that other load on the machine does not count."""
     took_s: list[float] = []
     while not took_s or (min(took_s) >= WARM_START_BOUND_S and len(took_s) < 3):
         began = time.monotonic()

@@ -66,7 +66,7 @@ def play(fleet: LocalCluster, engine: DynamoKind, steps: int) -> None:
 
 
 def _how(steps: int) -> settings:
-    """Examples may be shorter than they may be long, so that there may be fewer steps than asked for."""
+    """Examples may be short, so the run may have fewer steps than requested."""
     return settings(
         max_examples=steps // STEPS + 1,
         stateful_step_count=STEPS,

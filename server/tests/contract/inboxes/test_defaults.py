@@ -1,4 +1,4 @@
-"""What new inboxes of a tenant get, on both engines: no change is lost, and no other tenant has it."""
+"""Defaults for new inboxes of a tenant, on both engines: no change is lost, and other tenants are not affected."""
 
 import asyncio
 

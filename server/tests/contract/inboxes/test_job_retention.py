@@ -1,4 +1,4 @@
-"""How long jobs and their users are kept: by the table's TTL, in an order in which nothing looks half done."""
+"""Retention of jobs and their users by TTL. The order of expiry never leaves a job that looks unfinished."""
 
 import pytest
 from contract.inboxes.conftest import OpenInboxes

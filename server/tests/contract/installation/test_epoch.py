@@ -1,4 +1,4 @@
-"""Which epoch it is, and who may write under it: on both DynamoDB engines."""
+"""The current epoch, and which processes may write in it, on both DynamoDB engines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,7 +30,7 @@ _DEADLINE_S = 60
 
 
 class WholeClock(ManualClock):
-    """Both of its times are moved at once."""
+    """A clock whose monotonic and wall time move together."""
 
     @override
     def now_ms(self) -> int:

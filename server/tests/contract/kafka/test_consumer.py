@@ -1,4 +1,4 @@
-"""Consuming from a broker that is well, while what the handler needs is not."""
+"""Consuming from a healthy broker while a dependency of the handler fails."""
 
 import asyncio
 from collections.abc import Mapping

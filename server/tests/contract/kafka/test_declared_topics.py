@@ -1,4 +1,4 @@
-"""`tidings topics` on a real broker, through the command line as people use it."""
+"""`tidings topics` on a real broker, through the command line."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ COUNT = len(TOPICS)
 
 
 class Cli:
-    """The command in this process: its exit code and all that it says, the code of an error included."""
+    """Run the command in this process. Return its exit code and output, with the code of an error."""
 
     def __init__(self, connection: KafkaConfig) -> None:
         self._environ = {

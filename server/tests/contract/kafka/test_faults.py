@@ -166,7 +166,7 @@ async def all_handled(worker: Worker, traffic: Traffic) -> None:
 
 
 def hold(worker: Worker, log_length: int, floor: int) -> None:
-    """Every record had its effect, in order; what came again was above what was committed."""
+    """Assert that every record had its effect in order, and that only uncommitted records were repeated."""
     effects = worker.effects[0]
     assert first_times(effects) == list(range(log_length))
     again = repeats(effects)

@@ -1,4 +1,4 @@
-"""Publishing to a broker that is well, and to none at all."""
+"""Publishing to a healthy broker, and without a broker."""
 
 import asyncio
 import os

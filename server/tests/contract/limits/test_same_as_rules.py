@@ -60,7 +60,7 @@ def by_given_clock(script: Script, keys: int) -> Script:
 
 
 class Beside:
-    """Both, on the same buckets."""
+    """The script and the rules on the same buckets."""
 
     def __init__(self, redis: RedisClient, script: Script, mark: str) -> None:
         self._redis = redis

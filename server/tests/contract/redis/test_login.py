@@ -20,7 +20,7 @@ from tidings.platform.redis.options import RedisOptions
 
 @pytest.fixture(params=["valkey", "redis"])
 def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """Wants a password, and has a user `gateway` who may touch only what begins with `mine:`."""
+    """A server with a password and a user `gateway` that may access only keys with the prefix `mine:`."""
     server = Server(binary(request.param), tmp_path, PortAllocator().take(0, "redis"))
     server.start()
     ask(server.port, "ACL", "SETUSER", "gateway", "on", ">p@ss/word", "~mine:*", "&mine:*", "+@all")

@@ -1,4 +1,4 @@
-"""Sharded pub/sub in fair weather: confirmed, in order, counted, at the right shard."""
+"""Sharded pub/sub without faults: confirmed, in order, counted, at the right shard."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The stream of `messages` as the relay reads it: at both engines, and a script for what none of them can be brought to.
+"""The change stream of `messages` as the relay reads it, on both engines. A script simulates faults that no engine can produce.
 
 Also run on the simulated stream.
 """

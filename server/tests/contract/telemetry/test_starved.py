@@ -1,4 +1,4 @@
-"""Each engine is taken away from a process, in each way, and given back; it says who is missing and why."""
+"""Each engine becomes unavailable in each way and recovers; the process reports which engine is missing and why."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -59,7 +59,7 @@ def process(proxies: Proxies) -> Iterator[Running]:
 
 
 def ailing(process: Running, engine: str) -> str:
-    """What `/readyz` says, which must come within the bound and be of this engine alone."""
+    """Return the reason in `/readyz`. It must appear within the bound and name only this engine."""
 
     def look() -> str | None:
         status, body = process.get("/readyz")

@@ -63,7 +63,7 @@ class Conn(NamedTuple):
 
 
 class State(NamedTuple):
-    """`conns` has the newest last; `told` is the highest sequence sent on any socket, which only a mutant uses."""
+    """`conns` has the newest last; `reported` is the highest sequence sent on any socket, which only a mutant uses."""
 
     head: int
     owed: tuple[int, ...]

@@ -34,7 +34,7 @@ def test_a_record_that_is_not_an_event_is_not_decoded(value: bytes | None) -> No
 
 
 def test_any_bytes_raise_at_most_undecodable() -> None:
-    """The second byte says that a text follows: such get the furthest."""
+    """The second byte starts a text, so that decoding gets as far as possible."""
     chance = random.Random(7)
     for _ in range(2_000):
         value = bytes([_THREE_OF, chance.randrange(0xA0, 0xC0)]) + chance.randbytes(62)

@@ -1,4 +1,4 @@
-"""What `tidings job` says of a job in one line."""
+"""The line that `tidings job` prints for a job."""
 
 import pytest
 

@@ -116,7 +116,7 @@ def deliveries_by(chance: random.Random, scenario: EntryScenario) -> list[list[E
 
 @st.composite
 def deliveries(draw: st.DrawFn, scenario: EntryScenario) -> list[list[Entry]]:
-    """All entries in any order, some of them again, in handfuls."""
+    """Return all entries in any order, some repeated, in small batches."""
     entries = draw(st.permutations(scenario.log + draw(st.lists(st.sampled_from(scenario.log), max_size=5))))
     handfuls = []
     while entries:

@@ -52,7 +52,7 @@ class Source:
 
 
 async def reads(source: Source, kept: CachedAudience, entries: list[Entry], of: ChatKey | None = None) -> int:
-    """How many it takes to handle these."""
+    """Return the number of reads for these entries."""
     before = source.reads
     kept.follow(of or chat(), entries)
     await kept.of(of or chat(), entries[-1].sequence)

@@ -122,7 +122,7 @@ def test_the_row_of_a_large_chat_equals_the_reference(seed: int) -> None:
 
 
 def _compare(wanted: Expected | None, row: ChatRow) -> None:
-    """Of a stay before the last one the row may show less, but never something that its user may not see."""
+    """For an earlier interval the row may show less, but never an entry that its user may not see."""
     assert wanted is not None
     assert (rules.unread_count(row), rules.is_member(row.known)) == (wanted.unread, wanted.is_member)
     assert row.known.joined is not None

@@ -156,7 +156,7 @@ class Queue:
 
 @dataclass
 class Crowds(MemoryChat):
-    """Chats have `members`, or the two who are in every other."""
+    """Chats have `members`, or two default members."""
 
     members: dict[ChatKey, tuple[UserId, ...]] = field(default_factory=dict)
 

@@ -1,4 +1,4 @@
-"""The smaller parts of `tidings dev`: its files, its code, what it refuses."""
+"""The smaller parts of `tidings dev`: files, code changes and refusals."""
 
 import stat
 from pathlib import Path

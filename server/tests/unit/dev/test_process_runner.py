@@ -1,4 +1,4 @@
-"""Deaths and changes of the code, with children that only seem to live."""
+"""Restarts after a death and after code changes, with fake child processes."""
 
 import asyncio
 import re
@@ -17,7 +17,7 @@ CRASHED, KILLED, SETTINGS = 70, -9, 2
 
 @dataclass
 class FakeChild:
-    """Dies at once with a code, or lives until it is stopped."""
+    """A child that exits at once with a code, or runs until it is stopped."""
 
     code: int | None
     has_started: bool = True

@@ -15,7 +15,7 @@ def locked(content: bytes) -> LockedJar:
 
 
 def repository(monkeypatch: pytest.MonkeyPatch, *answers: bytes | Exception) -> None:
-    """Gives these answers in turn, in place of the network."""
+    """Return these answers in turn instead of using the network."""
     left = list(answers)
 
     class Artifact:

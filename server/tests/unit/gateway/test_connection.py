@@ -1,4 +1,4 @@
-"""What holds over several steps of a connection: ids, what is in flight, rates, heartbeats, typing, resuming."""
+"""Rules over several steps of a connection: ids, requests in flight, rates, heartbeats, typing, resuming."""
 
 from math import inf
 

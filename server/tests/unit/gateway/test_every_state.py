@@ -1,4 +1,4 @@
-"""Every state with every frame and every other thing that can happen; what is expected is written out by hand."""
+"""Every state with every frame and event. The expected effects are written by hand."""
 
 from collections.abc import Callable
 

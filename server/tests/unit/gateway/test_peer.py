@@ -1,4 +1,4 @@
-"""A peer joins socket, connection and calls; the hub knows who is here. Without a network and without engines."""
+"""A connection joins socket, protocol and calls; the hub has all connected devices. Without a network and without engines."""
 
 import asyncio
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ SEND = b'{"id":%d,"send":{"chat":"c","client_message_id":"k","text":"hi"}}'
 
 @dataclass(eq=False)
 class Wire:
-    """The socket: what was said on it."""
+    """A socket that records what was sent."""
 
     upgrade: UpgradeRequest = UPGRADE
     received_at: float = 0.0

@@ -12,7 +12,7 @@ CHAT = ChatId("g")
 
 
 class Ranges:
-    """As the real ones: nothing is read for a device that has left."""
+    """Like the real ranges, read nothing for a device that has left."""
 
     def __init__(self) -> None:
         self.asked = 0

@@ -1,4 +1,4 @@
-"""Which web pages may call."""
+"""Origins of web pages that may call the API."""
 
 import pytest
 

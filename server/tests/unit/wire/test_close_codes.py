@@ -1,4 +1,4 @@
-"""Two ranges, names that don't change, reasons that fit into a close frame."""
+"""Close codes: two ranges, stable names, reasons that fit into a close frame."""
 
 from tidings.kernel.errors import Code
 from tidings_wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode, close_code_for_error, close_reason

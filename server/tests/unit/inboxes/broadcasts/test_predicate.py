@@ -1,4 +1,4 @@
-"""The language of segments: what holds, what never does, and what is refused."""
+"""Predicates of segments: true, false and invalid ones."""
 
 from typing import Any
 

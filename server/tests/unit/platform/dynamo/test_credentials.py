@@ -23,7 +23,7 @@ OLD, NEW = AwsKeys("old", Secret("s")), AwsKeys("new", Secret("s"))
 
 
 class Provider:
-    """Gives keys when the test lets it."""
+    """Return keys once the test opens the gate."""
 
     def __init__(self, *, is_open: bool = True) -> None:
         self.gate = threading.Event()

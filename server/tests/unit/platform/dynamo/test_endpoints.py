@@ -1,4 +1,4 @@
-"""Where the calls go."""
+"""Endpoints of the client."""
 
 import ssl
 

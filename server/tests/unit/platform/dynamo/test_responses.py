@@ -1,4 +1,4 @@
-"""Which error an answer stands for, and which answers are no answers."""
+"""Errors from answers, and answers that cannot be read."""
 
 import json
 import zlib

@@ -1,4 +1,4 @@
-"""When a call is tried again, how long it waits, and when the budget says no."""
+"""Retries: which calls, after which wait, and within which budget."""
 
 import random
 

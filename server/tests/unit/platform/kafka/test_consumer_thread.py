@@ -53,7 +53,7 @@ class FakeMessage:
 
 
 class FakeConsumer:
-    """Does in `consume` what the test asks for: that is where librdkafka calls back."""
+    """Run the callbacks of the test inside `consume`, as librdkafka does."""
 
     def __init__(self, _config: object = None) -> None:
         self.during_consume: Callable[[], None] = lambda: None

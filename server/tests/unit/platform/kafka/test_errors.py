@@ -1,4 +1,4 @@
-"""Which outcome is certain and which is not."""
+"""Errors with a certain and with an unknown outcome."""
 
 import pytest
 from confluent_kafka import KafkaError

@@ -1,4 +1,4 @@
-"""One partition at work, without a broker."""
+"""The worker of one partition, without a broker."""
 
 import asyncio
 from collections.abc import Callable
@@ -35,7 +35,7 @@ def text(one: Record) -> str:
 
 @dataclass
 class Handler:
-    """Notes the offsets of each try; `fails` says what the next tries raise."""
+    """Record the offsets of each try. `fails` has the errors of the next tries."""
 
     fails: list[BaseException] = field(default_factory=list)
     tries: list[list[int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What no broker does on demand: fatal errors, a full queue inside librdkafka, a thread that breaks."""
+"""Faults that no broker produces on demand: fatal errors, a full queue in librdkafka, a failing thread."""
 
 import asyncio
 import threading
@@ -26,7 +26,7 @@ class Answer:
 
 
 class FakeProducer:
-    """librdkafka's producer as far as a pump sees it; the test says when it answers."""
+    """A fake of librdkafka's producer that answers when the test says so."""
 
     def __init__(self, config: LibrdkafkaConfig) -> None:
         self.config = config
@@ -56,7 +56,7 @@ class FakeProducer:
         return len(self.waiting) + len(self._calls)
 
     def answer(self, error: KafkaError | None = None) -> None:
-        """All that waits, in the next `poll`."""
+        """Answer all waiting messages in the next `poll`."""
         waiting, self.waiting = self.waiting, []
         self.in_poll(*(lambda deliver=deliver: deliver(error, Answer()) for _, deliver in waiting))
 

@@ -1,4 +1,4 @@
-"""Memory is given back when most of what took it has gone, and not each time that one goes."""
+"""Memory is trimmed when most connections have closed, and not after each one."""
 
 import gc
 

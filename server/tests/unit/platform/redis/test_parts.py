@@ -1,4 +1,4 @@
-"""Keys, options, errors, a cluster's map: what is pure."""
+"""The parts without I/O: keys, options, errors, slot maps."""
 
 import pytest
 from hypothesis import given

@@ -24,7 +24,7 @@ HERE = Address("somewhere", 6379)
 
 
 class Wire:
-    """Takes what is written; gives what a test wants the server to have said."""
+    """Record written bytes, and feed the bytes that the test chooses as answers."""
 
     def __init__(self, max_commands: int = 1000, max_bytes: int = 10**6) -> None:
         self.writes: list[bytes] = []
@@ -251,7 +251,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
 def test_every_answer_is_complete_for_any_split_of_the_bytes(
     answers: list[tuple[Any, bool, bool]], places: list[int]
 ) -> None:
-    """With pushes in between and some who have left."""
+    """With pushes in between and some cancelled calls."""
 
     async def tell() -> None:
         wire = Wire().open()

@@ -23,7 +23,7 @@ class Link:
 
 
 class Listener:
-    """Subscribes at once, and is released when the test says so."""
+    """Subscribe at once, and release when the test says so."""
 
     def __init__(self, address: Address, *_: object) -> None:
         self.address = address
