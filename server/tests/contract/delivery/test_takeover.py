@@ -90,8 +90,8 @@ async def test_a_new_worker_that_cannot_read_the_checkpoint_pushes_deferred_entr
         delivery_env.is_cut = False
 
     delivery_env.hooks.at_step = {"worker.rows_written": answer_again}
-    heir = delivery_env.new_worker()
-    await heir.handle(commits[7:])
+    successor = delivery_env.new_worker()
+    await successor.handle(commits[7:])
     assert (here.got(chat, "ben-phone"), await delivery_env.mark(chat)) == ([1, 2], 2)
-    await heir.handle(commits[7:])
+    await successor.handle(commits[7:])
     assert (here.got(chat, "ben-phone"), await delivery_env.mark(chat)) == ([1, 2, 3, 4, 5, 6, 7, 8], 8)

@@ -116,9 +116,9 @@ def test_processes_that_are_ready_and_that_are_not(examine: Examine) -> None:
         assert states(examine("processes", f"127.0.0.1:{well.port}")) == {"processes": CheckState.OK}
         given = {"PROCESS_ADMIN_PORT": str(well.port)}
         assert states(examine("processes", **given)) == {"processes": CheckState.OK}
-    with running(engines={"dynamo": PortAllocator().take(0, "nobody")}) as ailing:
-        ailing.wait_for_status("/readyz", 503)
-        found = only(examine("processes", f"127.0.0.1:{ailing.port}"), "processes", CheckState.WRONG)
+    with running(engines={"dynamo": PortAllocator().take(0, "nobody")}) as unready:
+        unready.wait_for_status("/readyz", 503)
+        found = only(examine("processes", f"127.0.0.1:{unready.port}"), "processes", CheckState.WRONG)
     assert "is not ready" in found.found
 
 

@@ -240,7 +240,7 @@ async def test_an_unconfirmed_channel_of_a_large_chat_does_not_affect_the_route(
     """Other chats are pushed by the route as before. This one is compared at each renewal until it is confirmed."""
     one, many = await small(gateways), await large(gateways)
     here = await gateways.gateway()
-    ears = here.node.large_chats._subscriber
+    subscriber = here.node.large_chats._subscriber
 
     class Deaf:
         async def subscribe_chat(self, *_: object) -> Any:
@@ -255,7 +255,7 @@ async def test_an_unconfirmed_channel_of_a_large_chat_does_not_affect_the_route(
     await until(lambda: pushed in ben.sequences(one), WITHIN_S)
     await here.node.leases.renew_all()
     await until(lambda: unheard in ben.sequences(many), WITHIN_S)
-    here.node.large_chats._subscriber = ears
+    here.node.large_chats._subscriber = subscriber
     await here.node.leases.renew_all()
     await until(lambda: bool(device.large_chat_channels) and not device.unconfirmed_channels, WITHIN_S)
     delivered = await gateways.say(many, ANNA, "by the channel")

@@ -56,7 +56,7 @@ def make_topic(connection: KafkaConfig, name: str = TOPIC, partitions: int = 1, 
 
 def read_log(connection: KafkaConfig, name: str = TOPIC) -> dict[int, list[bytes]]:
     """Return every value in the log by partition, in order."""
-    raw = RawConsumer({**connection.admin_config(), "group.id": "looker", "enable.partition.eof": True})
+    raw = RawConsumer({**connection.admin_config(), "group.id": "reader", "enable.partition.eof": True})
     topic = connection.topic(name)
     parts = list(raw.list_topics(topic, timeout=10).topics[topic].partitions)
     raw.assign([TopicPartition(topic, part, 0) for part in parts])

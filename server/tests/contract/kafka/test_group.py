@@ -181,29 +181,29 @@ async def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_i
         lambda: all(consumer_env.committed(partition) == at[partition].first for partition in BOTH)
     )
     dies.die()
-    heir = consumer_env.join()
+    successor = consumer_env.join()
     await eventually(lambda: all(consumer_env.committed(partition) == 40 for partition in BOTH))
     for partition in BOTH:
-        assert offsets(heir, partition) == list(range(at[partition].first, 40))
+        assert offsets(successor, partition) == list(range(at[partition].first, 40))
 
 
 async def test_a_new_member_gets_its_share_and_nothing_is_skipped_or_repeated(
     consumer_env: ConsumerEnv,
 ) -> None:
     await fill(consumer_env, 0, 10)
-    was_there = consumer_env.join()
-    await eventually(lambda: all(offsets(was_there, partition) for partition in BOTH))
-    comes, sent = consumer_env.join(), 10
+    first_member = consumer_env.join()
+    await eventually(lambda: all(offsets(first_member, partition) for partition in BOTH))
+    new_member, sent = consumer_env.join(), 10
     async with asyncio.timeout(120):
-        while not comes.effects():
+        while not new_member.effects():
             await fill(consumer_env, sent, 2)
             sent += 2
             await asyncio.sleep(0.1)
     await eventually(lambda: all(consumer_env.committed(partition) == sent for partition in BOTH))
     for partition in BOTH:
-        mine, others = offsets(was_there, partition), offsets(comes, partition)
+        mine, others = offsets(first_member, partition), offsets(new_member, partition)
         assert mine + others == list(range(sent))
-    assert {each.partition for each in comes.effects()} != set(BOTH), "one was left to who was there"
+    assert {each.partition for each in new_member.effects()} != set(BOTH), "one was left to who was there"
 
 
 async def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(
@@ -213,15 +213,15 @@ async def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(
     await fill(consumer_env, 0, 8)
     await eventually(lambda: values(stops) == set(range(8 * PARTITIONS)))
     stops.freeze()
-    heir = consumer_env.join()
+    successor = consumer_env.join()
     await fill(consumer_env, 8, 8)
     await eventually(lambda: all(consumer_env.committed(partition) == 16 for partition in BOTH))
     stops.thaw()
     await fill(consumer_env, 16, 8)
-    await eventually(lambda: values(heir, stops) == set(range(24 * PARTITIONS)))
+    await eventually(lambda: values(successor, stops) == set(range(24 * PARTITIONS)))
     assert all(consumer_env.committed(partition) >= 16 for partition in BOTH)
     for partition in BOTH:
-        mine = offsets(heir, partition)
+        mine = offsets(successor, partition)
         assert first_times(mine) == mine
 
 

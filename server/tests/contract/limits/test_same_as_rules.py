@@ -59,7 +59,7 @@ def by_given_clock(script: Script, keys: int) -> Script:
     return replace(script, source=script.source.replace(clock, given_clock), key_count=keys)
 
 
-class Beside:
+class ComparedBuckets:
     """The script and the rules on the same buckets."""
 
     def __init__(self, redis: RedisClient, script: Script, mark: str) -> None:
@@ -69,7 +69,7 @@ class Beside:
         self._tenant = TenantId(mark)
         self._model: dict[LimitKind, BucketState] = {}
 
-    async def play(self, by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
+    async def run_steps(self, by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
         now_us = 1_700_000_000_000_000
         for step in steps:
             now_us += step.after_us
@@ -102,7 +102,7 @@ def compare(servers: Servers, space: Namespace, script: Script) -> None:
         @EXAMPLES
         @drawn
         def agree(by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
-            runner.run(Beside(redis, script, f"t{next(numbers)}").play(by_kind, steps))
+            runner.run(ComparedBuckets(redis, script, f"t{next(numbers)}").run_steps(by_kind, steps))
 
         try:
             agree()

@@ -96,15 +96,15 @@ async def looking(
     """Open a device that is live."""
     address = f"ws://127.0.0.1:{port}/v1/socket"
     ws = await connect(address, compression=None, proxy=None, ping_interval=None, close_timeout=1)
-    looker = ChatListClient(ws, user)
+    reader = ChatListClient(ws, user)
     try:
-        await looker.say(
+        await reader.say(
             id=1, connect={"credential": installation.token(user), "protocol": 1, "device": device}
         )
-        await until(lambda: looker.pushed("resumed"), LONG_S)
-        yield looker
+        await until(lambda: reader.pushed("resumed"), LONG_S)
+        yield reader
     finally:
-        await looker.close()
+        await reader.close()
 
 
 async def rest(

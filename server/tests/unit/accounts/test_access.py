@@ -136,8 +136,8 @@ async def test_a_token_with_changed_claims_is_refused_although_its_signature_is_
 ) -> None:
     env = AccessTokenEnv()
     good_header, good_claims = parts(await env.process().mint(WHO))
-    bent = signed(await key_of(env), good_header | header, good_claims | claims)
-    assert await code_of(env.process().verify(bent)) is Code.CREDENTIAL_INVALID
+    changed = signed(await key_of(env), good_header | header, good_claims | claims)
+    assert await code_of(env.process().verify(changed)) is Code.CREDENTIAL_INVALID
 
 
 async def test_a_token_that_is_signed_again_unchanged_is_accepted() -> None:

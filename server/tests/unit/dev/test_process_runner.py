@@ -64,21 +64,21 @@ def env(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
         started.append(children.pop(0) if children else FakeChild(None))
         return cast("ChildProcess", started[-1])
 
-    voice = DevConsole(["api"], tmp_path, is_raw=False)
-    kept = ProcessRunner("api", start, voice, stop_s=1.0, waits_for_code=True)
-    return RunnerEnv(kept, children, started, capsys)
+    console = DevConsole(["api"], tmp_path, is_raw=False)
+    runner = ProcessRunner("api", start, console, stop_s=1.0, waits_for_code=True)
+    return RunnerEnv(runner, children, started, capsys)
 
 
-async def lives(env: RunnerEnv, births: int) -> None:
+async def wait_for_starts(env: RunnerEnv, count: int) -> None:
     async with asyncio.timeout(30):
-        while len(env.started) < births:  # noqa: ASYNC110 - one turn of the loop after the other
+        while len(env.started) < count:  # noqa: ASYNC110 - one turn of the loop after the other
             await asyncio.sleep(0)
 
 
 async def test_a_process_that_died_is_restarted_and_reported(env: RunnerEnv) -> None:
     env.children += [FakeChild(KILLED)]
     keeping = asyncio.create_task(env.runner.run())
-    await lives(env, 2)
+    await wait_for_starts(env, 2)
     assert "api died (SIGKILL): starting it again" in env.read_output()
     await env.runner.stop()
     await keeping
@@ -100,7 +100,7 @@ async def test_a_long_run_resets_the_count_of_deaths(env: RunnerEnv) -> None:
     old = FakeChild(CRASHED, age_s=process_runner.QUICK_S)
     env.children += [FakeChild(CRASHED), FakeChild(CRASHED), old, FakeChild(CRASHED)]
     keeping = asyncio.create_task(env.runner.run())
-    await lives(env, 5)
+    await wait_for_starts(env, 5)
     await env.runner.stop()
     await keeping
 
@@ -122,13 +122,13 @@ async def test_a_process_that_was_ready_waits_for_the_next_code_change(env: Runn
     env.runner.was_ready = True
     env.children += [FakeChild(CRASHED), FakeChild(CRASHED), FakeChild(CRASHED)]
     keeping = asyncio.create_task(env.runner.run())
-    await lives(env, 3)
+    await wait_for_starts(env, 3)
     async with asyncio.timeout(30):
         while "waiting until the code changes" not in env.read_output():  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)
     assert not keeping.done()
     await env.runner.restart()
-    await lives(env, 4)
+    await wait_for_starts(env, 4)
     await env.runner.stop()
     await keeping
 
@@ -144,10 +144,10 @@ async def test_a_stop_during_the_start_is_applied(env: RunnerEnv) -> None:
 
 async def test_a_restart_for_a_code_change_is_not_a_death(env: RunnerEnv) -> None:
     keeping = asyncio.create_task(env.runner.run())
-    for births in range(1, 6):
-        await lives(env, births)
+    for count in range(1, 6):
+        await wait_for_starts(env, count)
         await env.runner.restart()
-    await lives(env, 6)
+    await wait_for_starts(env, 6)
     await env.runner.stop()
     await keeping
     assert not re.search("died", env.read_output())

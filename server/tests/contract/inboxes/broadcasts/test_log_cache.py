@@ -89,11 +89,11 @@ async def test_concurrent_appends_of_processes_make_one_dense_log(log_env: Broad
     one, two = log_env.process(), log_env.process()
     entries = await asyncio.gather(*(log_env.publish(by) for by in (one, two) for _ in range(12)))
     assert sorted(each.sequence for each in entries) == list(range(1, 25))
-    stands = await DynamoBroadcastLog(log_env.client).after(log_env.log, 0)
-    assert [(each.sequence, each.id) for each in stands] == sorted(
+    stored = await DynamoBroadcastLog(log_env.client).after(log_env.log, 0)
+    assert [(each.sequence, each.id) for each in stored] == sorted(
         (each.sequence, each.id) for each in entries
     )
-    assert [each.at_ms for each in stands] == sorted(each.at_ms for each in stands)
+    assert [each.at_ms for each in stored] == sorted(each.at_ms for each in stands)
     log_env.time.at_s += BOUND_S
     boards = [await each.logs.index(log_env.log) for each in (one, two, log_env.process())]
     assert boards[0].view == boards[1].view == boards[2].view

@@ -9,8 +9,8 @@ from tidings.platform.lifecycle.component import Health
 from tidings.platform.lifecycle.process_status import ComponentState, Phase, ProcessStatus
 from tidings.platform.telemetry.metrics import Metrics
 
-WELL = Health(ok=True, reason="", since=StillClock().now())
-ILL = Health(ok=False, reason="no broker answered for 12 s", since=StillClock().now())
+HEALTHY = Health(ok=True, reason="", since=StillClock().now())
+UNHEALTHY = Health(ok=False, reason="no broker answered for 12 s", since=StillClock().now())
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def board(kafka: FakeComponent) -> ProcessStatus:
 
 
 def test_ready_means_that_all_components_are_healthy(board: ProcessStatus, kafka: FakeComponent) -> None:
-    kafka.reported_health = ILL
+    kafka.reported_health = UNHEALTHY
     board.publish()
     assert not board.report.is_ready
     assert board.report.components[0].reason == "no broker answered for 12 s"
@@ -43,7 +43,7 @@ def test_only_a_running_process_can_be_ready(board: ProcessStatus, phase: Phase)
 def test_a_component_that_does_not_gate_readiness_is_only_reported(
     board: ProcessStatus, kafka: FakeComponent
 ) -> None:
-    kafka.reported_health = ILL
+    kafka.reported_health = UNHEALTHY
     kafka.gates_readiness = False
     board.publish()
     assert board.report.is_ready
@@ -51,7 +51,7 @@ def test_a_component_that_does_not_gate_readiness_is_only_reported(
 
 
 def test_a_component_that_is_not_started_is_never_ok(board: ProcessStatus, kafka: FakeComponent) -> None:
-    kafka.reported_health = WELL
+    kafka.reported_health = HEALTHY
     board.mark(kafka, ComponentState.STOPPING)
     assert not board.report.is_ready
     assert board.report.components[0].reason == "stopping"
@@ -59,7 +59,7 @@ def test_a_component_that_is_not_started_is_never_ok(board: ProcessStatus, kafka
 
 def test_failure_and_recovery_are_reported_once_each(board: ProcessStatus, kafka: FakeComponent) -> None:
     with capture_logs() as lines:
-        for health in (WELL, ILL, replace(ILL, reason="still"), WELL, WELL):
+        for health in (HEALTHY, UNHEALTHY, replace(UNHEALTHY, reason="still"), HEALTHY, HEALTHY):
             kafka.reported_health = health
             board.publish()
     assert [(line["event"], line["component"]) for line in lines] == [
@@ -76,7 +76,7 @@ def test_a_component_that_just_started_has_a_grace_time(
     clock = StillClock()
     board = ProcessStatus(clock, Metrics())
     board.declare([kafka])
-    kafka.reported_health = ILL
+    kafka.reported_health = UNHEALTHY
     with capture_logs() as lines:
         board.mark(kafka, ComponentState.STARTED)
         clock.gone_s = gone_s
@@ -93,7 +93,7 @@ def test_health_and_readiness_are_metrics(kafka: FakeComponent) -> None:
     board.mark(kafka, ComponentState.STARTED)
     board.enter(Phase.RUNNING)
     assert 'tidings_component_ok{component="kafka"} 1.0\n' in metrics.render().decode()
-    kafka.reported_health = ILL
+    kafka.reported_health = UNHEALTHY
     board.publish()
     page = metrics.render().decode()
     assert 'tidings_component_ok{component="kafka"} 0.0\n' in page
@@ -101,7 +101,7 @@ def test_health_and_readiness_are_metrics(kafka: FakeComponent) -> None:
 
 
 def test_a_reason_never_shows_a_secret(board: ProcessStatus, kafka: FakeComponent) -> None:
-    kafka.reported_health = replace(ILL, reason="can't reach redis://app:hunter2@cache")
+    kafka.reported_health = replace(UNHEALTHY, reason="can't reach redis://app:hunter2@cache")
     board.publish()
     assert board.report.components[0].reason == "can't reach redis://***@cache"
 

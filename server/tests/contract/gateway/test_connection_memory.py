@@ -49,7 +49,7 @@ async def test_the_memory_of_closed_connections_is_reused(name: BackendName) -> 
         for _ in range(4):
             await _come_and_go(host.port, COUNT)
             await until(lambda: not host.listener.sockets)
-            host.guests.clear()
+            host.connections.clear()
             gc.collect()
             resident.append(psutil.Process().memory_info().rss / 1_024)
         assert host.listener.tally.opened == host.listener.tally.closed == 4 * COUNT
@@ -63,8 +63,8 @@ async def test_no_object_of_a_connection_outlives_it(name: BackendName) -> None:
     async with hosted(name, MANY_CLIENTS) as host:
         await _come_and_go(host.port, 200)
         await until(lambda: not host.listener.sockets)
-        kinds = {type(guest.socket).__name__ for guest in host.guests}
-        host.guests.clear()
+        kinds = {type(connection.socket).__name__ for connection in host.connections}
+        host.connections.clear()
         gc.collect()
         left = [
             o for o in gc.get_objects() if type(o).__name__ in {*kinds, "Door", HostedConnection.__name__}
@@ -131,7 +131,7 @@ async def test_floods_do_not_grow_the_read_buffers(name: BackendName) -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
         grown_kb = (psutil.Process().memory_info().rss - before) / 1_024 / len(clients)
-        assert [guest.closes for guest in host.guests] == [[]] * len(clients)
+        assert [connection.closes for connection in host.connections] == [[]] * len(clients)
         for client in clients:
             client.reset()
         assert grown_kb < 150, f"{grown_kb:.0f} KB a connection"

@@ -2,7 +2,7 @@
 
 import pytest
 from e2e.delivery.connected_device import Names, watching
-from e2e.trace.asking import ask, state_of, trace, until_traced
+from e2e.trace.trace_command import ask, state_of, trace, until_traced
 from fixtures.gateway_process import connected
 from fixtures.installation_processes import InstallationProcesses, RunningInstallation
 from fixtures.use_cases import by

@@ -1,7 +1,7 @@
 """`tidings trace` on an installation with a fault: it reports the fault, and which facts are no longer known."""
 
 from e2e.delivery.connected_device import watching
-from e2e.trace.asking import state_of, trace, until_traced
+from e2e.trace.trace_command import state_of, trace, until_traced
 from fixtures.gateway_process import connected
 from fixtures.installation_processes import InstallationProcesses
 

@@ -58,7 +58,7 @@ def process(proxies: Proxies) -> Iterator[Running]:
         yield process
 
 
-def ailing(process: Running, engine: str) -> str:
+def unready_reason(process: Running, engine: str) -> str:
     """Return the reason in `/readyz`. It must appear within the bound and name only this engine."""
 
     def look() -> str | None:
@@ -86,7 +86,7 @@ def test_an_unavailable_engine_is_reported_in_time_and_its_recovery_too(
     with proxies[engine].fault(fault):
         if isinstance(fault, Refuse):
             proxies[engine].cut()  # Open connections would still be served.
-        report = ailing(process, engine)
+        report = unready_reason(process, engine)
     assert re.match(rf"{engine}: {COMPLAINTS[engine]} for .*; last error: .+", report)
     process.wait_for_status("/readyz", 200)
     eventually(lambda: process.events("component is well again")[-1]["component"] == engine or None, "line")
@@ -99,11 +99,11 @@ def test_a_real_engine_killed_and_frozen_before_and_after_the_start(
     fleet.kill("valkey")
     with running(engines={"redis": fleet.find("valkey").node.port}) as process:
         process.wait_for("process started")
-        assert "last error" in ailing(process, "redis")
+        assert "last error" in unready_reason(process, "redis")
         fleet.restart("valkey")
         process.wait_for_status("/readyz", 200)
         fleet.pause("valkey")
-        assert "no answer within" in ailing(process, "redis")
+        assert "no answer within" in unready_reason(process, "redis")
         fleet.resume("valkey")
         process.wait_for_status("/readyz", 200)
 
