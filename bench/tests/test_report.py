@@ -201,7 +201,7 @@ def test_a_server_that_was_not_measured_is_listed_with_the_reason() -> None:
     assert "**Absent** was not measured: it is not installed" in text_of(RESULTS)
 
 
-def test_a_short_run_says_so_on_top() -> None:
+def test_a_short_run_is_marked_at_the_top() -> None:
     assert "A short run" not in text_of(RESULTS)
     assert "A short run" in text_of([*RESULTS, result("seven", Found(), is_short=True)])
 

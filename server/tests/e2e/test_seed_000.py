@@ -147,6 +147,6 @@ def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
     assert [entry["sequence"] for entry in page["entries"]] == [last, 1]
 
 
-def test_there_are_eight() -> None:
+def test_all_eight_use_cases_are_tested() -> None:
     numbered = [name for name in globals() if name.startswith("test_usecase_")]
     assert sorted(name.split("_")[2] for name in numbered) == [str(n) for n in range(1, 9)]

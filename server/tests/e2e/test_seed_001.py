@@ -130,6 +130,6 @@ def test_ap7_send_a_message(crew: CostRecorder, others: tuple[str, ...]) -> None
     assert (line["last"]["text"], line["unread"]) == ("Sounds good!", 2)
 
 
-def test_there_are_seven() -> None:
+def test_all_seven_access_patterns_are_tested() -> None:
     numbered = [name for name in globals() if name.startswith("test_ap")]
     assert sorted(name[5:8] for name in numbered) == [f"ap{n}" for n in range(1, 8)]

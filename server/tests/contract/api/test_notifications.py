@@ -42,7 +42,7 @@ async def test_an_inbox_is_set_up_and_shown(use_cases: UseCaseEnv) -> None:
     assert await server.code("PUT", INBOX, faulty) is Code.REQUEST_INVALID
 
 
-async def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(
+async def test_a_new_inbox_has_the_defaults_of_its_tenant_and_others_are_unchanged(
     use_cases: UseCaseEnv,
 ) -> None:
     _, server, _ = await opened(use_cases)

@@ -142,7 +142,7 @@ class TestKafka:
         assert "for 45 s" in only(found, "kafka session", CheckState.WARNING).why
         fleet.kill("kafka-1")
 
-    def test_a_topic_is_kept_for_another_time(
+    def test_a_topic_with_another_retention_is_reported(
         self, topics: dict[str, str], link: KafkaConfig, examine: Examine
     ) -> None:
         entry = ConfigEntry("retention.ms", "60000", incremental_operation=AlterConfigOpType.SET)

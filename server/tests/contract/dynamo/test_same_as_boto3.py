@@ -113,7 +113,7 @@ def test_a_failed_condition_on_a_missing_item_returns_no_item(place: ScratchTabl
 
 
 @pytest.mark.parametrize("returns", ["NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"])
-def test_update_changes_and_returns_as_asked(place: ScratchTable, returns: str) -> None:
+def test_update_changes_and_returns_as_requested(place: ScratchTable, returns: str) -> None:
     options = {"values": {":n": 5, ":t": "new"}, "names": {"#t": "text"}, "returns": returns}
     check(
         place,

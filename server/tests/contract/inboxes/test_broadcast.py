@@ -244,7 +244,7 @@ async def test_a_broadcast_expires_automatically_and_has_its_expiry(open_inboxes
         assert await code_of(too_long) is Code.REQUEST_INVALID
 
 
-async def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(
+async def test_a_broadcast_writes_at_most_ten_units_and_a_read_costs_two_reads_at_most(
     open_inboxes: OpenInboxes,
 ) -> None:
     async with open_inboxes() as at:

@@ -152,7 +152,7 @@ def test_a_worker_needs_no_secret_of_the_edge(installation: Installation) -> Non
     assert not installation.problems("delivery", **changes)
 
 
-def test_development_accepts_all_of_it(installation: Installation) -> None:
+def test_development_accepts_all_unsafe_settings(installation: Installation) -> None:
     for process in PROCESSES:
         assert not installation.problems(
             process,

@@ -38,7 +38,7 @@ def test_the_oldest_makes_room_if_all_have_sent_something() -> None:
     assert dropped(connections) == ["a1+"]
 
 
-def test_an_address_that_has_its_share_makes_room_by_itself() -> None:
+def test_an_address_at_its_share_drops_its_own_oldest_handshake() -> None:
     handshakes: HandshakeTracker[FakeConnection] = HandshakeTracker(10, 2, FakeConnection.drop)
     connections = added(handshakes, "b1", "a1+", "a2", "a3", "a4+", "b2")
     assert dropped(connections) == ["a2", "a3"]

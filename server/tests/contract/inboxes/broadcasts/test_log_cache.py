@@ -93,7 +93,7 @@ async def test_concurrent_appends_of_processes_make_one_dense_log(log_env: Broad
     assert [(each.sequence, each.id) for each in stored] == sorted(
         (each.sequence, each.id) for each in entries
     )
-    assert [each.at_ms for each in stored] == sorted(each.at_ms for each in stands)
+    assert [each.at_ms for each in stored] == sorted(each.at_ms for each in stored)
     log_env.time.at_s += BOUND_S
     boards = [await each.logs.index(log_env.log) for each in (one, two, log_env.process())]
     assert boards[0].view == boards[1].view == boards[2].view

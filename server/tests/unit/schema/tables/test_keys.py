@@ -91,7 +91,7 @@ def test_missing_and_unknown_parts_are_refused() -> None:
         KeyTemplate("{tenant}").render(tenant="acme", chat="c")
 
 
-def test_numbers_are_padded_so_that_they_sort_and_refused_when_they_would_not() -> None:
+def test_numbers_are_padded_to_sort_and_refused_if_they_would_not() -> None:
     template = KeyTemplate("b#{sequence:012d}")
     assert template.render(sequence=7) == "b#000000000007"
     for number in (-1, 10**12):

@@ -19,7 +19,7 @@ def planned(*seen: ObservedTable, not_known: frozenset[TableAspect] = frozenset(
     return plan_tables(TABLES, {each.name: each for each in seen}, prefix=PREFIX, not_known=not_known)
 
 
-def test_a_fresh_installation_shows_what_is_made_and_what_it_costs() -> None:
+def test_a_fresh_installation_shows_new_tables_and_their_cost() -> None:
     shown = text(planned())
     assert "12 create" in shown
     assert "keys chat_id (S), sequence (N); TTL expires_at; stream NEW_AND_OLD_IMAGES" in shown
