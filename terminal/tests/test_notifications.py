@@ -59,7 +59,7 @@ def test_older_notifications_are_added_with_their_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "news",
+    "update",
     [InboxUpdate(counts=COUNTS), InboxUpdate(counts=COUNTS, added=(notification("6"),), has_more=True)],
 )
 def test_incomplete_changes_request_the_list(update: InboxUpdate) -> None:
