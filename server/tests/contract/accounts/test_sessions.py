@@ -35,9 +35,7 @@ async def is_on(accounts: AccountsEnv, grant: TokenGrant) -> bool:
     return await accounts.session_rows.read(session.tenant, session.session) is not None
 
 
-async def test_a_refresh_returns_a_new_token_and_invalidates_the_old_one(
-    open_accounts: OpenAccountsEnv,
-) -> None:
+async def test_a_refresh_replaces_the_token(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         first = (await accounts.log_in()).grant
         second = await accounts.refresh(first, retry_key())
@@ -58,9 +56,7 @@ async def test_a_refresh_extends_the_session_and_idleness_ends_it(open_accounts:
         assert await code_of(accounts.refresh(grant, retry_key())) is REFUSED
 
 
-async def test_a_session_ends_a_year_after_its_login_despite_refreshes(
-    open_accounts: OpenAccountsEnv,
-) -> None:
+async def test_a_session_ends_a_year_after_its_login(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         grant = (await accounts.log_in()).grant
         for _ in range(7):
@@ -83,7 +79,7 @@ async def test_a_retry_whose_answer_was_lost_gets_the_same_token(open_accounts: 
 
 
 @pytest.mark.parametrize("key", [None, "a-key-of-chance-1"])
-async def test_a_rotation_repeated_after_a_lost_answer_returns_its_result(
+async def test_a_rotation_repeated_after_a_lost_answer_succeeds(
     open_accounts: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, key: str | None
 ) -> None:
     async with open_accounts() as accounts:
@@ -127,9 +123,7 @@ async def test_a_retry_after_the_next_token_was_used_ends_the_session(open_accou
         assert not await is_on(accounts, grant)
 
 
-async def test_a_stolen_token_that_is_refreshed_first_ends_when_the_owner_refreshes(
-    open_accounts: OpenAccountsEnv,
-) -> None:
+async def test_a_stolen_token_ends_when_its_owner_refreshes(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         stolen = (await accounts.log_in()).grant
         thiefs = await accounts.refresh(stolen, retry_key())
@@ -156,9 +150,7 @@ async def test_twenty_refreshes_at_once_with_one_key_get_one_token(open_accounts
         await accounts.refresh(grants[0], retry_key())
 
 
-async def test_twenty_refreshes_at_once_with_keys_of_their_own_get_one_token_and_the_session_ends(
-    open_accounts: OpenAccountsEnv,
-) -> None:
+async def test_twenty_refreshes_with_different_keys_end_the_session(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         grant = (await accounts.log_in()).grant
         tries = (accounts.refresh(grant, retry_key()) for _ in range(20))
@@ -192,9 +184,7 @@ async def test_sessions_are_listed_by_device_and_ended_one_by_one(open_accounts:
         await accounts.refresh(other.grant, retry_key())
 
 
-async def test_a_device_that_logs_in_again_replaces_its_earlier_session(
-    open_accounts: OpenAccountsEnv,
-) -> None:
+async def test_a_second_login_of_a_device_replaces_its_session(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         first, phone = await accounts.log_in(), await accounts.log_in(device=PHONE)
         neighbour = await accounts.log_in(OTHER_NUMBER)
@@ -225,9 +215,7 @@ async def test_two_logins_of_one_device_at_the_same_time_leave_one_session(
         assert sorted([await is_on(accounts, grant) for grant in grants]) == [False, True]
 
 
-async def test_a_user_has_a_bounded_number_of_sessions_and_the_least_recently_used_ends(
-    open_accounts: OpenAccountsEnv,
-) -> None:
+async def test_the_least_recently_used_session_ends_at_the_limit(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         user = (await accounts.log_in()).user
         grants = []
