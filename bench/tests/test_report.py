@@ -109,15 +109,15 @@ def _strings(found: Any) -> list[str]:
     return []
 
 
-def test_the_page_in_the_docs_is_that_of_the_results_beside_it() -> None:
+def test_the_page_in_the_docs_matches_its_results() -> None:
     """If this fails, run `just bench all --report`."""
     results = [*load_all(FOLDER / "results", ORDER), *load_all(ELSEWHERE)]
     assert (FOLDER / "report.md").read_text() == text_of(results)
 
 
-def test_every_part_has_left_its_results_in_the_docs() -> None:
-    there = {each.part for each in load_all(FOLDER / "results")}
-    assert there == set(ORDER)
+def test_every_part_has_its_results_in_the_docs() -> None:
+    measured = {each.part for each in load_all(FOLDER / "results")}
+    assert measured == set(ORDER)
 
 
 def test_a_ratio_has_its_range_noise_target_and_whether_the_target_is_reached() -> None:
@@ -201,7 +201,7 @@ def test_a_server_that_was_not_measured_is_listed_with_the_reason() -> None:
     assert "**Absent** was not measured: it is not installed" in text_of(RESULTS)
 
 
-def test_a_short_run_says_so_on_top() -> None:
+def test_a_short_run_is_marked_at_the_top() -> None:
     assert "A short run" not in text_of(RESULTS)
     assert "A short run" in text_of([*RESULTS, result("seven", Found(), is_short=True)])
 

@@ -41,7 +41,7 @@ def history(*, is_short: bool) -> Found:
 
 
 async def _grown(stage: UseCaseEnv, engine: int, sizes: list[int], calls: int) -> Found:
-    stage.hear = lambda *_: None  # otherwise the stage keeps a million entries in memory
+    stage.on_commit = lambda *_: None  # otherwise the stage keeps a million entries in memory
     stage.open_process()
     chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
     log = _Log(stage, chat)

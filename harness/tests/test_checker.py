@@ -10,11 +10,11 @@ from tidings_harness.history.loader import History
 from tidings_harness.mutants import MUTANTS
 from tidings_harness.synthetic_history import SyntheticSetup, synthesize
 
-TOWN = SyntheticSetup()
+SETUP = SyntheticSetup()
 
 
 def test_a_good_history_breaks_no_rule() -> None:
-    verdict = check(synthesize(TOWN))
+    verdict = check(synthesize(SETUP))
     assert verdict.breaches == ()
     assert verdict.deliveries > 1_000
     assert verdict.sends > verdict.acked > 0
@@ -26,7 +26,7 @@ def test_a_good_history_breaks_no_rule() -> None:
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_is_caught_by_the_rule_that_it_breaks(name: str) -> None:
     mutant = MUTANTS[name]
-    verdict = check(mutant.of(synthesize(TOWN), TOWN))
+    verdict = check(mutant.of(synthesize(SETUP), SETUP))
     assert mutant.rule in verdict.broken
     assert all(breach.examples for breach in verdict.breaches)
 
@@ -35,21 +35,21 @@ def test_every_rule_has_a_mutant() -> None:
     assert {mutant.rule for mutant in MUTANTS.values()} == set(Rule)
 
 
-def test_of_a_device_that_was_not_there_at_the_end_nothing_is_missing() -> None:
-    history = synthesize(TOWN)
-    verdict = check(MUTANTS["lost_for_one_device"].of(history, TOWN))
+def test_a_device_that_did_not_settle_has_no_lost_entries() -> None:
+    history = synthesize(SETUP)
+    verdict = check(MUTANTS["lost_for_one_device"].of(history, SETUP))
     assert verdict.lost == 1
     unquiet = history.events[history.events["kind"] != EventKind.QUIET]
     verdict = check(
-        MUTANTS["lost_for_one_device"].of(History(unquiet, history.names), TOWN),
+        MUTANTS["lost_for_one_device"].of(History(unquiet, history.names), SETUP),
     )
     assert verdict.lost == 0
     assert verdict.unquiet == verdict.devices
 
 
 @pytest.mark.parametrize("asked", [0, 1], ids=["and was pushed then", "and had been pushed"])
-def test_what_was_asked_for_comes_beside_what_is_pushed(asked: int) -> None:
-    history = MUTANTS["delivered_twice"].of(synthesize(TOWN), TOWN)
+def test_a_requested_entry_may_repeat_a_pushed_one(asked: int) -> None:
+    history = MUTANTS["delivered_twice"].of(synthesize(SETUP), SETUP)
     events = history.events
     (twice,) = np.flatnonzero((events[1:] == events[:-1]) & (events["kind"][1:] == EventKind.GIVEN))
     assert not check(history).is_good

@@ -39,9 +39,9 @@ KINDS = [["run", "small"], ["notifications", "run"]]
 
 @pytest.mark.parametrize("words", KINDS)
 def test_an_existing_history_is_not_overwritten(words: list[str], key: Path, tmp_path: Path) -> None:
-    said = run(words, key, tmp_path)
-    assert said.exit_code == 2
-    assert "already exists. Choose a new folder for the history." in said.output
+    result = run(words, key, tmp_path)
+    assert result.exit_code == 2
+    assert "already exists. Choose a new folder for the history." in result.output
 
 
 @pytest.mark.parametrize("words", KINDS)
@@ -49,26 +49,26 @@ def test_an_invalid_private_key_is_reported(words: list[str], tmp_path: Path) ->
     for text in ("{}", "[]", "no json", '{"kty": "OKP", "kid": "one"}'):
         wrong = tmp_path / "wrong.json"
         wrong.write_text(text)
-        said = run(words, wrong, tmp_path / "out")
-        assert said.exit_code == 2, text
-        assert "as printed by `tidings tenant key new`" in said.output
+        result = run(words, wrong, tmp_path / "out")
+        assert result.exit_code == 2, text
+        assert "as printed by `tidings tenant key new`" in result.output
 
 
 def test_an_unreachable_api_is_reported_and_leaves_no_folder(key: Path, tmp_path: Path, nowhere: str) -> None:
-    said = run(["run", "small"], key, tmp_path / "out", nowhere)
-    assert said.exit_code == 2
-    assert "The installation could not be tested: http://127.0.0.1:" in said.output
+    result = run(["run", "small"], key, tmp_path / "out", nowhere)
+    assert result.exit_code == 2
+    assert "The installation could not be tested: http://127.0.0.1:" in result.output
     assert not (tmp_path / "out").exists()
 
 
 def test_a_missing_api_key_is_reported_with_its_environment_variable(key: Path, tmp_path: Path) -> None:
-    said = run(["notifications", "run"], key, tmp_path / "out", api_key="")
-    assert said.exit_code == 2
-    assert "TIDINGS_API_KEY" in said.output
+    result = run(["notifications", "run"], key, tmp_path / "out", api_key="")
+    assert result.exit_code == 2
+    assert "TIDINGS_API_KEY" in result.output
 
 
 def test_a_duration_needs_a_unit(tmp_path: Path) -> None:
     words = ["notifications", "run", "--for", "60", "--report", str(tmp_path / "out")]
-    said = CliRunner().invoke(main, words)
-    assert said.exit_code == 2
-    assert "'60' is not a duration" in said.output
+    result = CliRunner().invoke(main, words)
+    assert result.exit_code == 2
+    assert "'60' is not a duration" in result.output

@@ -20,17 +20,17 @@ def entry(sequence: int, kind: str = "message", text: str = "", users: tuple[str
     return Entry(sequence=sequence, by="anna", at=0, kind=kind, text=text, users=users)
 
 
-def test_a_message_is_known_by_its_text_alone(ledger: RunState) -> None:
+def test_a_message_is_identified_by_its_text(ledger: RunState) -> None:
     number = ledger.recorder.new_message()
     assert ledger.entry("us", entry(2, text=entry_text(number, 60))) == (2, number, EntryCategory.MESSAGE)
 
 
-def test_a_text_that_is_not_ours_is_of_nobody(ledger: RunState) -> None:
+def test_a_foreign_text_has_no_known_sender(ledger: RunState) -> None:
     foreign = ledger.entry("us", entry(2, text="hello")).message
     assert foreign >> 40 > 60_000
 
 
-def test_other_entries_are_told_apart_by_what_they_say(ledger: RunState) -> None:
+def test_other_entries_are_identified_by_their_fields(ledger: RunState) -> None:
     one, same, other = (
         ledger.entry("us", entry(3, "join", users=users)).message
         for users in (("ben", "cleo"), ("cleo", "ben"), ("ben",))
@@ -38,7 +38,7 @@ def test_other_entries_are_told_apart_by_what_they_say(ledger: RunState) -> None
     assert one == same != other
 
 
-def test_who_is_in_is_to_hold_the_head_and_who_was_removed_his_leave(ledger: RunState) -> None:
+def test_members_must_have_the_head_and_removed_members_their_leave(ledger: RunState) -> None:
     ledger.entry("us", entry(1, "create", users=("anna", "ben")))
     ledger.entry("us", entry(5, "leave", users=("ben",)))
     ledger.committed("us", 9)
@@ -47,15 +47,13 @@ def test_who_is_in_is_to_hold_the_head_and_who_was_removed_his_leave(ledger: Run
     assert ledger.must_hold("us", "stranger") == 0
 
 
-def test_what_is_heard_late_does_not_undo_what_came_after(ledger: RunState) -> None:
+def test_a_late_entry_does_not_undo_later_ones(ledger: RunState) -> None:
     ledger.entry("us", entry(5, "leave", users=("ben",)))
     ledger.entry("us", entry(1, "create", users=("anna", "ben")))
     assert ledger.must_hold("us", "ben") == 5
 
 
-def test_a_membership_is_on_record_once_however_many_devices_hear_of_it(
-    ledger: RunState, tmp_path: Path
-) -> None:
+def test_a_membership_is_recorded_once_for_any_number_of_devices(ledger: RunState, tmp_path: Path) -> None:
     for _ in range(3):
         ledger.entry("us", entry(1, "create", users=("anna", "ben")))
     ledger.recorder.flush()

@@ -30,7 +30,7 @@ def test_every_rule_has_a_mutant() -> None:
     assert {mutant.rule for mutant in MUTANTS.values()} == set(InboxRule)
 
 
-def test_what_was_written_is_read_again_up_to_a_line_that_was_cut_short(tmp_path: Path) -> None:
+def test_a_history_is_read_up_to_a_truncated_line(tmp_path: Path) -> None:
     with Journal(tmp_path) as journal:
         first = journal.begin(Action.BROADCAST, ["anna"])
         journal.end(first, ActionOutcome.OK)

@@ -24,7 +24,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def test_an_operation_is_on_record_before_it_is_issued_and_survives_kill_9(tmp_path: Path) -> None:
+def test_an_operation_is_recorded_before_it_is_issued_and_survives_kill_9(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", _KILLED_IN_MID_OPERATION, str(tmp_path)], check=False, timeout=60)
     history = load_history(tmp_path)
     assert len(history.of(EventKind.SEND)) == 100
@@ -32,7 +32,7 @@ def test_an_operation_is_on_record_before_it_is_issued_and_survives_kill_9(tmp_p
     assert history.torn == ()
 
 
-def test_a_record_that_was_cut_short_is_left_out_and_said(tmp_path: Path) -> None:
+def test_a_truncated_record_is_skipped_and_reported(tmp_path: Path) -> None:
     with Recorder(tmp_path, 1) as recorder:
         for number in range(3):
             recorder.quiet(recorder.name(f"device-{number}"))
@@ -43,7 +43,7 @@ def test_a_record_that_was_cut_short_is_left_out_and_said(tmp_path: Path) -> Non
     assert "33 bytes" in history.torn[0]
 
 
-def test_records_of_zeros_at_the_end_are_left_out_and_said(tmp_path: Path) -> None:
+def test_trailing_zero_records_are_skipped_and_reported(tmp_path: Path) -> None:
     with Recorder(tmp_path, 1) as recorder:
         recorder.quiet(recorder.name("device"))
     with (tmp_path / "0001.events").open("ab") as file:
@@ -53,7 +53,7 @@ def test_records_of_zeros_at_the_end_are_left_out_and_said(tmp_path: Path) -> No
     assert "2 records" in history.torn[0]
 
 
-def test_the_same_name_in_two_files_is_the_same_thing_and_connections_stay_apart(tmp_path: Path) -> None:
+def test_a_name_has_one_number_in_all_files_and_connections_stay_separate(tmp_path: Path) -> None:
     for writer, names in ((1, ("us", "anna/phone")), (2, ("ben/phone", "anna/phone", "us"))):
         with Recorder(tmp_path, writer) as recorder:
             numbers = {name: recorder.name(name) for name in names}
@@ -74,7 +74,7 @@ def test_the_same_name_in_two_files_is_the_same_thing_and_connections_stay_apart
     assert one["connection"] != other["connection"]
 
 
-def test_all_fields_come_back_as_they_were_written(tmp_path: Path) -> None:
+def test_all_fields_are_read_back_unchanged(tmp_path: Path) -> None:
     with Recorder(tmp_path, 3) as recorder:
         device, chat = recorder.name("anna/phone"), recorder.name("us")
         message = recorder.new_message()

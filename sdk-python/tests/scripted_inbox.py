@@ -77,12 +77,12 @@ class ScriptedInbox:
 
     def _page(self, asked: Frame) -> Frame:
         cursor, limit = asked.get("cursor", "9"), asked.get("limit", 20)
-        there = [
+        listed = [
             each
             for name, each in sorted(self.notifications.items(), reverse=True)
             if name < cursor and not each.get("is_archived")
         ]
-        page, rest = there[:limit], there[limit:]
+        page, rest = listed[:limit], listed[limit:]
         return {
             "ok": {"notifications": page, "counts": self.counts}
             | ({"cursor": page[-1]["id"]} if rest else {})

@@ -122,9 +122,9 @@ class ScriptedServer:
                 await socket.send(msgspec.json.encode(frame).decode())
 
     async def push_entry(self, chat: str, sequence: int) -> None:
-        await self.push(entry=self.told(self.logs[chat][sequence - 1]) | {"chat": chat})
+        await self.push(entry=self.readable(self.logs[chat][sequence - 1]) | {"chat": chat})
 
-    def told(self, entry: Frame) -> Frame:
+    def readable(self, entry: Frame) -> Frame:
         is_own = entry["by"] == self.user
         return {name: value for name, value in entry.items() if is_own or name != "client_message_id"}
 
@@ -279,12 +279,12 @@ class ScriptedServer:
         if refusal := self.refusals.get(body.get("text", "")):
             return error(refusal)
         if kind == "send":
-            said: Frame = {name: body[name] for name in ("text", "reply_to") if name in body}
+            sent: Frame = {name: body[name] for name in ("text", "reply_to") if name in body}
         else:
-            said = self.change(
+            sent = self.change(
                 kind, body["chat"], body["sequence"], body.get("text", ""), body.get("emoji", "")
             )
-        entry = self.add(body["chat"], self.user, client_message_id=body["client_message_id"], **said)
+        entry = self.add(body["chat"], self.user, client_message_id=body["client_message_id"], **sent)
         return {"ok": {"sequence": entry["sequence"]}}
 
     def change(self, kind: str, chat: str, sequence: int, text: str = "", emoji: str = "") -> Frame:
@@ -307,7 +307,7 @@ class ScriptedServer:
         log, limit = self.logs[body["chat"]], body.get("limit", 50)
         end = min(body.get("before", len(log) + 1) - 1, len(log))
         after = body.get("after", max(0, end - limit))
-        entries = [self.told(entry) for entry in log[after : min(end, after + limit)]]
+        entries = [self.readable(entry) for entry in log[after : min(end, after + limit)]]
         up_to = after + len(entries)
         page: Frame = {"after": after, "up_to": up_to, "entries": entries[::-1]}
         return {"ok": page | {"has_newer": up_to < len(log), "has_older": after > 0}}

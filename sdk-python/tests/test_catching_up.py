@@ -58,10 +58,10 @@ async def test_after_is_not_raised_over_the_end_of_a_membership(kind: str) -> No
         for _ in range(10):
             server.add("g1")
         async with client_of(server, store=store) as client:
-            told = await anext(
+            failed = await anext(
                 event async for event in client.events() if isinstance(event, MessageSendFailed)
             )
-            assert (told.client_message_id, told.error.code) == ("k-1", "not_a_member")
+            assert (failed.client_message_id, failed.error.code) == ("k-1", "not_a_member")
         assert [one["after"] for one in server.tries()] == [1]
         assert store.load().rows == []
 

@@ -65,16 +65,16 @@ def test_a_connection_authenticates_and_becomes_live() -> None:
 
 def test_many_positions_are_sent_in_parts() -> None:
     connection, hello = opened({f"g{number}": 1 for number in range(2_500)})
-    told = [hello["connect"]]
+    bodies = [hello["connect"]]
     connection.received(WELCOME, 1.0)
     (effect,) = connection.received('{"resumed":{"epoch":3,"has_more":true}}', 1.0)
     while isinstance(effect, Write):
         frame = json.loads(effect.data)
-        told.append(frame["resume"])
+        bodies.append(frame["resume"])
         answer = {"id": frame["id"], "ok": {"epoch": 3}}
         (effect,) = connection.received(json.dumps(answer), 1.0)
     assert isinstance(effect, BecameLive)
-    assert [(len(part["positions"]), part.get("has_more", False)) for part in told] == [  # type: ignore[index, attr-defined]  # JSON
+    assert [(len(part["positions"]), part.get("has_more", False)) for part in bodies] == [  # type: ignore[index, attr-defined]  # JSON
         (1000, True),
         (1000, True),
         (500, False),

@@ -38,7 +38,7 @@ async def live(server: ScriptedServer) -> None:
 
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck), phases=UNSHRUNK)
 @given(pushes=st.lists(st.integers(1, 12), max_size=20), cuts=st.sets(st.integers(0, 19), max_size=2))
-def test_whatever_is_pushed_each_entry_comes_once_and_in_order(pushes: list[int], cuts: set[int]) -> None:
+def test_each_entry_is_delivered_once_and_in_order_for_any_pushes(pushes: list[int], cuts: set[int]) -> None:
     run(_pushed(pushes, cuts))
 
 
@@ -171,7 +171,7 @@ async def test_history_sets_only_the_position_of_an_unknown_chat() -> None:
 
 async def test_live_only_omits_entries_from_before_the_first_sync() -> None:
     async with ScriptedServer() as server:
-        old = [server.told(server.add("g1", text=text)) for text in ("old", "older")]
+        old = [server.readable(server.add("g1", text=text)) for text in ("old", "older")]
         server.before_resumed += [
             {"chats": {"rows": [{"chat": "g1", "head": 2}]}},
             {"entries": {"chat": "g1", "after": 0, "up_to": 2, "entries": old}},

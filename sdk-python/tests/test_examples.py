@@ -75,7 +75,7 @@ async def test_the_bot_repeats_messages_of_others(tmp_path: Path) -> None:
 
 async def test_a_bot_with_a_new_outbox_ignores_old_messages_and_answers_missed_ones(tmp_path: Path) -> None:
     async with ScriptedServer(is_pushing=True) as server:
-        old = [server.told(server.add("g1", text=f"old {n}")) for n in range(3)]
+        old = [server.readable(server.add("g1", text=f"old {n}")) for n in range(3)]
         server.before_resumed = [{"entries": {"chat": "g1", "after": 0, "up_to": 3, "entries": old}}]
         outbox = str(tmp_path / "outbox")
         bot = await started(EXAMPLES / "echo_bot.py", server.url, outbox)
@@ -97,9 +97,9 @@ async def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
     )
     async with ScriptedServer(is_pushing=True) as server:
         server.add("g1", text="before")
-        told = {"gateway": server.url, "users": {"anna": {"token": "anna"}}, "chats": {"direct": "g1"}}
+        client_file = {"gateway": server.url, "users": {"anna": {"token": "anna"}}, "chats": {"direct": "g1"}}
         (tmp_path / ".tidings" / "dev").mkdir(parents=True)
-        (tmp_path / ".tidings" / "dev" / "client.json").write_text(json.dumps(told))
+        (tmp_path / ".tidings" / "dev" / "client.json").write_text(json.dumps(client_file))
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", block),
             cwd=tmp_path,
@@ -112,7 +112,7 @@ async def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
         await process.communicate()
 
 
-def test_the_how_to_shows_the_example_as_it_is() -> None:
+def test_the_how_to_shows_the_unchanged_example() -> None:
     page = (ROOT / "docs" / "howto" / "show-an-inbox.md").read_text()
     (block,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert block == (EXAMPLES / "show_inbox.py").read_text()

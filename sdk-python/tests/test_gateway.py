@@ -15,9 +15,9 @@ PLAIN = Path(__file__).parents[2] / "docs" / "tutorials" / "plain_client.py"
 MESSAGES = 40
 
 
-def client_at(house: GatewayProcess, port: int, user: str, outbox: Path) -> Client:
+def client_at(env: GatewayProcess, port: int, user: str, outbox: Path) -> Client:
     async def token() -> str:
-        return house.token(user)
+        return env.token(user)
 
     url = f"ws://127.0.0.1:{port}/v1/socket"
     patience = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.2)
@@ -25,16 +25,16 @@ def client_at(house: GatewayProcess, port: int, user: str, outbox: Path) -> Clie
     return Client(url, token, store=store, device=f"{user}-1", proxy=None, patience=patience)
 
 
-async def test_two_clients_on_two_gateways_cut_off_again_and_again(
-    house: GatewayProcess, tmp_path: Path
+async def test_two_clients_lose_nothing_when_connections_are_cut_repeatedly(
+    env: GatewayProcess, tmp_path: Path
 ) -> None:
-    await house.found()
-    one, two = house.start(), house.start()
-    chat = (await house.direct("anna", "ben")).chat
+    await env.found()
+    one, two = env.start(), env.start()
+    chat = (await env.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
         async with (
-            client_at(house, first.port, "anna", tmp_path / "anna") as anna,
-            client_at(house, second.port, "ben", tmp_path / "ben") as ben,
+            client_at(env, first.port, "anna", tmp_path / "anna") as anna,
+            client_at(env, second.port, "ben", tmp_path / "ben") as ben,
         ):
             async with connection_cutter(first, second) as cuts:
                 await asyncio.gather(_all(anna, chat, "a", cuts), _all(ben, chat, "b", cuts))
@@ -57,13 +57,11 @@ async def _all(client: Client, chat: str, name: str, cuts: list[int]) -> None:
     assert sequences == sorted(set(sequences))
 
 
-async def test_a_message_is_edited_reacted_to_redacted_and_read(
-    house: GatewayProcess, tmp_path: Path
-) -> None:
-    await house.found()
-    gateway = house.start()
-    chat_id = (await house.direct("anna", "ben")).chat
-    async with client_at(house, gateway.socket_port, "anna", tmp_path / "anna") as anna:
+async def test_a_message_is_edited_reacted_to_redacted_and_read(env: GatewayProcess, tmp_path: Path) -> None:
+    await env.found()
+    gateway = env.start()
+    chat_id = (await env.direct("anna", "ben")).chat
+    async with client_at(env, gateway.socket_port, "anna", tmp_path / "anna") as anna:
         chat = anna.chat(chat_id)
         sent = await chat.send("Helo")
         await chat.edit(sent.sequence, "Hello")
@@ -81,11 +79,11 @@ async def test_a_message_is_edited_reacted_to_redacted_and_read(
     assert gateway.faults() == []
 
 
-async def test_the_client_of_the_tutorial_sends_its_message(house: GatewayProcess) -> None:
-    await house.found()
-    gateway = house.start()
-    chat = (await house.direct("anna", "ben")).chat
-    arguments = (f"ws://127.0.0.1:{gateway.socket_port}/v1/socket", house.token("anna"), chat, "Hello!")
+async def test_the_client_of_the_tutorial_sends_its_message(env: GatewayProcess) -> None:
+    await env.found()
+    gateway = env.start()
+    chat = (await env.direct("anna", "ben")).chat
+    arguments = (f"ws://127.0.0.1:{gateway.socket_port}/v1/socket", env.token("anna"), chat, "Hello!")
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(PLAIN), *arguments, stdout=pipe, stderr=pipe

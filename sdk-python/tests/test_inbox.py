@@ -88,26 +88,26 @@ async def test_each_mark_sends_its_request() -> None:
 
 async def test_a_new_connection_requests_the_counts_of_used_inboxes() -> None:
     backend = RecordingBackend()
-    told: list[InboxUpdate | BroadcastUpdate] = []
-    inboxes = InboxRegistry(backend, told.append)
+    updates: list[InboxUpdate | BroadcastUpdate] = []
+    inboxes = InboxRegistry(backend, updates.append)
     await inboxes.get("default").refresh()
     inboxes.get("never asked for")
     await inboxes.refresh_all()
     assert backend.asked == [GetCounts(inbox="default")] * 2
-    assert told == [InboxUpdate(counts=of(2, unread=2), has_more=True)]
+    assert updates == [InboxUpdate(counts=of(2, unread=2), has_more=True)]
     assert inboxes.get("default").counts == of(2, unread=2)
 
 
 @pytest.mark.parametrize(
-    ("faults", "told"),
+    ("faults", "updates"),
     [
         ([refusal(retryable=True)], 1),
         ([refusal(retryable=False)], 0),
         ([RequestTimeout("cut off")], 0),
     ],
 )
-async def test_what_is_refused_for_now_is_asked_again(
-    faults: list[Exception], told: int, monkeypatch: pytest.MonkeyPatch
+async def test_a_request_refused_temporarily_is_retried(
+    faults: list[Exception], updates: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(inbox_of, "_WAITS_S", (0.0, 0.0))
     backend, news = RecordingBackend(), list[InboxUpdate | BroadcastUpdate]()
@@ -115,15 +115,15 @@ async def test_what_is_refused_for_now_is_asked_again(
     await inboxes.get("default").refresh()
     backend.faults = faults
     await inboxes.refresh_all()
-    assert len(news) == told
+    assert len(news) == updates
 
 
 async def test_a_push_updates_the_counts_and_is_an_event() -> None:
-    told: list[InboxUpdate | BroadcastUpdate] = []
-    inboxes = InboxRegistry(RecordingBackend(), told.append)
+    updates: list[InboxUpdate | BroadcastUpdate] = []
+    inboxes = InboxRegistry(RecordingBackend(), updates.append)
     news = InboxUpdate(counts=of(5, unread=4))
     inboxes.pushed(news)
-    assert told == [news]
+    assert updates == [news]
     inbox = inboxes.get("default")
     assert inbox.counts is None
     inboxes.pushed(news)
@@ -131,14 +131,14 @@ async def test_a_push_updates_the_counts_and_is_an_event() -> None:
 
 
 async def test_counts_are_stale_after_a_broadcast_until_the_refresh() -> None:
-    backend, told = RecordingBackend(), list[InboxUpdate | BroadcastUpdate]()
-    inboxes = InboxRegistry(backend, told.append)
+    backend, updates = RecordingBackend(), list[InboxUpdate | BroadcastUpdate]()
+    inboxes = InboxRegistry(backend, updates.append)
     inbox = inboxes.get("default")
     inbox.on_counts(of(1))
     assert not inbox.is_stale
     news = BroadcastUpdate(inbox="default", up_to=7)
     inboxes.broadcast(news)
-    assert (told, inbox.is_stale, inbox.counts) == ([news], True, of(1))
+    assert (updates, inbox.is_stale, inbox.counts) == ([news], True, of(1))
     await inbox.refresh()
     await inbox.list()
     assert backend.asked == [

@@ -55,7 +55,7 @@ def in_short(one: dict[str, Any]) -> Any:
     return next(body for name, body in frame.items() if name != "id")
 
 
-def test_a_push_from_the_future_is_ignored() -> None:
+def test_a_push_of_an_unknown_type_is_ignored() -> None:
     assert decode_frame('{"weather":{"is":"fine"}}') is None
 
 

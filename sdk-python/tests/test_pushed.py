@@ -48,7 +48,7 @@ async def test_the_position_of_a_chat_with_only_a_row_is_its_head() -> None:
             server.add("g2")
         rows = [{"chat": chat, "head": 10, "unread": 3} for chat in ("g1", "g2")]
         await server.push(chats={"rows": rows})
-        tail = [server.told(entry) for entry in server.logs["g2"][7:]]
+        tail = [server.readable(entry) for entry in server.logs["g2"][7:]]
         await server.push(entries={"chat": "g2", "after": 7, "up_to": 10, "entries": tail})
         await server.push(resumed={"epoch": 0})
         events = await taken(client, 5)

@@ -25,7 +25,7 @@ UNSHRUNK = (Phase.explicit, Phase.reuse, Phase.generate)
     chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
     pushing=st.sampled_from(("with pushes", "without pushes")),
 )
-def test_whatever_the_network_does_each_message_is_in_the_log_once_and_in_order(
+def test_each_message_is_in_the_log_once_and_in_order_despite_network_faults(
     script: list[str], chats: list[str], pushing: str
 ) -> None:
     run(_storm(script, chats, is_pushing=pushing == "with pushes"))
@@ -53,7 +53,7 @@ async def _storm(script: list[str], chats: list[str], *, is_pushing: bool) -> No
     chats=st.lists(st.sampled_from(CHATS), min_size=1, max_size=6),
     deaths=st.lists(st.integers(1, 5), min_size=1, max_size=3),
 )
-def test_the_next_client_continues_wherever_the_last_one_ended(
+def test_the_next_client_continues_after_any_end_of_the_last_one(
     script: list[str], chats: list[str], deaths: list[int]
 ) -> None:
     run(_died(script, chats, deaths))
@@ -117,7 +117,7 @@ async def test_a_message_is_pending_at_once_and_acknowledged_with_its_sequence()
         assert client.pending == 0
 
 
-async def test_where_nothing_fails_each_message_is_tried_once_and_chats_do_not_wait_for_each_other() -> None:
+async def test_without_faults_each_message_is_sent_once_and_chats_are_independent() -> None:
     async with ScriptedServer() as server, client_of(server) as client:
         sendings = [client.chat(f"g{n % 3}").send(f"m{n}") for n in range(30)]
         assert [(await sending).sequence for sending in sendings] == [n // 3 + 1 for n in range(30)]

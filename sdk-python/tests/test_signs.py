@@ -170,8 +170,8 @@ async def test_reads_on_another_device_are_events_and_own_reads_are_not() -> Non
         await server.push(receipts={"chat": "g1", "members": [{"user": "anna", "read": 5}]})
         await reading
         await server.push(receipts={"chat": "g1", "members": [{"user": "anna", "read": 9}]})
-        told = await reader.first(ReadElsewhere)
-        assert (told.chat, told.sequence) == ("g1", 9)
+        received = await reader.first(ReadElsewhere)
+        assert (received.chat, received.sequence) == ("g1", 9)
         (row,) = client.chats()
         assert (row.read, row.unread) == (9, 0)
 
@@ -226,8 +226,8 @@ async def test_own_typing_is_sent_once_for_many_keys_and_ends_with_the_message()
         chat.typing()
         chat.typing(is_typing=False)
         await until(lambda: len(server.tries("typing")) == 4, WITHIN_S)
-        told = [body.get("is_typing", True) for body in server.tries("typing")]
-        assert told == [True, False, True, False], "the second beginning comes soon after the message"
+        received = [body.get("is_typing", True) for body in server.tries("typing")]
+        assert received == [True, False, True, False], "the second beginning comes soon after the message"
         chat.typing()
         await chat.send("soon again")
         chat.typing()

@@ -18,7 +18,7 @@ from tidings_wire.frames.ephemeral import MemberWatermarks, Receipts
 PEOPLE = ("anna", "ben", "cleo", "dora")
 
 
-def told(*members: MemberWatermarks, is_snapshot: bool = False) -> Receipts:
+def receipts(*members: MemberWatermarks, is_snapshot: bool = False) -> Receipts:
     return Receipts(chat="g1", members=members, is_snapshot=is_snapshot)
 
 
@@ -28,7 +28,9 @@ def entry(sequence: int, kind: str = "message", by: str = "anna", *users: str) -
 
 def chat_of(*users: str) -> ChatReceipts:
     ticks = ChatReceipts()
-    ticks.apply_receipts(told(*(MemberWatermarks(user=user, since=1) for user in users), is_snapshot=True))
+    ticks.apply_receipts(
+        receipts(*(MemberWatermarks(user=user, since=1) for user in users), is_snapshot=True)
+    )
     return ticks
 
 
@@ -36,26 +38,26 @@ def test_a_message_is_read_when_all_members_have_read_it() -> None:
     ticks = chat_of("anna", "ben", "cleo")
     assert ticks.status(5, "anna").status is DeliveryStatus.SENT
     ticks.apply_receipts(
-        told(MemberWatermarks(user="ben", delivered=5), MemberWatermarks(user="cleo", delivered=7))
+        receipts(MemberWatermarks(user="ben", delivered=5), MemberWatermarks(user="cleo", delivered=7))
     )
     assert ticks.status(5, "anna").status is DeliveryStatus.DELIVERED
-    ticks.apply_receipts(told(MemberWatermarks(user="ben", read=5)))
+    ticks.apply_receipts(receipts(MemberWatermarks(user="ben", read=5)))
     assert ticks.status(5, "anna") == ticks.status(4, "anna")
     assert (ticks.status(5, "anna").status, ticks.status(5, "anna").read_by) == (
         DeliveryStatus.DELIVERED,
         ("ben",),
     )
-    ticks.apply_receipts(told(MemberWatermarks(user="cleo", read=6)))
+    ticks.apply_receipts(receipts(MemberWatermarks(user="cleo", read=6)))
     assert ticks.status(5, "anna").status is DeliveryStatus.READ
     assert ticks.status(6, "anna").status is DeliveryStatus.SENT
 
 
 def test_watermarks_never_move_back_even_with_a_late_snapshot() -> None:
     ticks = chat_of("anna", "ben")
-    ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=9, read=9)))
-    assert not ticks.apply_receipts(told(MemberWatermarks(user="ben", delivered=3, read=2)))
+    ticks.apply_receipts(receipts(MemberWatermarks(user="ben", delivered=9, read=9)))
+    assert not ticks.apply_receipts(receipts(MemberWatermarks(user="ben", delivered=3, read=2)))
     assert not ticks.apply_receipts(
-        told(
+        receipts(
             MemberWatermarks(user="anna", since=1),
             MemberWatermarks(user="ben", since=1, read=4),
             is_snapshot=True,
@@ -66,7 +68,7 @@ def test_watermarks_never_move_back_even_with_a_late_snapshot() -> None:
 
 def test_members_who_left_or_joined_later_do_not_delay_the_status() -> None:
     ticks = chat_of("anna", "ben", "cleo")
-    ticks.apply_receipts(told(MemberWatermarks(user="ben", read=5)))
+    ticks.apply_receipts(receipts(MemberWatermarks(user="ben", read=5)))
     assert ticks.status(5, "anna").status is DeliveryStatus.SENT
     assert ticks.saw(entry(6, "leave", "cleo", "cleo"))
     assert ticks.status(5, "anna").status is DeliveryStatus.READ
@@ -79,7 +81,7 @@ def test_members_who_left_or_joined_later_do_not_delay_the_status() -> None:
 def test_a_user_absent_from_the_snapshot_is_not_a_member() -> None:
     ticks = chat_of("anna", "ben", "cleo")
     assert ticks.apply_receipts(
-        told(
+        receipts(
             MemberWatermarks(user="anna", since=1),
             MemberWatermarks(user="ben", since=1, read=5),
             is_snapshot=True,
@@ -95,7 +97,7 @@ def test_there_is_no_status_before_the_first_snapshot() -> None:
     assert (status.status, status.has_receipts) == (DeliveryStatus.SENT, False)
 
 
-def test_alone_in_a_chat_nothing_is_delivered() -> None:
+def test_the_only_member_of_a_chat_sees_no_delivered_status() -> None:
     assert chat_of("anna").status(5, "anna").status is DeliveryStatus.SENT
 
 
@@ -127,7 +129,7 @@ class Truth:
         return [server.message_status(_stored(sequence, by), members) for sequence, by in self.sent]
 
     def whole(self) -> Receipts:
-        return told(
+        return receipts(
             *(
                 MemberWatermarks(
                     user=user,
@@ -155,7 +157,7 @@ class Truth:
                 if verb == "read"
                 else MemberWatermarks(user=user, delivered=upto)
             )
-            return told(member)
+            return receipts(member)
         if self.is_member(user) == (verb == "join"):
             return None
         self.head += 1
@@ -189,15 +191,15 @@ def test_the_client_derives_the_same_status_as_the_server(steps: list[tuple[str,
     truth, ticks = Truth(), ChatReceipts()
     ticks.apply_receipts(truth.whole())
     for step in steps:
-        heard = truth.step(*step)
-        if isinstance(heard, Receipts):
-            ticks.apply_receipts(heard)
-        elif heard is not None:
-            ticks.saw(heard)
+        received = truth.step(*step)
+        if isinstance(received, Receipts):
+            ticks.apply_receipts(received)
+        elif received is not None:
+            ticks.saw(received)
         for (sequence, by), theirs in zip(truth.sent, truth.statuses(), strict=True):
             ours = ticks.status(sequence, by)
-            there = set(ticks.members)
-            assert there == {user for user in PEOPLE if truth.is_member(user)}
+            members = set(ticks.members)
+            assert members == {user for user in PEOPLE if truth.is_member(user)}
             assert ours.status.name == theirs.status.name
-            assert there & set(ours.read_by) == there & set(theirs.read_by)
-            assert there & set(ours.delivered_to) == there & set(theirs.delivered_to)
+            assert members & set(ours.read_by) == members & set(theirs.read_by)
+            assert members & set(ours.delivered_to) == members & set(theirs.delivered_to)

@@ -26,10 +26,10 @@ def test_typing_ends_with_a_stop_and_chats_are_independent() -> None:
 
 
 def test_own_typing_is_sent_every_few_seconds_only() -> None:
-    own, told = TypingSender(), 0
+    own, sent = TypingSender(), 0
     for tenth in range(100):
-        told += len(own.begins("g1", tenth / 10))
-    assert told == 1 + int(9.9 / TYPING_EVERY_S)
+        sent += len(own.begins("g1", tenth / 10))
+    assert sent == 1 + int(9.9 / TYPING_EVERY_S)
 
 
 def test_the_end_is_sent_only_while_others_see_the_typing() -> None:

@@ -41,7 +41,9 @@ async def test_a_token_comes_from_a_file_or_the_environment(
     assert await from_options("ws://x", None).token() == "t-4"
 
 
-def test_without_dev_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_tidings_dev_the_command_reports_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(chat, ["--as", "anna"])
     assert done.exit_code == 1

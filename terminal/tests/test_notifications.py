@@ -13,7 +13,7 @@ def notification(name: str, title: str = "hello", *, is_read: bool = False) -> N
     return Notification(id=name, at=1, delivered_at=1, message={"title": title}, is_read=is_read)
 
 
-def shelf(*names: str, cursor: str | None = None) -> NotificationBuffer:
+def notifications(*names: str, cursor: str | None = None) -> NotificationBuffer:
     made = NotificationBuffer()
     made.begin([notification(name) for name in names], cursor)
     return made
@@ -24,11 +24,11 @@ def ids(held: NotificationBuffer) -> list[str]:
 
 
 def test_changes_are_applied_in_order() -> None:
-    held = shelf("5", "3")
-    news = InboxUpdate(
+    held = notifications("5", "3")
+    update = InboxUpdate(
         counts=COUNTS, added=(notification("7"), notification("4")), amended=(notification("3", "new"),)
     )
-    assert held.happened(news)
+    assert held.happened(update)
     assert ids(held) == ["7", "5", "4", "3"]
     assert held.notes[-1].title == "new"
     assert held.happened(InboxUpdate(counts=COUNTS, removed=("5", "unknown")))
@@ -36,10 +36,10 @@ def test_changes_are_applied_in_order() -> None:
 
 
 def test_a_broadcast_is_inserted_in_order_and_stays_read() -> None:
-    held = shelf("5", "3")
+    held = notifications("5", "3")
     held.read(["3"])
-    news = BroadcastUpdate(inbox="default", up_to=9, added=(notification("7"), notification("3", "again")))
-    assert held.broadcast(news)
+    update = BroadcastUpdate(inbox="default", up_to=9, added=(notification("7"), notification("3", "again")))
+    assert held.broadcast(update)
     assert [(note.id, note.is_read) for note in held.notes] == [("7", False), ("5", False), ("3", True)]
     assert held.broadcast(
         BroadcastUpdate(inbox="default", up_to=9, amended=(notification("3", "new"), notification("1")))
@@ -51,7 +51,7 @@ def test_a_broadcast_is_inserted_in_order_and_stays_read() -> None:
 
 
 def test_older_notifications_are_added_with_their_page() -> None:
-    held = shelf("5", "3", cursor="3")
+    held = notifications("5", "3", cursor="3")
     held.happened(InboxUpdate(counts=COUNTS, amended=(notification("2"),)))
     assert ids(held) == ["5", "3"]
     held.more([notification("2"), notification("1")], None)
@@ -59,15 +59,15 @@ def test_older_notifications_are_added_with_their_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "news",
+    "update",
     [InboxUpdate(counts=COUNTS), InboxUpdate(counts=COUNTS, added=(notification("6"),), has_more=True)],
 )
-def test_incomplete_changes_request_the_list(news: InboxUpdate) -> None:
-    assert not shelf("5").happened(news)
+def test_incomplete_changes_request_the_list(update: InboxUpdate) -> None:
+    assert not notifications("5").happened(update)
 
 
 def test_marks_are_shown_before_the_list_is_read_again() -> None:
-    held = shelf("5", "3")
+    held = notifications("5", "3")
     held.read(["3", "unknown"])
     assert [note.is_read for note in held.notes] == [False, True]
     held.begin([notification("5", is_read=True)], None)

@@ -63,7 +63,7 @@ def test_a_refused_message_stays_until_it_is_dismissed() -> None:
     assert thread.waiting == []
 
 
-def test_a_redacted_message_keeps_nothing_and_can_not_be_changed() -> None:
+def test_a_redacted_message_has_no_content_and_cannot_be_changed() -> None:
     thread = Transcript("g1")
     thread.page(page(entry(1, "anna", reactions=(Reaction(emoji="👍", count=1),))))
     gone = MessageState(state="redacted", redacted_at=2)

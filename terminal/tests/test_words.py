@@ -16,7 +16,7 @@ NOON = 1_763_208_000_000  # 15 November 2025, 12:00 UTC
 
 
 @given(st.text(), st.integers(0, 40))
-def test_whatever_the_text_it_fits_and_holds_no_control(text: str, width: int) -> None:
+def test_any_text_fits_and_has_no_control_characters(text: str, width: int) -> None:
     shown = fit_text(formatting.one_line(text), width)
     assert cell_len(shown) == width
     assert not [c for c in shown if ord(c) < 32 or 0x7F <= ord(c) < 0xA0 or c in "\u202a\u202e\u2066\u2069"]
@@ -29,11 +29,11 @@ def test_emoji_and_scripts_that_need_joiners_keep_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("at", "said"),
+    ("at", "text"),
     [(NOON - 3600_000, "11:00"), (NOON - DAY_MS, "14 Nov"), (NOON - 400 * DAY_MS, "11 Oct 2024")],
 )
-def test_today_shows_the_time_and_earlier_days_the_date(at: int, said: str) -> None:
-    assert formatting.format_clock(at, NOON, UTC) == said
+def test_today_shows_the_time_and_earlier_days_the_date(at: int, text: str) -> None:
+    assert formatting.format_clock(at, NOON, UTC) == text
 
 
 def test_days_are_in_the_time_zone_of_the_user() -> None:
@@ -43,7 +43,7 @@ def test_days_are_in_the_time_zone_of_the_user() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said"),
+    ("status", "text"),
     [
         (MessageStatus(has_receipts=False), "✓"),
         (MessageStatus(DeliveryStatus.SENT), "✓"),
@@ -53,8 +53,8 @@ def test_days_are_in_the_time_zone_of_the_user() -> None:
         (MessageStatus(DeliveryStatus.READ, ("ben",), ("ben",)), "✓✓ read"),
     ],
 )
-def test_delivery_marks_differ_by_more_than_a_colour(status: MessageStatus, said: str) -> None:
-    assert formatting.delivery_mark(status) == said
+def test_delivery_marks_differ_by_more_than_a_colour(status: MessageStatus, text: str) -> None:
+    assert formatting.delivery_mark(status) == text
 
 
 def test_typing_text_names_the_users() -> None:
@@ -81,7 +81,7 @@ def test_presence_and_last_seen() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "users", "said"),
+    ("kind", "users", "text"),
     [
         ("join", ("ben",), "ben joined"),
         ("join", ("cleo", "dora"), "ben added cleo, dora"),
@@ -91,5 +91,5 @@ def test_presence_and_last_seen() -> None:
         ("weather", (), ""),
     ],
 )
-def test_event_text(kind: str, users: tuple[str, ...], said: str) -> None:
-    assert formatting.event_text(Entry(sequence=1, by="ben", at=1, kind=kind, users=users)) == said
+def test_event_text(kind: str, users: tuple[str, ...], text: str) -> None:
+    assert formatting.event_text(Entry(sequence=1, by="ben", at=1, kind=kind, users=users)) == text

@@ -1,4 +1,4 @@
-"""Which changes of the description would break a client: each is made on purpose and must be seen."""
+"""Breaking changes of the OpenAPI document: each is made on purpose and must be found."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -23,12 +23,12 @@ def changed(change: Callable[[Parts], object]) -> list[str]:
     return find_breaking_api_changes(DOCUMENT, new)
 
 
-def test_the_same_document_breaks_nobody() -> None:
+def test_the_same_document_breaks_no_client() -> None:
     assert changed(lambda _: None) == []
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda d: d.paths.pop("/v1/blocks"), "GET /v1/blocks: was removed"),
         (lambda d: d.paths["/v1/chats/{chat}"].pop("patch"), "PATCH /v1/chats/{chat}: was removed"),
@@ -61,8 +61,8 @@ def test_the_same_document_breaks_nobody() -> None:
         ),
     ],
 )
-def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: str) -> None:
-    assert [sentence for sentence in changed(change) if told in sentence]
+def test_a_breaking_change_is_found(change: Callable[[Parts], object], message: str) -> None:
+    assert [sentence for sentence in changed(change) if message in sentence]
 
 
 @pytest.mark.parametrize(
@@ -79,5 +79,5 @@ def test_what_breaks_a_client_is_seen(change: Callable[[Parts], object], told: s
         ),
     ],
 )
-def test_what_only_adds_breaks_nobody(change: Callable[[Parts], object]) -> None:
+def test_an_addition_breaks_no_client(change: Callable[[Parts], object]) -> None:
     assert changed(change) == []

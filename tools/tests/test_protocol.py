@@ -24,11 +24,11 @@ def test_every_published_file_is_current() -> None:
 
 
 def test_nothing_in_the_folder_is_left_over() -> None:
-    there = set((ROOT / "protocol").rglob("*.json"))
-    assert there - render_all(ROOT).keys() <= {ROOT / BASELINE, ROOT / "protocol/openapi.json"}
+    existing = set((ROOT / "protocol").rglob("*.json"))
+    assert existing - render_all(ROOT).keys() <= {ROOT / BASELINE, ROOT / "protocol/openapi.json"}
 
 
-def test_clients_that_are_out_there_are_not_broken() -> None:
+def test_existing_clients_are_not_broken() -> None:
     assert (
         find_breaking_frame_changes(
             msgspec.json.decode((ROOT / BASELINE).read_bytes()), schema.schema_document()
@@ -146,7 +146,7 @@ GROWING: dict[str, Callable[[Document], object]] = {
 
 
 @pytest.mark.parametrize("name", GROWING)
-def test_what_only_grows_breaks_nobody(before: Document, name: str) -> None:
+def test_an_addition_to_the_protocol_breaks_no_client(before: Document, name: str) -> None:
     after = copy.deepcopy(before)
     GROWING[name](after)
     assert find_breaking_frame_changes(before, after) == []
@@ -159,7 +159,7 @@ def _copy(root: Path) -> None:
         copied.write_text(path.read_text())
 
 
-def test_check_lists_what_is_not_current_and_write_mends_it(tmp_path: Path) -> None:
+def test_check_lists_outdated_files_and_write_updates_them(tmp_path: Path) -> None:
     _copy(tmp_path)
     page, codes = tmp_path / "docs/reference/protocol.md", tmp_path / "protocol/close_codes.json"
     page.write_text(page.read_text().replace('{"ping":{}}', '{"pang":{}}'))
@@ -172,7 +172,7 @@ def test_check_lists_what_is_not_current_and_write_mends_it(tmp_path: Path) -> N
     assert stale_files(tmp_path) == []
 
 
-def test_check_names_what_breaks_clients(tmp_path: Path, before: Document) -> None:
+def test_check_names_changes_that_break_clients(tmp_path: Path, before: Document) -> None:
     _copy(tmp_path)
     before["requests"]["dance"] = before["requests"]["ping"]
     (tmp_path / BASELINE).write_bytes(msgspec.json.encode(before))

@@ -18,20 +18,20 @@ class HistoryMutant(NamedTuple):
     rule: Rule
     change: Change
 
-    def of(self, history: History, town: SyntheticSetup) -> History:
-        return replace(history, events=self.change(history.events.copy(), town))
+    def of(self, history: History, setup: SyntheticSetup) -> History:
+        return replace(history, events=self.change(history.events.copy(), setup))
 
 
 def _given(
-    events: Events, town: SyntheticSetup, member: int, sequences: list[int] | int, device: int = 0
+    events: Events, setup: SyntheticSetup, member: int, sequences: list[int] | int, device: int = 0
 ) -> Numbers:
     """Return the deliveries of the first chat's entries to one member's device."""
-    wanted = (events["kind"] == EventKind.GIVEN) & (events["device"] == device_id(town, 0, member, device))
+    wanted = (events["kind"] == EventKind.GIVEN) & (events["device"] == device_id(setup, 0, member, device))
     return np.flatnonzero(wanted & np.isin(events["sequence"], sequences))
 
 
-def another_entry_for_one_device(events: Events, town: SyntheticSetup) -> Events:
-    events["message"][_given(events, town, 1, 5)] = events["message"][_given(events, town, 1, 6)]
+def another_entry_for_one_device(events: Events, setup: SyntheticSetup) -> Events:
+    events["message"][_given(events, setup, 1, 5)] = events["message"][_given(events, setup, 1, 6)]
     return events
 
 
@@ -63,49 +63,49 @@ def in_another_chat(events: Events, _: SyntheticSetup) -> Events:
     return events
 
 
-def lost_for_one_device(events: Events, town: SyntheticSetup) -> Events:
+def lost_for_one_device(events: Events, setup: SyntheticSetup) -> Events:
     """Remove the newest entry, so that no hole reveals the loss."""
-    return np.delete(events, _given(events, town, 2, town.entries, 1))
+    return np.delete(events, _given(events, setup, 2, setup.entries, 1))
 
 
-def lost_for_everybody(events: Events, town: SyntheticSetup) -> Events:
+def lost_for_everybody(events: Events, setup: SyntheticSetup) -> Events:
     """Acknowledge the newest message without committing it."""
-    gone = (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == town.entries)
+    gone = (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == setup.entries)
     kept: Events = events[~gone]
     return kept
 
 
-def a_hole_in_a_connection(events: Events, town: SyntheticSetup) -> Events:
+def a_hole_in_a_connection(events: Events, setup: SyntheticSetup) -> Events:
     """Fill the hole in the next connection, so that the device has every entry at the end."""
-    place = _given(events, town, 1, 8)
+    place = _given(events, setup, 1, 8)
     events["connection"][place] += 1
     return events
 
 
-def two_in_the_wrong_order(events: Events, town: SyntheticSetup) -> Events:
-    one, other = _given(events, town, 1, [8, 9])
+def two_in_the_wrong_order(events: Events, setup: SyntheticSetup) -> Events:
+    one, other = _given(events, setup, 1, [8, 9])
     events[[one, other]] = events[[other, one]]
     return events
 
 
-def delivered_twice(events: Events, town: SyntheticSetup) -> Events:
-    place = int(_given(events, town, 1, 8)[0])
+def delivered_twice(events: Events, setup: SyntheticSetup) -> Events:
+    place = int(_given(events, setup, 1, 8)[0])
     return np.insert(events, place + 1, events[place])
 
 
-def delivered_after_removal(events: Events, town: SyntheticSetup) -> Events:
-    _, gone, _ = moves(town)
-    seen = events[_given(events, town, 0, gone + 1)]
+def delivered_after_removal(events: Events, setup: SyntheticSetup) -> Events:
+    _, gone, _ = moves(setup)
+    seen = events[_given(events, setup, 0, gone + 1)]
     leak = seen.copy()
-    leak["device"] = device_id(town, 0, town.members - 2, 0)
-    leak["connection"] = events["connection"][_given(events, town, town.members - 2, gone)]
+    leak["device"] = device_id(setup, 0, setup.members - 2, 0)
+    leak["connection"] = events["connection"][_given(events, setup, setup.members - 2, gone)]
     return np.concatenate([events, leak])
 
 
-def delivered_before_join(events: Events, town: SyntheticSetup) -> Events:
-    late, _, _ = moves(town)
-    leak = events[_given(events, town, 0, late - 1)].copy()
-    leak["device"] = device_id(town, 0, town.members - 1, 0)
+def delivered_before_join(events: Events, setup: SyntheticSetup) -> Events:
+    late, _, _ = moves(setup)
+    leak = events[_given(events, setup, 0, late - 1)].copy()
+    leak["device"] = device_id(setup, 0, setup.members - 1, 0)
     leak["connection"] = 2**20
     return np.concatenate([events, leak])
 
@@ -122,21 +122,21 @@ def read_was_lost(events: Events, _: SyntheticSetup) -> Events:
     return events
 
 
-def refused_and_there(events: Events, town: SyntheticSetup) -> Events:
+def refused_and_there(events: Events, setup: SyntheticSetup) -> Events:
     refused = events[
         (events["kind"] == EventKind.SENT) & (events["outcome"] == Outcome.FAILED) & (events["chat"] == 0)
     ][0]
-    return _appended(events, town, int(refused["message"]))
+    return _appended(events, setup, int(refused["message"]))
 
 
-def sent_by_nobody(events: Events, town: SyntheticSetup) -> Events:
-    return _appended(events, town, 3 << 40 | 7)
+def sent_by_nobody(events: Events, setup: SyntheticSetup) -> Events:
+    return _appended(events, setup, 3 << 40 | 7)
 
 
-def _appended(events: Events, town: SyntheticSetup, message: int) -> Events:
+def _appended(events: Events, setup: SyntheticSetup, message: int) -> Events:
     """Append an entry to the first chat, deliver it to all members and count it in their chat rows."""
     last = events[
-        (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == town.entries)
+        (events["kind"] == EventKind.GIVEN) & (events["chat"] == 0) & (events["sequence"] == setup.entries)
     ].copy()
     last["sequence"] += 1
     last["message"] = message

@@ -26,14 +26,14 @@ class SyntheticSetup:
     entries: int = 63
 
 
-def synthesize(town: SyntheticSetup) -> History:
+def synthesize(setup: SyntheticSetup) -> History:
     """Assign numbers to chats first, then users, then devices, so that all numbers can be computed."""
-    chats = [_chat(town, chat) for chat in range(town.chats)]
-    parts = [_devices(town), *(part for chat in chats for part in chat)]
+    chats = [_chat(setup, chat) for chat in range(setup.chats)]
+    parts = [_devices(setup), *(part for chat in chats for part in chat)]
     given = np.concatenate([part for part in parts if part["kind"][0] == EventKind.GIVEN])
     others = [part for part in parts if part["kind"][0] != EventKind.GIVEN]
     mixed = given[np.argsort(given["at_ns"], kind="stable")]
-    return History(np.concatenate([others[0], *others[1:], mixed, *_end(town, chats)]), _names(town))
+    return History(np.concatenate([others[0], *others[1:], mixed, *_end(setup, chats)]), _names(setup))
 
 
 def make(count: int, kind: EventKind, **columns: object) -> Events:
@@ -44,48 +44,48 @@ def make(count: int, kind: EventKind, **columns: object) -> Events:
     return events
 
 
-def user_id(town: SyntheticSetup, chat: int, member: int) -> int:
-    return town.chats + chat * town.members + member
+def user_id(setup: SyntheticSetup, chat: int, member: int) -> int:
+    return setup.chats + chat * setup.members + member
 
 
-def device_id(town: SyntheticSetup, chat: int, member: int, device: int) -> int:
-    users = town.chats * (1 + town.members)
-    return users + (chat * town.members + member) * town.devices + device
+def device_id(setup: SyntheticSetup, chat: int, member: int, device: int) -> int:
+    users = setup.chats * (1 + setup.members)
+    return users + (chat * setup.members + member) * setup.devices + device
 
 
-def _names(town: SyntheticSetup) -> list[str]:
-    users = [f"user-{n}" for n in range(town.chats * town.members)]
-    devices = [f"{user}/{device}" for user in users for device in range(town.devices)]
-    return [f"chat-{n}" for n in range(town.chats)] + users + devices
+def _names(setup: SyntheticSetup) -> list[str]:
+    users = [f"user-{n}" for n in range(setup.chats * setup.members)]
+    devices = [f"{user}/{device}" for user in users for device in range(setup.devices)]
+    return [f"chat-{n}" for n in range(setup.chats)] + users + devices
 
 
-def _devices(town: SyntheticSetup) -> Events:
-    devices = np.arange(town.chats * town.members * town.devices)
-    first = device_id(town, 0, 0, 0)
+def _devices(setup: SyntheticSetup) -> Events:
+    devices = np.arange(setup.chats * setup.members * setup.devices)
+    first = device_id(setup, 0, 0, 0)
     return make(
-        len(devices), EventKind.DEVICE, device=first + devices, value=town.chats + devices // town.devices
+        len(devices), EventKind.DEVICE, device=first + devices, value=setup.chats + devices // setup.devices
     )
 
 
-def moves(town: SyntheticSetup) -> tuple[int, int, int]:
+def moves(setup: SyntheticSetup) -> tuple[int, int, int]:
     """Return the sequences at which the last member joins, and the member before it is removed and rejoins."""
-    return town.entries // 4, town.entries // 2, town.entries * 3 // 4
+    return setup.entries // 4, setup.entries // 2, setup.entries * 3 // 4
 
 
-def _chat(town: SyntheticSetup, chat: int) -> list[Events]:
-    late, gone, back = moves(town)
-    sequences = np.arange(1, town.entries + 1)
+def _chat(setup: SyntheticSetup, chat: int) -> list[Events]:
+    late, gone, back = moves(setup)
+    sequences = np.arange(1, setup.entries + 1)
     is_message = ~np.isin(sequences, (1, late, gone, back))
-    numbers = _WRITER | (chat * (town.entries * 2) + sequences)
-    entries = np.where(is_message, numbers, _OTHER | (chat * town.entries + sequences))
+    numbers = _WRITER | (chat * (setup.entries * 2) + sequences)
+    entries = np.where(is_message, numbers, _OTHER | (chat * setup.entries + sequences))
     first = make(
-        town.members - 1,
+        setup.members - 1,
         EventKind.IN,
         chat=chat,
         sequence=1,
-        value=user_id(town, chat, 0) + np.arange(town.members - 1),
+        value=user_id(setup, chat, 0) + np.arange(setup.members - 1),
     )
-    last = user_id(town, chat, town.members - 1)
+    last = user_id(setup, chat, setup.members - 1)
     memberships = [
         first,
         make(1, EventKind.IN, chat=chat, sequence=late, value=last),
@@ -94,17 +94,17 @@ def _chat(town: SyntheticSetup, chat: int) -> list[Events]:
     ]
     return [
         *memberships,
-        *_sends(town, chat, sequences[is_message], numbers[is_message]),
-        *_given(town, chat, entries),
+        *_sends(setup, chat, sequences[is_message], numbers[is_message]),
+        *_given(setup, chat, entries),
     ]
 
 
-def _sends(town: SyntheticSetup, chat: int, sequences: Numbers, numbers: Numbers) -> list[Events]:
+def _sends(setup: SyntheticSetup, chat: int, sequences: Numbers, numbers: Numbers) -> list[Events]:
     """Send as the first member. Every tenth send has no answer. Equal numbers of further sends fail, or are lost."""
-    device = device_id(town, chat, 0, 0)
+    device = device_id(setup, chat, 0, 0)
     answered = sequences % 10 != 0
-    refused = numbers[::10] + town.entries
-    vanished = numbers[5::10] + town.entries
+    refused = numbers[::10] + setup.entries
+    vanished = numbers[5::10] + setup.entries
     begun = np.concatenate([numbers, refused, vanished])
     return [
         make(len(begun), EventKind.SEND, device=device, chat=chat, message=begun),
@@ -121,15 +121,15 @@ def _sends(town: SyntheticSetup, chat: int, sequences: Numbers, numbers: Numbers
     ]
 
 
-def _given(town: SyntheticSetup, chat: int, entries: Numbers) -> list[Events]:
-    late, gone, back = moves(town)
-    sequences = np.arange(1, town.entries + 1)
+def _given(setup: SyntheticSetup, chat: int, entries: Numbers) -> list[Events]:
+    late, gone, back = moves(setup)
+    sequences = np.arange(1, setup.entries + 1)
     found = []
-    for member in range(town.members):
-        for number in range(town.devices):
-            device = device_id(town, chat, member, number)
-            mine = sequences >= late if member == town.members - 1 else sequences > 0
-            if member == town.members - 2:
+    for member in range(setup.members):
+        for number in range(setup.devices):
+            device = device_id(setup, chat, member, number)
+            mine = sequences >= late if member == setup.members - 1 else sequences > 0
+            if member == setup.members - 2:
                 mine &= (sequences <= gone) | (sequences >= back)
             held = sequences[mine]
             found.append(
@@ -139,7 +139,7 @@ def _given(town: SyntheticSetup, chat: int, entries: Numbers) -> list[Events]:
                     at_ns=held * 1_000_000,
                     device=device,
                     chat=chat,
-                    connection=device * 2 + (held > town.entries // 3),
+                    connection=device * 2 + (held > setup.entries // 3),
                     sequence=held,
                     message=entries[held - 1],
                     sort=np.where(entries[held - 1] < _OTHER, EntryCategory.MESSAGE, EntryCategory.OTHER),
@@ -148,44 +148,44 @@ def _given(town: SyntheticSetup, chat: int, entries: Numbers) -> list[Events]:
     return found
 
 
-def _end(town: SyntheticSetup, chats: list[list[Events]]) -> list[Events]:
-    devices = np.arange(town.chats * town.members * town.devices) + device_id(town, 0, 0, 0)
+def _end(setup: SyntheticSetup, chats: list[list[Events]]) -> list[Events]:
+    devices = np.arange(setup.chats * setup.members * setup.devices) + device_id(setup, 0, 0, 0)
     found = [make(len(devices), EventKind.QUIET, device=devices, at_ns=_QUIET_NS)]
     for chat in range(len(chats)):
-        found += _reads(town, chat)
+        found += _reads(setup, chat)
     return found
 
 
-def _reads(town: SyntheticSetup, chat: int) -> list[Events]:
+def _reads(setup: SyntheticSetup, chat: int) -> list[Events]:
     """Let the second member read repeatedly with a chat row after each read, and the others read one row at the end."""
-    upto = np.linspace(2, town.entries - 3, _ROUNDS).astype(np.int64)
+    upto = np.linspace(2, setup.entries - 3, _ROUNDS).astype(np.int64)
     at = np.arange(_ROUNDS) * 1_000 + 10
-    reader, device = user_id(town, chat, 1), device_id(town, chat, 1, 0)
+    reader, device = user_id(setup, chat, 1), device_id(setup, chat, 1, 0)
     facts = {"device": device, "chat": chat, "sequence": upto, "message": np.arange(_ROUNDS) + 1}
-    users = np.arange(town.members)
+    users = np.arange(setup.members)
     reads = np.where(users == 1, upto[-1], 0)
     return [
         make(_ROUNDS, EventKind.READ, **facts, at_ns=at),
         make(_ROUNDS, EventKind.READ_DONE, **facts, at_ns=at + 100, outcome=Outcome.OK),
         make(_ROUNDS, EventKind.ROW, value=reader, chat=chat, sequence=upto, at_ns=at + 200),
         make(
-            town.members,
+            setup.members,
             EventKind.ROW,
-            value=user_id(town, chat, 0) + users,
+            value=user_id(setup, chat, 0) + users,
             chat=chat,
             sequence=reads,
-            message=_unread(town, reads),
+            message=_unread(setup, reads),
             at_ns=_QUIET_NS + 1,
         ),
     ]
 
 
-def _unread(town: SyntheticSetup, reads: Numbers) -> Numbers:
-    late, gone, back = moves(town)
-    since = np.zeros(town.members, np.int64)
+def _unread(setup: SyntheticSetup, reads: Numbers) -> Numbers:
+    late, gone, back = moves(setup)
+    since = np.zeros(setup.members, np.int64)
     since[-1], since[-2] = late - 1, back - 1
     above = np.maximum(reads, since)
     others = np.sum([place > above for place in (1, late, gone, back)], axis=0)
-    unread: Numbers = town.entries - above - others
+    unread: Numbers = setup.entries - above - others
     unread[0] = 0
     return unread

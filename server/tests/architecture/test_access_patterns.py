@@ -39,7 +39,7 @@ def test_a_pattern_is_well_formed(pattern: Pattern) -> None:
     assert pattern.keys
 
 
-def test_names_are_given_once() -> None:
+def test_pattern_names_are_unique() -> None:
     assert len(REGISTRY) == len(PATTERNS) == len(CONSTANTS)
 
 
@@ -58,14 +58,14 @@ def row_is_served(row: asked.Asked, pattern: Pattern) -> bool:
 
 
 @pytest.mark.parametrize("row", asked.ACCESS_PATTERNS, ids=lambda row: row.row)
-def test_every_pattern_that_was_asked_for_is_served_or_replaced_with_a_reason(row: asked.Asked) -> None:
+def test_every_required_pattern_is_served_or_replaced_with_a_reason(row: asked.Asked) -> None:
     served = [pattern.name for pattern in PATTERNS if row_is_served(row, pattern)]
     replaced = [each for each in REPLACEMENTS if each.asked_as == row.row]
     assert (len(served) > 0) != (len(replaced) > 0)
     assert len(replaced) <= 1
 
 
-def test_all_rows_that_were_asked_for_are_here() -> None:
+def test_all_required_rows_are_listed() -> None:
     assert len(asked.ACCESS_PATTERNS) == 17
     rows = {row.row for row in asked.ACCESS_PATTERNS}
     assert {pattern.asked_as for pattern in PATTERNS} - {""} | {
@@ -87,7 +87,7 @@ def test_every_index_serves_a_pattern_and_every_index_read_is_declared() -> None
 
 
 @pytest.mark.parametrize("table", [table for table in TABLES if table.indexes], ids=lambda table: table.name)
-def test_no_index_repeats_what_the_table_itself_can_do(table: object) -> None:
+def test_no_index_duplicates_the_key_of_its_table(table: object) -> None:
     """An index by the table's own partition key would add nothing."""
     (each,) = [known for known in TABLES if known == table]
     assert all(index.partition != each.partition for index in each.indexes)

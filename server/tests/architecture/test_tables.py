@@ -106,7 +106,7 @@ def test_tables_that_would_grow_without_limit_expire() -> None:
 
 
 @pytest.mark.parametrize("name", sorted({*asked.MUST_EXPIRE, "pending_queue"}))
-def test_where_everything_is_short_lived_every_item_expires(name: str) -> None:
+def test_every_item_of_a_short_lived_table_expires(name: str) -> None:
     assert carriers(BY_NAME[name]) == {item.name for item in BY_NAME[name].items}
 
 
@@ -135,7 +135,7 @@ def test_backup_classes_are_as_decided() -> None:
 
 
 @every_table
-def test_what_is_critical_can_not_be_deleted_by_mistake(table: Table) -> None:
+def test_critical_tables_have_deletion_protection(table: Table) -> None:
     assert table.is_deletion_protected or table.backup is Backup.EPHEMERAL
 
 

@@ -54,11 +54,11 @@ class Api(Running):
 
     def head(self, method: str, path: str, body: bytes = b"", user: str = "anna", bearer: str = "") -> bytes:
         """Return headers with the tenant's API key on behalf of a user, or with the user's own token."""
-        who = [f"Authorization: Bearer {bearer or self.bearer}"] + (
+        headers = [f"Authorization: Bearer {bearer or self.bearer}"] + (
             [] if bearer else [f"Tidings-User: {user}"]
         )
         lines = [
-            *(f"{method} {path} HTTP/1.1", "Host: test", *who),
+            *(f"{method} {path} HTTP/1.1", "Host: test", *headers),
             *("Content-Type: application/json", f"Content-Length: {len(body)}"),
         ]
         return "\r\n".join([*lines, "", ""]).encode()

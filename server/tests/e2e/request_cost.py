@@ -47,26 +47,26 @@ class CostRecorder:
     api: Api
     mark: str = field(default_factory=lambda: Namespace().mark)
 
-    def name(self, who: str) -> str:
-        return f"{who}-{self.mark}"
+    def name(self, user: str) -> str:
+        return f"{user}-{self.mark}"
 
-    def ok(self, who: str, method: str, path: str, body: object = None) -> Any:
-        return self._good(self.api.ask(method, path, body, self.name(who)))
+    def ok(self, user: str, method: str, path: str, body: object = None) -> Any:
+        return self._good(self.api.ask(method, path, body, self.name(user)))
 
-    def read(self, who: str, path: str) -> tuple[Any, dict[str, int]]:
+    def read(self, user: str, path: str) -> tuple[Any, dict[str, int]]:
         """Send a GET and return the body and its calls. Fail on scans, writes and patterns that it does not declare."""
         before = recorded_cost(self.api)
-        answer = self._good(self.api.ask("GET", path, user=self.name(who)))
+        answer = self._good(self.api.ask("GET", path, user=self.name(user)))
         calls = recorded_cost(self.api) - before
         self._hold("GET", path.partition("?")[0], calls)
         others = {name: REGISTRY[name].operation for name in calls if REGISTRY[name].operation not in READS}
         assert not others, f"reading {path} took {others}"
         return answer, dict(calls)
 
-    def write(self, who: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
+    def write(self, user: str, method: str, path: str, body: object) -> tuple[Any, dict[str, int]]:
         """Send a write and return the body and its calls. Other processes do the work that follows the answer."""
         before = recorded_cost(self.api)
-        answer = self._good(self.api.ask(method, path, body, self.name(who)))
+        answer = self._good(self.api.ask(method, path, body, self.name(user)))
         calls = dict(recorded_cost(self.api) - before)
         self._hold(method, path, calls)
         return answer, calls
@@ -81,9 +81,9 @@ class CostRecorder:
         assert answer.status < 300, answer.body
         return answer.body
 
-    def direct(self, who: str, other: str) -> str:
-        made: str = self.ok(who, "POST", "/v1/chats", {"type": "direct", "user": self.name(other)})["id"]
-        self.settle(made, 1, who, other)
+    def direct(self, user: str, other: str) -> str:
+        made: str = self.ok(user, "POST", "/v1/chats", {"type": "direct", "user": self.name(other)})["id"]
+        self.settle(made, 1, user, other)
         return made
 
     def group(self, name: str, owner: str, *others: str) -> str:
@@ -97,24 +97,24 @@ class CostRecorder:
         self.settle(made, 1, owner, *others)
         return made
 
-    def send(self, who: str, chat: str, *texts: str, **more: object) -> int:
+    def send(self, user: str, chat: str, *texts: str, **more: object) -> int:
         """Send these texts and return the last sequence."""
         sent = {"sequence": 0}
         for text in texts:
             body = {"text": text, "client_message_id": Namespace().mark, **more}
-            sent = self.ok(who, "POST", f"/v1/chats/{chat}/messages", body)
+            sent = self.ok(user, "POST", f"/v1/chats/{chat}/messages", body)
         return int(sent["sequence"])
 
-    def line(self, who: str, chat: str) -> Any:
-        chats = self.ok(who, "GET", "/v1/chats")["chats"]
+    def line(self, user: str, chat: str) -> Any:
+        chats = self.ok(user, "GET", "/v1/chats")["chats"]
         return next((line for line in chats if line["id"] == chat), None)
 
     def settle(self, chat: str, sequence: int, *people: str) -> None:
         """Wait until the chat lists of these users show this sequence, so that no write of delivery is outstanding."""
 
-        def is_there(who: str) -> bool | None:
-            line = self.line(who, chat)
+        def is_there(user: str) -> bool | None:
+            line = self.line(user, chat)
             return True if line and line["head_sequence"] >= sequence else None
 
-        for who in people:
-            eventually(lambda who=who: is_there(who), f"line of {who} at {sequence}")  # type: ignore[misc]  # a default's type
+        for user in people:
+            eventually(lambda user=user: is_there(user), f"line of {user} at {sequence}")  # type: ignore[misc]  # a default's type

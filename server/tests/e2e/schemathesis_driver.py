@@ -79,17 +79,17 @@ class Findings:
         return sorted(name for name, seen in self.answers.items() if not any(200 <= s < 300 for s in seen))
 
 
-def described(document: dict[str, Any], town: SeededTenant) -> dict[str, Any]:
+def described(document: dict[str, Any], seeded: SeededTenant) -> dict[str, Any]:
     made = copy.deepcopy(document)
     for methods in made["paths"].values():
         for operation in methods.values():
-            _name_what_is_there(made, operation, town)
+            _name_what_is_there(made, operation, seeded)
     return made
 
 
-def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], town: SeededTenant) -> None:
+def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], seeded: SeededTenant) -> None:
     name = operation["operationId"]
-    values = {"Tidings-User": ["anna"], **town.values.get(name, {})}
+    values = {"Tidings-User": ["anna"], **seeded.values.get(name, {})}
     for parameter in operation.get("parameters", ()):
         if parameter["name"] in values:
             parameter["schema"] = _one_of(parameter["schema"], values[parameter["name"]])
@@ -97,8 +97,8 @@ def _name_what_is_there(document: dict[str, Any], operation: dict[str, Any], tow
         media = operation["requestBody"]["content"]["application/json"]
         values = {"after": [None, 2, 3], **values}
         media["schema"] = schema = _body_schema(document, media["schema"], values)
-        if name in town.bodies:
-            media["example"] = town.bodies[name]
+        if name in seeded.bodies:
+            media["example"] = seeded.bodies[name]
             schema.pop("examples", None)
 
 
@@ -125,9 +125,11 @@ def _one_of(schema: dict[str, Any], values: list[Any]) -> dict[str, Any]:
     )
 
 
-def run_schemathesis(document: dict[str, Any], url: str, town: SeededTenant, examples: int) -> Findings:
+def run_schemathesis(document: dict[str, Any], url: str, seeded: SeededTenant, examples: int) -> Findings:
     """Send the examples of the document, each bound of each field, and `examples` random requests per operation."""
-    schema = schemathesis.openapi.from_dict(described(document, town), config=_config(url, town, examples))
+    schema = schemathesis.openapi.from_dict(
+        described(document, seeded), config=_config(url, seeded, examples)
+    )
     findings = Findings()
 
     @schema.hook("filter_failure")
@@ -175,13 +177,13 @@ def _rekey(case: Any, number: int) -> None:
 def _rule_of(failure: Failure, response: Any) -> Rule | None:
     if not isinstance(failure, RejectedPositiveData):
         return None
-    said = response.json()
+    answer = response.json()
     return next(
         (
             rule
             for rule in REFUSED_BY_RULE
-            if (rule.status, rule.code) == (response.status_code, said["code"])
-            and re.search(rule.detail, said["detail"] + str(said.get("errors", "")))
+            if (rule.status, rule.code) == (response.status_code, answer["code"])
+            and re.search(rule.detail, answer["detail"] + str(answer.get("errors", "")))
         ),
         None,
     )
@@ -204,12 +206,12 @@ def _faults(event: object) -> Iterator[str]:
         for check in checks:
             if check.status is Status.FAILURE and check.failure_info is not None:
                 shown = check.failure_info
-                said = event.recorder.interactions[case_id].response
-                body = said.content[:300] if said and said.content else b""
+                answer = event.recorder.interactions[case_id].response
+                body = answer.content[:300] if answer and answer.content else b""
                 yield f"{event.label} {check.name}: {shown.failure.message} | {shown.code_sample} | {body!r}"
 
 
-def _config(url: str, town: SeededTenant, examples: int) -> SchemathesisConfig:
+def _config(url: str, seeded: SeededTenant, examples: int) -> SchemathesisConfig:
     as_server = ["create_user", "update_user", "list_user_sessions", "end_user_sessions"]
     as_server += ["list_directory", "suspend_user", "unsuspend_user"]
     return SchemathesisConfig.from_dict(
@@ -219,21 +221,21 @@ def _config(url: str, town: SeededTenant, examples: int) -> SchemathesisConfig:
             "workers": 1,
             "continue-on-failure": True,
             "request-timeout": 20,
-            "headers": {"Authorization": f"Bearer {town.bearers.anna}"},
+            "headers": {"Authorization": f"Bearer {seeded.bearers.anna}"},
             "generation": {"max-examples": examples, "deterministic": True, "database": "none"},
             "phases": {"stateful": {"enabled": False}},
             "operations": [
                 {
                     "include-operation-id": as_server,
-                    "headers": {"Authorization": f"Bearer {town.bearers.server}"},
+                    "headers": {"Authorization": f"Bearer {seeded.bearers.server}"},
                 },
                 {
                     "include-operation-id": ["end_sessions"],
-                    "headers": {"Authorization": f"Bearer {town.bearers.leaver}"},
+                    "headers": {"Authorization": f"Bearer {seeded.bearers.leaver}"},
                 },
                 {
                     "include-operation-id": [*FOR_NOTIFICATIONS, *FOR_BROADCASTS],
-                    "headers": {"Authorization": f"Bearer {town.bearers.notifications}"},
+                    "headers": {"Authorization": f"Bearer {seeded.bearers.notifications}"},
                 },
             ],
         }

@@ -78,8 +78,8 @@ class ScreenTerminal(Terminal):
         os.write(self._keyboard, (text + "".join(KEYS[key] for key in keys)).encode())
 
     def _feed(self) -> None:
-        heard = self._bytes[self._fed :]
-        if half := _HALF.search(heard):
-            heard = heard[: half.start()]
-        self._fed += len(heard)
-        self._stream.feed(_UNKNOWN.sub(b"", heard))
+        received = self._bytes[self._fed :]
+        if half := _HALF.search(received):
+            received = received[: half.start()]
+        self._fed += len(received)
+        self._stream.feed(_UNKNOWN.sub(b"", received))

@@ -104,29 +104,29 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
 
 
 def seed_tenant(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> SeededTenant:
-    town = SeededTenant(asyncio.run(tokens_of(tables, tenant, directory)))
-    _Builder(api, tenant, town).build()
-    return town
+    seeded = SeededTenant(asyncio.run(tokens_of(tables, tenant, directory)))
+    _Builder(api, tenant, seeded).build()
+    return seeded
 
 
 class _Builder:
-    def __init__(self, api: Api, tenant: TenantId, town: SeededTenant) -> None:
+    def __init__(self, api: Api, tenant: TenantId, seeded: SeededTenant) -> None:
         self._api = api
         self._tenant = tenant
-        self._town = town
+        self._seeded = seeded
         self._made = 0
 
     def build(self) -> None:
         for user in ("anna", *MEMBERS):
             phone = {"phone": PHONES[user]} if user in PHONES else {}
-            self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._town.bearers.server)
-        values = self._town.values
+            self._ok("POST", "/v1/users", {"id": user, **phone}, bearer=self._seeded.bearers.server)
+        values = self._seeded.values
         values.update(
             self._chats() | self._messages() | self._people() | self._notifications() | self._broadcasts()
         )
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
-        self._town.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
-        self._town.bodies["redeem_code"] = self._code("cleo")
+        self._seeded.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
+        self._seeded.bodies["redeem_code"] = self._code("cleo")
         values["request_code"] = {
             "tenant": [self._tenant],
             "phone": [f"+49151123456{n}" for n in range(80, 90)],
@@ -153,15 +153,16 @@ class _Builder:
         return found
 
     def _messages(self) -> dict[str, Values]:
-        def said(how_many: int) -> Values:
+        def sequences(how_many: int) -> Values:
             chat = self._group()
             return {"message": [self._say(chat) for _ in range(how_many)]}
 
         found = {
-            name: said(SOME) for name in ("get_message", "get_message_status", "edit_message", "add_reaction")
+            name: sequences(SOME)
+            for name in ("get_message", "get_message_status", "edit_message", "add_reaction")
         }
-        found["redact_message"] = said(MANY)
-        reacted = said(MANY)
+        found["redact_message"] = sequences(MANY)
+        reacted = sequences(MANY)
         for message in reacted["message"]:
             self._ok("PUT", f"/v1/messages/{message}/reactions/ok")
         found["remove_reaction"] = {**reacted, "emoji": ["ok"]}
@@ -194,8 +195,8 @@ class _Builder:
         return dict(found)
 
     def _broadcasts(self) -> dict[str, Values]:
-        who = {"all": [{"attribute": "plan", "in": ["pro", "team"]}]}
-        self._ok("PUT", "/v1/segments/pros", {"predicate": who}, SENDER)
+        login = {"all": [{"attribute": "plan", "in": ["pro", "team"]}]}
+        self._ok("PUT", "/v1/segments/pros", {"predicate": login}, SENDER)
         for _ in range(2):
             self._ok("POST", "/v1/segments/vip/users", {"users": MEMBERS}, SENDER)
         for user in MEMBERS:
@@ -205,7 +206,7 @@ class _Builder:
             "category": ["news"],
             "segment": ["pros"],
             "user": MEMBERS,
-            "predicate": [who],
+            "predicate": [login],
             "attributes": [{"plan": "team"}],
             "created_at": [None, "2026-01-01T00:00:00Z"],
             "starts_at": [None],
@@ -223,8 +224,8 @@ class _Builder:
         return dict(found)
 
     def _broadcast(self) -> str:
-        wish = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}
-        return str(self._ok("POST", "/v1/inboxes/default/broadcasts", wish, SENDER)["id"])
+        body = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}
+        return str(self._ok("POST", "/v1/inboxes/default/broadcasts", body, SENDER)["id"])
 
     def _send(self) -> dict[str, Any]:
         sent: dict[str, Any] = self._ok(
@@ -237,13 +238,13 @@ class _Builder:
 
     def _named(self, name: str) -> str:
         """Send notifications with a `host_system_id`, by which they can be found."""
-        wish = {
+        body = {
             "user_ids": ["anna"],
             "message": {"title": "hi"},
             "host_system_id": name,
             "is_unique": True,
         }
-        self._ok("POST", "/v1/inboxes/default/notifications", wish, SENDER)
+        self._ok("POST", "/v1/inboxes/default/notifications", body, SENDER)
         return name
 
     def _people(self) -> dict[str, Values]:
@@ -253,12 +254,12 @@ class _Builder:
         cursor = eventually(
             lambda: self._ok("GET", "/v1/chats?limit=1").get("cursor"), "list with more than one chat"
         )
-        there = {"user": [*MEMBERS, "anna"]}
+        existing = {"user": [*MEMBERS, "anna"]}
         names = ("get_user", "update_user", "list_user_sessions", "block_user", "unblock_user")
-        found: dict[str, Values] = dict.fromkeys(names, there)
+        found: dict[str, Values] = dict.fromkeys(names, existing)
         return found | {
             "end_user_sessions": {"user": MEMBERS[2:]},
-            "list_users": {"ids": there["user"]},
+            "list_users": {"ids": existing["user"]},
             "list_chats": {"cursor": [cursor]},
             "list_blocks": {"cursor": [blocks]},
         }
@@ -283,21 +284,26 @@ class _Builder:
 
     def _code(self, user: str) -> dict[str, Any]:
         phone = PHONES[user]
-        told: Callable[[], list[str]] = lambda: re.findall(  # noqa: E731 - used before and after
+        printed_codes: Callable[[], list[str]] = lambda: re.findall(  # noqa: E731 - used before and after
             rf"SMS to \{phone}: (\d{{6}})", self._api.stderr
         )
-        before, who = len(told()), {"tenant": self._tenant, "phone": phone}
-        asked = self._ok("POST", "/v1/login/phone", who)
-        codes = eventually(lambda: found if len(found := told()) > before else None, "text message")
-        return {**who, "challenge": asked["challenge"], "code": codes[-1], "device": {"id": f"{user}-phone"}}
+        before, login = len(printed_codes()), {"tenant": self._tenant, "phone": phone}
+        asked = self._ok("POST", "/v1/login/phone", login)
+        codes = eventually(lambda: found if len(found := printed_codes()) > before else None, "text message")
+        return {
+            **login,
+            "challenge": asked["challenge"],
+            "code": codes[-1],
+            "device": {"id": f"{user}-phone"},
+        }
 
     def _login(self, user: str) -> dict[str, str]:
         tokens: dict[str, str] = self._ok("POST", "/v1/login/phone/redeem", self._code(user))["tokens"]
         return tokens
 
     def _ok(self, method: str, path: str, body: object = None, bearer: str = "") -> Any:
-        sender = self._town.bearers.notifications
-        chosen = sender if bearer == SENDER else bearer or self._town.bearers.anna
+        sender = self._seeded.bearers.notifications
+        chosen = sender if bearer == SENDER else bearer or self._seeded.bearers.anna
         answer = self._api.ask(method, path, body, bearer=chosen)
         assert 200 <= answer.status < 300, f"{method} {path}: {answer.body}"
         return answer.body

@@ -32,7 +32,7 @@ LAST_LINE = r"  stop     Ctrl-C"
 
 
 @dataclass
-class Desk:
+class DevEnv:
     """One directory and the processes in it."""
 
     directory: Path
@@ -64,16 +64,16 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
-    made = Desk(tmp_path_factory.mktemp("dev"))
+def dev_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevEnv]:
+    made = DevEnv(tmp_path_factory.mktemp("dev"))
     yield made
     for terminal in made.terminals:
         terminal.close()
 
 
 @pytest.fixture(scope="module")
-def first(desk: Desk) -> Terminal:
-    return desk.start()
+def first(dev_env: DevEnv) -> Terminal:
+    return dev_env.start()
 
 
 def family(terminal: Terminal) -> list[psutil.Process]:
@@ -85,8 +85,8 @@ def process_of(terminal: Terminal, kind: str) -> psutil.Process:
     return next(child for child in family(terminal) if child.cmdline()[-2:] == ["run", kind])
 
 
-def ports_of(desk: Desk) -> list[int]:
-    client = desk.client
+def ports_of(dev_env: DevEnv) -> list[int]:
+    client = dev_env.client
     edges = [int(re.findall(r":(\d+)", client[name])[0]) for name in ("api", "gateway")]
     return [*edges, *client["admin_ports"].values()]
 
@@ -103,23 +103,23 @@ def test_the_next_steps_are_printed_in_at_most_eight_lines(first: Terminal) -> N
 
 
 def test_a_first_start_logs_no_error(first: Terminal) -> None:
-    told = first.text.partition("ready in ")[0]
-    assert [line for line in told.splitlines() if re.search(r"│ error ", line)] == []
+    printed = first.text.partition("ready in ")[0]
+    assert [line for line in printed.splitlines() if re.search(r"│ error ", line)] == []
 
 
-def test_the_printed_curl_command_works(desk: Desk, first: Terminal) -> None:
-    answer = desk.curl(curl_line(first))
+def test_the_printed_curl_command_works(dev_env: DevEnv, first: Terminal) -> None:
+    answer = dev_env.curl(curl_line(first))
     chats = {chat["type"]: chat for chat in answer["chats"]}
     assert chats["group"]["name"] == "Lunch"
     assert chats["direct"]["members"] == ["ben"]
 
 
 def test_requests_are_shown_in_the_terminal_except_those_that_seed_the_tenant(
-    desk: Desk, first: Terminal
+    dev_env: DevEnv, first: Terminal
 ) -> None:
     assert "operation=POST" not in first.text
     user = "cleo"
-    desk.curl(f"curl -H @.tidings/dev/{user}.header {desk.client['api']}/v1/me")
+    dev_env.curl(f"curl -H @.tidings/dev/{user}.header {dev_env.client['api']}/v1/me")
     first.wait_for(r"api +│ info +request  operation=GET /v1/me  status=200")
 
 
@@ -131,42 +131,44 @@ def test_log_lines_are_short_and_coloured_by_process(first: Terminal) -> None:
     assert "component started" not in first.text
 
 
-def test_full_log_lines_are_stored_in_a_file_for_each_process(desk: Desk, first: Terminal) -> None:
+def test_full_log_lines_are_stored_in_a_file_for_each_process(dev_env: DevEnv, first: Terminal) -> None:
     del first
     for kind in ("api", "gateway"):
-        lines = (desk.directory / f".tidings/logs/{kind}.log").read_text().splitlines()
+        lines = (dev_env.directory / f".tidings/logs/{kind}.log").read_text().splitlines()
         assert "component started" in {json.loads(line)["event"] for line in lines}
 
 
-def test_client_credentials_are_in_a_file_that_only_its_owner_can_read(desk: Desk, first: Terminal) -> None:
+def test_client_credentials_are_in_a_file_that_only_its_owner_can_read(
+    dev_env: DevEnv, first: Terminal
+) -> None:
     del first
-    client = desk.client
+    client = dev_env.client
     for user in ("anna", "ben", "cleo"):
         token, header = client["users"][user]["token"], f".tidings/dev/{user}.header"
-        assert desk.curl(f"curl -H @{header} {client['api']}/v1/me")["id"] == user
-        assert token in (desk.directory / header).read_text()
-    for path in (desk.directory / ".tidings/dev").glob("*.*"):
+        assert dev_env.curl(f"curl -H @{header} {client['api']}/v1/me")["id"] == user
+        assert token in (dev_env.directory / header).read_text()
+    for path in (dev_env.directory / ".tidings/dev").glob("*.*"):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
 def test_a_second_start_in_the_same_directory_reports_the_first_and_what_to_do(
-    desk: Desk, first: Terminal
+    dev_env: DevEnv, first: Terminal
 ) -> None:
     done = subprocess.run(
-        COMMAND, cwd=desk.directory, env=desk.environment, capture_output=True, text=True, check=False
+        COMMAND, cwd=dev_env.directory, env=dev_env.environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 1
     assert f"process {first.popen.pid}" in done.stderr
-    assert desk.client["api"] in done.stderr
+    assert dev_env.client["api"] in done.stderr
     assert first.popen.poll() is None
 
 
-def test_the_doctor_finds_no_problem_while_it_runs(desk: Desk, first: Terminal) -> None:
+def test_the_doctor_finds_no_problem_while_it_runs(dev_env: DevEnv, first: Terminal) -> None:
     del first
     done = subprocess.run(
         [*COMMAND[:-1], "doctor", "--json"],
-        cwd=desk.directory,
-        env=desk.environment,
+        cwd=dev_env.directory,
+        env=dev_env.environment,
         capture_output=True,
         text=True,
         check=False,
@@ -178,14 +180,14 @@ def test_the_doctor_finds_no_problem_while_it_runs(desk: Desk, first: Terminal) 
     assert done.returncode == 0
 
 
-def test_a_killed_process_is_restarted(desk: Desk, first: Terminal) -> None:
+def test_a_killed_process_is_restarted(dev_env: DevEnv, first: Terminal) -> None:
     before = process_of(first, "gateway")
     starts = first.text.count("process started")
     before.kill()
     first.wait_for(r"gateway died \(SIGKILL\): starting it again")
     first.wait_for("process started", starts + 1)
     assert process_of(first, "gateway") != before
-    assert not is_port_free(ports_of(desk)[1])
+    assert not is_port_free(ports_of(dev_env)[1])
 
 
 def test_a_code_change_restarts_the_processes_of_tidings(first: Terminal) -> None:
@@ -199,37 +201,37 @@ def test_a_code_change_restarts_the_processes_of_tidings(first: Terminal) -> Non
     assert engines <= set(family(first))
 
 
-def test_ctrl_c_stops_all_processes(desk: Desk, first: Terminal) -> None:
-    started, ports = family(first), ports_of(desk)
+def test_ctrl_c_stops_all_processes(dev_env: DevEnv, first: Terminal) -> None:
+    started, ports = family(first), ports_of(dev_env)
     first.ctrl_c()
     assert first.exit_code() == 0
-    said = first.text.rpartition("stopping api, gateway")[2]
-    assert said.count("process stopped  exit_code=0") == len(KINDS)
-    assert said.rindex("process stopped") < said.index("stopped: dynamo, valkey, kafka-1")
+    printed = first.text.rpartition("stopping api, gateway")[2]
+    assert printed.count("process stopped  exit_code=0") == len(KINDS)
+    assert printed.rindex("process stopped") < printed.index("stopped: dynamo, valkey, kafka-1")
     assert [each for each in started if each.is_running()] == []
     assert [port for port in ports if not is_port_free(port)] == []
-    assert not (desk.directory / ".tidings/dev/client.json").exists()
+    assert not (dev_env.directory / ".tidings/dev/client.json").exists()
 
 
 @pytest.fixture(scope="module")
-def kept(desk: Desk, first: Terminal) -> dict[str, Any]:
+def kept(dev_env: DevEnv, first: Terminal) -> dict[str, Any]:
     """The keys that the first run stored, read after it has ended."""
     if first.popen.poll() is None:
         first.ctrl_c()
     first.exit_code()
-    found: dict[str, Any] = json.loads((desk.directory / ".tidings/dev/keys.json").read_text())
+    found: dict[str, Any] = json.loads((dev_env.directory / ".tidings/dev/keys.json").read_text())
     return found
 
 
-def texts(desk: Desk, chat: str) -> list[str]:
-    page = desk.curl(f"curl -H @.tidings/dev/anna.header {desk.client['api']}/v1/chats/{chat}/messages")
+def texts(dev_env: DevEnv, chat: str) -> list[str]:
+    page = dev_env.curl(f"curl -H @.tidings/dev/anna.header {dev_env.client['api']}/v1/chats/{chat}/messages")
     return [entry["text"] for entry in page["entries"] if entry["kind"] == "message"]
 
 
-def test_a_restart_keeps_all_data_and_kill_9_leaves_no_process(desk: Desk, kept: dict[str, Any]) -> None:
-    second = desk.start()
-    assert json.loads((desk.directory / ".tidings/dev/keys.json").read_text()) == kept
-    assert texts(desk, desk.client["chats"]["direct"]) == ["Hi Anna. Lunch?", "Hello Ben!"]
+def test_a_restart_keeps_all_data_and_kill_9_leaves_no_process(dev_env: DevEnv, kept: dict[str, Any]) -> None:
+    second = dev_env.start()
+    assert json.loads((dev_env.directory / ".tidings/dev/keys.json").read_text()) == kept
+    assert texts(dev_env, dev_env.client["chats"]["direct"]) == ["Hi Anna. Lunch?", "Hello Ben!"]
     started = family(second)
     assert len(started) >= 5
     second.popen.send_signal(signal.SIGKILL)
@@ -245,12 +247,12 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def test_fresh_deletes_data_and_colours_can_be_disabled(desk: Desk, kept: dict[str, Any]) -> None:
-    third = desk.start("--fresh", NO_COLOR="1")
+def test_fresh_deletes_data_and_colours_can_be_disabled(dev_env: DevEnv, kept: dict[str, Any]) -> None:
+    third = dev_env.start("--fresh", NO_COLOR="1")
     assert "the data of this directory was deleted" in third.text
-    now = json.loads((desk.directory / ".tidings/dev/keys.json").read_text())
+    now = json.loads((dev_env.directory / ".tidings/dev/keys.json").read_text())
     assert now["server"] != kept["server"]
-    assert sorted(texts(desk, desk.client["chats"]["group"])) == [
+    assert sorted(texts(dev_env, dev_env.client["chats"]["group"])) == [
         "Fine with me.",
         "I bring cake.",
         "Lunch at noon?",

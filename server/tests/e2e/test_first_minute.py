@@ -39,7 +39,7 @@ MINUTE_S = 60.0
 
 
 @dataclass
-class Desk:
+class DemoEnv:
     directory: Path
     began: float
     dev: Terminal
@@ -56,12 +56,12 @@ class Desk:
 
     def posts(self, user: str, text: str) -> None:
         """Send a message over REST, as a backend would."""
-        told = self.client
+        client_file = self.client
         request = urllib.request.Request(
-            f"{told['api']}/v1/chats/{told['chats']['direct']}/messages",
+            f"{client_file['api']}/v1/chats/{client_file['chats']['direct']}/messages",
             json.dumps({"text": text}).encode(),
             {
-                "Authorization": f"Bearer {told['users'][user]['token']}",
+                "Authorization": f"Bearer {client_file['users'][user]['token']}",
                 "Content-Type": "application/json",
                 "Idempotency-Key": text.replace(" ", "-"),
             },
@@ -85,7 +85,7 @@ class Desk:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoEnv]:
     directory = tmp_path_factory.mktemp("first-minute")
     ours = {
         name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
@@ -98,7 +98,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
         dev.wait_for(READY)
         opened.append(anna := ScreenTerminal([*COMMAND, "chat", "--as", "anna"], directory, environment))
         opened.append(ben := ScreenTerminal([*COMMAND, "chat", "--as", "ben"], directory, environment))
-        yield Desk(directory, began, dev, anna, ben)
+        yield DemoEnv(directory, began, dev, anna, ben)
     finally:
         if opened:
             opened[0].ctrl_c()
@@ -107,14 +107,14 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
             terminal.close()
 
 
-def test_the_first_message_is_delivered_within_a_minute_of_the_start(desk: Desk) -> None:
-    desk.ben.sees("● live", "Hello Ben!", "anna   ● online")
-    desk.anna.sees("● live", "Hi Anna. Lunch\\?")
-    desk.anna.types("Here I am!", "enter")
-    desk.ben.sees(r"Here I am!\n")
-    took_s = time.monotonic() - desk.began
-    desk.anna.sees(r"Here I am!  ✓✓ read")
-    ticked_s = time.monotonic() - desk.began
+def test_the_first_message_is_delivered_within_a_minute_of_the_start(demo: DemoEnv) -> None:
+    demo.ben.sees("● live", "Hello Ben!", "anna   ● online")
+    demo.anna.sees("● live", "Hi Anna. Lunch\\?")
+    demo.anna.types("Here I am!", "enter")
+    demo.ben.sees(r"Here I am!\n")
+    took_s = time.monotonic() - demo.began
+    demo.anna.sees(r"Here I am!  ✓✓ read")
+    ticked_s = time.monotonic() - demo.began
     load = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     print(
         f"\nfirst message on the other screen after {took_s:.1f} s, its tick after {ticked_s:.1f} s; ", end=""
@@ -123,34 +123,34 @@ def test_the_first_message_is_delivered_within_a_minute_of_the_start(desk: Desk)
     assert took_s < MINUTE_S * load, "whose cores are shared waits for the others"
 
 
-def test_the_inbox_has_the_welcome_and_shows_new_notifications_live(desk: Desk) -> None:
-    desk.anna.sees("Inbox   1 unread", "• Welcome")
-    desk.asks(
+def test_the_inbox_has_the_welcome_and_shows_new_notifications_live(demo: DemoEnv) -> None:
+    demo.anna.sees("Inbox   1 unread", "• Welcome")
+    demo.asks(
         "/v1/inboxes/default/notifications", {"user_ids": ["anna"], "message": {"title": "Soup is out"}}
     )
-    desk.anna.sees("Inbox   2 unread", "• Soup is out")
-    desk.ben.sees("Inbox   1 unread")
+    demo.anna.sees("Inbox   2 unread", "• Soup is out")
+    demo.ben.sees("Inbox   1 unread")
 
 
-def test_typing_is_shown_until_the_message_arrives(desk: Desk) -> None:
-    desk.ben.types("On my")
-    desk.anna.sees("ben is typing …")
-    desk.ben.types(" way", "enter")
-    shown = desk.anna.sees(r"│ On my way")
+def test_typing_is_shown_until_the_message_arrives(demo: DemoEnv) -> None:
+    demo.ben.types("On my")
+    demo.anna.sees("ben is typing …")
+    demo.ben.types(" way", "enter")
+    shown = demo.anna.sees(r"│ On my way")
     assert "typing" not in shown
 
 
-def test_an_edit_a_reaction_and_a_redaction_are_shown_live(desk: Desk) -> None:
-    desk.anna.types("", "ctrl-r", "enter")
-    desk.ben.sees("On my way .*\n.*👍")
-    desk.ben.types("", "up")
-    desk.ben.sees("│ On my way +│")
-    desk.ben.types(", nearly", "enter")
-    desk.anna.sees(r"On my way, nearly \(edited\)")
-    desk.ben.types("", "ctrl-t")
-    desk.ben.sees("Delete this message for everyone")
-    desk.ben.types("", "enter")
-    shown = desk.anna.sees("message deleted")
+def test_an_edit_a_reaction_and_a_redaction_are_shown_live(demo: DemoEnv) -> None:
+    demo.anna.types("", "ctrl-r", "enter")
+    demo.ben.sees("On my way .*\n.*👍")
+    demo.ben.types("", "up")
+    demo.ben.sees("│ On my way +│")
+    demo.ben.types(", nearly", "enter")
+    demo.anna.sees(r"On my way, nearly \(edited\)")
+    demo.ben.types("", "ctrl-t")
+    demo.ben.sees("Delete this message for everyone")
+    demo.ben.types("", "enter")
+    shown = demo.anna.sees("message deleted")
     assert "nearly" not in shown
 
 
@@ -162,10 +162,10 @@ async def first[T](client: Client, kind: type[T], holds: Callable[[T], object] =
 
 
 @pytest.mark.deadline(180)
-async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk) -> None:
+async def test_two_devices_of_one_user_and_another_user_see_the_same(demo: DemoEnv) -> None:
     """The SDK connects to the same processes: delivery status, reads on other devices, typing and presence."""
-    group = desk.client["chats"]["group"]
-    async with desk.device("anna") as phone, desk.device("anna") as laptop, desk.device("cleo") as cleo:
+    group = demo.client["chats"]["group"]
+    async with demo.device("anna") as phone, demo.device("anna") as laptop, demo.device("cleo") as cleo:
         for each in (phone, laptop, cleo):
             await first(each, ConnectionStateChanged, lambda event: event.state is State.LIVE)
         cleo.chat(group).watch()
@@ -189,25 +189,25 @@ async def test_two_devices_of_one_user_and_another_user_see_the_same(desk: Desk)
         assert (await first(cleo, TypingChanged)).users == ()
 
 
-def test_a_killed_gateway_is_shown_and_missed_messages_arrive(desk: Desk) -> None:
+def test_a_killed_gateway_is_shown_and_missed_messages_arrive(demo: DemoEnv) -> None:
     """The gateway is suspended first, so entries that are pushed to it then are lost when it is killed."""
-    gateway = desk.gateway()
+    gateway = demo.gateway()
     gateway.suspend()
     for n in range(3):
-        desk.posts("ben", f"Are you there? {n}")
-    desk.anna.types("Wait for me", "enter")
-    desk.anna.sees("Wait for me  ◌ sending")
+        demo.posts("ben", f"Are you there? {n}")
+    demo.anna.types("Wait for me", "enter")
+    demo.anna.sees("Wait for me  ◌ sending")
     gateway.send_signal(signal.SIGKILL)
-    desk.anna.wait_for("no connection")
-    desk.dev.wait_for(r"gateway died \(SIGKILL\): starting it again")
-    desk.anna.sees("● live   caught up: 3 messages", r"Are you there\? 2")
-    desk.anna.sees(r"Wait for me  ✓✓ read")
-    texts = re.findall(r"Are you there\? \d", desk.ben.sees("● live", r"│ Wait for me", r"Are you there\? 2"))
+    demo.anna.wait_for("no connection")
+    demo.dev.wait_for(r"gateway died \(SIGKILL\): starting it again")
+    demo.anna.sees("● live   caught up: 3 messages", r"Are you there\? 2")
+    demo.anna.sees(r"Wait for me  ✓✓ read")
+    texts = re.findall(r"Are you there\? \d", demo.ben.sees("● live", r"│ Wait for me", r"Are you there\? 2"))
     assert texts == [f"Are you there? {n}" for n in range(3)]
 
 
-def test_a_user_who_quits_is_offline_and_their_terminal_is_restored(desk: Desk) -> None:
-    desk.ben.types("", "ctrl-q")
-    assert desk.ben.exit_code() == 0
-    assert desk.ben.colourful.rindex("\x1b[?1049l") > desk.ben.colourful.rindex("\x1b[?1049h")
-    desk.anna.sees("ben   ○ last seen")
+def test_a_user_who_quits_is_offline_and_their_terminal_is_restored(demo: DemoEnv) -> None:
+    demo.ben.types("", "ctrl-q")
+    assert demo.ben.exit_code() == 0
+    assert demo.ben.colourful.rindex("\x1b[?1049l") > demo.ben.colourful.rindex("\x1b[?1049h")
+    demo.anna.sees("ben   ○ last seen")

@@ -17,8 +17,8 @@ _LOST = (ConnectionClosed, InvalidHandshake, OSError, TimeoutError)
 class Sender:
     """A client that repeats a message with the same key and `after`, at the next gateway if its connection is cut."""
 
-    def __init__(self, house: GatewayProcess, user: str, ports: list[int]) -> None:
-        self._house, self._user, self._ports = house, user, cycle(ports)
+    def __init__(self, env: GatewayProcess, user: str, ports: list[int]) -> None:
+        self._env, self._user, self._ports = env, user, cycle(ports)
         self._device: SocketDevice | None = None
         self._held = 1
         self.tries = self.repeats = 0
@@ -44,7 +44,7 @@ class Sender:
     async def _connected(self) -> SocketDevice:
         if self._device is None:
             device = await SocketDevice.open(next(self._ports))
-            assert "user" in await device.connect(self._house.token(self._user), device=self._user)
+            assert "user" in await device.connect(self._env.token(self._user), device=self._user)
             self._device = device
         return self._device
 
@@ -58,13 +58,13 @@ class Sender:
             await self._device.close()
 
 
-async def test_repeated_disconnects_lose_and_duplicate_nothing(house: GatewayProcess) -> None:
-    await house.found()
-    one, two = house.start(), house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY="websockets")
-    chat = (await house.direct("anna", "ben")).chat
+async def test_repeated_disconnects_lose_and_duplicate_nothing(env: GatewayProcess) -> None:
+    await env.found()
+    one, two = env.start(), env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY="websockets")
+    chat = (await env.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
-        anna = Sender(house, "anna", [first.port, second.port])
-        ben = Sender(house, "ben", [second.port, first.port])
+        anna = Sender(env, "anna", [first.port, second.port])
+        ben = Sender(env, "ben", [second.port, first.port])
         async with connection_cutter(first, second) as cuts:
             await asyncio.gather(_all(anna, chat, "a", cuts), _all(ben, chat, "b", cuts))
         seen = [await sender.history(chat) for sender in (anna, ben)]
@@ -85,13 +85,13 @@ async def _all(sender: Sender, chat: str, name: str, cuts: list[int]) -> None:
 
 
 async def test_repeating_a_send_with_a_lost_answer_at_another_gateway_returns_its_result(
-    house: GatewayProcess,
+    env: GatewayProcess,
 ) -> None:
-    await house.found()
-    one, two = house.start(), house.start()
-    chat = (await house.direct("anna", "ben")).chat
+    await env.found()
+    one, two = env.start(), env.start()
+    chat = (await env.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as proxy:
-        anna = Sender(house, "anna", [proxy.port, two.socket_port])
+        anna = Sender(env, "anna", [proxy.port, two.socket_port])
         assert await anna.send(chat, "before") == 2
         with proxy.fault(Freeze(Direction.TO_CLIENT)):
             sending = asyncio.create_task(anna.send(chat, "lost"))

@@ -30,30 +30,30 @@ def trust(authority: trustme.CA) -> ssl.SSLContext:
 
 @pytest.fixture(params=["picows", "websockets"])
 def gateway(
-    house: GatewayProcess, request: pytest.FixtureRequest, authority: trustme.CA, tmp_path: Path
+    env: GatewayProcess, request: pytest.FixtureRequest, authority: trustme.CA, tmp_path: Path
 ) -> tuple[GatewayProcess, RunningGateway]:
     issued, library = authority.issue_cert("localhost"), request.param
     name: BackendName = library
     chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
     chain.write_bytes(b"".join(pem.bytes() for pem in issued.cert_chain_pems))
     issued.private_key_pem.write_to_path(str(key))
-    started = house.start(
+    started = env.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=name,
         TIDINGS_GATEWAY_TLS_CERTIFICATE=str(chain),
         TIDINGS_GATEWAY_TLS_KEY=str(key),
         TIDINGS_GATEWAY_ALLOWED_ORIGINS=PAGE.removeprefix("Origin: "),
         TIDINGS_GATEWAY_ALLOW_MISSING_ORIGIN="false",
     )
-    return house, started
+    return env, started
 
 
 async def test_an_allowed_origin_is_served_over_tls(
     gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
-    house, started = gateway
-    await house.found()
+    env, started = gateway
+    await env.found()
     async with await RawClient.open(started.socket_port, PAGE, tls=trust) as client:
-        client.send(connect_frame(house.token("anna"), "d-1"))
+        client.send(connect_frame(env.token("anna"), "d-1"))
         welcomed = json.loads((await client.frame()).payload)
         assert welcomed["ok"]["user"] == "anna"
     await until(lambda: started.metric("socket_open") == 0)

@@ -11,11 +11,13 @@ _COMMAND = [sys.executable, "-c", "from tidings_harness.cli import main; main()"
 
 
 def test_a_run_against_a_correct_installation_finds_no_violation(
-    city: InstallationProcesses, tmp_path: Path
+    installation: InstallationProcesses, tmp_path: Path
 ) -> None:
-    one, two, _, _, api = city.ready("gateway", "gateway", "delivery", "relay", "api", FAILPOINTS_PAUSE_AT="")
+    one, two, _, _, api = installation.ready(
+        "gateway", "gateway", "delivery", "relay", "api", FAILPOINTS_PAUSE_AT=""
+    )
     key, report = tmp_path / "key.json", tmp_path / "report"
-    key.write_text(json.dumps(city.private))
+    key.write_text(json.dumps(installation.private))
     addresses = [f"--socket=ws://127.0.0.1:{each.socket_port}/v1/socket" for each in (one, two)]
     rest = f"--api=http://127.0.0.1:{api.wait_for('listening')['port']}"
     words = [
@@ -23,7 +25,7 @@ def test_a_run_against_a_correct_installation_finds_no_violation(
         "small",
         "--for=6s",
         f"--report={report}",
-        f"--tenant={city.space.tenant}",
+        f"--tenant={installation.space.tenant}",
         f"--key={key}",
     ]
     done = subprocess.run(

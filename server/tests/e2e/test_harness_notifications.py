@@ -26,7 +26,7 @@ LONG_S = 120.0
 
 @asynccontextmanager
 async def run_on(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
     balancer: Balancer,
     apis: list[InstallationProcess],
     directory: Path,
@@ -36,7 +36,7 @@ async def run_on(
     expiring: float = 0.2,
     ramping: float = 0.15,
 ) -> AsyncIterator[NotificationRun]:
-    async with city.stage() as stage:
+    async with installation.stage() as stage:
         keys = ApiKeyService(DynamoApiKeyStore(stage.client, stage.authentic), SystemClock())
         issued = await keys.issue(stage.tenant, "harness", [Scope.NOTIFICATIONS])
     addresses = [f"http://127.0.0.1:{each.socket_port}" for each in apis]
@@ -45,7 +45,7 @@ async def run_on(
         api=addresses[0],
         sockets=[socket],
         steady_socket=socket,
-        token=signer(city.space.tenant, city.private),
+        token=signer(installation.space.tenant, installation.private),
     )
     wanted = NotificationLoad(
         site=site,
@@ -65,9 +65,9 @@ def verdict_of(directory: Path) -> InboxVerdict:
 
 
 async def test_processes_are_killed_and_redis_is_emptied_while_two_edges_append(
-    city: InstallationProcesses, tmp_path: Path
+    installation: InstallationProcesses, tmp_path: Path
 ) -> None:
-    one, two, api, other, worker = city.ready(
+    one, two, api, other, worker = installation.ready(
         "gateway",
         "gateway",
         "api",
@@ -78,10 +78,10 @@ async def test_processes_are_killed_and_redis_is_emptied_while_two_edges_append(
     )
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]
-        async with run_on(city, balancer, [api, other], tmp_path) as run:
+        async with run_on(installation, balancer, [api, other], tmp_path) as run:
             await run.sent_more(20, LONG_S)
             run.journal.step("FLUSHALL")
-            await asyncio.to_thread(city.flush_redis)
+            await asyncio.to_thread(installation.flush_redis)
             await run.sent_more(10, LONG_S)
             run.journal.step("kill -9 a gateway and a worker")
             balancer.ports = [two.socket_port]
@@ -91,12 +91,12 @@ async def test_processes_are_killed_and_redis_is_emptied_while_two_edges_append(
             run.journal.step("kill -9 an edge; new ones of each")
             api.popen.kill()
             [third, fresh, _] = await asyncio.to_thread(
-                lambda: city.ready("gateway", "api", "notifications", FAILPOINTS_PAUSE_AT="")
+                lambda: installation.ready("gateway", "api", "notifications", FAILPOINTS_PAUSE_AT="")
             )
             run.load.apis[0] = f"http://127.0.0.1:{fresh.socket_port}"
             balancer.ports = [two.socket_port, third.socket_port]
             run.journal.step("FLUSHALL")
-            await asyncio.to_thread(city.flush_redis)
+            await asyncio.to_thread(installation.flush_redis)
             await run.sent_more(20, LONG_S)
             await run.wait_until_idle(LONG_S)
     verdict = verdict_of(tmp_path)
@@ -125,18 +125,18 @@ IN_GATE = {"forgets_redactions", "marks_all_but_the_last"}
     [pytest.param(mutant, marks=() if mutant in IN_GATE else pytest.mark.long) for mutant in BREAKING],
 )
 async def test_a_server_that_breaks_a_rule_is_caught(
-    city: InstallationProcesses, tmp_path: Path, mutant: str
+    installation: InstallationProcesses, tmp_path: Path, mutant: str
 ) -> None:
     """One edge only serves reads, so no append through it refreshes its copy of the broadcast log. The load repeats
     what a mutant breaks often enough that no mutant passes accidentally.
     """
-    gateway, api, reader, _ = city.ready(
+    gateway, api, reader, _ = installation.ready(
         "gateway", "api", "api", "notifications", FAILPOINTS_MUTANT=mutant, FAILPOINTS_PAUSE_AT=""
     )
     async with Balancer() as balancer:
         balancer.ports = [gateway.socket_port]
         async with run_on(
-            city,
+            installation,
             balancer,
             [api],
             tmp_path,

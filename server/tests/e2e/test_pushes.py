@@ -23,10 +23,10 @@ QUICK = Timeouts(backoff_first_s=0.05, backoff_longest_s=0.5)
 
 @pytest.fixture
 def installed(tables_local: Tables, valkey: str, kafka: str, tmp_path: Path) -> Iterator[GatewayProcess]:
-    with gateway_process_in(tables_local, valkey, tmp_path) as house:
-        house.kafka = kafka
-        make_topics(kafka, house.space)
-        yield house
+    with gateway_process_in(tables_local, valkey, tmp_path) as env:
+        env.kafka = kafka
+        make_topics(kafka, env.space)
+        yield env
 
 
 class Reader:
@@ -46,13 +46,11 @@ class Reader:
 
 
 @asynccontextmanager
-async def app(
-    house: GatewayProcess, gateway: RunningGateway, user: str, store: Path
-) -> AsyncIterator[Reader]:
+async def app(env: GatewayProcess, gateway: RunningGateway, user: str, store: Path) -> AsyncIterator[Reader]:
     url = f"ws://127.0.0.1:{gateway.socket_port}/v1/socket"
     async with Client(
         url,
-        house.token(user),
+        env.token(user),
         device=f"{user}-{store.name}",
         store=FileStore(store),
         proxy=None,
@@ -66,9 +64,9 @@ async def app(
             reading.cancel()
 
 
-async def acked(house: GatewayProcess, user: str, chat: ChatKey) -> int:
-    async with house.stage() as stage:
-        rows = await build_chat_row_reader(stage.client).rows(TenantId(house.space.tenant), UserId(user))
+async def acked(env: GatewayProcess, user: str, chat: ChatKey) -> int:
+    async with env.stage() as use_cases:
+        rows = await build_chat_row_reader(use_cases.client).rows(TenantId(env.space.tenant), UserId(user))
     row = next(row for row in rows if row.chat == chat.chat)
     return row.delivered.sequence if row.delivered else 0
 
@@ -79,32 +77,32 @@ def test_messages_arrive_although_processes_are_killed_and_restarted(
     asyncio.run(asyncio.wait_for(conversation(installed, tmp_path), ALL_S))
 
 
-async def conversation(house: GatewayProcess, tmp_path: Path) -> None:
-    await house.found()
-    chat = await house.direct("anna", "ben")
-    house.deliver()
-    one, two = house.start(), house.start(TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
-    said = [f"m{n}" for n in range(20)]
-    async with app(house, one, "anna", tmp_path / "a") as anna:
+async def conversation(env: GatewayProcess, tmp_path: Path) -> None:
+    await env.found()
+    chat = await env.direct("anna", "ben")
+    env.deliver()
+    one, two = env.start(), env.start(TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
+    texts = [f"m{n}" for n in range(20)]
+    async with app(env, one, "anna", tmp_path / "a") as anna:
         talk = anna.client.chat(chat.chat)
-        async with app(house, two, "ben", tmp_path / "b") as ben:
-            sent = [await talk.send(text) for text in said[:5]]
-            await until(lambda: ben.texts == said[:5], WITHIN_S)
+        async with app(env, two, "ben", tmp_path / "b") as ben:
+            sent = [await talk.send(text) for text in texts[:5]]
+            await until(lambda: ben.texts == texts[:5], WITHIN_S)
             await talk.edit(sent[-1].sequence, "other words")
             await until(lambda: ben.changes == ["other words"], WITHIN_S)
             two.popen.kill()
-            for text in said[5:10]:
+            for text in texts[5:10]:
                 await talk.send(text)
-            three = house.start(TIDINGS_GATEWAY_PORT=str(two.socket_port), TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
-            await until(lambda: ben.texts == said[:10], WITHIN_S)
-        for text in said[10:15]:
+            three = env.start(TIDINGS_GATEWAY_PORT=str(two.socket_port), TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")
+            await until(lambda: ben.texts == texts[:10], WITHIN_S)
+        for text in texts[10:15]:
             await talk.send(text)
-        async with app(house, three, "ben", tmp_path / "b") as ben:
-            await until(lambda: ben.texts[-5:] == said[10:15], WITHIN_S)
-            last = [await talk.send(text) for text in said[15:]][-1].sequence
-            await until(lambda: ben.texts[-10:] == said[10:], WITHIN_S)
+        async with app(env, three, "ben", tmp_path / "b") as ben:
+            await until(lambda: ben.texts[-5:] == texts[10:15], WITHIN_S)
+            last = [await talk.send(text) for text in texts[15:]][-1].sequence
+            await until(lambda: ben.texts[-10:] == texts[10:], WITHIN_S)
             assert len(ben.texts) == len(set(ben.texts))
             async with asyncio.timeout(WITHIN_S):
-                while await acked(house, "ben", chat) < last:  # noqa: ASYNC110 - DynamoDB has no event to wait for
+                while await acked(env, "ben", chat) < last:  # noqa: ASYNC110 - DynamoDB has no event to wait for
                     await asyncio.sleep(0.05)
-        await until(lambda: anna.texts == said, WITHIN_S)
+        await until(lambda: anna.texts == texts, WITHIN_S)

@@ -33,7 +33,7 @@ WITHIN_S = 10.0
 
 
 @dataclass
-class Office:
+class AdminEnv:
     """The operations of the tenant's server and of operators, run outside of the gateways."""
 
     tenant: TenantId
@@ -55,25 +55,29 @@ class Office:
 
 
 @asynccontextmanager
-async def office_of(house: GatewayProcess) -> AsyncIterator[Office]:
+async def admin_env(env: GatewayProcess) -> AsyncIterator[AdminEnv]:
     clock = SystemClock()
-    async with house.stage() as stage:
-        store, kms = DynamoKeyStore(stage.client), FileKms(house.directory / ".tidings" / "tidings.key")
+    async with env.stage() as use_cases:
+        store, kms = DynamoKeyStore(use_cases.client), FileKms(env.directory / ".tidings" / "tidings.key")
         access = AccessTokenService(
             SigningKeyRing(store, kms, clock, SigningPolicy(token_life_s=600)), clock, 600
         )
         keys = KeyRing(store, kms, clock, KeyPolicy())
         rows = AuthenticatedRows(keys)
-        users = DynamoUserStore(stage.client, rows)
-        world = sessions.SessionDeps(
-            rows=DynamoSessionStore(stage.client, rows),
+        users = DynamoUserStore(use_cases.client, rows)
+        deps = sessions.SessionDeps(
+            rows=DynamoSessionStore(use_cases.client, rows),
             users=users,
             access=access,
             mac=keys.mac,
             clock=clock,
         )
-        yield Office(
-            stage.tenant, stage.client, rows, UserService(users, clock), SessionService(world, 86_400)
+        yield AdminEnv(
+            use_cases.tenant,
+            use_cases.client,
+            rows,
+            UserService(users, clock),
+            SessionService(deps, 86_400),
         )
 
 
@@ -96,36 +100,36 @@ async def closed_with(*devices: SocketDevice) -> list[int | None]:
         return [code for code, _ in await asyncio.gather(*(device.end() for device in devices))]
 
 
-async def test_revoked_credentials_lose_their_connections_on_every_gateway(house: GatewayProcess) -> None:
-    await house.found()
-    one, two = house.start().socket_port, house.start().socket_port
-    async with office_of(house) as office, connected(house, two, "ben") as bystander:
-        await by_session(office, one, two)
-        await by_suspension(house, office, one, two)
-        await by_sign_out(house, office, one)
+async def test_revoked_credentials_lose_their_connections_on_every_gateway(env: GatewayProcess) -> None:
+    await env.found()
+    one, two = env.start().socket_port, env.start().socket_port
+    async with admin_env(env) as admin, connected(env, two, "ben") as bystander:
+        await by_session(admin, one, two)
+        await by_suspension(env, admin, one, two)
+        await by_sign_out(env, admin, one)
         assert await bystander.ask("ping") == {}
-        await by_key(house, office, one, bystander)
+        await by_key(env, admin, one, bystander)
 
 
-async def by_session(office: Office, one: int, two: int) -> None:
-    token, session = await office.log_in("anna")
-    other, _ = await office.log_in("anna", "laptop")
+async def by_session(admin: AdminEnv, one: int, two: int) -> None:
+    token, session = await admin.log_in("anna")
+    other, _ = await admin.log_in("anna", "laptop")
     device, stays = await let_in(one, token), await let_in(two, other)
-    await office.sessions.revoke(office.tenant, UserId("anna"), session)
+    await admin.sessions.revoke(admin.tenant, UserId("anna"), session)
     assert await closed_with(device) == [CloseCode.SESSION_REVOKED]
     assert await refused_with(one, token) == Code.CREDENTIAL_INVALID
     assert await stays.ask("ping") == {}
-    await office.sessions.revoke_all(office.tenant, UserId("anna"))
+    await admin.sessions.revoke_all(admin.tenant, UserId("anna"))
     assert await closed_with(stays) == [CloseCode.SESSION_REVOKED]
 
 
-async def by_suspension(house: GatewayProcess, office: Office, one: int, two: int) -> None:
-    token = house.token("cleo")
-    here, there = await let_in(one, house.token("cleo", device="a")), await let_in(two, token)
-    await office.users.suspend(office.tenant, UserId("cleo"), is_on=True)
-    assert await closed_with(here, there) == [CloseCode.FORBIDDEN] * 2
+async def by_suspension(env: GatewayProcess, admin: AdminEnv, one: int, two: int) -> None:
+    token = env.token("cleo")
+    here, on_second = await let_in(one, env.token("cleo", device="a")), await let_in(two, token)
+    await admin.users.suspend(admin.tenant, UserId("cleo"), is_on=True)
+    assert await closed_with(here, on_second) == [CloseCode.FORBIDDEN] * 2
     assert await refused_with(one, token) == Code.FORBIDDEN
-    await office.users.suspend(office.tenant, UserId("cleo"), is_on=False)
+    await admin.users.suspend(admin.tenant, UserId("cleo"), is_on=False)
     async with asyncio.timeout(WITHIN_S):
         while await refused_or_none(one, token):  # noqa: ASYNC110 - DynamoDB has no event to wait for
             await asyncio.sleep(0.2)
@@ -133,26 +137,26 @@ async def by_suspension(house: GatewayProcess, office: Office, one: int, two: in
 
 async def refused_or_none(port: int, credential: str) -> bool:
     device = await SocketDevice.open(port)
-    said = await device.connect(credential)
+    answer = await device.connect(credential)
     await device.close()
-    return "code" in said
+    return "code" in answer
 
 
-async def by_sign_out(house: GatewayProcess, office: Office, one: int) -> None:
-    old = house.token("dora", ahead_s=-5)
+async def by_sign_out(env: GatewayProcess, admin: AdminEnv, one: int) -> None:
+    old = env.token("dora", ahead_s=-5)
     device = await let_in(one, old)
-    await office.sessions.revoke_all(office.tenant, UserId("dora"))
+    await admin.sessions.revoke_all(admin.tenant, UserId("dora"))
     assert await closed_with(device) == [CloseCode.SESSION_REVOKED]
     assert await refused_with(one, old) == Code.CREDENTIAL_INVALID
-    await (await let_in(one, house.token("dora", ahead_s=5))).close()
+    await (await let_in(one, env.token("dora", ahead_s=5))).close()
 
 
-async def by_key(house: GatewayProcess, office: Office, one: int, bystander: SocketDevice) -> None:
-    device = await let_in(one, house.token("emil"))
-    phone, _ = await office.log_in("emil")
+async def by_key(env: GatewayProcess, admin: AdminEnv, one: int, bystander: SocketDevice) -> None:
+    device = await let_in(one, env.token("emil"))
+    phone, _ = await admin.log_in("emil")
     stays = await let_in(one, phone)
-    await office.retire(house.private["kid"])
+    await admin.retire(env.private["kid"])
     assert await closed_with(device, bystander) == [CloseCode.CREDENTIAL_INVALID] * 2
-    assert await refused_with(one, house.token("emil")) == Code.CREDENTIAL_INVALID
+    assert await refused_with(one, env.token("emil")) == Code.CREDENTIAL_INVALID
     assert await stays.ask("ping") == {}
     await stays.close()

@@ -86,13 +86,13 @@ def _proxies_reported(api: Api) -> list[Any]:
 
 def test_a_login_by_phone_logs_no_code_and_no_token(start: Start, space: Namespace) -> None:
     api = start(TIDINGS_LIMITS_CODE_NUMBER_RATE="1/d", TIDINGS_LIMITS_CODE_NUMBER_BURST="1")
-    who = {"tenant": space.tenant, "phone": "+4915112345678"}
-    asked = api.ask("POST", "/v1/login/phone", who)
+    phone_login = {"tenant": space.tenant, "phone": "+4915112345678"}
+    asked = api.ask("POST", "/v1/login/phone", phone_login)
     assert asked.status == 202
-    limited = api.ask("POST", "/v1/login/phone", who)
+    limited = api.ask("POST", "/v1/login/phone", phone_login)
     assert (limited.status, limited.body["code"]) == (429, "rate_limited")
     code = eventually(lambda: re.search(r"SMS to \+4915112345678: (\d{6})", api.stderr), "text message")[1]
-    answer = {**who, "challenge": asked.body["challenge"], "code": code, "device": {"id": "phone-1"}}
+    answer = {**phone_login, "challenge": asked.body["challenge"], "code": code, "device": {"id": "phone-1"}}
     login = api.ask("POST", "/v1/login/phone/redeem", answer)
     assert login.status == 200, login.body
     token = login.body["tokens"]["access_token"]
@@ -247,10 +247,10 @@ def test_without_redis_it_serves_and_enforces_the_limit(
     assert statuses == [200, 200, 200, 429, 429]
     fleet.restart(node.name)
     eventually(lambda: api.get("/readyz")[1]["components"]["redis"]["ok"] or None, "return of Redis")
-    said = [
+    lines = [
         line["event"] for line in api.lines if line["event"].startswith("rate limits: Redis is unavailable")
     ]
-    assert len(said) == 1
+    assert len(lines) == 1
 
 
 @pytest.mark.parametrize("engine", [Engine.VALKEY, Engine.DYNAMO])

@@ -23,12 +23,12 @@ def library(request: pytest.FixtureRequest) -> BackendName:
     return name
 
 
-async def test_devices_send_repeat_read_and_mark(house: GatewayProcess, library: BackendName) -> None:
-    await house.found()
-    gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
-    chat = (await house.direct("anna", "ben")).chat
+async def test_devices_send_repeat_read_and_mark(env: GatewayProcess, library: BackendName) -> None:
+    await env.found()
+    gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
+    chat = (await env.direct("anna", "ben")).chat
     port = gateway.socket_port
-    async with connected(house, port, "anna") as anna, connected(house, port, "ben") as ben:
+    async with connected(env, port, "anna") as anna, connected(env, port, "ben") as ben:
         assert await anna.ask("send", chat=chat, **MESSAGE) == {"sequence": 2}
         assert await anna.ask("send", chat=chat, **MESSAGE) == {"sequence": 2, "is_repeat": True}
         page = await ben.ask("history", chat=chat, limit=1)
@@ -50,11 +50,11 @@ async def test_devices_send_repeat_read_and_mark(house: GatewayProcess, library:
 
 
 async def test_a_rejected_device_gets_the_reason_as_close_code(
-    house: GatewayProcess, library: BackendName
+    env: GatewayProcess, library: BackendName
 ) -> None:
-    await house.found()
-    port = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
-    good = house.token("anna")
+    await env.found()
+    port = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
+    good = env.token("anna")
     forged = good[:-8] + ("A" * 8 if not good.endswith("A" * 8) else "B" * 8)
     for first, error, code in (
         ({"id": 1, "connect": {"credential": forged, "protocol": 1}}, "credential_invalid", 4500),
@@ -73,12 +73,12 @@ async def test_a_rejected_device_gets_the_reason_as_close_code(
 
 
 async def test_credentials_expire_and_connect_has_a_deadline_of_five_seconds(
-    house: GatewayProcess, library: BackendName
+    env: GatewayProcess, library: BackendName
 ) -> None:
-    await house.found()
-    port = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
+    await env.found()
+    port = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
     silent, brief = await SocketDevice.open(port), await SocketDevice.open(port)
-    welcome = await brief.connect(house.token("anna", life_s=3))
+    welcome = await brief.connect(env.token("anna", life_s=3))
     assert 0 < welcome["expires_at"] - welcome["at"] <= 3_000
     assert (await brief.end())[0] == CloseCode.CREDENTIAL_EXPIRED
     code, reason = await silent.end()
@@ -87,16 +87,16 @@ async def test_credentials_expire_and_connect_has_a_deadline_of_five_seconds(
 
 
 async def test_a_newer_connection_of_a_device_replaces_the_older(
-    house: GatewayProcess, library: BackendName
+    env: GatewayProcess, library: BackendName
 ) -> None:
-    await house.found()
-    gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
+    await env.found()
+    gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
-    async with connected(house, port, "anna", device="phone") as older:
+    async with connected(env, port, "anna", device="phone") as older:
         async with (
-            connected(house, port, "anna", device="laptop") as other,
-            connected(house, port, "ben", device="phone") as another,
-            connected(house, port, "anna", device="phone") as newer,
+            connected(env, port, "anna", device="laptop") as other,
+            connected(env, port, "ben", device="phone") as another,
+            connected(env, port, "anna", device="phone") as newer,
         ):
             assert (await older.end())[0] == CloseCode.REPLACED
             for device in (other, another, newer):
@@ -106,18 +106,20 @@ async def test_a_newer_connection_of_a_device_replaces_the_older(
 
 
 async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
-    house: GatewayProcess, library: BackendName
+    env: GatewayProcess, library: BackendName
 ) -> None:
-    await house.found()
-    gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
+    await env.found()
+    gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
-    stranger = await SocketDevice.open(port)
-    async with connected(house, port, "anna") as polite, connected(house, port, "ben") as stubborn:
+    unauthenticated = await SocketDevice.open(port)
+    async with connected(env, port, "anna") as polite, connected(env, port, "ben") as stubborn:
         gateway.popen.terminate()
-        told = [(await device.push(lambda frame: "reconnect" in frame)) for device in (polite, stubborn)]
-        assert all(each["reconnect"]["retry_after_ms"] <= 500 for each in told)
+        reconnects = [
+            (await device.push(lambda frame: "reconnect" in frame)) for device in (polite, stubborn)
+        ]
+        assert all(each["reconnect"]["retry_after_ms"] <= 500 for each in reconnects)
         assert await polite.ask("ping") == {}, "it goes on until it leaves"
-        assert (await stranger.end())[0] == CloseCode.SERVER_SHUTDOWN
+        assert (await unauthenticated.end())[0] == CloseCode.SERVER_SHUTDOWN
         await polite.close()
         assert (await stubborn.end())[0] == CloseCode.SERVER_SHUTDOWN
         with socket.socket() as late:
@@ -128,29 +130,29 @@ async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
 
 
 async def test_after_a_kill_and_restart_all_acknowledged_messages_exist(
-    house: GatewayProcess, library: BackendName
+    env: GatewayProcess, library: BackendName
 ) -> None:
-    await house.found()
-    chat = (await house.direct("anna", "ben")).chat
-    first = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
-    async with connected(house, first.socket_port, "anna") as anna:
+    await env.found()
+    chat = (await env.direct("anna", "ben")).chat
+    first = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
+    async with connected(env, first.socket_port, "anna") as anna:
         assert await anna.ask("send", chat=chat, **MESSAGE) == {"sequence": 2}
         first.popen.kill()
         assert (await anna.end())[0] is None
     assert first.exit_code() == -signal.SIGKILL
-    second = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library, TIDINGS_GATEWAY_PORT=str(first.socket_port))
-    async with connected(house, second.socket_port, "anna") as anna:
+    second = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library, TIDINGS_GATEWAY_PORT=str(first.socket_port))
+    async with connected(env, second.socket_port, "anna") as anna:
         assert await anna.ask("send", chat=chat, **MESSAGE) == {"sequence": 2, "is_repeat": True}
 
 
 async def test_a_slow_reader_is_closed_with_a_code_to_resume(
-    house: GatewayProcess, library: BackendName
+    env: GatewayProcess, library: BackendName
 ) -> None:
-    await house.found()
-    chat = (await house.direct("anna", "ben")).chat
+    await env.found()
+    chat = (await env.direct("anna", "ben")).chat
     small = {"TIDINGS_GATEWAY_MAX_SEND_BUFFER_BYTES": "20000", "TIDINGS_GATEWAY_KERNEL_SEND_BYTES": "4096"}
-    gateway = house.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library, **small)
-    async with connected(house, gateway.socket_port, "anna") as anna:
+    gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library, **small)
+    async with connected(env, gateway.socket_port, "anna") as anna:
         for n in range(30):
             body = {"client_message_id": f"k-{n}", "after": 1, "text": "x" * 3_500}
             assert "sequence" in await anna.ask("send", chat=chat, **body)
@@ -164,17 +166,15 @@ async def test_a_slow_reader_is_closed_with_a_code_to_resume(
         await until(lambda: gateway.metric(name) == 1)
 
 
-async def test_the_memory_of_a_thousand_devices_is_reused(
-    house: GatewayProcess, library: BackendName
-) -> None:
-    await house.found()
-    gateway = house.start(
+async def test_the_memory_of_a_thousand_devices_is_reused(env: GatewayProcess, library: BackendName) -> None:
+    await env.found()
+    gateway = env.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="5000",
         TIDINGS_GATEWAY_CONNECT_BURST="5000",
     )
     port, process, resident = gateway.socket_port, psutil.Process(gateway.popen.pid), []
-    token = house.token("anna")
+    token = env.token("anna")
     for _ in range(3):
         for _ in range(10):
             devices = [await SocketDevice.open(port) for _ in range(100)]
@@ -192,9 +192,9 @@ async def test_the_memory_of_a_thousand_devices_is_reused(
     assert growth_kb < 2, f"{growth_kb:.2f} KB a connection stay behind: {resident}"
 
 
-async def test_too_many_connections_get_retry_after(house: GatewayProcess) -> None:
-    await house.found()
-    gateway = house.start(
+async def test_too_many_connections_get_retry_after(env: GatewayProcess) -> None:
+    await env.found()
+    gateway = env.start(
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="1",
         TIDINGS_GATEWAY_CONNECT_BURST="1",
         # If the address's bucket refilled immediately, the address would count as one without recent connections.
@@ -218,31 +218,31 @@ def _upgrade() -> bytes:
     )
 
 
-async def test_requests_are_counted_against_the_users_limit(house: GatewayProcess) -> None:
-    await house.found()
-    gateway = house.start(TIDINGS_LIMITS_USER_RATE="1/h", TIDINGS_LIMITS_USER_BURST="2")
-    chat = (await house.direct("anna", "ben")).chat
-    async with connected(house, gateway.socket_port, "anna") as anna:
+async def test_requests_are_counted_against_the_users_limit(env: GatewayProcess) -> None:
+    await env.found()
+    gateway = env.start(TIDINGS_LIMITS_USER_RATE="1/h", TIDINGS_LIMITS_USER_BURST="2")
+    chat = (await env.direct("anna", "ben")).chat
+    async with connected(env, gateway.socket_port, "anna") as anna:
         answers = [await anna.ask("history", chat=chat) for _ in range(3)]
         assert [answer.get("code") for answer in answers] == [None, None, Code.RATE_LIMITED]
         assert answers[2]["retry_after_ms"] > 3_000_000
 
 
-async def test_several_gateway_processes_share_a_port_and_stop_together(house: GatewayProcess) -> None:
-    await house.found()
-    several = house.start("--processes", "2")
+async def test_several_gateway_processes_share_a_port_and_stop_together(env: GatewayProcess) -> None:
+    await env.found()
+    several = env.start("--processes", "2")
     eventually(lambda: len(several.events("listening")) == 2 or None, "two listeners")
     (port,) = {line["port"] for line in several.events("listening")}
     for _ in range(6):
-        async with connected(house, port, "anna") as anna:
+        async with connected(env, port, "anna") as anna:
             assert await anna.ask("ping") == {}
     several.popen.terminate()
     assert several.exit_code() == 0
     assert len(several.events("devices have left")) == 2
 
 
-def test_invalid_settings_exit_with_2_and_are_all_reported(house: GatewayProcess) -> None:
-    gateway = house.start(
+def test_invalid_settings_exit_with_2_and_are_all_reported(env: GatewayProcess) -> None:
+    gateway = env.start(
         TIDINGS_GATEWAY_TRUSTED_PROXIES="nonsense",
         TIDINGS_GATEWAY_DRAIN_SPREAD_S="60",
         TIDINGS_REDIS_URL="http://wrong",

@@ -28,10 +28,10 @@ def test_every_operation_matches_its_openapi_description(
 ) -> None:
     api = start(**NO_LIMITS)
     start(kind="delivery")
-    town = seed_tenant(api, tables_local, TenantId(space.tenant), tmp_path)
+    seeded = seed_tenant(api, tables_local, TenantId(space.tenant), tmp_path)
     began = time.perf_counter()
     found = run_schemathesis(
-        DOCUMENT, f"http://127.0.0.1:{api.api_port}", town, request.config.getoption("--examples")
+        DOCUMENT, f"http://127.0.0.1:{api.api_port}", seeded, request.config.getoption("--examples")
     )
     for name, seen in sorted(found.answers.items()):
         print(f"{name:22}", *(f"{status}: {count:4}" for status, count in sorted(seen.items())), sep="  ")

@@ -27,8 +27,8 @@ def test_usecase_1_a_user_sends_a_direct_message(crew: CostRecorder) -> None:
     assert sent == {"id": f"{chat}.2", "sequence": 2}
     assert calls["messages.append_keyed"] == 1
     crew.settle(chat, 2, "anna", "ben")
-    for who in ("anna", "ben"):
-        line = crew.line(who, chat)
+    for user in ("anna", "ben"):
+        line = crew.line(user, chat)
         assert (line["last"]["text"], line["last"]["sender"]) == ("Hello!", crew.name("anna"))
     assert crew.ok("anna", "GET", f"/v1/messages/{chat}.2")["status"] == "SENT"
 
@@ -75,8 +75,8 @@ def test_usecase_4_a_user_sends_to_a_group_of_five(crew: CostRecorder) -> None:
     )
     assert calls["messages.append_keyed"] == 1
     crew.settle(chat, sent["sequence"], *GROUP)
-    lines = {who: crew.line(who, chat) for who in GROUP}
-    assert {who: line["unread"] for who, line in lines.items()} == dict.fromkeys(GROUP, 1) | {"anna": 0}
+    lines = {user: crew.line(user, chat) for user in GROUP}
+    assert {user: line["unread"] for user, line in lines.items()} == dict.fromkeys(GROUP, 1) | {"anna": 0}
     assert {line["last"]["text"] for line in lines.values()} == {"Hey everyone!"}
 
 
@@ -111,8 +111,8 @@ def test_usecase_6_mark_messages_as_read(crew: CostRecorder, size: int) -> None:
     assert crew.line("ben", chat)["unread"] == 0
     page = crew.ok("anna", "GET", f"/v1/chats/{chat}/messages?limit={size}")
     assert {entry["status"] for entry in page["entries"]} == {"READ"}
-    told = crew.ok("anna", "GET", f"/v1/messages/{chat}.{last}/status")
-    assert told["read_by"] == [crew.name("ben")]
+    status = crew.ok("anna", "GET", f"/v1/messages/{chat}.{last}/status")
+    assert status["read_by"] == [crew.name("ben")]
 
 
 def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
@@ -124,8 +124,8 @@ def test_usecase_7_find_a_message_by_its_id(crew: CostRecorder) -> None:
     assert calls == {"messages.read_one": 1, "watermarks.read_members": 1, "memberships.list": 1}
     _, calls = crew.read("ben", f"/v1/messages/{chat}.2")
     assert calls == {"messages.read_one": 1, "watermarks.read_members": 1}
-    stranger = crew.api.ask("GET", f"/v1/messages/{chat}.2", user=crew.name("cleo"))
-    assert (stranger.status, stranger.body["code"]) == (404, "message_not_found")
+    non_member = crew.api.ask("GET", f"/v1/messages/{chat}.2", user=crew.name("cleo"))
+    assert (non_member.status, non_member.body["code"]) == (404, "message_not_found")
 
 
 def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
@@ -147,6 +147,6 @@ def test_usecase_8_an_ephemeral_message_expires(crew: CostRecorder) -> None:
     assert [entry["sequence"] for entry in page["entries"]] == [last, 1]
 
 
-def test_there_are_eight() -> None:
+def test_all_eight_use_cases_are_tested() -> None:
     numbered = [name for name in globals() if name.startswith("test_usecase_")]
     assert sorted(name.split("_")[2] for name in numbered) == [str(n) for n in range(1, 9)]

@@ -57,7 +57,7 @@ def test_ap3_list_the_members_of_a_chat(crew: CostRecorder, others: tuple[str, .
     chat = crew.group("Project", "anna", *others)
     shown, calls = crew.read("ben", f"/v1/chats/{chat}/members")
     assert [(each["user"], each["role"]) for each in shown["members"]] == [
-        (crew.name(who), "owner" if who == "anna" else "member") for who in ("anna", *others)
+        (crew.name(user), "owner" if user == "anna" else "member") for user in ("anna", *others)
     ]
     assert all(
         {"joined_at", "delivered_sequence", "read_sequence"} <= each.keys() for each in shown["members"]
@@ -130,6 +130,6 @@ def test_ap7_send_a_message(crew: CostRecorder, others: tuple[str, ...]) -> None
     assert (line["last"]["text"], line["unread"]) == ("Sounds good!", 2)
 
 
-def test_there_are_seven() -> None:
+def test_all_seven_access_patterns_are_tested() -> None:
     numbered = [name for name in globals() if name.startswith("test_ap")]
     assert sorted(name[5:8] for name in numbered) == [f"ap{n}" for n in range(1, 8)]

@@ -32,9 +32,9 @@ _KNOWN = {int(code): code.name.lower() for code in (*CloseCode, SocketCode.INVAL
 _ENDED = (ConnectionError, asyncio.IncompleteReadError)
 
 
-def start(house: GatewayProcess, library: str) -> RunningGateway:
+def start(env: GatewayProcess, library: str) -> RunningGateway:
     """Start a gateway. The user's rate limit bounds the load on the engines; frames over it are answered too."""
-    return house.start(
+    return env.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
         TIDINGS_GATEWAY_CONNECT_BURST="100000",
@@ -125,9 +125,9 @@ def main() -> None:
     parser.add_argument("--library", default="picows", choices=["picows", "websockets"])
     parser.add_argument("--minutes", type=float, default=10.0, help="Stop after this time.")
     given = parser.parse_args()
-    with installation() as house:
-        gateway = start(house, given.library)
-        fuzz = Fuzz(gateway.socket_port, house.token("anna"), given.seed)
+    with installation() as env:
+        gateway = start(env, given.library)
+        fuzz = Fuzz(gateway.socket_port, env.token("anna"), given.seed)
         print(json.dumps({"library": given.library, **asyncio.run(_measured(gateway, fuzz, given))}))
         for name, times in fuzz.seen.most_common():
             print(f"{name:28} {times:>9,}")

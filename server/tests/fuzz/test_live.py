@@ -10,11 +10,11 @@ from fuzz.live import Fuzz, start, taken
 
 @pytest.mark.parametrize("library", ["picows", "websockets"])
 async def test_a_running_gateway_answers_mutated_frames_or_closes_with_a_documented_code(
-    house: GatewayProcess, library: str
+    env: GatewayProcess, library: str
 ) -> None:
-    await house.found()
-    gateway = start(house, library)
-    fuzz = Fuzz(gateway.socket_port, house.token("anna"), seed=5)
+    await env.found()
+    gateway = start(env, library)
+    fuzz = Fuzz(gateway.socket_port, env.token("anna"), seed=5)
     await fuzz.run(2_000)
     process = psutil.Process(gateway.popen.pid)
     warm_kb = process.memory_info().rss / 1_024

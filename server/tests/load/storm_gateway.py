@@ -35,8 +35,8 @@ class Wave:
     left_kb: float
 
 
-def start(house: GatewayProcess, options: AdmissionOptions, library: str) -> RunningGateway:
-    return house.start(
+def start(env: GatewayProcess, options: AdmissionOptions, library: str) -> RunningGateway:
+    return env.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S=str(options.max_connects_per_s),
         TIDINGS_GATEWAY_CONNECT_BURST=str(options.burst),
@@ -95,9 +95,9 @@ def main() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * given.clients + 1_000), hard))
     options = AdmissionOptions()
-    with installation() as house:
-        gateway = start(house, options, given.library)
-        tokens = [house.token(f"user-{n}") for n in range(given.clients)]
+    with installation() as env:
+        gateway = start(env, options, given.library)
+        tokens = [env.token(f"user-{n}") for n in range(given.clients)]
         for _ in range(given.waves):
             print(json.dumps(asdict(asyncio.run(wave(gateway, tokens, options, _GIVEN_BACK_S)))), flush=True)
         print(json.dumps({"library": given.library, "logged_errors": len(gateway.faults())}))

@@ -121,13 +121,13 @@ async def _frame(client: RawClient) -> dict[str, Any] | None:
     return found
 
 
-def start(house: GatewayProcess, plan: Plan) -> RunningGateway:
+def start(env: GatewayProcess, plan: Plan) -> RunningGateway:
     unlimited = {
         f"TIDINGS_LIMITS_{whom}_{what}": f"1000000{unit}"
         for whom in ("TENANT", "USER", "ADDRESS")
         for what, unit in (("RATE", "/s"), ("BURST", ""))
     }
-    return house.start(
+    return env.start(
         TIDINGS_GATEWAY_LEASE_S=str(plan.lease_s),
         TIDINGS_GATEWAY_RENEW_EVERY_S=str(plan.renew_every_s),
         TIDINGS_EPHEMERAL_PRESENCE_GRACE_S=str(plan.hold_s),
@@ -135,18 +135,18 @@ def start(house: GatewayProcess, plan: Plan) -> RunningGateway:
     )
 
 
-async def people(house: GatewayProcess, plan: Plan) -> list[Light]:
+async def people(env: GatewayProcess, plan: Plan) -> list[Light]:
     """Create groups of users: a user may watch only users of a common chat."""
     size = plan.watched + 1
     circles = [[f"u-{c}-{n}" for n in range(size)] for c in range(-(-plan.devices // size))]
-    async with house.stage() as stage:
-        lists = ChatListEnv(stage)
+    async with env.stage() as use_cases:
+        lists = ChatListEnv(use_cases)
         for circle in circles:
             owner, *others = map(UserId, circle)
-            await stage.manage.group(stage.tenant, by(owner), "circle", others)
+            await use_cases.manage.group(use_cases.tenant, by(owner), "circle", others)
             await lists.deliver()
     everybody = [user for circle in circles for user in circle][: plan.devices]
-    return [Light(n, circles[n // size], house.token(user)) for n, user in enumerate(everybody)]
+    return [Light(n, circles[n // size], env.token(user)) for n, user in enumerate(everybody)]
 
 
 async def all_come(lights: Sequence[Light], ports: Sequence[int]) -> float:
@@ -161,9 +161,9 @@ async def all_come(lights: Sequence[Light], ports: Sequence[int]) -> float:
     return time.monotonic() - began
 
 
-async def storm(house: GatewayProcess, plan: Plan, within_s: float) -> Storm:
-    one, two = start(house, plan), start(house, plan)
-    lights = await people(house, plan)
+async def storm(env: GatewayProcess, plan: Plan, within_s: float) -> Storm:
+    one, two = start(env, plan), start(env, plan)
+    lights = await people(env, plan)
     await all_come(lights, [one.socket_port, two.socket_port])
     # The last group is incomplete: for users without a device, only that they are offline is shown.
     await until(lambda: all(light.is_shown_all for light in lights), within_s)
@@ -233,9 +233,9 @@ def main() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2 * given.devices + 1_000), hard))
     plan = Plan(devices=given.devices, stay_away=given.stay_away)
-    with installation() as house:
-        print(json.dumps(asdict(asyncio.run(storm(house, plan, 900.0)))), flush=True)
-        print(json.dumps({"logged_errors": len(house.started[0].faults())}))
+    with installation() as env:
+        print(json.dumps(asdict(asyncio.run(storm(env, plan, 900.0)))), flush=True)
+        print(json.dumps({"logged_errors": len(env.started[0].faults())}))
 
 
 if __name__ == "__main__":

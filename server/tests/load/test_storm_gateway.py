@@ -13,12 +13,12 @@ _SLACK_S = 10.0
 
 @pytest.mark.parametrize("library", ["picows", "websockets"])
 async def test_a_storm_connects_within_the_calculated_time_and_reuses_memory(
-    house: GatewayProcess, library: str
+    env: GatewayProcess, library: str
 ) -> None:
-    await house.found()
+    await env.found()
     options = AdmissionOptions(max_connects_per_s=200, burst=100)
-    gateway = start(house, options, library)
-    tokens = [house.token(f"user-{n}") for n in range(CLIENTS)]
+    gateway = start(env, options, library)
+    tokens = [env.token(f"user-{n}") for n in range(CLIENTS)]
     waves = [await wave(gateway, tokens, options) for _ in range(4)]
     for each in waves:
         assert each.refusals > 0, "no connection was refused"

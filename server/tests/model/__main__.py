@@ -66,7 +66,7 @@ def _check_models(all_bounds: Iterable[Bounds]) -> int:
         found = explored(bounds)
         took_s = time.process_time() - began_s
         print(
-            f"{bounds.model:16} {bounds.scene:15} {bounds.what:64} {found.states:>9,} states {took_s:6.1f} s",
+            f"{bounds.model:16} {bounds.scenario:15} {bounds.what:64} {found.states:>9,} states {took_s:6.1f} s",
             flush=True,
         )
         if found.breach:

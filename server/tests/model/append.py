@@ -4,7 +4,7 @@ One chat and two writers (processes), each with a log view that lags by any amou
 several times, at either writer, and does not wait for one try before the next. A put is applied at once, later or
 never, possibly after its writer has given up. Its answer arrives or is lost, and it may be throttled.
 
-Bounds: two writers, the tries of the scene, one removal, one return, one edit.
+Bounds: two writers, the tries of the scenario, one removal, one return, one edit.
 
 Abstracted:
 - A view moves without an effect on other processes, so it moves in the step in which its writer uses it.
@@ -22,9 +22,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
-from model.checks import Checks, Mutant, Scene, View
+from model.checks import Checks, Mutant, Scenario, View
 from model.explore import Label
-from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, told_also
+from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, merge_answers
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
 WRITERS = ("A", "B")
@@ -47,7 +47,7 @@ class Send(NamedTuple):
     started: int = 0
     after: int = 0
     unsettled: bool = False
-    told: int = NOTHING
+    reported: int = NOTHING
     tries: tuple[Try, ...] = ()
 
 
@@ -68,11 +68,11 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Append:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
-        self.cast = scene.cast
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
+        self.cast = scenario.cast
         self.mutant = mutant
-        self.checks = Checks(scene.cast, mutant)
+        self.checks = Checks(scenario.cast, mutant)
         self.fault_of_truth = cache(self._fault_of_truth)
 
     def initial(self) -> Iterable[State]:
@@ -81,7 +81,7 @@ class Append:
 
     def steps(self, state: State) -> Steps:
         for number, send in enumerate(state.sends):
-            if not send.told:
+            if not send.reported:
                 yield from self._client(state, number, send)
             for one in dict.fromkeys(send.tries):
                 yield from (self._flight if one.place else self._queue)(state, number, one)
@@ -93,8 +93,8 @@ class Append:
         name = self.cast.name(number)
         if send.started and not send.tries and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
-            yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
-        if send.started == self.scene.tries[number] or self.scene.waits_for[number] not in state.log:
+            yield label, _with_send(state, number, send._replace(reported=NOT_WRITTEN))
+        if send.started == self.scenario.tries[number] or self.scenario.waits_for[number] not in state.log:
             return
         for after in self._afters(state, number, send):
             for writer in self._writers(state):
@@ -114,7 +114,7 @@ class Append:
         for other, entry in zip(state.sends, self.cast.entries, strict=True):
             if other.started and entry.identity == identity:
                 return (other.after,)
-        return range(state.log.index(self.scene.waits_for[number]) + 1, len(state.log) + 1)
+        return range(state.log.index(self.scenario.waits_for[number]) + 1, len(state.log) + 1)
 
     def _writers(self, state: State) -> range:
         return range(2 if any(send.started for send in state.sends) else 1)
@@ -149,19 +149,19 @@ class Append:
         flying = _with_try(state, number, one, Try(one.writer, place))
         yield (writer, "puts", name, "at", place), flying
         if self.mutant is Mutant.ACK_FIRST:
-            acked = flying.sends[number]._replace(told=place)
+            acked = flying.sends[number]._replace(reported=place)
             yield (writer, "puts", name, "at", place, "and acks it"), _with_send(flying, number, acked)
 
     def _flight(self, state: State, number: int, one: Try) -> Steps:
         """A put without an answer so far."""
         name, writer = self.cast.name(number), WRITERS[one.writer]
-        there = state.log[one.place - 1] if one.place <= len(state.log) else HOLE
-        if there == HOLE or self.mutant is Mutant.NO_CONDITION:
+        entry = state.log[one.place - 1] if one.place <= len(state.log) else HOLE
+        if entry == HOLE or self.mutant is Mutant.NO_CONDITION:
             landed = _with_try(state, number, one, Try(one.writer, one.place, LANDED))
             label: Label = ("the put of", name, "at", one.place, "is applied")
             yield label, self._applied(landed, number, one.place)
-        if there != HOLE:
-            yield from self._learns(state, number, one, there)
+        if entry != HOLE:
+            yield from self._learns(state, number, one, entry)
         if one.phase == SENT:
             label = (writer, "gets no answer to the put of", name, "at", one.place)
             yield label, _with_try(state, number, one, Try(one.writer, one.place, UNANSWERED))
@@ -170,16 +170,16 @@ class Append:
         else:
             yield from self._unanswered(state, number, one)
 
-    def _learns(self, state: State, number: int, one: Try, there: int) -> Steps:
+    def _learns(self, state: State, number: int, one: Try, entry: int) -> Steps:
         """The sequence is taken: by this put, or by the item that the failed put returned."""
         name, writer = self.cast.name(number), WRITERS[one.writer]
         seen = _with_view(state, one.writer, _moved(state.views[one.writer], one.place))
-        if not self.checks.is_own(number, there):
-            label: Label = (writer, "finds", self.cast.name(there), "at", one.place, "where it put", name)
+        if not self.checks.is_own(number, entry):
+            label: Label = (writer, "finds", self.cast.name(entry), "at", one.place, "where it put", name)
             recheck = self.mutant is not Mutant.NO_RECHECK
             yield label, _with_try(seen, number, one, Try(one.writer, 0 if recheck else one.place + 1))
             return
-        answer = self.checks.held_against(state.log, number, there) or one.place
+        answer = self.checks.compare(state.log, number, entry) or one.place
         label = (writer, "finds it at", one.place, "and answers", name, "with", in_words(answer))
         yield from _answered(seen, number, one, answer, label)
         if self.mutant is Mutant.OWN_FOR_ANOTHERS:
@@ -223,7 +223,7 @@ class Append:
         if fault := self.fault_of_truth(state.log, state.removed):
             return fault
         for number, send in enumerate(state.sends):
-            if send.told and (fault := fault_of_answer(self.cast, state.log, number, send.told)):
+            if send.reported and (fault := fault_of_answer(self.cast, state.log, number, send.reported)):
                 return fault
         return None
 
@@ -242,8 +242,10 @@ class Append:
 
     def show(self, state: State) -> str:
         heads = ", ".join(f"{name} at {view.head}" for name, view in zip(WRITERS, state.views, strict=True))
-        told = [f"{self.cast.name(n)}: {in_words(s.told)}" for n, s in enumerate(state.sends) if s.told]
-        return " | ".join([self.cast.show(state.log), heads, *told])
+        reported = [
+            f"{self.cast.name(n)}: {in_words(s.reported)}" for n, s in enumerate(state.sends) if s.reported
+        ]
+        return " | ".join([self.cast.show(state.log), heads, *reported])
 
 
 def _is_busy(state: State, writer: int) -> bool:
@@ -259,24 +261,24 @@ def _answered(state: State, number: int, one: Try, answer: int, label: Label) ->
     """Give a definite answer, which reaches its client or is lost."""
     yield (*label, "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number]
-    known = send._replace(told=told_also(send.told, answer))
+    known = send._replace(reported=merge_answers(send.reported, answer))
     yield label, _ended(_with_send(state, number, known), number, one)
 
 
 def _ended(state: State, number: int, one: Try, *, unsettled: bool = False) -> State:
     """Remove a try. Fields that no later step reads are cleared, so that equivalent states are equal."""
-    started, after, was_unsettled, told, tries = state.sends[number]
+    started, after, was_unsettled, reported, tries = state.sends[number]
     left = list(tries)
     left.remove(one)
-    unsettled = (was_unsettled or unsettled) and not told
-    return _with_send(state, number, Send(started, after, unsettled, told, tuple(left)))
+    unsettled = (was_unsettled or unsettled) and not reported
+    return _with_send(state, number, Send(started, after, unsettled, reported, tuple(left)))
 
 
 def _with_try(state: State, number: int, old: Try, new: Try) -> State:
-    started, after, unsettled, told, tries = state.sends[number]
+    started, after, unsettled, reported, tries = state.sends[number]
     left = list(tries)
     left.remove(old)
-    return _with_send(state, number, Send(started, after, unsettled, told, tuple(sorted((*left, new)))))
+    return _with_send(state, number, Send(started, after, unsettled, reported, tuple(sorted((*left, new)))))
 
 
 def _with_send(state: State, number: int, send: Send) -> State:

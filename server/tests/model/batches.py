@@ -4,7 +4,7 @@ Two writers, each with a lagging log view, a queue and at most one append in fli
 puts. It is checked against the view and against the entries before it in the batch. Batches are applied late, twice
 or never, and answers may be lost. A message may be tried at both writers, or twice in one queue.
 
-Bounds: the tries of the scene, batches of up to three, every `after` is 1, at most one removal.
+Bounds: the tries of the scenario, batches of up to three, every `after` is 1, at most one removal.
 
 Abstracted as in `append.py`. A message that is already in the batch waits for the next one, where the view answers
 it. A cancelled transaction returns the existing item of each of its sequences. Any part of the queue in any order may
@@ -18,9 +18,9 @@ from itertools import permutations, product
 from typing import NamedTuple
 
 from model.append import LANDED, SENT, UNANSWERED
-from model.checks import Checks, Scene, View
+from model.checks import Checks, Scenario, View
 from model.explore import Label
-from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, told_also
+from model.log import HOLE, NOT_WRITTEN, NOTHING, PUT, Kind, Log, in_words, merge_answers
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
 WRITERS = ("A", "B")
@@ -51,7 +51,7 @@ class Send(NamedTuple):
 
     started: int = 0
     unsettled: bool = False
-    told: int = NOTHING
+    reported: int = NOTHING
     queued: tuple[int, int] = (0, 0)
 
 
@@ -68,11 +68,11 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Batches:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
-        self.cast = scene.cast
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
+        self.cast = scenario.cast
         self.mutant = mutant
-        self.checks = Checks(scene.cast, None)
+        self.checks = Checks(scenario.cast, None)
         self.fault_of_truth = cache(self._fault_of_truth)
 
     def initial(self) -> Iterable[State]:
@@ -80,7 +80,7 @@ class Batches:
 
     def steps(self, state: State) -> Steps:
         for number, send in enumerate(state.sends):
-            if not send.told:
+            if not send.reported:
                 yield from self._client(state, number, send)
         for writer in (0, 1):
             if any(send.queued[writer] for send in state.sends):
@@ -96,8 +96,8 @@ class Batches:
         is_alive = any(send.queued) or any(number in flight.batch for flight in _flying(state))
         if send.started and not is_alive and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
-            yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
-        if send.started < self.scene.tries[number]:
+            yield label, _with_send(state, number, send._replace(reported=NOT_WRITTEN))
+        if send.started < self.scenario.tries[number]:
             for writer in range(2 if any(other.started for other in state.sends) else 1):
                 again = send._replace(started=send.started + 1, queued=_moved(send.queued, writer, 1))
                 label = ("try", send.started + 1, "of", name, "reaches", WRITERS[writer])
@@ -189,8 +189,8 @@ class Batches:
         is_first_own = self.checks.is_own(flight.batch[0], state.log[flight.place - 1])
         answers = dict[int, int]()
         for n, number in enumerate(flight.batch, flight.place):
-            if n <= len(state.log) and self.checks.is_own(number, there := state.log[n - 1]):
-                answers[number] = self.checks.held_against(state.log, number, there) or n
+            if n <= len(state.log) and self.checks.is_own(number, entry := state.log[n - 1]):
+                answers[number] = self.checks.compare(state.log, number, entry) or n
             elif self.mutant is Mutant.FIRST_FOR_ALL and is_first_own:
                 answers[number] = n
             else:
@@ -201,24 +201,24 @@ class Batches:
     def _answers(self, state: State, answers: dict[int, int], label: Label) -> Steps:
         """Each answer reaches its client or is lost, independently of the others."""
         for reached in product((True, False), repeat=len(answers)):
-            told = state
+            reported = state
             for (number, answer), is_heard in zip(answers.items(), reached, strict=True):
-                told = _told(told, number, answer if is_heard else NOTHING)
+                reported = _with_answer(reported, number, answer if is_heard else NOTHING)
             lost = [self.cast.name(n) for n, is_heard in zip(answers, reached, strict=True) if not is_heard]
-            yield ((*label, "but lost is the answer to", *lost) if lost else label), told
+            yield ((*label, "but lost is the answer to", *lost) if lost else label), reported
 
     def broken(self, state: State) -> str | None:
         if fault := self.fault_of_truth(state.log, state.ordinals):
             return fault
         for number, send in enumerate(state.sends):
-            if send.told and (fault := fault_of_answer(self.cast, state.log, number, send.told)):
+            if send.reported and (fault := fault_of_answer(self.cast, state.log, number, send.reported)):
                 return fault
         return None
 
     def _fault_of_truth(self, log: Log, ordinals: tuple[int, ...]) -> Promise | None:
         if fault := fault_of_log(self.cast, log):
             return fault
-        counts = [self.cast.entries[there].kind is Kind.MESSAGE for there in log]
+        counts = [self.cast.entries[entry].kind is Kind.MESSAGE for entry in log]
         right = all(ordinal == sum(counts[:n]) for n, ordinal in enumerate(ordinals, 1))
         return None if right else Promise.ORDINAL
 
@@ -230,9 +230,11 @@ class Batches:
         return None if is_idle else Promise.ANSWERED
 
     def show(self, state: State) -> str:
-        told = [f"{self.cast.name(n)}: {in_words(s.told)}" for n, s in enumerate(state.sends) if s.told]
+        reported = [
+            f"{self.cast.name(n)}: {in_words(s.reported)}" for n, s in enumerate(state.sends) if s.reported
+        ]
         views = f"A at {state.views[0]}, B at {state.views[1]}"
-        return " | ".join([self.cast.show(state.log), views, *told])
+        return " | ".join([self.cast.show(state.log), views, *reported])
 
     def _names(self, batch: tuple[int, ...]) -> str:
         return " + ".join(map(self.cast.name, batch))
@@ -258,16 +260,16 @@ def _taken(state: State, writer: int, batch: tuple[int, ...]) -> State:
     return state
 
 
-def _told(state: State, number: int, answer: int) -> State:
+def _with_answer(state: State, number: int, answer: int) -> State:
     send = state.sends[number]
-    told = told_also(send.told, answer) if answer else send.told
-    return _with_send(state, number, send._replace(told=told, unsettled=not told))
+    reported = merge_answers(send.reported, answer) if answer else send.reported
+    return _with_send(state, number, send._replace(reported=reported, unsettled=not reported))
 
 
 def _ended(state: State, batch: tuple[int, ...], *, unsettled: bool) -> State:
     for number in batch:
         send = state.sends[number]
-        unknown = (send.unsettled or unsettled) and not send.told
+        unknown = (send.unsettled or unsettled) and not send.reported
         state = _with_send(state, number, send._replace(unsettled=unknown))
     return state
 

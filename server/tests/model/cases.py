@@ -17,10 +17,10 @@ type Make = Callable[[Any], Model[Any]]
 
 @dataclass(frozen=True)
 class Bounds:
-    """A model in a scene; `what` describes the scene."""
+    """A model in a scenario, which `what` describes."""
 
     model: str
-    scene: str
+    scenario: str
     what: str
     make: Make
 
@@ -31,33 +31,35 @@ _RETURN = Cast((CREATE, M, LEAVE, JOIN))
 _RETURN_AND_X = Cast((CREATE, M, LEAVE, JOIN, X))
 
 
-def _append(scene: str, what: str, cast: Cast, tries: tuple[int, ...], waits_for: tuple[int, ...]) -> Bounds:
-    parts = checks.Scene(cast, tries, waits_for)
-    return Bounds("append", scene, what, lambda mutant: Append(parts, mutant))
+def _append(
+    scenario: str, what: str, cast: Cast, tries: tuple[int, ...], waits_for: tuple[int, ...]
+) -> Bounds:
+    parts = checks.Scenario(cast, tries, waits_for)
+    return Bounds("append", scenario, what, lambda mutant: Append(parts, mutant))
 
 
-def _batches(scene: str, what: str, cast: Cast, tries: tuple[int, ...]) -> Bounds:
-    parts = checks.Scene(cast, tries, waits_for=(0,) * len(tries))
-    return Bounds("batches", scene, what, lambda mutant: batches.Batches(parts, mutant))
+def _batches(scenario: str, what: str, cast: Cast, tries: tuple[int, ...]) -> Bounds:
+    parts = checks.Scenario(cast, tries, waits_for=(0,) * len(tries))
+    return Bounds("batches", scenario, what, lambda mutant: batches.Batches(parts, mutant))
 
 
-def _filling(scene: str, what: str, changes_of_membership: int) -> Bounds:
+def _filling(scenario: str, what: str, changes_of_membership: int) -> Bounds:
     return Bounds(
-        "gap_filling", scene, what, lambda mutant: gap_filling.Filling(changes_of_membership, mutant)
+        "gap_filling", scenario, what, lambda mutant: gap_filling.Filling(changes_of_membership, mutant)
     )
 
 
-def _shapes(scene: str, what: str, tries: tuple[int, int], world: tuple[int, ...]) -> Bounds:
-    parts = entry_shapes.Scene(tries, world)
-    return Bounds("entry_shapes", scene, what, lambda mutant: entry_shapes.Shapes(parts, mutant))
+def _shapes(scenario: str, what: str, tries: tuple[int, int], others: tuple[int, ...]) -> Bounds:
+    parts = entry_shapes.Scenario(tries, others)
+    return Bounds("entry_shapes", scenario, what, lambda mutant: entry_shapes.Shapes(parts, mutant))
 
 
-def _raising(scene: str, what: str, parts: watermark_raise.Scene) -> Bounds:
-    return Bounds("watermark_raise", scene, what, lambda mutant: watermark_raise.Raising(parts, mutant))
+def _raising(scenario: str, what: str, parts: watermark_raise.Scenario) -> Bounds:
+    return Bounds("watermark_raise", scenario, what, lambda mutant: watermark_raise.Raising(parts, mutant))
 
 
-def _epochs(scene: str, what: str, parts: epochs.Scene) -> Bounds:
-    return Bounds("epochs", scene, what, lambda mutant: epochs.Epochs(parts, mutant))
+def _epochs(scenario: str, what: str, parts: epochs.Scenario) -> Bounds:
+    return Bounds("epochs", scenario, what, lambda mutant: epochs.Epochs(parts, mutant))
 
 
 GONE, BACK, OTHER = entry_shapes.THE_LEAVE, entry_shapes.THE_JOIN, entry_shapes.THE_X
@@ -76,13 +78,13 @@ LEFT = _shapes("leave", "m 3 tries, leave, x", (3, 0), (GONE, OTHER))
 LEFT_AND_BACK = _shapes("return", "m 3 tries, leave, join", (3, 0), (GONE, BACK))
 SHAPE_CONTENT = _shapes("content", "m 2 tries, other content 1, x", (2, 1), (OTHER,))
 CATCH_UP = _raising(
-    "catch-up", "m 3 tries, 4 others, look-back 2", watermark_raise.Scene(3, 2, 4, with_leave=False)
+    "catch-up", "m 3 tries, 4 others, look-back 2", watermark_raise.Scenario(3, 2, 4, with_leave=False)
 )
 INTERVALS = _raising(
-    "intervals", "m 3 tries, 2 others, leave, join", watermark_raise.Scene(3, 2, 2, with_leave=True)
+    "intervals", "m 3 tries, 2 others, leave, join", watermark_raise.Scenario(3, 2, 2, with_leave=True)
 )
-RESTORE = _epochs("restore", "m 3 tries, 3 others", epochs.Scene(3, 0, 3))
-ROWS = _epochs("rows", "m 2 tries, y 2, 2 others", epochs.Scene(2, 2, 2))
+RESTORE = _epochs("restore", "m 3 tries, 3 others", epochs.Scenario(3, 0, 3))
+ROWS = _epochs("rows", "m 2 tries, y 2, 2 others", epochs.Scenario(2, 2, 2))
 
 HELD = (
     REMOVAL,
@@ -114,12 +116,12 @@ HELD_WIDE = (
     _shapes("return", "m 3 tries, leave, join, x", (3, 0), (GONE, BACK, OTHER)),
     _shapes("content", "m 2 tries, other content 2, leave, join", (2, 2), (GONE, BACK)),
     _raising(
-        "catch-up", "m 4 tries, 5 others, look-back 2", watermark_raise.Scene(4, 2, 5, with_leave=False)
+        "catch-up", "m 4 tries, 5 others, look-back 2", watermark_raise.Scenario(4, 2, 5, with_leave=False)
     ),
     _raising(
-        "intervals", "m 4 tries, 3 others, leave, join", watermark_raise.Scene(4, 2, 3, with_leave=True)
+        "intervals", "m 4 tries, 3 others, leave, join", watermark_raise.Scenario(4, 2, 3, with_leave=True)
     ),
-    _epochs("rows", "m 3 tries, y 2, 3 others", epochs.Scene(3, 2, 3)),
+    _epochs("rows", "m 3 tries, y 2, 3 others", epochs.Scenario(3, 2, 3)),
 )
 
 

@@ -42,7 +42,7 @@ class State(NamedTuple):
     read: int | None
     is_confirmed: bool
     place: int
-    told: int
+    reported: int
 
 
 type Steps = Iterator[tuple[Label, State]]
@@ -54,14 +54,14 @@ class Changes:
         self.fault_of_truth = cache(self._fault_of_truth)
 
     def initial(self) -> Iterable[State]:
-        return [State((0, THE_M), 0, 2, None, is_confirmed=False, place=0, told=NOTHING)]
+        return [State((0, THE_M), 0, 2, None, is_confirmed=False, place=0, reported=NOTHING)]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
-        if state.told == NOTHING:
+        yield from self._other_processes(state)
+        if state.reported == NOTHING:
             yield from self._flight(state) if state.place else self._prepare(state)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         """Commit entries of other processes, each allowed at the head; redactions with the row in one transaction."""
         if THE_X not in state.log:
             yield ("another's message is appended",), state._replace(log=(*state.log, THE_X))
@@ -79,11 +79,11 @@ class Changes:
             return
         if OURS in state.log[: state.view]:
             answer = state.log.index(OURS) + 1
-            yield ("the view shows the redaction:", in_words(answer)), state._replace(told=answer)
+            yield ("the view shows the redaction:", in_words(answer)), state._replace(reported=answer)
         elif not state.read:
             yield ("the redaction is put at", state.view + 1), state._replace(place=state.view + 1)
         elif state.is_confirmed or self.mutant is Mutant.UNCONFIRMED:
-            yield ("the redaction is refused: nothing left to redact",), state._replace(told=REFUSED)
+            yield ("the redaction is refused: nothing left to redact",), state._replace(reported=REFUSED)
         else:
             up = state._replace(view=len(state.log), is_confirmed=True)
             yield ("the log is read up to the head",), up
@@ -97,24 +97,24 @@ class Changes:
             # Moving over the existing entry is how the view learns the item that the failed put returned.
             yield ("the place is taken",), again
         elif is_as_read or self.mutant is Mutant.ANY_ROW:
-            acked = state._replace(log=(*state.log, OURS), row=OURS, told=state.place, place=0)
+            acked = state._replace(log=(*state.log, OURS), row=OURS, reported=state.place, place=0)
             yield ("entry and row are written, and acked",), acked
         else:
             yield ("the row has changed meanwhile",), again
 
     def broken(self, state: State) -> str | None:
-        told = state.told and fault_of_answer(CAST, state.log, OURS, state.told)
-        return self.fault_of_truth(state.log, state.row) or told or None
+        reported = state.reported and fault_of_answer(CAST, state.log, OURS, state.reported)
+        return self.fault_of_truth(state.log, state.row) or reported or None
 
     def _fault_of_truth(self, log: Log, row: int) -> Promise | None:
-        redactions = [there for there in log if there in {OURS, THEIRS}]
+        redactions = [entry for entry in log if entry in {OURS, THEIRS}]
         return fault_of_log(CAST, log) or (None if redactions == [row] * (row > 0) else Promise.ROW)
 
     def broken_by_step(self, before: State, after: State) -> str | None:
         return fault_of_change(before.log, after.log)
 
     def broken_at_end(self, state: State) -> str | None:
-        return None if state.told else Promise.ANSWERED
+        return None if state.reported else Promise.ANSWERED
 
     def show(self, state: State) -> str:
         row = f"row: {CAST.name(state.row) if state.row else 'whole'}"

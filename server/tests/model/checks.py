@@ -1,6 +1,6 @@
 """The checks before a put, as a writer makes them against its view. Pure, with one mutant for each rule.
 
-They correspond to `messages.rules`: `verdict` is the result of a send against a view. `fits` and `held_against`
+They correspond to `messages.rules`: `verdict` is the result of a send against a view. `fits` and `compare`
 decide about the entry that a writer finds at its sequence.
 """
 
@@ -33,7 +33,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """Which entries are tried and how often. A client acts once the entry that it `waits_for` is in the log."""
 
     cast: Cast
@@ -69,7 +69,7 @@ class Checks:
             after = max(after, view.head - 1)
         for n, entry in self._seen(log, view):
             if n > after and entry.identity == self.cast.entries[number].identity:
-                return self.held_against(log, number, log[n - 1]) or n
+                return self.compare(log, number, log[n - 1]) or n
         return NOTHING
 
     def _refusal(self, log: Log, view: View, number: int, after: int) -> int:
@@ -87,16 +87,16 @@ class Checks:
     def _seen(self, log: Log, view: View) -> list[tuple[int, Entry]]:
         return [(n, entry) for n, entry in self.cast.numbered(log[: view.head]) if n not in view.missed]
 
-    def is_own(self, number: int, there: int) -> bool:
+    def is_own(self, number: int, stored: int) -> bool:
         """Return whether the entry that a failed put returned is a try of the same message."""
-        own, other = self.cast.entries[number], self.cast.entries[there]
+        own, other = self.cast.entries[number], self.cast.entries[stored]
         if self.mutant is Mutant.KEY_WITHOUT_SENDER:
             return own.key == other.key
         return own.identity == other.identity
 
-    def held_against(self, log: Log, number: int, there: int) -> int:
+    def compare(self, log: Log, number: int, stored: int) -> int:
         """Return CONFLICT if the existing entry has other content, by its fingerprint."""
-        own, other = self.cast.entries[number].content, self.cast.entries[there].content
+        own, other = self.cast.entries[number].content, self.cast.entries[stored].content
         if self.mutant is Mutant.CONTENT_IGNORED:
             return NOTHING
         if self.mutant is Mutant.EDITED_CONTENT:
@@ -104,5 +104,5 @@ class Checks:
         return NOTHING if own == other else CONFLICT
 
     def _edited(self, log: Log, content: str) -> str:
-        edits = (self.cast.entries[there] for there in log if there != HOLE)
+        edits = (self.cast.entries[stored] for stored in log if stored != HOLE)
         return next((entry.content for entry in edits if entry.kind is Kind.EDIT), content)

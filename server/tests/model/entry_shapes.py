@@ -11,7 +11,7 @@ Rules that the text lacks and the model needs (docs/adr/0006):
 - A try that waits at another writer may find the sender returned. So the refusal itself is put into the row, if
   absent.
 
-Bounds: the tries of the scene, one leave, one return, one message of another user. The expiry of the row is left out,
+Bounds: the tries of the scenario, one leave, one return, one message of another user. The expiry of the row is left out,
 because seven days are longer than any try. Abstracted as in `append.py`; a cancelled transaction returns the existing
 entry and row.
 """
@@ -39,7 +39,7 @@ from model.log import (
     M,
     X,
     in_words,
-    told_also,
+    merge_answers,
 )
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
@@ -62,11 +62,11 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """How often `m` and other content under its key are tried, and what other processes append."""
 
     tries: tuple[int, int]
-    world: tuple[int, ...]
+    others: tuple[int, ...]
 
 
 class What(StrEnum):
@@ -93,7 +93,7 @@ class Try(NamedTuple):
 class Send(NamedTuple):
     started: int = 0
     unsettled: bool = False
-    told: int = NOTHING
+    reported: int = NOTHING
     tries: tuple[Try, ...] = ()
 
 
@@ -111,8 +111,8 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Shapes:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
         self.fault_of_truth = cache(lambda log: fault_of_log(CAST, log))
         self.since = cache(lambda log: CAST.member_since("u", CAST.numbered(log)))
@@ -121,9 +121,9 @@ class Shapes:
         return [State((0,), NO_ROW_YET, (1, 1), (Send(), Send()), ())]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
+        yield from self._other_processes(state)
         for number, send in enumerate(state.sends, THE_M):
-            if not send.told:
+            if not send.reported:
                 yield from self._client(state, number, send)
             for one in dict.fromkeys(send.tries):
                 yield from (self._flight if one.what else self._queue)(state, number, one)
@@ -131,8 +131,8 @@ class Shapes:
             if applied := self._applied(state, number, place, what):
                 yield ("the late", what, "of", CAST.name(number), "is applied"), applied
 
-    def _world(self, state: State) -> Steps:
-        for number in self.scene.world:
+    def _other_processes(self, state: State) -> Steps:
+        for number in self.scenario.others:
             if number in state.log or (number == THE_JOIN and THE_LEAVE not in state.log):
                 continue
             grown = self._pruned(_appended(state, number))
@@ -145,8 +145,8 @@ class Shapes:
         name = CAST.name(number)
         if send.started and not send.tries and not send.unsettled:
             label: Label = ("every try of", name, "was answered 'not written': its client gives up")
-            yield label, _with_send(state, number, send._replace(told=NOT_WRITTEN))
-        if send.started == self.scene.tries[number - THE_M]:
+            yield label, _with_send(state, number, send._replace(reported=NOT_WRITTEN))
+        if send.started == self.scenario.tries[number - THE_M]:
             return
         for writer in range(2 if any(other.started for other in state.sends) else 1):
             for is_plain in (False, True) if self.mutant is Mutant.MIXED else (False,):
@@ -247,7 +247,7 @@ class Shapes:
         if fault := self.fault_of_truth(state.log):
             return fault
         for number, send in enumerate(state.sends, THE_M):
-            if send.told and (fault := fault_of_answer(CAST, state.log, number, send.told)):
+            if send.reported and (fault := fault_of_answer(CAST, state.log, number, send.reported)):
                 return fault
         return None
 
@@ -260,15 +260,19 @@ class Shapes:
     def show(self, state: State) -> str:
         sequence, whose = state.row
         row = f"row: {CAST.name(whose)} {in_words(sequence)}" if sequence else "no row"
-        told = [f"{CAST.name(n)}: {in_words(s.told)}" for n, s in enumerate(state.sends, THE_M) if s.told]
-        return " | ".join([CAST.show(state.log), row, f"A at {state.views[0]}, B at {state.views[1]}", *told])
+        reported = [
+            f"{CAST.name(n)}: {in_words(s.reported)}" for n, s in enumerate(state.sends, THE_M) if s.reported
+        ]
+        return " | ".join(
+            [CAST.show(state.log), row, f"A at {state.views[0]}, B at {state.views[1]}", *reported]
+        )
 
 
 def _in_log(seen: Log, number: int) -> int:
     """The duplicate check of the shape with `after`."""
-    for n, there in enumerate(seen, 1):
-        if n > AFTER and CAST.entries[there].identity == CAST.entries[number].identity:
-            return n if there == number else CONFLICT
+    for n, entry in enumerate(seen, 1):
+        if n > AFTER and CAST.entries[entry].identity == CAST.entries[number].identity:
+            return n if entry == number else CONFLICT
     return NOTHING
 
 
@@ -283,16 +287,16 @@ def _all_out(send: Send) -> Send:
 def _answered(state: State, number: int, one: Try, answer: int, label: Label) -> Steps:
     yield (*label, in_words(answer), "but it is lost"), _ended(state, number, one, unsettled=True)
     send = state.sends[number - THE_M]
-    known = send._replace(told=told_also(send.told, answer))
+    known = send._replace(reported=merge_answers(send.reported, answer))
     yield (*label, in_words(answer)), _ended(_with_send(state, number, known), number, one)
 
 
 def _ended(state: State, number: int, one: Try, *, unsettled: bool = False) -> State:
-    started, was_unsettled, told, tries = state.sends[number - THE_M]
+    started, was_unsettled, reported, tries = state.sends[number - THE_M]
     left = list(tries)
     left.remove(one)
     return _with_send(
-        state, number, Send(started, (was_unsettled or unsettled) and not told, told, tuple(left))
+        state, number, Send(started, (was_unsettled or unsettled) and not reported, reported, tuple(left))
     )
 
 

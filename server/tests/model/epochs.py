@@ -8,7 +8,7 @@ Rules that the text lacks and the model needs (docs/adr/0007):
 - A resync sends the end of a chat, so it does not show that a key is absent: `after` stays, cut to the head.
 - Empty idempotency rows would accept a message again that the restored log still has: they are rebuilt from the log.
 
-Bounds: one restore, the tries and the entries of the scene.
+Bounds: one restore, the tries and the entries of the scenario.
 
 Abstracted: a restore may remove entries that a client received answers for, so answers are compared with the log
 within an epoch only. Puts are applied at once or late, and their acks may be lost; `append.py` has the other
@@ -69,7 +69,7 @@ UNTOLD = Mark(NOTHING, 0)
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """How often m and y are tried, and the number of entries of other users."""
 
     tries_of_m: int
@@ -78,10 +78,10 @@ class Scene:
 
 
 class Epochs:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        others = (Entry(f"x{n}", Kind.MESSAGE, user="w", key=f"x{n}") for n in range(scene.fillers))
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        others = (Entry(f"x{n}", Kind.MESSAGE, user="w", key=f"x{n}") for n in range(scenario.fillers))
         self.cast = Cast((CREATE, M, Y, *others))
-        self.scene = scene
+        self.scenario = scenario
         self.mutant = mutant
         self.fault_of_truth = cache(lambda log: fault_of_log(self.cast, log))
 
@@ -90,7 +90,7 @@ class Epochs:
         return [State((0,), 0, start, 1, start, Mark(0, 0), (0, 0), (), 0, 0, UNTOLD, UNTOLD)]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
+        yield from self._other_processes(state)
         yield from self._restore(state)
         if not state.told_m.sequence:
             yield from self._client(state)
@@ -100,7 +100,7 @@ class Epochs:
             yield from self._flight(state)
         yield from self._sender_without_position(state)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         """Append another writer's entries. Which of them existed before a restore does not matter."""
         coming = [n for n in range(FIRST_FILLER, len(self.cast.entries)) if n not in state.log]
         if coming:
@@ -128,7 +128,7 @@ class Epochs:
             yield ("the client receives", state.held.sequence + 1), self._received(state)
         if state.started[0] and state.floor <= state.after.sequence < state.held.sequence:
             yield ("the client raises after to", state.held.sequence), state._replace(after=state.held)
-        if state.started[0] < self.scene.tries_of_m:
+        if state.started[0] < self.scenario.tries_of_m:
             after = state.after if state.started[0] else state.held
             queued = tuple(sorted((*state.queued, after)))
             started = (state.started[0] + 1, state.started[1])
@@ -186,7 +186,7 @@ class Epochs:
 
     def _sender_without_position(self, state: State) -> Steps:
         """Write entry and row in one step, or answer from the row."""
-        if state.started[1] == self.scene.tries_of_y or state.told_y.sequence:
+        if state.started[1] == self.scenario.tries_of_y or state.told_y.sequence:
             return
         started = state._replace(started=(state.started[0], state.started[1] + 1))
         if state.row:
@@ -213,9 +213,9 @@ class Epochs:
 
     def show(self, state: State) -> str:
         marks = f"epoch {state.epoch}, view at {state.view.sequence}, client holds {state.held.sequence}"
-        told = [
+        reported = [
             f"{name}: {in_words(t.sequence)}"
             for name, t in (("m", state.told_m), ("y", state.told_y))
             if t[0]
         ]
-        return " | ".join([self.cast.show(state.log), marks, *told])
+        return " | ".join([self.cast.show(state.log), marks, *reported])

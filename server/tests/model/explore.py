@@ -141,9 +141,9 @@ class _Search[S: Hashable]:
         path = list(last)
         while (previous := self.came_from[path[0]]) is not None:
             path.insert(0, previous)
-        return Breach(invariant, tuple(self._told(path)))
+        return Breach(invariant, tuple(self._describe(path)))
 
-    def _told(self, path: list[S]) -> Iterator[str]:
+    def _describe(self, path: list[S]) -> Iterator[str]:
         shown = self.model.show(path[0])
         yield f"  0. {shown}"
         for number, (before, after) in enumerate(pairwise(path), 1):

@@ -8,7 +8,7 @@ A rule that the text lacks and the model needs (docs/adr/0006): the row is read 
 ahead of the view, and no put confirms a refusal. So a process reads the log up to the head after the row, and checks
 again, before it refuses.
 
-Bounds: one try of `m` here and one elsewhere, first made at any time; the leaves and returns of the scene; one
+Bounds: one try of `m` here and one elsewhere, first made at any time; the leaves and returns of the scenario; one
 message of another user; the view is dropped at most once.
 
 Abstracted: a read of the row is one step in the store and one when its answer arrives. The log is read to the head in
@@ -94,7 +94,7 @@ class State(NamedTuple):
     view: View
     read: Read | None
     place: int
-    told: int
+    reported: int
     has_dropped: bool
 
 
@@ -111,14 +111,14 @@ class Filling:
         return [State((0,), (((1, 0),),), 0, 0, View(), None, 0, NOTHING, has_dropped=False)]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
-        if state.told == NOTHING:
+        yield from self._other_processes(state)
+        if state.reported == NOTHING:
             yield from self._fill(state)
             yield from self._follow(state)
             if state.after:
                 yield from self._send(state)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         """Commit the entries of other processes, each at the head and each allowed there."""
         if not state.after:
             for after in range(1, len(state.log) + 1):
@@ -205,7 +205,7 @@ class Filling:
             if answer == NOTHING:
                 yield ("m is put at", head + 1), state._replace(place=head + 1)
             elif answer > 0 or is_confirmed or self.mutant is Mutant.UNCONFIRMED:
-                yield ("m is answered with", in_words(answer)), state._replace(told=answer)
+                yield ("m is answered with", in_words(answer)), state._replace(reported=answer)
 
     def _verdict(self, state: State) -> int:
         head, since, _ = state.view
@@ -218,23 +218,23 @@ class Filling:
     def _flight(self, state: State) -> Steps:
         place = state.place
         if place > len(state.log):
-            acked = _appended(state, THE_M)._replace(told=place, place=0)
+            acked = _appended(state, THE_M)._replace(reported=place, place=0)
             yield ("the put of m is applied and acked",), acked
         elif state.log[place - 1] == THE_M:
-            yield ("m is found at", place), state._replace(told=place, place=0)
+            yield ("m is found at", place), state._replace(reported=place, place=0)
         else:
             # The view learns the entry that the failed put returned by moving over it, as with a push.
             yield ("the place of m is taken",), state._replace(place=0)
 
     def broken(self, state: State) -> str | None:
-        told = state.told and fault_of_answer(CAST, state.log, THE_M, state.told)
-        return self.fault_of_truth(state.log) or told or None
+        reported = state.reported and fault_of_answer(CAST, state.log, THE_M, state.reported)
+        return self.fault_of_truth(state.log) or reported or None
 
     def broken_by_step(self, before: State, after: State) -> str | None:
         return fault_of_change(before.log, after.log)
 
     def broken_at_end(self, state: State) -> str | None:
-        return None if state.told else Promise.ANSWERED
+        return None if state.reported else Promise.ANSWERED
 
     def show(self, state: State) -> str:
         head, since, _ = state.view

@@ -60,7 +60,7 @@ class Cast:
 
     def numbered(self, log: Log) -> Iterator[tuple[int, Entry]]:
         """Yield sequences and entries, without holes."""
-        return ((n, self.entries[there]) for n, there in enumerate(log, 1) if there != HOLE)
+        return ((n, self.entries[entry]) for n, entry in enumerate(log, 1) if entry != HOLE)
 
     def member_since(self, user: str, numbered: Iterable[tuple[int, Entry]]) -> int:
         """Return the first sequence of the interval that is open after these entries; 0 for a non-member."""
@@ -104,6 +104,6 @@ def in_words(answer: int) -> str:
     return _WORDS.get(answer) or f"ack {answer}"
 
 
-def told_also(told: int, answer: int) -> int:
+def merge_answers(reported: int, answer: int) -> int:
     """Combine a new answer with the earlier ones: all answers to one message must be equal."""
-    return answer if told in {NOTHING, answer} else CONTRADICTED
+    return answer if reported in {NOTHING, answer} else CONTRADICTED

@@ -1,6 +1,6 @@
 """Every rule of sending, with the mutants that break it and the promises that are then violated.
 
-`SAID` has the sentences of the design. `MISSING` has rules that the design lacks and the models need.
+`STATED` has the sentences of the design. `MISSING` has rules that the design lacks and the models need.
 """
 
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Rule:
         self.breaks = breaks
 
 
-SAID = (
+STATED = (
     Rule(
         "Put the entry at `head + 1` on condition that no item exists there. (Two regions that write break this rule too: a condition holds within one region.)",
         Break(Appending.NO_CONDITION, REMOVAL, Promise.UNCHANGED),
@@ -235,7 +235,7 @@ MISSING = (
     ),
 )
 
-BREAKS = tuple(one for rule in SAID + MISSING for one in rule.breaks)
+BREAKS = tuple(one for rule in STATED + MISSING for one in rule.breaks)
 
 NOT_MODELLED = (
     (

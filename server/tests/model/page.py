@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from model.cases import HELD, Bounds, explored
-from model.mutants import MISSING, NOT_MODELLED, SAID, Rule
+from model.mutants import MISSING, NOT_MODELLED, STATED, Rule
 
 PAGE = Path(__file__).parents[3] / "docs" / "explanation" / "append-models.md"
 
@@ -13,7 +13,7 @@ def tables() -> dict[str, str]:
     """Return the tables that a test compares with the page. `just models --wide --write` writes the wide one."""
     return {
         "held": held(HELD),
-        "said": broken(SAID),
+        "said": broken(STATED),
         "missing": broken(MISSING),
         "elsewhere": table(("rule", "where it is tested"), NOT_MODELLED),
     }
@@ -25,7 +25,7 @@ def held(all_bounds: Iterable[Bounds]) -> str:
 
 def _held_row(bounds: Bounds) -> tuple[str, ...]:
     found = explored(bounds)
-    return (f"`{bounds.model}.py`", bounds.scene, bounds.what, f"{found.states:,}", f"{found.steps:,}")
+    return (f"`{bounds.model}.py`", bounds.scenario, bounds.what, f"{found.states:,}", f"{found.steps:,}")
 
 
 def broken(rules: Iterable[Rule]) -> str:
@@ -38,7 +38,7 @@ def _broken_rows(rule: Rule) -> Iterator[tuple[str, ...]]:
         found = explored(one.bounds, one.mutant)
         length = found.breach.length if found.breach else "-"
         first = rule.sentence if one is rule.breaks[0] else ""
-        where = f"`{one.name}`, {one.bounds.scene}"
+        where = f"`{one.name}`, {one.bounds.scenario}"
         yield (first, one.mutant.value, where, one.falls.value, str(length), f"{found.states:,}")
 
 

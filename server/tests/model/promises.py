@@ -25,7 +25,7 @@ def fault_of_log(cast: Cast, log: Log) -> Promise | None:
     """Return the promise that a log violates, independently of clients."""
     if HOLE in log:
         return Promise.DENSE
-    entries = [cast.entries[there] for there in log]
+    entries = [cast.entries[stored] for stored in log]
     if len({entry.identity for entry in entries}) < len(entries):
         return Promise.ONE_PER_KEY
     for n, entry in enumerate(entries):
@@ -34,17 +34,17 @@ def fault_of_log(cast: Cast, log: Log) -> Promise | None:
     return None
 
 
-def fault_of_answer(cast: Cast, log: Log, number: int, told: int) -> Promise | None:
+def fault_of_answer(cast: Cast, log: Log, number: int, reported: int) -> Promise | None:
     """Return the promise that an earlier answer to a client violates, given the current log."""
-    if told > 0:
-        return fault_of_ack(log, number, told)
-    if told == CONTRADICTED:
+    if reported > 0:
+        return fault_of_ack(log, number, reported)
+    if reported == CONTRADICTED:
         return Promise.AGREED
-    if told == WRONGLY_REFUSED:
+    if reported == WRONGLY_REFUSED:
         return Promise.NO_MEMBER
-    if told == CONFLICT and not _has_the_key(cast, log, number):
+    if reported == CONFLICT and not _has_the_key(cast, log, number):
         return Promise.CONFLICTING
-    return Promise.FINAL if told and number in log else None
+    return Promise.FINAL if reported and number in log else None
 
 
 def fault_of_ack(log: Log, number: int, sequence: int) -> Promise | None:

@@ -133,7 +133,7 @@ def test_bounds_that_are_too_wide_are_refused() -> None:
         explore(Walk(30), max_states=100)
 
 
-class Carousel(Walk):
+class Cycle(Walk):
     """The same square, with a step from its far corner back to the middle."""
 
     def steps(self, state: tuple[int, int]) -> list[tuple[Label, tuple[int, int]]]:
@@ -142,4 +142,4 @@ class Carousel(Walk):
 
 def test_an_endless_schedule_is_detected() -> None:
     assert not goes_round(Walk(7))
-    assert goes_round(Carousel(7))
+    assert goes_round(Cycle(7))

@@ -25,13 +25,13 @@ from model.cases import (
 )
 from model.explore import reaches
 from model.log import CONFLICT, NOT_WRITTEN, REFUSED
-from model.mutants import BREAKS, MISSING, SAID, Break
+from model.mutants import BREAKS, MISSING, STATED, Break
 from model.page import PAGE, tables, with_tables
 
 MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_shapes)
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
+@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)
@@ -52,7 +52,7 @@ def test_every_mutant_breaks_a_rule() -> None:
 
 
 def test_every_rule_has_a_mutant() -> None:
-    assert all(rule.breaks for rule in SAID + MISSING)
+    assert all(rule.breaks for rule in STATED + MISSING)
 
 
 REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [

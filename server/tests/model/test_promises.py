@@ -17,7 +17,7 @@ from model.log import (
     Log,
     M,
     X,
-    told_also,
+    merge_answers,
 )
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
@@ -43,7 +43,7 @@ def test_promises_of_a_log(log: Log, fault: Promise | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("log", "told", "fault"),
+    ("log", "reported", "fault"),
     [
         ((0,), NOTHING, None),
         ((0, THE_M), 2, None),
@@ -60,15 +60,15 @@ def test_promises_of_a_log(log: Log, fault: Promise | None) -> None:
         ((0, THE_M), CONTRADICTED, Promise.AGREED),
     ],
 )
-def test_promises_of_answers_to_a_client(log: Log, told: int, fault: Promise | None) -> None:
-    assert fault_of_answer(CAST, log, THE_M, told) == fault
+def test_promises_of_answers_to_a_client(log: Log, reported: int, fault: Promise | None) -> None:
+    assert fault_of_answer(CAST, log, THE_M, reported) == fault
 
 
 def test_two_different_answers_contradict_each_other() -> None:
-    assert told_also(NOTHING, 3) == 3
-    assert told_also(3, 3) == 3
-    assert told_also(3, 4) == CONTRADICTED
-    assert told_also(REFUSED, 3) == CONTRADICTED
+    assert merge_answers(NOTHING, 3) == 3
+    assert merge_answers(3, 3) == 3
+    assert merge_answers(3, 4) == CONTRADICTED
+    assert merge_answers(REFUSED, 3) == CONTRADICTED
 
 
 def test_a_log_only_grows() -> None:

@@ -2,12 +2,12 @@
 
 import pytest
 from model.append import WRITERS, Append, State, Steps, _with_view
-from model.checks import Mutant, Scene, View
+from model.checks import Mutant, Scenario, View
 from model.explore import explore
 from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M
 
-RETURN = Scene(Cast((CREATE, M, LEAVE, JOIN)), (0, 2, 1, 1), (0, 0, 0, 2))
-CONTENT = Scene(Cast((CREATE, M, M_OTHER, EDIT)), (0, 2, 1, 1), (0, 0, 0, 1))
+RETURN = Scenario(Cast((CREATE, M, LEAVE, JOIN)), (0, 2, 1, 1), (0, 0, 0, 2))
+CONTENT = Scenario(Cast((CREATE, M, M_OTHER, EDIT)), (0, 2, 1, 1), (0, 0, 0, 1))
 
 
 class Unreduced(Append):
@@ -33,9 +33,9 @@ class Unreduced(Append):
         return range(head + 1, last + 1 if self.mutant is Mutant.VIEW_JUMPS else min(head + 1, last) + 1)
 
 
-@pytest.mark.parametrize("scene", [RETURN, CONTENT], ids=["return", "content"])
-def test_without_the_reductions_there_are_more_states_and_they_hold(scene: Scene) -> None:
-    reduced, whole = explore(Append(scene)), explore(Unreduced(scene))
+@pytest.mark.parametrize("scenario", [RETURN, CONTENT], ids=["return", "content"])
+def test_without_the_reductions_there_are_more_states_and_they_hold(scenario: Scenario) -> None:
+    reduced, whole = explore(Append(scenario)), explore(Unreduced(scenario))
     assert reduced.breach is None
     assert whole.breach is None
     assert reduced.states < whole.states
@@ -43,6 +43,6 @@ def test_without_the_reductions_there_are_more_states_and_they_hold(scene: Scene
 
 @pytest.mark.parametrize("mutant", Mutant, ids=lambda mutant: mutant.name)
 def test_a_mutant_is_caught_with_and_without_the_reductions(mutant: Mutant) -> None:
-    scene = CONTENT if mutant in {Mutant.CONTENT_IGNORED, Mutant.EDITED_CONTENT} else RETURN
-    reduced, whole = explore(Append(scene, mutant)).breach, explore(Unreduced(scene, mutant)).breach
+    scenario = CONTENT if mutant in {Mutant.CONTENT_IGNORED, Mutant.EDITED_CONTENT} else RETURN
+    reduced, whole = explore(Append(scenario, mutant)).breach, explore(Unreduced(scenario, mutant)).breach
     assert (reduced and reduced.invariant) == (whole and whole.invariant)

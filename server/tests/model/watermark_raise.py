@@ -3,9 +3,9 @@
 One client and its message `m`. Its device receives the log entry by entry. While tries are in flight the client may
 raise `after` to its position. Each try carries the `after` of its time, waits for any time and is checked against any
 head that a view may have; its put is applied at once, late or never. Other processes append other users' entries and,
-in some scenes, a leave and a return of the sender.
+in some scenarios, a leave and a return of the sender.
 
-Bounds: the tries of the scene, the look-back (10,000 in the text, here 1 or 2), the length of the log. A client may
+Bounds: the tries of the scenario, the look-back (10,000 in the text, here 1 or 2), the length of the log. A client may
 also send an `after` above the head of the chat: its position is from elsewhere.
 
 Abstracted: writers are not distinguished, since a stale view only costs a failed put (`append.py`); a put that is
@@ -19,7 +19,20 @@ from functools import cache
 from typing import NamedTuple
 
 from model.explore import Label
-from model.log import CREATE, JOIN, LEAVE, NOTHING, REFUSED, Cast, Entry, Kind, Log, M, in_words, told_also
+from model.log import (
+    CREATE,
+    JOIN,
+    LEAVE,
+    NOTHING,
+    REFUSED,
+    Cast,
+    Entry,
+    Kind,
+    Log,
+    M,
+    in_words,
+    merge_answers,
+)
 from model.promises import Promise, fault_of_answer, fault_of_change, fault_of_log
 
 THE_M, THE_LEAVE, THE_JOIN, FIRST_FILLER = 1, 2, 3, 4
@@ -34,7 +47,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     tries: int
     look_back: int
     fillers: int
@@ -55,7 +68,7 @@ class State(NamedTuple):
     held: int
     after: int
     started: int
-    told: int
+    reported: int
     tries: tuple[Try, ...]
 
 
@@ -63,10 +76,10 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Raising:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        fillers = (Entry(f"x{n}", Kind.MESSAGE, user="w", key=f"x{n}") for n in range(scene.fillers))
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        fillers = (Entry(f"x{n}", Kind.MESSAGE, user="w", key=f"x{n}") for n in range(scenario.fillers))
         self.cast = Cast((CREATE, M, LEAVE, JOIN, *fillers))
-        self.scene = scene
+        self.scenario = scenario
         self.mutant = mutant
         self.fault_of_truth = cache(lambda log: fault_of_log(self.cast, log))
         self.since = cache(lambda log: self.cast.member_since("u", self.cast.numbered(log)))
@@ -75,15 +88,15 @@ class Raising:
         return [State((0,), 1, 0, 0, NOTHING, ())]
 
     def steps(self, state: State) -> Steps:
-        yield from self._world(state)
-        if state.told == NOTHING:
+        yield from self._other_processes(state)
+        if state.reported == NOTHING:
             yield from self._client(state)
         for one in dict.fromkeys(state.tries):
             yield from (self._flight if one.place else self._check)(state, one)
 
-    def _world(self, state: State) -> Steps:
+    def _other_processes(self, state: State) -> Steps:
         coming = [n for n in range(FIRST_FILLER, len(self.cast.entries)) if n not in state.log][:1]
-        if self.scene.with_leave:
+        if self.scenario.with_leave:
             coming += [n for n in (THE_LEAVE, THE_JOIN) if n not in state.log][:1]
         for number in coming:
             yield (self.cast.name(number), "is appended"), state._replace(log=(*state.log, number))
@@ -96,7 +109,7 @@ class Raising:
                 lambda n: self._may_raise_to(state, n), range(state.after + 1, len(state.log) + 1)
             ):
                 yield ("the client raises after to", after), state._replace(after=after)
-        if state.started < self.scene.tries:
+        if state.started < self.scenario.tries:
             # At its first try a client sends its position, or, if it is broken, a sequence above the head.
             afters = (state.after,) if state.started else (state.held, len(state.log) + 1)
             for after in afters:
@@ -108,8 +121,8 @@ class Raising:
         """A client that receives an entry with its own key has its answer."""
         held = state.held + 1
         is_own = state.log[held - 1] == THE_M and self.mutant is not Mutant.OVER_ITS_KEY
-        told = held if is_own and state.started else state.told
-        yield ("the client receives", held), state._replace(held=held, told=told)
+        reported = held if is_own and state.started else state.reported
+        yield ("the client receives", held), state._replace(held=held, reported=reported)
 
     def _may_raise_to(self, state: State, after: int) -> bool:
         """Return whether it has received all entries up to `after` without its key, in the interval of its first try."""
@@ -129,17 +142,17 @@ class Raising:
     def _as_of(self, state: State, one: Try, n: int) -> Steps:
         label: Label = ("at", n, "the try with after", one.after)
         seen, lowest = state.log[:n], one.after
-        if n - one.after > self.scene.look_back:
+        if n - one.after > self.scenario.look_back:
             if self.mutant is not Mutant.SHORT_SIGHT:
                 yield (*label, "is answered: catch up first"), _without(state, one)
                 return
-            lowest = n - self.scene.look_back
+            lowest = n - self.scenario.look_back
         if THE_M in seen[lowest:]:
             answer = seen.index(THE_M) + 1
         else:
             answer = NOTHING if 0 < self.since(seen) <= one.after else REFUSED
         if answer:
-            yield (*label, "is answered with", in_words(answer)), _told(_without(state, one), answer)
+            yield (*label, "is answered with", in_words(answer)), _with_answer(_without(state, one), answer)
             yield (*label, "is answered, and the answer lost"), _without(state, one)
         else:
             yield (*label, "is put at", n + 1), _instead(state, one, Try(one.after, n + 1))
@@ -149,15 +162,15 @@ class Raising:
         if one.place > len(state.log):
             applied = state._replace(log=(*state.log, THE_M))
             yield (*label, "is applied, and the answer lost"), _without(applied, one)
-            yield (*label, "is applied and acked"), _told(_without(applied, one), one.place)
+            yield (*label, "is applied and acked"), _with_answer(_without(applied, one), one.place)
         elif state.log[one.place - 1] == THE_M:
-            yield (*label, "finds m there"), _told(_without(state, one), one.place)
+            yield (*label, "finds m there"), _with_answer(_without(state, one), one.place)
         else:
             yield (*label, "finds its place taken"), _instead(state, one, Try(one.after))
 
     def broken(self, state: State) -> str | None:
-        told = state.told and fault_of_answer(self.cast, state.log, THE_M, state.told)
-        return self.fault_of_truth(state.log) or told or None
+        reported = state.reported and fault_of_answer(self.cast, state.log, THE_M, state.reported)
+        return self.fault_of_truth(state.log) or reported or None
 
     def broken_by_step(self, before: State, after: State) -> str | None:
         return fault_of_change(before.log, after.log)
@@ -167,7 +180,7 @@ class Raising:
 
     def show(self, state: State) -> str:
         client = f"client holds {state.held}, after {state.after or 'unset'}"
-        return " | ".join([self.cast.show(state.log), client, f"m: {in_words(state.told)}"])
+        return " | ".join([self.cast.show(state.log), client, f"m: {in_words(state.reported)}"])
 
 
 def _without(state: State, one: Try) -> State:
@@ -181,5 +194,5 @@ def _instead(state: State, old: Try, new: Try) -> State:
     return left._replace(tries=tuple(sorted((*left.tries, new))))
 
 
-def _told(state: State, answer: int) -> State:
-    return state._replace(told=told_also(state.told, answer))
+def _with_answer(state: State, answer: int) -> State:
+    return state._replace(reported=merge_answers(state.reported, answer))

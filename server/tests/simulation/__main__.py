@@ -39,7 +39,7 @@ def _arguments() -> argparse.Namespace:
 
 def _one(seed: int) -> int:
     verdict = run_seed(seed, tells=True)
-    print("\n".join(verdict.story))
+    print("\n".join(verdict.steps))
     print(f"{seed}: {verdict.digest}", *verdict.breaches, sep="\n  ")
     return min(len(verdict.breaches), 1)
 

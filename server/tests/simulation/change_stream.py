@@ -44,9 +44,11 @@ class SimChangeStream:
         """
         tenant, chat, *beside = item["chat_id"].split("#")
         is_entry = is_new and not beside
-        news = EntryCommitted(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
+        records = (
+            EntryCommitted(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
+        )
         size_bytes = item_bytes(json.loads(encode_item(item))) if is_entry else 0
-        self.records.append(ShardRecord(str(len(self.records)), None, news, size_bytes))
+        self.records.append(ShardRecord(str(len(self.records)), None, records, size_bytes))
 
     def trim(self, count: int) -> None:
         self._trimmed = count

@@ -48,12 +48,12 @@ class Device:
         self._over: asyncio.Future[None] | None = None
         self._answers: dict[int, asyncio.Future[Body | None]] = {}
         self._last_id = 1
-        self._news: asyncio.Event | None = None
-        self._wish: asyncio.Event | None = None
+        self._pushed: asyncio.Event | None = None
+        self._connect_wanted: asyncio.Event | None = None
         self._ack_due = False
 
     def start(self) -> None:
-        self._news, self._wish = asyncio.Event(), asyncio.Event()
+        self._pushed, self._connect_wanted = asyncio.Event(), asyncio.Event()
         self.process.begin(self._stay_connected())
         self.process.begin(self._empty_outbox())
 
@@ -64,8 +64,8 @@ class Device:
 
     def want(self, *, is_in: bool) -> None:
         self.is_wanted = is_in
-        if is_in and self._wish is not None:
-            self._wish.set()
+        if is_in and self._connect_wanted is not None:
+            self._connect_wanted.set()
         if not is_in and self._wire is not None:
             self._wire.hang_up()
             self.on_end(self._wire)
@@ -76,8 +76,8 @@ class Device:
             self._wire.cut()
 
     def _wake(self) -> None:
-        if self._news is not None:
-            self._news.set()
+        if self._pushed is not None:
+            self._pushed.set()
 
     async def _stay_connected(self) -> None:
         while True:
@@ -88,9 +88,9 @@ class Device:
 
     async def _pause(self, seconds: float) -> None:
         """Wait before the next connection; end early if the scenario connects the device again."""
-        assert self._wish is not None
-        self._wish.clear()
-        waiting = asyncio.ensure_future(self._wish.wait())
+        assert self._connect_wanted is not None
+        self._connect_wanted.clear()
+        waiting = asyncio.ensure_future(self._connect_wanted.wait())
         await asyncio.wait([waiting], timeout=seconds)
         waiting.cancel()
 
@@ -187,11 +187,11 @@ class Device:
             self._wire.say(_encode({"ack": {"delivered": {chat: self.positions[chat]}}}))
 
     async def _empty_outbox(self) -> None:
-        assert self._news is not None
+        assert self._pushed is not None
         while True:
             while not self.outbox or not self.is_live:
-                self._news.clear()
-                await self._news.wait()
+                self._pushed.clear()
+                await self._pushed.wait()
             if await self._tried(self.outbox[0]):
                 self.outbox.popleft()
             else:

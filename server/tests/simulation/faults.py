@@ -51,9 +51,9 @@ def stop_something(world: SimulatedWorld, chance: Random) -> Step:
 
     def step() -> None:
         gateways = [gateway.process for gateway in world.gateways if gateway is not None]
-        there = [*gateways, *(p for p in (*world.workers, *world.relays) if p is not None)]
-        if there:
-            chosen = there[int(draw * len(there))]
+        running = [*gateways, *(p for p in (*world.workers, *world.relays) if p is not None)]
+        if running:
+            chosen = running[int(draw * len(running))]
             world.scheduler.tell(f"stopped {chosen.name} for {stopped_s:.1f} s")
             chosen.stop_for(stopped_s)
 

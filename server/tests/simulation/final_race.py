@@ -111,13 +111,13 @@ class FinalRace:
 
         return say
 
-    def parts(self, who: UserId) -> Callable[[], None]:
+    def parts(self, user: UserId) -> Callable[[], None]:
         chat, caller = (
             self._scenario.chats[1],
             ChangeContext(self._scenario.users[0], ClientKey(self._scenario.key())),
         )
         return lambda: self.world.manage(
-            f"out {who}", lambda gateway: gateway.manage.remove(chat, caller, who)
+            f"out {user}", lambda gateway: gateway.manage.remove(chat, caller, user)
         )
 
     def grows(self) -> Callable[[], None]:
@@ -133,23 +133,23 @@ class FinalRace:
 
     def _parting(self) -> list[RaceTask]:
         """Remove a member of the group while others send and the removed member reads the history repeatedly."""
-        chat, who = self._scenario.chats[1], self.chance.choice(self._scenario.users[1:])
+        chat, user = self._scenario.chats[1], self.chance.choice(self._scenario.users[1:])
 
         async def look(gateway: Gateway) -> None:
             for _ in range(_LOOKS):
-                page = await gateway.history.before(chat, who, None, 20)
+                page = await gateway.history.before(chat, user, None, 20)
                 shown = [each.entry.sequence for each in page.entries]
-                self.world.record.pages.append((who, chat.chat, shown))
+                self.world.record.pages.append((user, chat.chat, shown))
 
         def watch() -> None:
-            self.world.manage(f"{who} looks", look)
+            self.world.manage(f"{user} looks", look)
 
         looks: list[RaceTask] = [(self.at_once(), watch) for _ in range(3)]
-        return [(self.at_once(), self.parts(who)), *looks, *((self.soon(), self.says()) for _ in range(8))]
+        return [(self.at_once(), self.parts(user)), *looks, *((self.soon(), self.says()) for _ in range(8))]
 
     def _there(self, user: UserId, draw: float) -> Device | None:
-        there = [d for d in self.world.devices if d.user == user and d.is_live and d.positions]
-        return there[int(draw * len(there))] if there else None
+        live = [d for d in self.world.devices if d.user == user and d.is_live and d.positions]
+        return live[int(draw * len(live))] if live else None
 
     def _group(self, device: Device) -> str:
         return max(device.positions)

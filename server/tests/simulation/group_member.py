@@ -44,16 +44,16 @@ class GroupMember[T]:
         self._assignments: dict[int, _Assignment[T]] = {}
         self._ending: set[int] = set()
         self._is_commit_due = False
-        self._news = topic.news()
+        self._next_append = topic.next_append()
         self._stirred: asyncio.Future[None] = process.create_future()
 
     async def run(self) -> None:
         while True:
             self._turn()
             self._stirred = self._process.create_future()
-            if self._news.done():
-                self._news = self._topic.news()
-            self._news.add_done_callback(self._stir)
+            if self._next_append.done():
+                self._next_append = self._topic.next_append()
+            self._next_append.add_done_callback(self._stir)
             await asyncio.wait([self._stirred], timeout=_BEATS_EVERY_S)
 
     def _stir(self, _: object = None) -> None:

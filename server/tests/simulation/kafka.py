@@ -100,7 +100,7 @@ class Topic:
             if not each.done():
                 each.set_result(None)
 
-    def news(self) -> "asyncio.Future[None]":
+    def next_append(self) -> "asyncio.Future[None]":
         """Return a future that completes with the next record or the next reassignment."""
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)

@@ -16,8 +16,8 @@ class SimKeys:
         del tenant, contents
         return self
 
-    def fingerprint(self, said: bytes, /) -> bytes:
-        return hashlib.blake2b(said, digest_size=8).digest()
+    def fingerprint(self, content: bytes, /) -> bytes:
+        return hashlib.blake2b(content, digest_size=8).digest()
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
         return _place(chat, sequence) + body

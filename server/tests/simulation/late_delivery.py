@@ -21,10 +21,10 @@ _NEWCOMERS: Final = 5
 
 def heir_hears_less(race: "FinalRace") -> "list[RaceTask]":
     """The worker writes a leave without Redis, commits its offset and dies; another worker gets the later entries."""
-    who, dies_s = race.chance.choice(race.others()), _HANDLED_S + race.chance.random() * 0.5
+    user, dies_s = race.chance.choice(race.others()), _HANDLED_S + race.chance.random() * 0.5
     return [
         (0.0, partial(_cut_workers_off, race)),
-        (race.at_once(), race.parts(who)),
+        (race.at_once(), race.parts(user)),
         (dies_s, partial(_replace_workers, race)),
         *((dies_s + race.soon(), race.says(to_group=True)) for _ in range(2)),
     ]
@@ -32,31 +32,31 @@ def heir_hears_less(race: "FinalRace") -> "list[RaceTask]":
 
 def late_then_leave(race: "FinalRace") -> "list[RaceTask]":
     """An entry waits for Redis, and the next one is a leave. Devices without positions connect one after the other."""
-    who, back_s = race.chance.choice(race.others()), _HANDLED_S + race.chance.random() * 0.5
+    user, back_s = race.chance.choice(race.others()), _HANDLED_S + race.chance.random() * 0.5
     first_s, apart_s = back_s + 0.1 + race.chance.random() * 0.1, 0.04 + race.chance.random() * 0.06
     newcomers = [
-        (first_s + number * apart_s, partial(race.world.device, who)) for number in range(_NEWCOMERS)
+        (first_s + number * apart_s, partial(race.world.device, user)) for number in range(_NEWCOMERS)
     ]
     return [
         (0.0, partial(_cut_workers_off, race)),
         (race.at_once(), race.says(to_group=True)),
         (back_s, race.world.redis.cut_off.clear),
-        (back_s + race.at_once(), race.parts(who)),
+        (back_s + race.at_once(), race.parts(user)),
         *newcomers,
     ]
 
 
 def leave_read_first(race: "FinalRace") -> "list[RaceTask]":
     """The member reads the leave in the log and reconnects before the worker delivers it; other members keep sending."""
-    who, chance = race.chance.choice(race.others()), race.chance
-    his = [device for device in race.world.devices if device.user == who]
+    user, chance = race.chance.choice(race.others()), race.chance
+    his = [device for device in race.world.devices if device.user == user]
     race.go(his)
     comes_s = 2 * _HANDLED_S + chance.random() * 0.2
     again_s = comes_s + 0.3 + chance.random() * 0.3
     stands_s = again_s + 0.3 + chance.random() * 0.3
     return [
         (0.0, race.says(to_group=True)),
-        (_HANDLED_S + race.at_once(), race.parts(who)),
+        (_HANDLED_S + race.at_once(), race.parts(user)),
         (_HANDLED_S + race.at_once(), partial(_stop_workers, race, stands_s)),
         (comes_s, partial(_all, his, is_in=True)),
         (again_s, partial(_all, his, is_in=False)),
@@ -70,15 +70,15 @@ def grows_late(race: "FinalRace") -> "list[RaceTask]":
 
     A member reads a later leave in the log before it arrives.
     """
-    who, chance = race.chance.choice(race.others()), race.chance
-    his = [device for device in race.world.devices if device.user == who]
+    user, chance = race.chance.choice(race.others()), race.chance
+    his = [device for device in race.world.devices if device.user == user]
     parts_s = 0.3 + chance.random() * 0.2
     reads_s = parts_s + _HANDLED_S + chance.random() * 0.3
     back_s = reads_s + _HANDLED_S
     return [
         (0.0, partial(_cut_workers_off, race)),
         (race.at_once(), race.grows()),
-        (parts_s, race.parts(who)),
+        (parts_s, race.parts(user)),
         (reads_s, partial(_all, his, is_in=False)),
         (reads_s + race.at_once(), partial(_all, his, is_in=True)),
         (back_s, race.world.redis.cut_off.clear),

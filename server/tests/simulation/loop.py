@@ -147,7 +147,7 @@ class Scheduler:
         self.faults: list[str] = []
         self.turns = 0
         self.trace = 0
-        self.story: list[str] | None = None
+        self.steps: list[str] | None = None
         self._timers: list[tuple[float, int, asyncio.TimerHandle, Process]] = []
         self._number = 0
         self.outside = self.process("outside")
@@ -168,8 +168,8 @@ class Scheduler:
     def tell(self, words: str) -> None:
         """Record a step of the trace, by which two runs of a seed are compared."""
         self.trace = zlib.crc32(words.encode(), self.trace)
-        if self.story is not None:
-            self.story.append(f"{self.now:10.4f} {words}")
+        if self.steps is not None:
+            self.steps.append(f"{self.now:10.4f} {words}")
 
     def run_until(self, holds: Callable[[], bool], at: float, most_turns: int = 400_000) -> None:
         """Run until `holds` returns true or the clock reaches `at`."""

@@ -76,9 +76,9 @@ async def _mark_first(self: DeliveryWorker, written: Sequence[Any]) -> Any:
 
 
 async def _as_they_are(
-    self: ResumeService, seat: ConnectedDevice, positions: object, rows: list[Any]
+    self: ResumeService, device: ConnectedDevice, positions: object, rows: list[Any]
 ) -> list[Any]:
-    del self, seat, positions
+    del self, device, positions
     return rows
 
 
@@ -89,14 +89,14 @@ async def _keep_and_go(self: Fanout, kept: Sequence[Any], late: Any) -> None:
 _EARLY: dict[Any, Any] = {}
 
 
-async def _rows_first(self: ResumeService, seat: Any) -> Any:
-    _EARLY[seat] = await _rows(self, seat)
-    return await _register(self, seat)
+async def _rows_first(self: ResumeService, device: Any) -> Any:
+    _EARLY[device] = await _rows(self, device)
+    return await _register(self, device)
 
 
-async def _rows_as_read(self: ResumeService, seat: Any) -> Any:
+async def _rows_as_read(self: ResumeService, device: Any) -> Any:
     del self
-    return _EARLY.pop(seat)
+    return _EARLY.pop(device)
 
 
 def _no_gap(self: ChatPosition, first: int, last: int) -> PushAction:
@@ -120,9 +120,9 @@ async def _no_condition(self: DynamoChatRowWriter, pattern: Any, key: Any, writi
     return await _write(self, pattern, key, writing._replace(expression=expression))
 
 
-def _deaf_to_standing(self: GatewayNode, heard: Any) -> None:
-    if not isinstance(heard, Subscribed):
-        _hear(self, heard)
+def _deaf_to_standing(self: GatewayNode, event: Any) -> None:
+    if not isinstance(event, Subscribed):
+        _hear(self, event)
 
 
 def _not_noted(self: ConnectedDevice, chat: Any, first: int, last: int) -> PushAction:
@@ -157,22 +157,22 @@ async def _never(*_: Any, **__: Any) -> bool:
     return False
 
 
-async def _replay_for_ever(self: ResumeService, seat: Any) -> None:
+async def _replay_for_ever(self: ResumeService, device: Any) -> None:
     """The code before a seed found the bug."""
-    while behind := seat.behind():
+    while behind := device.behind():
         for chat in behind:
-            await self._parts.ranges.catch_up(seat, chat, seat.positions[chat])
-    seat.is_live = True
+            await self._parts.ranges.catch_up(device, chat, device.positions[chat])
+    device.is_live = True
 
 
 async def _join_blindly(self: GatewayNode, job: Any) -> None:
     """The code before a seed found the bug."""
-    seat, chat, _ = job
-    if chat in seat.large_chat_channels:
+    device, chat, _ = job
+    if chat in device.large_chat_channels:
         return
-    if not await self.large_chats.enter(seat, chat):
-        seat.unconfirmed_channels[chat] = None
-    await self._compare(seat.chat(chat), [seat])
+    if not await self.large_chats.enter(device, chat):
+        device.unconfirmed_channels[chat] = None
+    await self._compare(device.chat(chat), [device])
 
 
 async def _late_alone(self: DeliveryWorker, done: Any) -> None:

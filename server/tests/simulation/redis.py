@@ -191,14 +191,14 @@ class Subscription:
             return
         self._tell(payload)
 
-    def _tell(self, heard: BusEvent) -> None:
+    def _tell(self, event: BusEvent) -> None:
         at = max(self._last_at, self._redis.scheduler.now + self._network.delay_s())
         self._last_at = at
-        self._process.call_at(at, self._arrive, self._line, heard)
+        self._process.call_at(at, self._arrive, self._line, event)
 
-    def _arrive(self, line: int, heard: BusEvent) -> None:
-        if self._is_open and (line == self._line or isinstance(heard, SubscriptionLost | Subscribed)):
-            self._hear(heard)
+    def _arrive(self, line: int, event: BusEvent) -> None:
+        if self._is_open and (line == self._line or isinstance(event, SubscriptionLost | Subscribed)):
+            self._hear(event)
 
     def _leave(self) -> None:
         listening = self._redis.channels.get(self._channel, [])

@@ -30,7 +30,7 @@ class Verdict:
     turns: int
     entries: int
     held: int
-    story: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
 
 
 @dataclass
@@ -72,10 +72,10 @@ def first_caught(seeds: Iterable[int]) -> Verdict | None:
 def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> Verdict:
     began_s = time.process_time()
     world = SimulatedWorld(seed)
-    world.scheduler.story = [] if tells else None
+    world.scheduler.steps = [] if tells else None
     with _seeded_randomness(seed, world.scheduler):
         try:
-            breaches = Scenario(world, seed, scale or Scale()).play()
+            breaches = Scenario(world, seed, scale or Scale()).run()
         except StuckError as error:
             breaches = [str(error)]
         finally:
@@ -88,7 +88,7 @@ def run_seed(seed: int, scale: Scale | None = None, *, tells: bool = False) -> V
         world.scheduler.turns,
         sum(world.record.logs.values()),
         sum(len(held) for device in world.devices for held in device.held.values()),
-        tuple(world.scheduler.story or ()),
+        tuple(world.scheduler.steps or ()),
     )
 
 

@@ -48,12 +48,12 @@ class Scenario:
         sizes = (4,) if self.grows else (2, 3, 3, 4) if self._has_race else (2, 2, 3, 4)
         self.users = _USERS[: self.chance.choice(sizes)]
 
-    def play(self) -> list[str]:
+    def run(self) -> list[str]:
         """Run the scenario. In seeds with growth, the fourth member makes a chat large instead of the 101st."""
         with patch.object(store, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
-            return self._play()
+            return self._run()
 
-    def _play(self) -> list[str]:
+    def _run(self) -> list[str]:
         self._found()
         for _ in range(self.chance.choice((6, 10, 16, self.scale.steps)) if not self._has_race else 5):
             self._at_some_time(self._draw())

@@ -138,14 +138,14 @@ class Gateway:
         self._network = engines.network
         client, clock, keys = SimClient(engines.tables, engines.network), engines.clock, SimKeys()
         reader, rows, edits = DynamoLogReader(client), DynamoChatStore(client, clock), DynamoEditStore(client)
-        told = KafkaCommitPublisher(SimPublisher(engines.topic))
+        publisher = KafkaCommitPublisher(SimPublisher(engines.topic))
         appends = Appender(
             LogWorld(
                 DynamoMessageLog(client, clock),
                 rows.member_status,
                 clock,
                 epoch=initial_epoch,
-                on_commit=told.publish,
+                on_commit=publisher.publish,
             )
         )
         self.manage = ChatCommands(rows, appends)

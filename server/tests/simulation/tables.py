@@ -92,54 +92,54 @@ class Tables:
         )
 
     def write(self, action: TransactAction, returns: str | None = None) -> Item | None:
-        there = self._there(action)
-        if not _holds(action, there):
-            raise ConditionFailedError("the condition failed", item=None if there is None else _copy(there))
-        after = self._apply(action, there)
+        stored = self._stored(action)
+        if not _holds(action, stored):
+            raise ConditionFailedError("the condition failed", item=None if stored is None else _copy(stored))
+        after = self._apply(action, stored)
         if returns == "ALL_NEW":
             return None if after is None else _copy(after)
-        if there is None or returns is None:
+        if stored is None or returns is None:
             return None
         if returns == "UPDATED_OLD" and isinstance(action, Update):
             named = {(action.names or {}).get(word, word) for word in _WORD.findall(action.update)}
-            return _copy({name: value for name, value in there.items() if name in named})
-        return _copy(there)
+            return _copy({name: value for name, value in stored.items() if name in named})
+        return _copy(stored)
 
     def transact(self, actions: Sequence[TransactAction]) -> None:
-        there = [self._there(action) for action in actions]
+        stored = [self._stored(action) for action in actions]
         places = [(a.table, self.rows[a.table].place(_key(a))) for a in actions]
         assert len(set(places)) == len(places), "a transaction contains an item twice"
         reasons = tuple(
             CancellationReason()
             if _holds(a, item)
             else CancellationReason("ConditionalCheckFailed", item=item and _copy(item))
-            for a, item in zip(actions, there, strict=True)
+            for a, item in zip(actions, stored, strict=True)
         )
         if any(not reason.is_blameless for reason in reasons):
             raise TransactionCancelledError("cancelled", reasons=reasons)
-        for action, item in zip(actions, there, strict=True):
+        for action, item in zip(actions, stored, strict=True):
             self._apply(action, item)
 
-    def _there(self, action: TransactAction) -> Item | None:
+    def _stored(self, action: TransactAction) -> Item | None:
         return self.rows[action.table].get(_key(action))
 
-    def _apply(self, action: TransactAction, there: Item | None) -> Item | None:
+    def _apply(self, action: TransactAction, stored: Item | None) -> Item | None:
         rows = self.rows[action.table]
         match action:
             case Put(item=new):
                 item = _copy(new)
             case Update(key=key, update=text):
-                item = _copy(there if there is not None else key)
-                given = Given(there or {}, action.names or {}, _copy(action.values or {}))
+                item = _copy(stored if stored is not None else key)
+                given = Given(stored or {}, action.names or {}, _copy(action.values or {}))
                 for change in update(text):
                     change(given, item)
             case Delete(key=key):
                 rows.drop(key)
                 return None
             case _:
-                return there
+                return stored
         rows.store(item)
-        self.stored(action.table, there, item)
+        self.stored(action.table, stored, item)
         return item
 
 
@@ -153,10 +153,10 @@ def _key(action: TransactAction) -> Attributes:
             raise TypeError(f"not an action: {action!r}")
 
 
-def _holds(action: TransactAction, there: Item | None) -> bool:
+def _holds(action: TransactAction, stored: Item | None) -> bool:
     if action.condition is None:
         return True
-    return condition(action.condition)(Given(there or {}, action.names or {}, action.values or {}))
+    return condition(action.condition)(Given(stored or {}, action.names or {}, action.values or {}))
 
 
 def _shown(item: Item, projection: str | None, names: Names) -> Item:

@@ -5,7 +5,7 @@ Tests that count calls and units are skipped by name.
 
 import asyncio
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from random import Random
 from types import ModuleType
@@ -16,7 +16,7 @@ from contract.chats import test_commands
 from contract.delivery import test_chat_list, test_chat_rows, test_offline_queue, test_watermarks
 from contract.messages import test_edits, test_history, test_log, test_send
 from fixtures.engines import Namespace
-from fixtures.use_cases import UseCaseEnv, UseCaseScene
+from fixtures.use_cases import UseCaseEnv
 from simulation.dynamo import SimClient
 from simulation.network import FAIR, Network
 from simulation.tables import Tables
@@ -49,6 +49,9 @@ LEFT_OUT = {
 """They read the cost ledger, which the simulation does not keep."""
 
 
+type UseCaseContract = Callable[[UseCaseEnv], Coroutine[Any, Any, None]]
+
+
 class Direct(Network):
     """Run every request at once, on the caller's loop."""
 
@@ -70,7 +73,7 @@ def contracts() -> Iterator[Any]:
                 yield pytest.param(test, id=f"{suite.__name__}.{name}")
 
 
-def _tests(suite: ModuleType) -> Iterator[tuple[str, UseCaseScene]]:
+def _tests(suite: ModuleType) -> Iterator[tuple[str, UseCaseContract]]:
     for name, test in vars(suite).items():
         if (
             name.startswith("test_")
@@ -82,6 +85,6 @@ def _tests(suite: ModuleType) -> Iterator[tuple[str, UseCaseScene]]:
 
 @pytest.mark.parametrize("contract", [*contracts()])
 async def test_the_simulated_tables_keep_the_contract(
-    contract: UseCaseScene, space: Namespace, tmp_path: Path
+    contract: UseCaseContract, space: Namespace, tmp_path: Path
 ) -> None:
     await contract(UseCaseEnv(SimClient(Tables(), Direct()), space.tenant, tmp_path / "tidings.key"))

@@ -1,6 +1,5 @@
 """The contract suite of the change stream on the simulated one, written by the real use cases on simulated tables."""
 
-import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import override
 
 import pytest
 from contract.relay import test_feed
-from contract.relay.test_feed import PAGE, Play, River, Scene, Script, place_of
+from contract.relay.test_feed import PAGE, FeedEnv, Script, place_of
 from fixtures.engines import Namespace
 from fixtures.use_cases import UseCaseEnv
 from simulation.change_stream import SimChangeStream
@@ -20,7 +19,7 @@ from simulation.tables import Tables
 from simulation.test_contracts import Direct
 
 SUITE = [test for name, test in vars(test_feed).items() if name.startswith("test_")]
-OF_RIVERS = [test for test in SUITE if [*inspect.signature(test).parameters] == ["river"]]
+OF_STREAMS = [test for test in SUITE if [*inspect.signature(test).parameters] == ["feed_env"]]
 OF_SCRIPTS = [test for test in SUITE if [*inspect.signature(test).parameters] == ["script"]]
 
 
@@ -50,24 +49,18 @@ class SimScript:
         self._network.is_to_refuse = True
 
 
-@pytest.fixture
-def river(space: Namespace, tmp_path: Path) -> Play:
-    async def flow(scene: Scene) -> None:
-        tables, feed = Tables(), SimChangeStream(Direct(), PAGE)
-        Record(Scheduler(0), tables, feed)
-        stage = UseCaseEnv(SimClient(tables, Direct()), space.tenant, tmp_path / "key")
-        await scene(River(feed, stage, await place_of(feed)))
-
-    return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 60))
-
-
 def test_all_tests_of_the_suite_run() -> None:
-    assert len(OF_RIVERS) + len(OF_SCRIPTS) == len(SUITE) >= 8
+    assert len(OF_STREAMS) + len(OF_SCRIPTS) == len(SUITE) >= 8
 
 
-@pytest.mark.parametrize("contract", OF_RIVERS, ids=lambda test: test.__name__)
-def test_the_simulated_stream_keeps_the_contract(contract: Callable[[Play], None], river: Play) -> None:
-    contract(river)
+@pytest.mark.parametrize("contract", OF_STREAMS, ids=lambda test: test.__name__)
+async def test_the_simulated_stream_keeps_the_contract(
+    contract: Callable[[FeedEnv], Coroutine[None, None, None]], space: Namespace, tmp_path: Path
+) -> None:
+    tables, feed = Tables(), SimChangeStream(Direct(), PAGE)
+    Record(Scheduler(0), tables, feed)
+    use_cases = UseCaseEnv(SimClient(tables, Direct()), space.tenant, tmp_path / "key")
+    await contract(FeedEnv(feed, use_cases, await place_of(feed)))
 
 
 @pytest.mark.parametrize("contract", OF_SCRIPTS, ids=lambda test: test.__name__)

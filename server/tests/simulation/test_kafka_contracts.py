@@ -2,14 +2,14 @@
 
 import asyncio
 import inspect
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import count
 
 import pytest
 from contract.kafka import test_group
-from contract.kafka.consumer_env import PARTITIONS, STALLS_NEVER, Effect, Play, Scene
+from contract.kafka.consumer_env import PARTITIONS, STALLS_NEVER, ConsumerEnv, Effect
 from contract.kafka.harness import as_number, never_bury
 from simulation.group_member import GroupMember
 from simulation.kafka import SimConsumers, SimPublisher, Topic
@@ -23,6 +23,8 @@ from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.records import Batch
 
 SUITE = [test for name, test in vars(test_group).items() if name.startswith("test_")]
+type Contract = Callable[[ConsumerEnv], Coroutine[None, None, None]]
+
 _ENDS_S = 600.0
 _LONG_S = 60.0
 
@@ -52,7 +54,7 @@ class SimMember:
             await asyncio.Event().wait()
 
 
-class SimSite:
+class SimConsumerEnv:
     def __init__(self, seed: int) -> None:
         self.scheduler = Scheduler(seed)
         self.topic = Topic(self.scheduler, Network(self.scheduler, seed))
@@ -89,36 +91,36 @@ class SimSite:
         self.topic.rewind(self.topic.partitions[0].committed - offset)
 
 
-def played(scene: Scene, seed: int) -> None:
-    """Run a scene in virtual time, and raise its error."""
-    site = SimSite(seed)
-    process = site.scheduler.process("test")
+def run_contract(contract: Contract, seed: int) -> None:
+    """Run a contract in virtual time, and raise its error."""
+    env = SimConsumerEnv(seed)
+    process = env.scheduler.process("test")
     ended: list[BaseException | None] = []
 
     async def act() -> None:
         try:
-            await scene(site)
+            await contract(env)
         except BaseException as error:  # noqa: BLE001 - raised again below, where pytest sees it
             ended.append(error)
         else:
             ended.append(None)
 
     process.spawn(act())
-    site.scheduler.run_until(lambda: bool(ended), _ENDS_S)
-    site.scheduler.end()
-    assert ended, "the scene did not end"
-    assert site.scheduler.faults == []
+    env.scheduler.run_until(lambda: bool(ended), _ENDS_S)
+    env.scheduler.end()
+    assert ended, "the contract did not end"
+    assert env.scheduler.faults == []
     if ended[0] is not None:
         raise ended[0]
 
 
 def test_all_tests_of_the_suite_run() -> None:
     assert len(SUITE) >= 8
-    assert {tuple(inspect.signature(test).parameters) for test in SUITE} == {("group",)}
-    assert len(SimSite(0).keys()) == PARTITIONS
+    assert {tuple(inspect.signature(test).parameters) for test in SUITE} == {("consumer_env",)}
+    assert len(SimConsumerEnv(0).keys()) == PARTITIONS
 
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("contract", SUITE, ids=lambda test: test.__name__)
-def test_the_simulated_kafka_keeps_the_contract(contract: Callable[[Play], None], seed: int) -> None:
-    contract(lambda scene: played(scene, seed))
+def test_the_simulated_kafka_keeps_the_contract(contract: Contract, seed: int) -> None:
+    run_contract(contract, seed)

@@ -18,7 +18,7 @@ from simulation.tables import Tables
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId
 
-_OFFICE_WAITS_S = 15.0
+_ADMIN_WAITS_S = 15.0
 
 
 class SimulatedWorld:
@@ -36,7 +36,7 @@ class SimulatedWorld:
         self.workers: list[Process | None] = []
         self.relays: list[Process | None] = []
         self.devices: list[Device] = []
-        self.office = scheduler.process("office")
+        self.admin = scheduler.process("admin")
         self.busy = 0
         self._born = 0
 
@@ -94,19 +94,19 @@ class SimulatedWorld:
         return made
 
     def _any_gateway(self) -> Gateway | None:
-        there = [gateway for gateway in self.gateways if gateway is not None]
-        return self.chance.choice(there) if there else None
+        running = [gateway for gateway in self.gateways if gateway is not None]
+        return self.chance.choice(running) if running else None
 
     def manage(self, what: str, ask: Callable[[Gateway], Awaitable[object]]) -> None:
         """Send a management request, as over REST, and repeat it until it has a definite answer."""
         self.busy += 1
-        self.office.spawn(self._managed(what, ask))
+        self.admin.spawn(self._managed(what, ask))
 
     async def _managed(self, what: str, ask: Callable[[Gateway], Awaitable[object]]) -> None:
         while True:
             gateway = self._any_gateway()
-            if gateway is not None and (said := await self._asked(gateway, ask)) is not None:
-                self.scheduler.tell(f"office: {what}: {said}")
+            if gateway is not None and (outcome := await self._asked(gateway, ask)) is not None:
+                self.scheduler.tell(f"admin: {what}: {outcome}")
                 self.busy -= 1
                 return
             await asyncio.sleep(0.2 + self.chance.random())
@@ -115,21 +115,21 @@ class SimulatedWorld:
         """Return the result, or None if it is unknown or the request must be repeated."""
         answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
 
-        def settle(said: str | None) -> None:
+        def settle(outcome: str | None) -> None:
             if not answer.done():
-                answer.set_result(said)
+                answer.set_result(outcome)
 
         async def call() -> None:
             try:
                 await ask(gateway)
             except TidingsError as error:
-                said = None if error.retryable else f"refused, {error.code}"
+                outcome = None if error.retryable else f"refused, {error.code}"
             else:
-                said = "done"
-            self.scheduler.outside.call_later(self.network.delay_s(), settle, said)
+                outcome = "done"
+            self.scheduler.outside.call_later(self.network.delay_s(), settle, outcome)
 
         gateway.process.call_later(self.network.delay_s(), _begin, gateway.process, call)
-        await asyncio.wait([answer], timeout=_OFFICE_WAITS_S)
+        await asyncio.wait([answer], timeout=_ADMIN_WAITS_S)
         return answer.result() if answer.done() else None
 
 

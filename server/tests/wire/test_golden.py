@@ -66,7 +66,7 @@ def test_names_of_golden_frames_are_unique() -> None:
     assert len(names) == len(set(names))
 
 
-def test_the_files_hold_the_bytes() -> None:
+def test_the_golden_files_contain_the_exact_bytes() -> None:
     held = {
         one["name"]: one for path in GOLDEN.glob("*.json") for one in msgspec.json.decode(path.read_bytes())
     }

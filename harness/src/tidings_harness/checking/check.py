@@ -19,10 +19,10 @@ type Check = Callable[[], Iterable[Violation[Rule]]]
 def check(history: History) -> Verdict:
     began = time.process_time()
     facts = HistoryIndex(history)
-    shelves, stretches = device_rules.DeliveryTable(facts), device_rules.ConnectionTable(facts)
+    deliveries, connections = device_rules.DeliveryTable(facts), device_rules.ConnectionTable(facts)
     seconds: dict[str, float] = {"facts": time.process_time() - began}
     found: list[Violation[Rule]] = []
-    for name, rule in _rules(facts, shelves, stretches).items():
+    for name, rule in _rules(facts, deliveries, connections).items():
         began = time.process_time()
         found += rule()
         seconds[name] = time.process_time() - began
@@ -35,16 +35,16 @@ def check_all(directory: Path) -> Verdict:
 
 
 def _rules(
-    facts: HistoryIndex, shelves: device_rules.DeliveryTable, stretches: device_rules.ConnectionTable
+    facts: HistoryIndex, deliveries: device_rules.DeliveryTable, connections: device_rules.ConnectionTable
 ) -> Mapping[str, Check]:
     return {
         "one_entry": lambda: log_rules.one_entry_per_sequence(facts),
         "one_sequence": lambda: log_rules.one_sequence_per_message(facts),
         "failed": lambda: log_rules.what_failed_never_appears(facts),
-        "everything": lambda: device_rules.everybody_gets_everything(facts, shelves),
-        "nothing_else": lambda: device_rules.nothing_outside_a_membership(facts, shelves),
-        "nothing_twice": lambda: device_rules.nothing_twice(facts, stretches),
-        "no_holes": lambda: device_rules.in_order_without_holes(facts, shelves, stretches),
+        "everything": lambda: device_rules.everybody_gets_everything(facts, deliveries),
+        "nothing_else": lambda: device_rules.nothing_outside_a_membership(facts, deliveries),
+        "nothing_twice": lambda: device_rules.nothing_twice(facts, connections),
+        "no_holes": lambda: device_rules.in_order_without_holes(facts, deliveries, connections),
         "forward": lambda: row_rules.watermarks_go_forward(facts),
         "unread": lambda: row_rules.unread_adds_up(facts),
     }

@@ -76,18 +76,18 @@ class DeliveryTable:
         return np.cumsum(change[:-1], dtype=np.int8) > 0
 
 
-def everybody_gets_everything(facts: HistoryIndex, shelves: DeliveryTable) -> Iterable[Violation[Rule]]:
+def everybody_gets_everything(facts: HistoryIndex, deliveries: DeliveryTable) -> Iterable[Violation[Rule]]:
     """Expect every sequence up to the highest that a device received or a sender got as an answer: the log has no holes."""
     del facts
-    missing = shelves.must & ~shelves.got
-    yield from violations(Rule.EVERYTHING, missing, lambda at: f"not delivered to {shelves.describe(at)}")
+    missing = deliveries.must & ~deliveries.got
+    yield from violations(Rule.EVERYTHING, missing, lambda at: f"not delivered to {deliveries.describe(at)}")
 
 
-def nothing_outside_a_membership(facts: HistoryIndex, shelves: DeliveryTable) -> Iterable[Violation[Rule]]:
-    outside = shelves.got & ~shelves.may
-    outside[shelves.starts[:-1]] = False
+def nothing_outside_a_membership(facts: HistoryIndex, deliveries: DeliveryTable) -> Iterable[Violation[Rule]]:
+    outside = deliveries.got & ~deliveries.may
+    outside[deliveries.starts[:-1]] = False
     yield from violations(
-        Rule.NOTHING_ELSE, outside, lambda at: f"outside the user's membership: {shelves.describe(at)}"
+        Rule.NOTHING_ELSE, outside, lambda at: f"outside the user's membership: {deliveries.describe(at)}"
     )
     yield from violations(
         Rule.NOTHING_ELSE,
@@ -117,15 +117,15 @@ class ConnectionTable:
         self.came[self.places[::-1]] = np.arange(len(given) - 1, -1, -1)
 
 
-def nothing_twice(facts: HistoryIndex, stretches: ConnectionTable) -> Iterable[Violation[Rule]]:
+def nothing_twice(facts: HistoryIndex, connections: ConnectionTable) -> Iterable[Violation[Rule]]:
     """Check pushed entries only. A device may receive a requested entry again as a push: the sender of pushes has no record
     of requests.
     """
     given = facts.deliveries
     pushed = np.flatnonzero(~given.is_asked)
-    first = np.full(stretches.starts[-1], -1, np.int64)
-    first[stretches.places[pushed[::-1]]] = pushed[::-1]
-    again = pushed[first[stretches.places[pushed]] != pushed]
+    first = np.full(connections.starts[-1], -1, np.int64)
+    first[connections.places[pushed[::-1]]] = pushed[::-1]
+    again = pushed[first[connections.places[pushed]] != pushed]
     yield from violations(
         Rule.NOTHING_TWICE,
         again,
@@ -137,21 +137,21 @@ def nothing_twice(facts: HistoryIndex, stretches: ConnectionTable) -> Iterable[V
 
 
 def in_order_without_holes(
-    facts: HistoryIndex, shelves: DeliveryTable, stretches: ConnectionTable
+    facts: HistoryIndex, deliveries: DeliveryTable, connections: ConnectionTable
 ) -> Iterable[Violation[Rule]]:
-    cell_of = np.repeat(np.arange(len(stretches.cells)), np.diff(stretches.starts))
-    left_out = np.flatnonzero(stretches.came < 0)
-    shelf = _shelf_places(shelves, stretches, cell_of, left_out)
-    holes = left_out[shelves.may[shelf]]
-    came = np.flatnonzero(stretches.came >= 0)
-    when, where = stretches.came[came], cell_of[came]
+    cell_of = np.repeat(np.arange(len(connections.cells)), np.diff(connections.starts))
+    left_out = np.flatnonzero(connections.came < 0)
+    delivery = _delivery_places(deliveries, connections, cell_of, left_out)
+    holes = left_out[deliveries.may[delivery]]
+    came = np.flatnonzero(connections.came >= 0)
+    when, where = connections.came[came], cell_of[came]
     late = came[1:][(when[1:] < when[:-1]) & (where[1:] == where[:-1])]
 
     def describe(place: int) -> str:
         cell = int(cell_of[place])
-        sequence = place - stretches.starts[cell] + stretches.lowest[cell]
-        chat = facts.names[stretches.cells.other[cell]]
-        return f"{facts.names[stretches.device[cell]]}, connection {stretches.cells.one[cell]}: {chat} at {sequence}"
+        sequence = place - connections.starts[cell] + connections.lowest[cell]
+        chat = facts.names[connections.cells.other[cell]]
+        return f"{facts.names[connections.device[cell]]}, connection {connections.cells.one[cell]}: {chat} at {sequence}"
 
     yield from violations(Rule.NO_HOLES, holes, lambda at: f"skipped: {describe(at)}")
     yield from violations(
@@ -159,10 +159,12 @@ def in_order_without_holes(
     )
 
 
-def _shelf_places(
-    shelves: DeliveryTable, stretches: ConnectionTable, cell_of: Numbers, places: Numbers
+def _delivery_places(
+    deliveries: DeliveryTable, connections: ConnectionTable, cell_of: Numbers, places: Numbers
 ) -> Numbers:
     cells = cell_of[places]
-    shelf = shelves.cells.known(stretches.device[cells], stretches.cells.other[cells])
-    found: Numbers = shelves.starts[shelf] + places - stretches.starts[cells] + stretches.lowest[cells]
+    delivery = deliveries.cells.known(connections.device[cells], connections.cells.other[cells])
+    found: Numbers = (
+        deliveries.starts[delivery] + places - connections.starts[cells] + connections.lowest[cells]
+    )
     return found

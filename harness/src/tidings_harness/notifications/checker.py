@@ -89,12 +89,12 @@ type _Found = tuple[InboxRule, Iterable[str]]
 def _each_look(
     rule: InboxRule, facts: InboxHistoryIndex, find: Callable[[InboxRead], Iterable[int]]
 ) -> _Found:
-    said = (
+    text = (
         f"{look.user}, read at {look.begun_ns / 1e9:.3f}: {facts.begun[number].action if number in facts.begun else 'notification'} {number}"
         for look in facts.reads
         for number in find(look)
     )
-    return rule, said
+    return rule, text
 
 
 def _there(facts: InboxHistoryIndex) -> _Found:

@@ -115,7 +115,7 @@ class Journal:
 
     def begin(
         self,
-        deed: Action,
+        action: Action,
         users: Sequence[str],
         of: Sequence[int] = (),
         *,
@@ -126,7 +126,7 @@ class Journal:
         now_ns = time.monotonic_ns()
         begun = ActionStarted(
             number=self._last,
-            action=deed,
+            action=action,
             at_ns=now_ns,
             users=tuple(users),
             of=tuple(of),

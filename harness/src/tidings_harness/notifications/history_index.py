@@ -56,9 +56,9 @@ class InboxHistoryIndex:
     def expires_ns(self, number: int) -> float:
         return (number in self.sends and self.sends[number].expires_ns) or inf
 
-    def _of(self, deed: Action) -> list[ActionStarted]:
+    def _of(self, action: Action) -> list[ActionStarted]:
         return [
-            each for each in self.begun.values() if each.action is deed and not self.is_refused(each.number)
+            each for each in self.begun.values() if each.action is action and not self.is_refused(each.number)
         ]
 
     def _redactions(self) -> dict[int, InboxSpan]:

@@ -137,7 +137,7 @@ class InboxUser:
         except ClientStopped:
             return  # The checker reports entries that are missing at the end.
 
-    def _heard(self, news: BroadcastUpdate) -> None:
-        for notification in news.added:
+    def _heard(self, update: BroadcastUpdate) -> None:
+        for notification in update.added:
             number = int(notification.message["number"])
             self._journal.note(PushReceived(user=self.user, connection=self._connection, number=number))

@@ -33,11 +33,11 @@ def synthesize_inboxes() -> list[Event]:
     for number in range(1, _SENDS + 1):
         events += _sent(number)
         if number == 12:  # noqa: PLR2004 - see above
-            events += _deed(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
+            events += _action_events(101, Action.REDACT, (), at(number) + _S // 3, of=(12,))
         if number == 14:  # noqa: PLR2004 - see above
-            events += _deed(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
+            events += _action_events(102, Action.READ, USERS[:1], at(number) + _S // 3, of=(3,))
         if number == 20:  # noqa: PLR2004 - see above
-            events += _deed(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
+            events += _action_events(103, Action.READ_ALL, USERS[1:2], at(number) + _S // 3)
         events += [synthetic_read(user, number) for user in USERS]
     return [*events, *(synthetic_read(user, _SENDS + 2, is_last=True) for user in USERS)]
 
@@ -58,7 +58,7 @@ def synthetic_action(number: int) -> Action:
 
 def _sent(number: int) -> list[Event]:
     if number == 5:  # noqa: PLR2004 - see above
-        return _deed(number, synthetic_action(number), reach(number), at(number))[:1]
+        return _action_events(number, synthetic_action(number), reach(number), at(number))[:1]
     outcome = ActionOutcome.FAILED if number == 9 else ActionOutcome.OK  # noqa: PLR2004 - see above
     events: list[Event] = []
     if synthetic_action(number) is Action.BROADCAST and outcome is ActionOutcome.OK:
@@ -67,7 +67,9 @@ def _sent(number: int) -> list[Event]:
             for user in reach(number)
             if is_shown(user, number, _SENDS)
         ]
-    begun, ended = _deed(number, synthetic_action(number), reach(number), at(number), outcome=outcome)
+    begun, ended = _action_events(
+        number, synthetic_action(number), reach(number), at(number), outcome=outcome
+    )
     more = {"expires_ns": at(_ENDS[number]) if number in _ENDS else 0, "ramp": _RAMPS.get(number, ())}
     return [replace(begun, **more), ended, *events]
 
@@ -86,28 +88,28 @@ def is_shown(user: str, number: int, after: int) -> bool:
     return number != 9 and not is_redacted and after < _ENDS.get(number, inf)  # noqa: PLR2004 - see above
 
 
-def _deed(
+def _action_events(
     number: int,
-    deed: Action,
+    action: Action,
     users: tuple[str, ...],
     at_ns: int,
     *,
     outcome: ActionOutcome = ActionOutcome.OK,
     of: tuple[int, ...] = (),
 ) -> list[Event]:
-    begun = ActionStarted(number=number, action=deed, at_ns=at_ns, users=users, of=of)
+    begun = ActionStarted(number=number, action=action, at_ns=at_ns, users=users, of=of)
     return [begun, ActionEnded(number=number, outcome=outcome, at_ns=at_ns + _S // 10)]
 
 
 def synthetic_read(user: str, after: int, *, is_last: bool = False) -> InboxRead:
     """Return the read of a user after `after` sends, when the bound of the last one has passed."""
     begun = at(after) + _S + _S // 5
-    there = [
+    visible = [
         number
         for number in range(1, min(after, _SENDS) + 1)
         if user in reach(number) and is_shown(user, number, after)
     ]
-    seen = tuple(SeenNotification(number, _is_read(user, number, after)) for number in reversed(there))
+    seen = tuple(SeenNotification(number, _is_read(user, number, after)) for number in reversed(visible))
     unread = sum(not each.is_read for each in seen)
     return InboxRead(
         user=user,

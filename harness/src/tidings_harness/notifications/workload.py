@@ -43,7 +43,7 @@ class NotificationLoad:
     read_apis: tuple[str, ...] = ()
     users: int = 8
     inbox: str = "default"
-    deeds_per_s: float = 4.0
+    actions_per_s: float = 4.0
     expiring: float = 0.2
     ramping: float = 0.15
 
@@ -120,10 +120,10 @@ class TenantServer:
         await self._send(Action.DIRECT, users, "notifications", {"user_ids": list(users)}, terms)
 
     async def redact(self) -> None:
-        there = [each for each in self.sent if not each.is_gone]
-        if not there:
+        existing = [each for each in self.sent if not each.is_gone]
+        if not existing:
             return
-        which = random.choice(there[:-1] or there)  # noqa: S311 - no secret
+        which = random.choice(existing[:-1] or existing)  # noqa: S311 - no secret
         which.is_redacted = True
         number = self._journal.begin(Action.REDACT, (), [which.number])
         outcome, _ = await self.ask(
@@ -136,15 +136,15 @@ class TenantServer:
 
     async def _send(
         self,
-        deed: Action,
+        action: Action,
         users: Sequence[str],
         path: str,
         more: Mapping[str, object],
         terms: NotificationLifetime,
     ) -> None:
-        number = self._journal.begin(deed, users, life_s=terms.life_s, ramp=terms.ramp)
+        number = self._journal.begin(action, users, life_s=terms.life_s, ramp=terms.ramp)
         ends_s = time.monotonic() + terms.life_s if terms.life_s else inf
-        message = {"title": f"deed {number}", "number": number}
+        message = {"title": f"action {number}", "number": number}
         body = {"message": message, "category": "news", **more, **terms.body()}
         outcome, sent = await self.ask(
             "POST", f"/v1/inboxes/{self._load.inbox}/{path}", body, key=uuid.uuid4().hex
@@ -171,7 +171,7 @@ class NotificationRun:
     async def __aenter__(self) -> Self:
         await self.server.found(self._pros)
         await asyncio.gather(*(reader.start() for reader in self.readers))
-        loops = [self._every(1 / self.load.deeds_per_s, self._act) for _ in range(_SENDERS)]
+        loops = [self._every(1 / self.load.actions_per_s, self._act) for _ in range(_SENDERS)]
         loops += [self._every(0.25, reader.act) for reader in self.readers]
         loops += [self._every(1.0, self._read_over_rest)]
         self._loops = [asyncio.ensure_future(loop) for loop in loops]
@@ -246,11 +246,11 @@ class NotificationRun:
             if look is not None:
                 self.journal.note(look)
 
-    async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
         while True:
             await asyncio.sleep(seconds * random.uniform(0.6, 1.4))  # noqa: S311 - spreads load
             try:
-                await deed()
+                await action()
             except (httpx.HTTPError, TidingsError, TimeoutError):
                 continue
 

@@ -76,12 +76,12 @@ class UserActions:
             )
         recorder.flush()
 
-    async def _every(self, seconds: float, deed: Callable[[], Awaitable[None]]) -> None:
+    async def _every(self, seconds: float, action: Callable[[], Awaitable[None]]) -> None:
         """Repeat an action. If it is rejected or not answered during a fault, the next round tries again."""
         while True:
             await asyncio.sleep(seconds * random.uniform(0.7, 1.3))  # noqa: S311 - spreads load
             try:
-                await deed()
+                await action()
             except (httpx.HTTPError, RequestTimeout, TimeoutError):
                 continue
 
@@ -135,12 +135,12 @@ class UserActions:
             await self.list_rows(speaker.user)
 
     async def _churn(self, group: Group) -> None:
-        who = next(group.to_remove, None)
-        if who is None:
+        user = next(group.to_remove, None)
+        if user is None:
             return
-        await self.rest_client.remove(group.chat, group.owner, who)
+        await self.rest_client.remove(group.chat, group.owner, user)
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
-        await self.rest_client.add(group.chat, group.owner, who)
+        await self.rest_client.add(group.chat, group.owner, user)
 
 
 def _outcome(answer: Body) -> Outcome:

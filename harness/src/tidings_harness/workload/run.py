@@ -46,7 +46,7 @@ class HarnessRun:
         self.ledger = RunState(self._epochs.first, self._epochs.following)
         self._frames = FrameCache(self.ledger)
         self._rest_client = RestClient(site)
-        self._deeds = UserActions(scenario=scenario, ledger=self.ledger, rest_client=self._rest_client)
+        self._actions = UserActions(scenario=scenario, ledger=self.ledger, rest_client=self._rest_client)
         self._loops: list[asyncio.Future[None]] = []
         self._mark = uuid.uuid4().hex[:6]
         self.groups: list[Group] = []
@@ -88,7 +88,9 @@ class HarnessRun:
 
     def talk(self) -> None:
         """Start the actions of users, at the beginning or after `hush`."""
-        self._loops = [asyncio.ensure_future(loop) for group in self.groups for loop in self._deeds.of(group)]
+        self._loops = [
+            asyncio.ensure_future(loop) for group in self.groups for loop in self._actions.of(group)
+        ]
 
     async def hush(self) -> None:
         """Stop the actions of users. Sends in flight continue."""
@@ -136,7 +138,7 @@ class HarnessRun:
     async def _found(self, size: int, devices: int) -> Group:
         """Create a group with the given number of members and of light devices for each member."""
         wanted, mark = self._scenario, f"h{self._mark}-{len(self.groups)}"
-        members = [f"{mark}-{who}" for who in range(size)]
+        members = [f"{mark}-{number}" for number in range(size)]
         chat = await self._rest_client.group(members[0], members[1:])
         return Group(
             chat=chat,
@@ -192,7 +194,7 @@ class HarnessRun:
         users = [user for group in self.groups for user in group.members]
         for some in range(0, len(users), _MAX_CONCURRENT):
             await asyncio.gather(
-                *(self._deeds.list_rows(user) for user in users[some : some + _MAX_CONCURRENT])
+                *(self._actions.list_rows(user) for user in users[some : some + _MAX_CONCURRENT])
             )
 
     async def _until(self, holds: Callable[[], bool], within_s: float) -> float:

@@ -39,7 +39,7 @@ def changes(row: Row, keys: frozenset[str]) -> Iterator[Row]:
         if name in keys:
             continue
         yield row | {name: other_than(value)}
-        yield {each: there for each, there in row.items() if each != name}
+        yield {each: kept for each, kept in row.items() if each != name}
     yield row | {"added": "x"}
 
 
@@ -56,7 +56,7 @@ def other_than(value: object) -> object:
 
 
 async def refused(
-    door: AccountsEnv,
+    accounts: AccountsEnv,
     put: AccessPattern,
     row: Row,
     reading: Reading,
@@ -68,19 +68,19 @@ async def refused(
     assert await reading(), "the row itself is good"
     for forged in changes(row, keys):
         caplog.clear()
-        await write(door, put, forged)
+        await write(accounts, put, forged)
         assert not await reading(), forged
         assert any(line.message == "row_rejected" for line in caplog.records)
-    await write(door, put, row)
+    await write(accounts, put, row)
     assert await reading()
 
 
-async def write(door: AccountsEnv, pattern: AccessPattern, row: Row) -> None:
+async def write(accounts: AccountsEnv, pattern: AccessPattern, row: Row) -> None:
     """Write the row directly into the first table of the pattern."""
     if pattern.operation is Operation.PUT_ITEM:
-        await door.client.put(pattern, row)
+        await accounts.client.put(pattern, row)
     else:
-        await door.client.transact_write(pattern, [Put(table=pattern.tables[0], item=row)])
+        await accounts.client.transact_write(pattern, [Put(table=pattern.tables[0], item=row)])
 
 
 @pytest.fixture(autouse=True)
@@ -90,55 +90,67 @@ def _heard(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_forged_settings_keys_and_api_keys_are_refused(
-    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
+    open_accounts: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_door() as door:
-        rows, tenant = AuthenticatedRows(door.keys), door.tenant
-        tenants = DynamoTenantStore(door.client, rows)
-        await TenantService(tenants, door.clock).create(tenant, TenantSettings(name="Acme"))
-        signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
-        pair = await SigningKeyService(signing, door.clock).make(tenant, "Ed25519")
-        issued = (await ApiKeyService(api_keys, door.clock).issue(tenant, "x", [Scope.USERS])).key.name
+    async with open_accounts() as accounts:
+        rows, tenant = AuthenticatedRows(accounts.keys), accounts.tenant
+        tenants = DynamoTenantStore(accounts.client, rows)
+        await TenantService(tenants, accounts.clock).create(tenant, TenantSettings(name="Acme"))
+        signing, api_keys = (
+            DynamoSigningKeyStore(accounts.client, rows),
+            DynamoApiKeyStore(accounts.client, rows),
+        )
+        pair = await SigningKeyService(signing, accounts.clock).make(tenant, "Ed25519")
+        issued = (await ApiKeyService(api_keys, accounts.clock).issue(tenant, "x", [Scope.USERS])).key.name
         for item, reading in (
             ("settings", lambda: tenants.read(tenant)),
             (f"jwk#{pair.key.kid}", lambda: signing.list(tenant)),
             (f"key#{issued.key}", lambda: api_keys.find(issued)),
         ):
-            row = await door.client.get(patterns.READ_SETTINGS, {"tenant": tenant, "item": item})
+            row = await accounts.client.get(patterns.READ_SETTINGS, {"tenant": tenant, "item": item})
             assert row is not None
-            await refused(door, patterns.PUT_API_KEY, dict(row), reading, caplog)
+            await refused(accounts, patterns.PUT_API_KEY, dict(row), reading, caplog)
 
 
-async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        rows, theirs = AuthenticatedRows(door.keys), TenantId(f"{door.tenant}-b")
-        signing, api_keys = DynamoSigningKeyStore(door.client, rows), DynamoApiKeyStore(door.client, rows)
-        pair = await SigningKeyService(signing, door.clock).make(door.tenant, "Ed25519")
-        row = await door.client.get(
-            patterns.READ_SETTINGS, {"tenant": door.tenant, "item": f"jwk#{pair.key.kid}"}
+async def test_a_key_that_is_copied_to_another_tenant_or_name_is_refused(
+    open_accounts: OpenAccountsEnv,
+) -> None:
+    async with open_accounts() as accounts:
+        rows, theirs = AuthenticatedRows(accounts.keys), TenantId(f"{accounts.tenant}-b")
+        signing, api_keys = (
+            DynamoSigningKeyStore(accounts.client, rows),
+            DynamoApiKeyStore(accounts.client, rows),
+        )
+        pair = await SigningKeyService(signing, accounts.clock).make(accounts.tenant, "Ed25519")
+        row = await accounts.client.get(
+            patterns.READ_SETTINGS, {"tenant": accounts.tenant, "item": f"jwk#{pair.key.kid}"}
         )
         assert row is not None
         for copied in ({"tenant": theirs}, {"item": "jwk#other"}):
-            await door.client.put(patterns.PUT_SIGNING_KEY, dict(row) | copied)
-        assert [key.kid for key in await signing.list(door.tenant)] == [pair.key.kid]
+            await accounts.client.put(patterns.PUT_SIGNING_KEY, dict(row) | copied)
+        assert [key.kid for key in await signing.list(accounts.tenant)] == [pair.key.kid]
         assert await signing.list(theirs) == []
-        issued = (await ApiKeyService(api_keys, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
-        key = await door.client.get(
-            patterns.FIND_API_KEY, {"tenant": door.tenant, "item": f"key#{issued.key}"}
+        issued = (
+            await ApiKeyService(api_keys, accounts.clock).issue(accounts.tenant, "x", [Scope.USERS])
+        ).key.name
+        key = await accounts.client.get(
+            patterns.FIND_API_KEY, {"tenant": accounts.tenant, "item": f"key#{issued.key}"}
         )
         assert key is not None
         for copied in ({"tenant": theirs}, {"item": f"key#{OTHER}"}):
-            await door.client.put(patterns.PUT_API_KEY, dict(key) | copied)
+            await accounts.client.put(patterns.PUT_API_KEY, dict(key) | copied)
         assert await api_keys.find(issued._replace(tenant=theirs)) is None
         assert await api_keys.find(issued._replace(key=OTHER)) is None
 
 
 async def test_an_api_key_that_was_revoked_twice_at_once_stays_revoked_and_authentic(
-    open_door: OpenAccountsEnv,
+    open_accounts: OpenAccountsEnv,
 ) -> None:
-    async with open_door() as door:
-        store = DynamoApiKeyStore(door.client, AuthenticatedRows(door.keys))
-        name = (await ApiKeyService(store, door.clock).issue(door.tenant, "x", [Scope.USERS])).key.name
+    async with open_accounts() as accounts:
+        store = DynamoApiKeyStore(accounts.client, AuthenticatedRows(accounts.keys))
+        name = (
+            await ApiKeyService(store, accounts.clock).issue(accounts.tenant, "x", [Scope.USERS])
+        ).key.name
         assert await store.revoke(name, 1_000)
         assert await store.revoke(name, 2_000)
         found = await store.find(name)
@@ -147,71 +159,71 @@ async def test_an_api_key_that_was_revoked_twice_at_once_stays_revoked_and_authe
 
 
 async def test_forged_sessions_are_refused(
-    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
+    open_accounts: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_door() as door:
-        grant = (await door.log_in()).grant
-        grant = await door.refresh(grant, "k" * 16)
+    async with open_accounts() as accounts:
+        grant = (await accounts.log_in()).grant
+        grant = await accounts.refresh(grant, "k" * 16)
         session = grant.session.session
-        row = await door.client.get(patterns.READ_SESSION, session_key(door.tenant, session))
+        row = await accounts.client.get(patterns.READ_SESSION, session_key(accounts.tenant, session))
         assert row is not None
-        reading = lambda: door.session_rows.read(door.tenant, session)  # noqa: E731 - it is passed on
-        await refused(door, patterns.CREATE_SESSION, dict(row), reading, caplog)
-        other = await door.log_in(device=Device(id=DeviceId("phone")))
-        moved = dict(row) | session_key(door.tenant, other.grant.session.session)
-        await door.client.put(patterns.CREATE_SESSION, moved)
-        assert await code_of(door.refresh(other.grant)) is Code.CREDENTIAL_INVALID
-        await door.refresh(grant)
+        reading = lambda: accounts.session_rows.read(accounts.tenant, session)  # noqa: E731 - it is passed on
+        await refused(accounts, patterns.CREATE_SESSION, dict(row), reading, caplog)
+        other = await accounts.log_in(device=Device(id=DeviceId("phone")))
+        moved = dict(row) | session_key(accounts.tenant, other.grant.session.session)
+        await accounts.client.put(patterns.CREATE_SESSION, moved)
+        assert await code_of(accounts.refresh(other.grant)) is Code.CREDENTIAL_INVALID
+        await accounts.refresh(grant)
 
 
 async def test_forged_claims_of_phone_numbers_are_refused(
-    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
+    open_accounts: OpenAccountsEnv, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with open_door() as door:
-        await door.log_in()
-        row = await claim_of(door, NUMBER)
-        reading = lambda: door.user_rows.owner(door.tenant, Phone(NUMBER))  # noqa: E731 - it is passed on
+    async with open_accounts() as accounts:
+        await accounts.log_in()
+        row = await claim_of(accounts, NUMBER)
+        reading = lambda: accounts.user_rows.owner(accounts.tenant, Phone(NUMBER))  # noqa: E731 - it is passed on
         keys = frozenset({"user_id"})
-        await refused(door, patterns.CREATE_WITH_PHONE, row, reading, caplog, keys=keys)
+        await refused(accounts, patterns.CREATE_WITH_PHONE, row, reading, caplog, keys=keys)
 
 
-async def test_a_forged_claim_does_not_log_in_as_another_user(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        await door.log_in()
-        await door.log_in(THEIRS)
-        victim, own = await claim_of(door, NUMBER), await claim_of(door, THEIRS)
-        unclaimed = claim_key(door.tenant, Phone(UNCLAIMED))
+async def test_a_forged_claim_does_not_log_in_as_another_user(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        await accounts.log_in()
+        await accounts.log_in(THEIRS)
+        victim, own = await claim_of(accounts, NUMBER), await claim_of(accounts, THEIRS)
+        unclaimed = claim_key(accounts.tenant, Phone(UNCLAIMED))
         for number, forged in (
             (THEIRS, own | {"owner": victim["owner"]}),
             (THEIRS, victim | {"user_id": own["user_id"]}),
             (UNCLAIMED, victim | unclaimed),
             (UNCLAIMED, unclaimed | {"owner": victim["owner"], "created_at": victim["created_at"]}),
         ):
-            await write(door, patterns.CREATE_WITH_PHONE, forged)
-            assert await code_of(door.log_in(number)) is Code.INTERNAL, forged
-        await write(door, patterns.CREATE_WITH_PHONE, own)
-        assert (await door.log_in(THEIRS)).grant.session.user == own["owner"]
+            await write(accounts, patterns.CREATE_WITH_PHONE, forged)
+            assert await code_of(accounts.log_in(number)) is Code.INTERNAL, forged
+        await write(accounts, patterns.CREATE_WITH_PHONE, own)
+        assert (await accounts.log_in(THEIRS)).grant.session.user == own["owner"]
 
 
-async def claim_of(door: AccountsEnv, number: str) -> Row:
-    row = await door.client.get(patterns.FIND_CLAIM, claim_key(door.tenant, Phone(number)))
+async def claim_of(accounts: AccountsEnv, number: str) -> Row:
+    row = await accounts.client.get(patterns.FIND_CLAIM, claim_key(accounts.tenant, Phone(number)))
     assert row is not None
     return dict(row)
 
 
-async def test_a_code_with_a_changed_time_or_hash_is_rejected(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
+async def test_a_code_with_a_changed_time_or_hash_is_rejected(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
         for change in ({"ttl": 2_000_000_000}, {"code_hash": b"x" * 32}, {"mac": b"x" * 32}):
-            challenge = await door.ask()
-            code = await door.code()
-            place = code_key(door.tenant, challenge.id)
-            row = await door.client.get(patterns.READ_SETTINGS, place)
+            challenge = await accounts.ask()
+            code = await accounts.code()
+            place = code_key(accounts.tenant, challenge.id)
+            row = await accounts.client.get(patterns.READ_SETTINGS, place)
             assert row is not None
-            await door.client.put(patterns.PUT_CODE, dict(row) | change)
-            assert await code_of(door.answer(challenge, code)) is Code.CREDENTIAL_INVALID
+            await accounts.client.put(patterns.PUT_CODE, dict(row) | change)
+            assert await code_of(accounts.answer(challenge, code)) is Code.CREDENTIAL_INVALID
 
 
-def test_two_different_rows_never_spell_the_same() -> None:
+def test_different_rows_have_different_signed_bytes() -> None:
     tenant, none = TenantId("t"), frozenset[str]()
     rows: list[Row] = [
         {"a": "b", "c": "d"},

@@ -156,7 +156,7 @@ async def test_of_concurrent_adds_of_one_kid_one_succeeds(opened: Opened, tenant
         assert list(await stores.signing_keys.list(tenant)) == [keys[won.index(True)]]
 
 
-async def test_what_an_operator_does_with_signing_keys(opened: Opened, tenant: TenantId) -> None:
+async def test_an_operator_adds_lists_and_retires_signing_keys(opened: Opened, tenant: TenantId) -> None:
     async with opened() as stores:
         keys = SigningKeyService(stores.signing_keys, SystemClock())
         made = await keys.make(tenant, "Ed25519")
@@ -186,7 +186,7 @@ async def test_a_kid_that_can_not_be_part_of_a_key_is_not_stored(tables: Tables,
             assert caught.value.code is Code.REQUEST_INVALID
 
 
-async def test_kinds_of_keys_are_not_taken_for_one_another_and_a_later_scope_gives_nothing(
+async def test_key_kinds_are_listed_separately_and_an_unknown_scope_grants_nothing(
     tables: Tables, tenant: TenantId
 ) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
@@ -218,7 +218,7 @@ async def test_the_units_of_a_verified_api_key_and_of_keys(tables: Tables, tenan
         assert (lists.calls, lists.read_units) == (1, 1)
 
 
-async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
+async def test_a_table_that_does_not_answer_is_reported_as_unavailable() -> None:
     async with open_client("http://127.0.0.1:9", REGION, "none-") as client:
         api_keys, signing_keys, name = (
             DynamoApiKeyStore(client, ROWS),

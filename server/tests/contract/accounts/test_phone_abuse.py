@@ -13,57 +13,63 @@ from tidings.limits.model import LimitKind
 from tidings.tenants.model import RateLimit, RateOverrides
 
 
-async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(open_door: OpenAccountsEnv) -> None:
+async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(
+    open_accounts: OpenAccountsEnv,
+) -> None:
     """SMS pumping with the default limits: one IPv6 /48 has 65,536 networks of /64 to ask from."""
-    async with open_door() as door:
-        door.policies.update(limit_policies(Settings()))
+    async with open_accounts() as accounts:
+        accounts.policies.update(limit_policies(Settings()))
         satellite = [
-            await code_of(door.ask(f"+88216{n:07}", f"2001:db8:1:{n:x}::1"))
-            for n in range(door.policies[LimitKind.CODE_NETWORK].burst)
+            await code_of(accounts.ask(f"+88216{n:07}", f"2001:db8:1:{n:x}::1"))
+            for n in range(accounts.policies[LimitKind.CODE_NETWORK].burst)
         ]
         assert set(satellite) == {Code.REQUEST_INVALID}, "the tenant serves +49 only"
-        ends = [await end_of(door.ask(f"+4915{n:09}", f"2001:db8:2:{n:x}::1")) for n in range(60)]
-        assert ends.count(None) <= door.policies[LimitKind.CODE_NETWORK].burst
+        ends = [await end_of(accounts.ask(f"+4915{n:09}", f"2001:db8:2:{n:x}::1")) for n in range(60)]
+        assert ends.count(None) <= accounts.policies[LimitKind.CODE_NETWORK].burst
         assert set(ends[-30:]) == {Code.RATE_LIMITED}
-        assert await end_of(door.ask(NUMBER, "2001:db8:3::1")) is None, "another site is not affected"
-        await door.outbox.join()
-        assert len(door.sms.sent) == ends.count(None) + 1
-        assert (door.phone.stats.requested, door.phone.stats.redeemed) == (ends.count(None) + 1, 0)
+        assert await end_of(accounts.ask(NUMBER, "2001:db8:3::1")) is None, "another site is not affected"
+        await accounts.outbox.join()
+        assert len(accounts.sms.sent) == ends.count(None) + 1
+        assert (accounts.phone.stats.requested, accounts.phone.stats.redeemed) == (ends.count(None) + 1, 0)
 
 
-async def test_a_flood_from_everywhere_is_bounded_by_the_hour(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        door.policies.update(limit_policies(Settings()))
+async def test_a_flood_from_many_networks_is_bounded_per_hour(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        accounts.policies.update(limit_policies(Settings()))
         ends = [
-            await end_of(door.ask(f"+49{n:03}{n:08}", f"198.51.{n // 200}.{n % 200}")) for n in range(150)
+            await end_of(accounts.ask(f"+49{n:03}{n:08}", f"198.51.{n // 200}.{n % 200}")) for n in range(150)
         ]
-        assert ends.count(None) == door.policies[LimitKind.CODE_TENANT].burst
+        assert ends.count(None) == accounts.policies[LimitKind.CODE_TENANT].burst
         rates = RateOverrides(code=RateLimit(per_s=1, burst=100))
-        door.tenants.settings = replace(door.tenants.settings, rates=rates)
-        door.clock.now_s += 1000
+        accounts.tenants.settings = replace(accounts.tenants.settings, rates=rates)
+        accounts.clock.now_s += 1000
         more = [
-            await end_of(door.ask(f"+49{n:03}{n:08}", f"198.51.{n // 200}.{n % 200}"))
+            await end_of(accounts.ask(f"+49{n:03}{n:08}", f"198.51.{n // 200}.{n % 200}"))
             for n in range(200, 350)
         ]
         assert more.count(None) == 100, "the tenant's own bound"
 
 
-async def test_strangers_cannot_lock_the_owner_of_a_number_out(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        door.policies.update(limit_policies(Settings()))
+async def test_other_addresses_cannot_lock_out_the_owner_of_a_number(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        accounts.policies.update(limit_policies(Settings()))
         for n in range(5):
-            await end_of(door.ask(NUMBER, f"203.0.113.{n}"))
-        assert await end_of(door.ask(NUMBER, ADDRESS)) is None, "a few strangers do not exhaust the number"
+            await end_of(accounts.ask(NUMBER, f"203.0.113.{n}"))
+        assert await end_of(accounts.ask(NUMBER, ADDRESS)) is None, (
+            "a few strangers do not exhaust the number"
+        )
         home = "192.0.2.99"
-        challenge = await door.ask(NUMBER, home)
-        await door.answer(challenge, await door.code(), address=home)
+        challenge = await accounts.ask(NUMBER, home)
+        await accounts.answer(challenge, await accounts.code(), address=home)
         for n in range(200):
-            await end_of(door.ask(NUMBER, f"198.51.100.{n}"))
-            await end_of(door.ask(f"+49{n:03}{n:08}", f"203.0.{n}.1"))
-        assert await code_of(door.ask(NUMBER, "198.51.100.250")) is Code.RATE_LIMITED
-        assert await end_of(door.ask(NUMBER, home)) is None, "a place that has logged in has its own share"
-        bound = door.policies[LimitKind.CODE_NUMBER_ADDRESS].burst
-        assert [await end_of(door.ask(NUMBER, home)) for _ in range(bound)].count(None) < bound
+            await end_of(accounts.ask(NUMBER, f"198.51.100.{n}"))
+            await end_of(accounts.ask(f"+49{n:03}{n:08}", f"203.0.{n}.1"))
+        assert await code_of(accounts.ask(NUMBER, "198.51.100.250")) is Code.RATE_LIMITED
+        assert await end_of(accounts.ask(NUMBER, home)) is None, (
+            "a place that has logged in has its own share"
+        )
+        bound = accounts.policies[LimitKind.CODE_NUMBER_ADDRESS].burst
+        assert [await end_of(accounts.ask(NUMBER, home)) for _ in range(bound)].count(None) < bound
 
 
 async def end_of(doing: Awaitable[object]) -> Code | None:

@@ -52,55 +52,55 @@ def logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) ->
 
 
 async def test_refused_tokens_and_ended_sessions_are_in_the_security_log(
-    open_door: OpenAccountsEnv, logged: Logged
+    open_accounts: OpenAccountsEnv, logged: Logged
 ) -> None:
-    async with open_door() as door:
-        grant, other = (await door.log_in()).grant, (await door.log_in(device=PHONE)).grant
+    async with open_accounts() as accounts:
+        grant, other = (await accounts.log_in()).grant, (await accounts.log_in(device=PHONE)).grant
         row, token = grant.session, grant.access_token.reveal()
-        known = {"tenant": door.tenant, "user": row.user, "subject": row.session}
-        mac = (await door.keys.of(door.tenant)).fingerprint
+        known = {"tenant": accounts.tenant, "user": row.user, "subject": row.session}
+        mac = (await accounts.keys.of(accounts.tenant)).fingerprint
         unknown = format_token(TenantId("invented"), other.session.session, bytes(32), mac)
-        assert "tenant" not in await logged(door.sessions.refresh(unknown))
-        assert "tenant" not in await logged(door.access.verify(token[:-4] + "AAAA"))
-        assert await logged(door.access.verify("junk")) == {"reason": "malformed access token"}
-        wrong = format_token(door.tenant, row.session, bytes(32), lambda said: mac(said)[::-1])
-        assert await logged(door.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
-        principal = await door.access.verify(token)
-        await door.sessions.revoke(door.tenant, row.user, row.session)
-        assert await logged(door.live.validate(principal)) == known | {"reason": "the session has ended"}
+        assert "tenant" not in await logged(accounts.sessions.refresh(unknown))
+        assert "tenant" not in await logged(accounts.access.verify(token[:-4] + "AAAA"))
+        assert await logged(accounts.access.verify("junk")) == {"reason": "malformed access token"}
+        wrong = format_token(accounts.tenant, row.session, bytes(32), lambda data: mac(data)[::-1])
+        assert await logged(accounts.sessions.refresh(wrong)) == known | {"reason": "unknown refresh token"}
+        principal = await accounts.access.verify(token)
+        await accounts.sessions.revoke(accounts.tenant, row.user, row.session)
+        assert await logged(accounts.live.validate(principal)) == known | {"reason": "the session has ended"}
 
 
 async def test_refused_logins_by_phone_are_in_the_security_log(
-    open_door: OpenAccountsEnv, logged: Logged, monkeypatch: pytest.MonkeyPatch
+    open_accounts: OpenAccountsEnv, logged: Logged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_door(is_sign_up_open=False) as door:
-        malformed = await logged(door.answer(await door.ask(), "12345x"))
-        assert malformed == {"tenant": door.tenant, "reason": "malformed code"}
-        await door.users.create(door.tenant, phone=parse_phone(NUMBER))
-        challenge = await door.ask()
-        code = await door.code()
+    async with open_accounts(is_sign_up_open=False) as accounts:
+        malformed = await logged(accounts.answer(await accounts.ask(), "12345x"))
+        assert malformed == {"tenant": accounts.tenant, "reason": "malformed code"}
+        await accounts.users.create(accounts.tenant, phone=parse_phone(NUMBER))
+        challenge = await accounts.ask()
+        code = await accounts.code()
         with monkeypatch.context() as lost:
-            lost.setattr(door.codes, "redeem", _nothing)
-            assert (await logged(door.answer(challenge, code)))["reason"] == "code already used"
+            lost.setattr(accounts.codes, "redeem", _nothing)
+            assert (await logged(accounts.answer(challenge, code)))["reason"] == "code already used"
         with monkeypatch.context() as gone:
-            gone.setattr(door.users, "by_phone", _nothing)
-            assert "sign-up is closed" in (await logged(door.answer(challenge, code)))["reason"]
-        door.tenants.settings = replace(door.tenants.settings, has_phone_login=False)
-        assert await logged(door.ask()) == {"reason": "the tenant has no login by phone"}
+            gone.setattr(accounts.users, "by_phone", _nothing)
+            assert "sign-up is closed" in (await logged(accounts.answer(challenge, code)))["reason"]
+        accounts.tenants.settings = replace(accounts.tenants.settings, has_phone_login=False)
+        assert await logged(accounts.ask()) == {"reason": "the tenant has no login by phone"}
 
 
 async def _nothing(*_: object) -> None:
     """Another request deleted the code first, or the number has no user any more."""
 
 
-async def test_one_place_fills_the_security_log_with_so_many_refused_tokens(
-    open_door: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+async def test_the_security_log_has_a_bounded_number_of_refused_tokens_per_address(
+    open_accounts: OpenAccountsEnv, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tidings.kernel.security._sampling", _Sampling())
     caplog.set_level(logging.INFO, "tidings.security")
-    async with open_door() as door:
-        mac = (await door.keys.of(door.tenant)).fingerprint
+    async with open_accounts() as accounts:
+        mac = (await accounts.keys.of(accounts.tenant)).fingerprint
         for n in range(2 * MAX_PER_WINDOW):
             token = format_token(TenantId(f"invented{n}"), SessionId(new_ulid()), bytes(32), mac)
-            assert await code_of(door.sessions.refresh(token)) is REFUSED
+            assert await code_of(accounts.sessions.refresh(token)) is REFUSED
     assert len(_security(caplog)) == MAX_PER_WINDOW

@@ -34,7 +34,7 @@ def stubbed() -> tuple[Any, Stubber]:
 
 
 @pytest.mark.parametrize(("sender_id", "attributes"), [(None, TYPE), ("Tidings", TYPE | SENDER)])
-async def test_a_message_is_what_the_model_of_the_service_takes(
+async def test_a_message_matches_the_service_model(
     sender_id: str | None, attributes: dict[str, object]
 ) -> None:
     client, stub = stubbed()
@@ -85,7 +85,7 @@ def sns(monkeypatch: pytest.MonkeyPatch) -> Iterator[HTTPServer]:
     server.server_close()
 
 
-async def test_what_goes_over_the_wire(sns: HTTPServer) -> None:
+async def test_a_request_is_signed_and_has_the_expected_form_fields(sns: HTTPServer) -> None:
     client = await asyncio.to_thread(sns_client, "eu-central-1", f"http://127.0.0.1:{sns.server_port}")
     await SnsSms(client.publish, "Tidings").send(TO, TEXT)
     ((authorization, form),) = _Sns.requests
@@ -99,7 +99,7 @@ async def test_what_goes_over_the_wire(sns: HTTPServer) -> None:
     client.close()
 
 
-async def test_a_service_that_fails_is_asked_twice_and_no_more(sns: HTTPServer) -> None:
+async def test_a_failing_service_is_called_at_most_twice(sns: HTTPServer) -> None:
     _Sns.status = 500
     client = await asyncio.to_thread(sns_client, "eu-central-1", f"http://127.0.0.1:{sns.server_port}")
     assert await code_of(SnsSms(client.publish).send(TO, TEXT)) is Code.OVERLOADED

@@ -52,7 +52,7 @@ def test_a_content_key_is_rotated_for_a_tenant_that_exists(run: Run, tenant: str
 
 
 @pytest.mark.parametrize("kms", ["file", "credential"])
-def test_keys_are_rewrapped_and_the_former_master_key_is_given_up(
+def test_keys_are_rewrapped_so_that_the_former_master_key_can_be_removed(
     run: Run, space: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kms: str
 ) -> None:
     setting = {"file": "KEY_FILE", "credential": "CREDENTIAL_FILE"}[kms]
@@ -65,7 +65,7 @@ def test_keys_are_rewrapped_and_the_former_master_key_is_given_up(
 
     monkeypatch.setenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE", str(old))
     counts = [run("tenant", "rewrap-keys", space.tenant).stdout for _ in range(2)]
-    assert [said.split(" were ")[0] for said in counts] == ["2 keys rewrapped, 0", "0 keys rewrapped, 2"]
+    assert [output.split(" were ")[0] for output in counts] == ["2 keys rewrapped, 0", "0 keys rewrapped, 2"]
     everything = run("tenant", "rewrap-keys")
     assert int(everything.stdout.split()[3]) >= 2, "without a name it walks through all tenants"
 
@@ -198,7 +198,7 @@ def test_settings_are_changed_one_by_one(run: Run, tenant: str) -> None:
     assert "phone prefixes none" in back
 
 
-def test_a_command_that_changes_something_says_who_ran_it(
+def test_a_command_that_changes_something_logs_its_operator(
     run: Run, tenant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("getpass.getuser", lambda: "olga")

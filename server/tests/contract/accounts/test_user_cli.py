@@ -8,8 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 from fixtures.accounts_env import NUMBER, OpenAccountsEnv
 from fixtures.engines import Namespace
+from fixtures.loops import AsyncFixture
 from fixtures.tables import REGION, Tables
-from fixtures.use_cases import ANNA, BEN, CLEO, DORA, RunUseCases, UseCaseEnv, file_rows
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv, file_rows
 
 from tidings.accounts.model import Device
 from tidings.cli import tidings
@@ -37,7 +38,7 @@ def fails_with(result: Result) -> Code:
     return result.exception.code
 
 
-def test_a_user_is_made_and_shown(space: Namespace) -> None:
+def test_a_user_is_created_and_shown(space: Namespace) -> None:
     made = typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna", "--json")
     assert made.exit_code == 0, made.output
     user = json.loads(made.stdout)
@@ -65,20 +66,29 @@ def listed(tenant: str, *words: str) -> Result:
     return CliRunner().invoke(tidings, ["message", "list", "--tenant", tenant, *words])
 
 
-def test_support_finds_a_message_by_user_and_time_and_sees_no_content(
-    play: RunUseCases, space: Namespace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def _send_every_minute(use_cases: AsyncFixture[UseCaseEnv], count: int) -> list[str]:
+    """Create a direct chat and a group. Send messages to the direct chat and return their times."""
     sent_at: list[str] = []
+    async with use_cases.open() as env:
+        chat = await env.manage.direct(env.tenant, ANNA, BEN)
+        await env.group(CLEO)
+        for n in range(count):
+            env.clock.ahead_ms += 60_000
+            sent_at.append(format_ms(env.clock.now_ms()))
+            await env.send(chat, ANNA, f"secret {n}")
+    return sent_at
 
-    async def scene(stage: UseCaseEnv) -> None:
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.group(CLEO)
-        for n in range(12):
-            stage.clock.ahead_ms += 60_000
-            sent_at.append(format_ms(stage.clock.now_ms()))
-            await stage.send(chat, ANNA, f"secret {n}")
 
-    play(scene)
+async def _create_direct_chats(use_cases: AsyncFixture[UseCaseEnv]) -> None:
+    async with use_cases.open() as env:
+        for other in (BEN, CLEO, DORA):
+            await env.manage.direct(env.tenant, ANNA, other)
+
+
+def test_support_finds_a_message_by_user_and_time_and_sees_no_content(
+    use_cases: AsyncFixture[UseCaseEnv], space: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent_at = asyncio.run(_send_every_minute(use_cases, 12))
     typed("create", space.tenant, "--id", "anna")
     assert json.loads(typed("show", space.tenant, "anna", "--json").stdout)["chats"] == 2
     own = json.loads(typed("chats", space.tenant, "anna", "--json").stdout)
@@ -99,12 +109,10 @@ def test_support_finds_a_message_by_user_and_time_and_sees_no_content(
     assert "secret" not in found.output + plain
 
 
-def test_the_chats_of_a_user_are_shown_page_by_page(play: RunUseCases, space: Namespace) -> None:
-    async def scene(stage: UseCaseEnv) -> None:
-        for other in (BEN, CLEO, DORA):
-            await stage.manage.direct(stage.tenant, ANNA, other)
-
-    play(scene)
+def test_the_chats_of_a_user_are_shown_page_by_page(
+    use_cases: AsyncFixture[UseCaseEnv], space: Namespace
+) -> None:
+    asyncio.run(_create_direct_chats(use_cases))
     seen: list[str] = []
     for _ in range(3):
         after = ("--after", seen[-1]) if seen else ()
@@ -153,7 +161,7 @@ def test_a_tenant_that_does_not_exist_is_named() -> None:
     ],
     ids=lambda words: " ".join(words[:2]),
 )
-def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
+def test_a_missing_tenant_is_named_by_inbox_and_job_commands(
     words: tuple[str, ...], space: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a tenant that exists, the same command names the inbox or the job."""
@@ -165,12 +173,12 @@ def test_a_missing_tenant_is_named_where_an_inbox_or_a_job_is_looked_for(
     assert isinstance(failed, TidingsError)
     assert failed.message == "Tenant nope does not exist."
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
-    there = [space.tenant if word == "nope" else word for word in words]
+    existing = [space.tenant if word == "nope" else word for word in words]
     wanted = Code.INBOX_NOT_FOUND if words[0] == "inbox" else Code.JOB_NOT_FOUND
-    assert fails_with(CliRunner().invoke(tidings, there)) is wanted
+    assert fails_with(CliRunner().invoke(tidings, existing)) is wanted
 
 
-def test_what_is_wrong_is_said(space: Namespace) -> None:
+def test_an_invalid_request_is_reported_with_its_code(space: Namespace) -> None:
     CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     typed("create", space.tenant, "--id", "anna", "--phone", NUMBER)
     assert fails_with(typed("create", space.tenant, "--id", "anna")) is Code.USER_EXISTS
@@ -183,12 +191,14 @@ def test_what_is_wrong_is_said(space: Namespace) -> None:
     assert typed("show", space.tenant).exit_code == 2
 
 
-def test_sessions_are_listed_and_ended(open_door: OpenAccountsEnv, space: Namespace, tmp_path: Path) -> None:
+def test_sessions_are_listed_and_ended(
+    open_accounts: OpenAccountsEnv, space: Namespace, tmp_path: Path
+) -> None:
     async def log_in_three_times() -> str:
-        async with open_door() as door:
-            door.session_rows._rows = file_rows(door.client, tmp_path)
+        async with open_accounts() as accounts:
+            accounts.session_rows._rows = file_rows(accounts.client, tmp_path)
             devices = [Device(id=DeviceId(f"laptop-{n}"), name="Anna's laptop") for n in range(3)]
-            users = [(await door.log_in(device=device)).user.user for device in devices]
+            users = [(await accounts.log_in(device=device)).user.user for device in devices]
             return users[0]
 
     user = asyncio.run(log_in_three_times())

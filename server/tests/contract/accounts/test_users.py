@@ -24,72 +24,77 @@ MINE = Phone(NUMBER)
 ANNA = UserId("anna")
 
 
-async def test_a_user_is_read_as_it_was_made(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        made = await door.users.create(
-            door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/anna.png"
+async def test_a_user_is_read_back_as_created(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        made = await accounts.users.create(
+            accounts.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/anna.png"
         )
-        assert await door.users.read(door.tenant, ANNA) == made
-        assert await door.users.by_phone(door.tenant, MINE) == made
+        assert await accounts.users.read(accounts.tenant, ANNA) == made
+        assert await accounts.users.by_phone(accounts.tenant, MINE) == made
 
 
-async def test_an_id_and_a_number_are_given_once(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        await door.users.create(door.tenant, ANNA, phone=MINE)
+async def test_user_ids_and_phone_numbers_are_unique(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        await accounts.users.create(accounts.tenant, ANNA, phone=MINE)
         other = Phone(OTHER_NUMBER)
-        assert await code_of(door.users.create(door.tenant, ANNA)) is Code.USER_EXISTS
-        assert await code_of(door.users.create(door.tenant, ANNA, phone=other)) is Code.USER_EXISTS
-        assert await code_of(door.users.create(door.tenant, UserId("ben"), phone=MINE)) is Code.PHONE_TAKEN
-        assert await door.users.by_phone(door.tenant, other) is None
-        assert await code_of(door.users.read(door.tenant, UserId("ben"))) is Code.USER_NOT_FOUND
+        assert await code_of(accounts.users.create(accounts.tenant, ANNA)) is Code.USER_EXISTS
+        assert await code_of(accounts.users.create(accounts.tenant, ANNA, phone=other)) is Code.USER_EXISTS
+        assert (
+            await code_of(accounts.users.create(accounts.tenant, UserId("ben"), phone=MINE))
+            is Code.PHONE_TAKEN
+        )
+        assert await accounts.users.by_phone(accounts.tenant, other) is None
+        assert await code_of(accounts.users.read(accounts.tenant, UserId("ben"))) is Code.USER_NOT_FOUND
 
 
-async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        other = TenantId(door.tenant + "x")
-        mine = await door.users.create(door.tenant, ANNA, phone=MINE)
-        theirs = await door.users.create(other, ANNA, phone=MINE, display_name="Another Anna")
-        assert await door.users.by_phone(door.tenant, MINE) == mine
-        assert await door.users.by_phone(other, MINE) == theirs
+async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        other = TenantId(accounts.tenant + "x")
+        mine = await accounts.users.create(accounts.tenant, ANNA, phone=MINE)
+        theirs = await accounts.users.create(other, ANNA, phone=MINE, display_name="Another Anna")
+        assert await accounts.users.by_phone(accounts.tenant, MINE) == mine
+        assert await accounts.users.by_phone(other, MINE) == theirs
 
 
 async def test_twenty_concurrent_creations_for_one_number_create_one_user(
-    open_door: OpenAccountsEnv,
+    open_accounts: OpenAccountsEnv,
 ) -> None:
-    async with open_door() as door:
-        made = await asyncio.gather(*(door.users.for_phone(door.tenant, MINE) for _ in range(20)))
+    async with open_accounts() as accounts:
+        made = await asyncio.gather(*(accounts.users.for_phone(accounts.tenant, MINE) for _ in range(20)))
         assert len({user.user for user, _ in made}) == 1
         assert sum(is_new for _, is_new in made) == 1
 
 
-async def test_a_claim_is_not_shown_as_a_user(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        await door.users.create(door.tenant, ANNA, phone=MINE)
-        found = await door.users.read_many(door.tenant, [ANNA, UserId("phone"), UserId("ghost"), ANNA])
+async def test_a_claim_is_not_shown_as_a_user(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        await accounts.users.create(accounts.tenant, ANNA, phone=MINE)
+        found = await accounts.users.read_many(
+            accounts.tenant, [ANNA, UserId("phone"), UserId("ghost"), ANNA]
+        )
         assert set(found) == {ANNA}
 
 
-async def test_the_index_shows_a_number_once(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        await door.users.create(door.tenant, ANNA, phone=MINE)
+async def test_the_index_shows_a_number_once(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        await accounts.users.create(accounts.tenant, ANNA, phone=MINE)
         by_number = Query(
-            condition="phone_number = :n", values={":n": PHONE.render(tenant=door.tenant, phone=MINE)}
+            condition="phone_number = :n", values={":n": PHONE.render(tenant=accounts.tenant, phone=MINE)}
         )
-        page = await door.client.query(patterns.FIND_BY_PHONE, by_number)
-        assert [item["user_id"] for item in page.items] == [f"{door.tenant}#{ANNA}"]
+        page = await accounts.client.query(patterns.FIND_BY_PHONE, by_number)
+        assert [item["user_id"] for item in page.items] == [f"{accounts.tenant}#{ANNA}"]
 
 
 @pytest.mark.parametrize("phone", [None, MINE])
-async def test_a_creation_that_was_repeated_after_a_lost_answer_finds_itself(
-    open_door: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
+async def test_a_creation_repeated_after_a_lost_answer_returns_its_result(
+    open_accounts: OpenAccountsEnv, monkeypatch: pytest.MonkeyPatch, phone: Phone | None
 ) -> None:
-    async with open_door() as door:
+    async with open_accounts() as accounts:
         for name in ("put", "transact_write"):
-            monkeypatch.setattr(door.client, name, repeated(getattr(door.client, name)))
-        made = await door.users.create(door.tenant, ANNA, phone=phone)
-        assert await door.users.read(door.tenant, ANNA) == made
+            monkeypatch.setattr(accounts.client, name, repeated(getattr(accounts.client, name)))
+        made = await accounts.users.create(accounts.tenant, ANNA, phone=phone)
+        assert await accounts.users.read(accounts.tenant, ANNA) == made
         # A row with other values is not mistaken for our own first attempt.
-        other = door.users.create(door.tenant, ANNA, phone=phone, display_name="Another")
+        other = accounts.users.create(accounts.tenant, ANNA, phone=phone, display_name="Another")
         assert await code_of(other) in (Code.USER_EXISTS, Code.PHONE_TAKEN)
 
 
@@ -108,104 +113,108 @@ def repeated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T
     return again
 
 
-async def test_a_profile_change_affects_only_the_given_fields(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        made = await door.users.create(
-            door.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/1"
+async def test_a_profile_change_affects_only_the_given_fields(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        made = await accounts.users.create(
+            accounts.tenant, ANNA, phone=MINE, display_name="Anna", avatar_uri="https://example.com/1"
         )
-        door.clock.now_s += 5
-        named = await door.users.update(door.tenant, ANNA, ProfileChange(display_name="Anne"))
+        accounts.clock.now_s += 5
+        named = await accounts.users.update(accounts.tenant, ANNA, ProfileChange(display_name="Anne"))
         assert named == replace(made, display_name="Anne", updated_at_ms=made.updated_at_ms + 5000)
-        bare = await door.users.update(door.tenant, ANNA, ProfileChange(avatar_uri=None, display_name="Änne"))
+        bare = await accounts.users.update(
+            accounts.tenant, ANNA, ProfileChange(avatar_uri=None, display_name="Änne")
+        )
         assert bare == replace(named, display_name="Änne", avatar_uri=None)
-        assert await door.users.read(door.tenant, ANNA) == bare
+        assert await accounts.users.read(accounts.tenant, ANNA) == bare
 
 
-async def test_a_change_does_not_create_a_missing_user(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
+async def test_a_change_does_not_create_a_missing_user(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
         change = ProfileChange(display_name="Nobody")
-        assert await code_of(door.users.update(door.tenant, ANNA, change)) is Code.USER_NOT_FOUND
-        assert await code_of(door.users.read(door.tenant, ANNA)) is Code.USER_NOT_FOUND
+        assert await code_of(accounts.users.update(accounts.tenant, ANNA, change)) is Code.USER_NOT_FOUND
+        assert await code_of(accounts.users.read(accounts.tenant, ANNA)) is Code.USER_NOT_FOUND
 
 
-async def test_the_units_of_a_new_user(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        await door.users.for_phone(door.tenant, MINE)
-        assert counts(door, "write_units") == {
+async def test_the_units_of_a_new_user(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        await accounts.users.for_phone(accounts.tenant, MINE)
+        assert counts(accounts, "write_units") == {
             patterns.CREATE_WITH_PHONE.name: 6,
             patterns.FIND_CLAIM.name: 0,
         }
-        assert +counts(door, "read_units") == {patterns.FIND_CLAIM.name: 1}
+        assert +counts(accounts, "read_units") == {patterns.FIND_CLAIM.name: 1}
 
 
-async def test_a_user_and_their_item_in_the_directory_are_one_transaction(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        await asyncio.gather(*(door.admission.of(door.tenant, ANNA) for _ in range(20)))
-        await door.users.create(door.tenant, UserId("ben"), phone=MINE)
-        assert {user.user for user in (await door.users.list(door.tenant, None, 100)).users} == {
+async def test_a_user_and_their_item_in_the_directory_are_one_transaction(
+    open_accounts: OpenAccountsEnv,
+) -> None:
+    async with open_accounts() as accounts:
+        await asyncio.gather(*(accounts.admission.of(accounts.tenant, ANNA) for _ in range(20)))
+        await accounts.users.create(accounts.tenant, UserId("ben"), phone=MINE)
+        assert {user.user for user in (await accounts.users.list(accounts.tenant, None, 100)).users} == {
             "anna",
             "ben",
         }
         for user in ("anna", "ben"):
-            key = profile_key(door.tenant, UserId(user))
-            assert await door.client.get(READ_PROFILE, key) is not None
+            key = profile_key(accounts.tenant, UserId(user))
+            assert await accounts.client.get(READ_PROFILE, key) is not None
 
 
-async def test_two_processes_that_admit_a_user_at_once_agree(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        found = await asyncio.gather(*(door.users.admitted(door.tenant, ANNA) for _ in range(10)))
+async def test_two_processes_that_admit_a_user_at_once_agree(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        found = await asyncio.gather(*(accounts.users.admitted(accounts.tenant, ANNA) for _ in range(10)))
         assert {user.created_at_ms for user in found} == {found[0].created_at_ms}
 
 
 async def test_a_known_user_costs_one_read_for_many_requests_and_a_new_one_four_units(
-    open_door: OpenAccountsEnv,
+    open_accounts: OpenAccountsEnv,
 ) -> None:
-    async with open_door() as door:
+    async with open_accounts() as accounts:
         for _ in range(50):
-            await door.admission.check(Principal(tenant=door.tenant, user=ANNA))
-        assert +counts(door, "write_units") == {patterns.CREATE_USER.name: 4}
-        assert +counts(door, "read_units") == {patterns.CONFIRM_USER.name: 1}
+            await accounts.admission.check(Principal(tenant=accounts.tenant, user=ANNA))
+        assert +counts(accounts, "write_units") == {patterns.CREATE_USER.name: 4}
+        assert +counts(accounts, "read_units") == {patterns.CONFIRM_USER.name: 1}
 
 
 async def test_users_are_listed_page_by_page_each_once_and_found_by_prefix(
-    open_door: OpenAccountsEnv,
+    open_accounts: OpenAccountsEnv,
 ) -> None:
-    async with open_door() as door:
+    async with open_accounts() as accounts:
         names = {f"u{n}" for n in range(23)} | {"x1", "x2"}
-        await asyncio.gather(*(door.users.create(door.tenant, UserId(name)) for name in names))
+        await asyncio.gather(*(accounts.users.create(accounts.tenant, UserId(name)) for name in names))
         seen: list[str] = []
         after: UserId | None = None
         while True:
-            page = await door.users.list(door.tenant, after, 4)
+            page = await accounts.users.list(accounts.tenant, after, 4)
             seen += [user.user for user in page.users]
             if (after := page.after) is None:
                 break
         assert (len(seen), set(seen)) == (25, names)
-        found = await door.users.list(door.tenant, None, 10, "x")
+        found = await accounts.users.list(accounts.tenant, None, 10, "x")
         assert ({user.user for user in found.users}, found.after) == ({"x1", "x2"}, None)
 
 
 async def test_a_suspended_user_is_refused_and_so_are_tokens_from_before_a_sign_out(
-    open_door: OpenAccountsEnv,
+    open_accounts: OpenAccountsEnv,
 ) -> None:
-    async with open_door() as door:
-        now_ms = door.clock.now_ms()
-        token = Principal(tenant=door.tenant, user=ANNA, issued_at_ms=now_ms - 1000)
-        await door.admission.check(token)
-        await door.users.suspend(door.tenant, ANNA, is_on=True)
-        door.admission.evict(door.tenant, ANNA)
-        assert await code_of(door.admission.check(token)) is Code.FORBIDDEN
-        await door.users.suspend(door.tenant, ANNA, is_on=False)
-        await door.sessions.revoke_all(door.tenant, ANNA)
-        door.admission.evict(door.tenant, ANNA)
-        assert await code_of(door.admission.check(token)) is Code.CREDENTIAL_INVALID
+    async with open_accounts() as accounts:
+        now_ms = accounts.clock.now_ms()
+        token = Principal(tenant=accounts.tenant, user=ANNA, issued_at_ms=now_ms - 1000)
+        await accounts.admission.check(token)
+        await accounts.users.suspend(accounts.tenant, ANNA, is_on=True)
+        accounts.admission.evict(accounts.tenant, ANNA)
+        assert await code_of(accounts.admission.check(token)) is Code.FORBIDDEN
+        await accounts.users.suspend(accounts.tenant, ANNA, is_on=False)
+        await accounts.sessions.revoke_all(accounts.tenant, ANNA)
+        accounts.admission.evict(accounts.tenant, ANNA)
+        assert await code_of(accounts.admission.check(token)) is Code.CREDENTIAL_INVALID
         without = replace(token, issued_at_ms=None)
-        assert await code_of(door.admission.check(without)) is Code.CREDENTIAL_INVALID
-        await door.admission.check(replace(token, issued_at_ms=now_ms + 1000))
-        told = await DynamoRevocationLog(door.client).since(now_ms - 1000)
-        assert {each.user for _, each in told if each.tenant == door.tenant} == {ANNA}
+        assert await code_of(accounts.admission.check(without)) is Code.CREDENTIAL_INVALID
+        await accounts.admission.check(replace(token, issued_at_ms=now_ms + 1000))
+        revocations = await DynamoRevocationLog(accounts.client).since(now_ms - 1000)
+        assert {each.user for _, each in revocations if each.tenant == accounts.tenant} == {ANNA}
 
 
-async def test_suspending_a_missing_user_changes_nothing(open_door: OpenAccountsEnv) -> None:
-    async with open_door() as door:
-        assert await code_of(door.users.suspend(door.tenant, ANNA, is_on=True)) is Code.USER_NOT_FOUND
+async def test_suspending_a_missing_user_changes_nothing(open_accounts: OpenAccountsEnv) -> None:
+    async with open_accounts() as accounts:
+        assert await code_of(accounts.users.suspend(accounts.tenant, ANNA, is_on=True)) is Code.USER_NOT_FOUND

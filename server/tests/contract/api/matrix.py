@@ -18,7 +18,7 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 
 
 @dataclass
-class Scene:
+class MatrixEnv:
     """A group of anna and ben, from which cleo was removed. dora was never a member.
 
     `later` was sent after cleo left, and `private` is anna's name: refused callers must see neither.
@@ -34,7 +34,7 @@ class Scene:
     private: str = "Anna of this tenant"
 
     def call(self, example: Example, app: FastAPI, method: str) -> Callable[..., Awaitable[httpx.Response]]:
-        tenant = self.api.stage.tenant
+        tenant = self.api.use_cases.tenant
         path = example.path.format(
             chat=self.chat.chat,
             message=self.message,
@@ -63,7 +63,7 @@ class Scene:
         return send
 
     def rightful(self, example: Example) -> str | None:
-        ring, tenant = self.api.ring, self.api.stage.tenant
+        ring, tenant = self.api.ring, self.api.use_cases.tenant
         if example.reach is Reach.OPEN:
             return None
         if example.reach is Reach.SERVER:
@@ -73,41 +73,41 @@ class Scene:
         return ring.user(tenant, example.caller)
 
 
-async def set_scene(api: RestApp) -> Scene:
-    use_cases = api.stage
+async def seed_matrix(api: RestApp) -> MatrixEnv:
+    use_cases = api.use_cases
     chat = await use_cases.group(BEN, CLEO)
     sent = await use_cases.send(chat, ANNA, "said while cleo was in")
     await api.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
     await use_cases.manage.remove(chat, by(ANNA), CLEO)
-    await use_cases.send(chat, ANNA, Scene.later)
+    await use_cases.send(chat, ANNA, MatrixEnv.later)
     await api.settle()
-    await api.door.users.create(api.stage.tenant, UserId("fay"), phone=FOUND)
-    await api.door.users.create(use_cases.tenant, ANNA, display_name=Scene.private)
+    await api.accounts.users.create(api.use_cases.tenant, UserId("fay"), phone=FOUND)
+    await api.accounts.users.create(use_cases.tenant, ANNA, display_name=MatrixEnv.private)
     notification = await set_inbox(api)
     broadcast = await set_broadcast(api)
-    return Scene(api, chat, sent.message_id, notification.notification, notification.job, broadcast)
+    return MatrixEnv(api, chat, sent.message_id, notification.notification, notification.job, broadcast)
 
 
 async def set_inbox(api: RestApp) -> SendNotificationResult:
     """Send anna a notification with her name, and a second one that is not delivered yet."""
-    tenant, notifications = api.stage.tenant, api.notifications
+    tenant, notifications = api.use_cases.tenant, api.notifications
     await notifications.inboxes.set(tenant, "default", lambda _: InboxSpec(title="News"))
-    said: Any = {"user_ids": [ANNA], "message": {"title": Scene.private}}
-    await notifications.sender.send(tenant, "default", SendNotificationRequest(**said))
+    request: Any = {"user_ids": [ANNA], "message": {"title": MatrixEnv.private}}
+    await notifications.sender.send(tenant, "default", SendNotificationRequest(**request))
     await api.work()
-    named = SendNotificationRequest(**said, host_system_id="order-7", is_unique=True)
+    named = SendNotificationRequest(**request, host_system_id="order-7", is_unique=True)
     return await notifications.sender.send(tenant, "default", named)
 
 
 async def set_broadcast(api: RestApp) -> str:
     """Send a broadcast with anna's name to half of a list that contains her."""
-    tenant, cases = api.stage.tenant, api.notifications
+    tenant, cases = api.use_cases.tenant, api.notifications
     await cases.broadcasts.segments.upload(tenant, "vip", [ANNA], None)
-    await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": Scene.private})
-    said = BroadcastRequest(
-        message={"title": Scene.private}, segment="vip", steps=(RolloutStep(50),), tracks_reads=True
+    await cases.broadcasts.profile_service.set(tenant, ANNA, {"name": MatrixEnv.private})
+    request = BroadcastRequest(
+        message={"title": MatrixEnv.private}, segment="vip", steps=(RolloutStep(50),), tracks_reads=True
     )
-    return (await cases.broadcast.send(tenant, "default", said)).notification
+    return (await cases.broadcast.send(tenant, "default", request)).notification
 
 
 DONE, REFUSED, BARRED, UNKNOWN = (
@@ -130,16 +130,16 @@ STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
 REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
 
 
-async def breaches(scene: Scene, app: FastAPI, method: str, example: Example) -> list[str]:
+async def breaches(env: MatrixEnv, app: FastAPI, method: str, example: Example) -> list[str]:
     """Return the calls that were not refused. Empty: all were refused, and nothing was written."""
-    before = await scene.api.stage.kinds(scene.chat)
-    send = scene.call(example, app, method)
+    before = await env.api.use_cases.kinds(env.chat)
+    send = env.call(example, app, method)
     found = [
-        f"{who}: {answer.status_code} {answer.text}"
-        for who, credential, named, allowed in callers(scene, example)
-        if _is_breach(scene, answer := await send(credential, named), allowed)
+        f"{caller}: {answer.status_code} {answer.text}"
+        for caller, credential, named, allowed in callers(env, example)
+        if _is_breach(env, answer := await send(credential, named), allowed)
     ]
-    if await scene.api.stage.kinds(scene.chat) != before:
+    if await env.api.use_cases.kinds(env.chat) != before:
         found.append("something was written")
     return found
 
@@ -148,16 +148,16 @@ type Uncalled = tuple[str, str | None, UserId | None, Collection[int]]
 """A caller: description, credential, user to act for, and the expected statuses."""
 
 
-def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
-    ring, tenant, reach = scene.api.ring, scene.api.stage.tenant, example.reach
+def callers(env: MatrixEnv, example: Example) -> Iterator[Uncalled]:
+    ring, tenant, reach = env.api.ring, env.api.use_cases.tenant, example.reach
     other = TenantId(f"{tenant}-other")
-    scene.api.door.tenants.known.add(other)
+    env.api.accounts.tenants.known.add(other)
     ring.expired.add("was good once")
     yield "no credential", None, None, UNKNOWN
     yield "a forged one", "forged", None, UNKNOWN
     yield "an expired one", "was good once", None, UNKNOWN
-    for who, bearer in ring.unfit.items():
-        yield who, bearer, None, UNKNOWN
+    for caller, bearer in ring.unfit.items():
+        yield caller, bearer, None, UNKNOWN
     yield "a server without a scope", ring.server(tenant), None, {400, 403}
     yield "a server without the scope for it", ring.server(tenant), ANNA, BARRED
     yield "a user in another's name", ring.user(tenant, DORA), ANNA, BARRED
@@ -176,8 +176,8 @@ def callers(scene: Scene, example: Example) -> Iterator[Uncalled]:
         yield "a removed member", ring.user(tenant, CLEO), None, REMOVED[reach]
 
 
-def _is_breach(scene: Scene, answer: httpx.Response, allowed: Collection[int]) -> bool:
-    shows = scene.later in answer.text or scene.private in answer.text
+def _is_breach(env: MatrixEnv, answer: httpx.Response, allowed: Collection[int]) -> bool:
+    shows = env.later in answer.text or env.private in answer.text
     return answer.status_code not in allowed or shows
 
 
@@ -191,11 +191,11 @@ def far_ahead(example: Example) -> Example:
     return replace(example, body={**(example.body or {}), "after": 10**6})
 
 
-async def told(scene: Scene, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
+async def answer_for(env: MatrixEnv, app: FastAPI, method: str, example: Example, chat: ChatKey) -> str:
     """Return dora's answer for this chat, without the values of the request itself."""
     message = message_id(chat.chat, 2)
-    there = replace(scene, chat=chat, message=message)
-    answer = await there.call(example, app, method)(scene.api.ring.user(chat.tenant, DORA))
+    changed = replace(env, chat=chat, message=message)
+    answer = await changed.call(example, app, method)(env.api.ring.user(chat.tenant, DORA))
     ids = {chat.chat: "CHAT", answer.headers["request-id"]: "REQUEST"}
     shown = f"{answer.status_code} {sorted(answer.headers.items())} {answer.text}"
     for value, name in ids.items():

@@ -28,7 +28,7 @@ RETRY = {"idempotency-key": "drawn-by-chance-0001"}
 @asynccontextmanager
 async def sending(api: RestApp) -> AsyncIterator[None]:
     """Run the queue of codes."""
-    running = asyncio.create_task(api.door.outbox.run())
+    running = asyncio.create_task(api.accounts.outbox.run())
     try:
         yield
     finally:
@@ -37,11 +37,11 @@ async def sending(api: RestApp) -> AsyncIterator[None]:
 
 
 async def log_in(api: RestApp) -> Any:
-    nobody = api.holder(None)
-    asked = {"tenant": api.stage.tenant, "phone": NUMBER}
-    challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
-    answer = asked | {"challenge": challenge, "device": DEVICE, "code": await api.door.code()}
-    return await nobody.ok("POST", "/v1/login/phone/redeem", answer)
+    anonymous = api.holder(None)
+    asked = {"tenant": api.use_cases.tenant, "phone": NUMBER}
+    challenge = (await anonymous.ok("POST", "/v1/login/phone", asked))["challenge"]
+    answer = asked | {"challenge": challenge, "device": DEVICE, "code": await api.accounts.code()}
+    return await anonymous.ok("POST", "/v1/login/phone/redeem", answer)
 
 
 async def test_a_phone_logs_in_refreshes_and_out(use_cases: UseCaseEnv) -> None:
@@ -49,45 +49,45 @@ async def test_a_phone_logs_in_refreshes_and_out(use_cases: UseCaseEnv) -> None:
     async with sending(api):
         login = await log_in(api)
     assert (login["is_new"], login["user"]["phone"]) == (True, NUMBER)
-    principal = await api.door.access.verify(login["tokens"]["access_token"])
+    principal = await api.accounts.access.verify(login["tokens"]["access_token"])
     assert (principal.tenant, principal.user) == (use_cases.tenant, login["user"]["id"])
-    nobody, old = api.holder(None), {"refresh_token": login["tokens"]["refresh_token"]}
-    new = await nobody.ok("POST", "/v1/login/refresh", old, headers=RETRY)
-    again = await nobody.ok("POST", "/v1/login/refresh", old, headers=RETRY)
+    anonymous, old = api.holder(None), {"refresh_token": login["tokens"]["refresh_token"]}
+    new = await anonymous.ok("POST", "/v1/login/refresh", old, headers=RETRY)
+    again = await anonymous.ok("POST", "/v1/login/refresh", old, headers=RETRY)
     assert new["refresh_token"] == again["refresh_token"] != old["refresh_token"]
     user = api.user(UserId(login["user"]["id"]))
     (session,) = (await user.ok("GET", "/v1/sessions"))["sessions"]
     assert (session["id"], session["device"]) == (new["session"], DEVICE)
     await user.ok("DELETE", f"/v1/sessions/{session['id']}")
     fresh = {"refresh_token": new["refresh_token"]}
-    assert await nobody.code("POST", "/v1/login/refresh", fresh) is Code.CREDENTIAL_INVALID
+    assert await anonymous.code("POST", "/v1/login/refresh", fresh) is Code.CREDENTIAL_INVALID
 
 
 async def test_a_wrong_code_an_unknown_tenant_and_no_challenge_are_refused_alike(
     use_cases: UseCaseEnv,
 ) -> None:
     api = RestApp(use_cases)
-    nobody = api.holder(None)
+    anonymous = api.holder(None)
     asked = {"tenant": use_cases.tenant, "phone": NUMBER}
     async with sending(api):
-        challenge = (await nobody.ok("POST", "/v1/login/phone", asked))["challenge"]
-        answer = asked | {"challenge": challenge, "device": DEVICE, "code": await api.door.code()}
+        challenge = (await anonymous.ok("POST", "/v1/login/phone", asked))["challenge"]
+        answer = asked | {"challenge": challenge, "device": DEVICE, "code": await api.accounts.code()}
     redeem = ("POST", "/v1/login/phone/redeem")
     bad = [
         answer | {"code": wrong_code(answer["code"])},
         answer | {"challenge": "A" * 26},
         answer | {"tenant": "unknown"},
     ]
-    answers = [await nobody(*redeem, each) for each in bad]
-    told = {(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers}
-    assert told == {(401, Code.CREDENTIAL_INVALID, "Invalid or expired credential.")}
-    await nobody.ok(*redeem, answer)
-    assert await nobody.code(*redeem, answer) is Code.CREDENTIAL_INVALID
+    answers = [await anonymous(*redeem, each) for each in bad]
+    problems = {(each.status_code, each.json()["code"], each.json()["detail"]) for each in answers}
+    assert problems == {(401, Code.CREDENTIAL_INVALID, "Invalid or expired credential.")}
+    await anonymous.ok(*redeem, answer)
+    assert await anonymous.code(*redeem, answer) is Code.CREDENTIAL_INVALID
 
 
 async def test_login_codes_are_rate_limited_with_a_retry_time(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
-    api.door.limit(LimitKind.CODE_NUMBER, 1)
+    api.accounts.limit(LimitKind.CODE_NUMBER, 1)
     asked = ("POST", "/v1/login/phone", {"tenant": use_cases.tenant, "phone": NUMBER})
     await api.holder(None).ok(*asked)
     limited = await api.holder(None)(*asked)
@@ -158,10 +158,10 @@ async def test_a_user_is_found_by_exact_number_where_the_tenant_allows_it(use_ca
     await server.ok("PUT", f"/v1/users/{BEN}/suspension")
     suspended = await anna(*asked)
     assert unknown.status_code == suspended.status_code == 404
-    assert told(unknown) == told(suspended)
+    assert problem_of(unknown) == problem_of(suspended)
 
-    settings = api.door.tenants.settings
-    api.door.tenants.settings = replace(settings, has_phone_search=False)
+    settings = api.accounts.tenants.settings
+    api.accounts.tenants.settings = replace(settings, has_phone_search=False)
     assert await anna.code(*asked) is Code.FORBIDDEN
 
 
@@ -175,7 +175,7 @@ async def calls_of(use_cases: UseCaseEnv, doing: Awaitable[httpx.Response]) -> t
 
     before = booked()
     response = await doing
-    return told(response), dict(booked() - before)
+    return problem_of(response), dict(booked() - before)
 
 
 async def test_a_user_who_opts_out_looks_like_an_unknown_number(use_cases: UseCaseEnv) -> None:
@@ -217,8 +217,8 @@ async def test_a_member_is_added_by_phone_as_the_search_would_find_them(use_case
     assert {member["user"] for member in members} == {ANNA, BEN}
     assert charged.tokens == [(ANNA, 20)] * 2
 
-    settings = api.door.tenants.settings
-    api.door.tenants.settings = replace(settings, has_phone_search=False)
+    settings = api.accounts.tenants.settings
+    api.accounts.tenants.settings = replace(settings, has_phone_search=False)
     assert await anna.code(*add) is Code.FORBIDDEN
 
 
@@ -241,7 +241,7 @@ async def test_a_user_who_may_not_add_members_learns_nothing_about_a_number(use_
 
 
 async def test_look_ups_are_limited_by_the_day(use_cases: UseCaseEnv) -> None:
-    tenants, per_day = RestApp(use_cases).door.tenants, LimitPolicy(count=2, period_s=86_400, burst=2)
+    tenants, per_day = RestApp(use_cases).accounts.tenants, LimitPolicy(count=2, period_s=86_400, burst=2)
     policies = dict.fromkeys(LimitKind, LimitPolicy(count=1_000, period_s=1, burst=1_000))
     policies[LimitKind.PHONE_SEARCH] = per_day
     shared, local = LocalBuckets(use_cases.clock), LocalBuckets(use_cases.clock)
@@ -260,7 +260,7 @@ async def test_look_ups_are_limited_by_the_day(use_cases: UseCaseEnv) -> None:
     assert await cleo.code(*search) is Code.USER_NOT_FOUND, "each user has their own"
 
 
-def told(response: httpx.Response) -> dict[str, Any]:
+def problem_of(response: httpx.Response) -> dict[str, Any]:
     """Return all parts of an answer that depend on the number."""
     return {name: value for name, value in response.json().items() if name not in {"instance", "request_id"}}
 
@@ -269,7 +269,7 @@ async def test_a_wrong_user_in_the_index_of_numbers_is_not_trusted(use_cases: Us
     api = RestApp(use_cases)
     server, anna = api.server(Scope.USERS), api.user(ANNA)
     await server.ok("POST", "/v1/users", {"id": BEN, "phone": NUMBER})
-    rows = api.door.user_rows
+    rows = api.accounts.user_rows
     other = Phone(NUMBER[:-1] + "0")
 
     class Stale(DynamoUserStore):

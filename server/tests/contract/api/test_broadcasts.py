@@ -55,7 +55,7 @@ async def test_a_read_may_require_the_state_of_an_earlier_answer(use_cases: UseC
     assert too_far is Code.POSITION_AHEAD
 
 
-async def test_counts_have_another_etag_when_a_broadcast_came(use_cases: UseCaseEnv) -> None:
+async def test_counts_have_another_etag_after_a_broadcast(use_cases: UseCaseEnv) -> None:
     _, server, anna = await opened(use_cases)
     before = (await anna("GET", f"{INBOX}/counts")).headers["etag"]
     sent = await server.ok("POST", SENDS, HI)
@@ -94,7 +94,7 @@ async def test_a_scheduled_broadcast_is_a_job_that_can_be_cancelled(use_cases: U
     assert await unread(anna) == 0
 
 
-async def test_segments_and_profiles_are_set_and_asked(use_cases: UseCaseEnv) -> None:
+async def test_segments_and_profiles_are_set_and_read(use_cases: UseCaseEnv) -> None:
     api, server, anna = await opened(use_cases)
     made = await server.ok("PUT", "/v1/segments/pros", {"predicate": {"attribute": "plan", "is": "pro"}})
     uploaded = await server.ok("POST", "/v1/segments/vip/users", {"users": [BEN]})
@@ -108,8 +108,8 @@ async def test_segments_and_profiles_are_set_and_asked(use_cases: UseCaseEnv) ->
     await server.ok("POST", SENDS, HI | {"segment": "pros"})
     await server.ok("POST", SENDS, HI | {"segment": "vip"})
     assert [await unread(each) for each in (anna, api.user(BEN))] == [1, 1]
-    told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
-    assert [each["why"] for each in told["notifications"]] == ["not_targeted", "delivered"]
+    result = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
+    assert [each["why"] for each in result["notifications"]] == ["not_targeted", "delivered"]
     faulty = {"predicate": {"attribute": "plan", "like": "p%"}}
     assert await server.code("PUT", "/v1/segments/pros", faulty) is Code.REQUEST_INVALID
     assert await server.code("POST", SENDS, HI | {"segment": "nobody"}) is Code.SEGMENT_NOT_FOUND
@@ -117,8 +117,8 @@ async def test_segments_and_profiles_are_set_and_asked(use_cases: UseCaseEnv) ->
 
 async def test_reach_and_cost_are_estimated_before_a_send(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
-    told = await server.ok("POST", ESTIMATE, {})
-    assert (told["reach"], told["sampled"], told["write_units"]) == (0, 0, 6)
+    result = await server.ok("POST", ESTIMATE, {})
+    assert (result["reach"], result["sampled"], result["write_units"]) == (0, 0, 6)
     assert await server.code("POST", ESTIMATE, {"segment": "x"}) is Code.SEGMENT_NOT_FOUND
 
 

@@ -13,8 +13,8 @@ async def group(api: RestApp, name: str, *texts: str) -> str:
     new = {"type": "group", "name": name, "members": [BEN, CLEO], "client_message_id": name}
     made = await anna.ok("POST", "/v1/chats", new)
     for n, text in enumerate(texts):
-        said = {"text": text, "client_message_id": f"{name}-{n}"}
-        await anna.ok("POST", f"/v1/chats/{made['id']}/messages", said)
+        body = {"text": text, "client_message_id": f"{name}-{n}"}
+        await anna.ok("POST", f"/v1/chats/{made['id']}/messages", body)
     await api.settle()
     return str(made["id"])
 
@@ -55,15 +55,15 @@ async def test_an_unread_count_is_explained_as_the_list_counts_it(use_cases: Use
     ben = api.user(BEN)
     chat = await group(api, "one", "a", "b", "c")
     await ben.ok("PUT", f"/v1/chats/{chat}/read", {"sequence": 2})
-    told = await ben.ok("GET", f"/v1/chats/{chat}/unread/explain")
-    assert told == {
+    result = await ben.ok("GET", f"/v1/chats/{chat}/unread/explain")
+    assert result == {
         "unread": (await ben.ok("GET", "/v1/chats"))["chats"][0]["unread"],
         "head": {"sequence": 4, "ordinal": 3},
         "read": {"sequence": 2, "ordinal": 1},
         "joined": {"sequence": 1, "ordinal": 0},
         "counts_after": "read",
     }
-    assert told["unread"] == 2
+    assert result["unread"] == 2
     assert await api.user(DORA).code("GET", f"/v1/chats/{chat}/unread/explain") is Code.CHAT_NOT_FOUND
 
 
@@ -132,13 +132,13 @@ async def test_reading_raises_the_watermark_and_the_delivery_status(use_cases: U
     assert await ben.ok("PUT", f"{at}/read", {"sequence": 3}) == {"sequence": 3, "unread": 0}
     assert await ben.ok("PUT", f"{at}/read", {"sequence": 2}) == {"sequence": 3, "unread": 0}
     await cleo.ok("PUT", f"{at}/delivered", {"sequence": 3})
-    told = await anna.ok("GET", f"{last}/status")
-    assert told == {
+    result = await anna.ok("GET", f"{last}/status")
+    assert result == {
         "sequence": 3,
         "status": "DELIVERED",
         "delivered_to": [BEN, CLEO],
         "read_by": [BEN],
-        "read_at": {BEN: told["read_at"][BEN]},
+        "read_at": {BEN: result["read_at"][BEN]},
         "has_receipts": True,
     }
     await cleo.ok("PUT", f"{at}/read", {"sequence": 3})

@@ -10,7 +10,7 @@ from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import LimitKind, LimitPolicy
 
 
-async def test_a_group_from_its_making_to_its_handing_over(use_cases: UseCaseEnv) -> None:
+async def test_a_group_is_created_managed_and_handed_over(use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
     anna, ben = api.user(ANNA), api.user(BEN)
     new = {"type": "group", "name": "us", "members": [BEN, CLEO], "client_message_id": "k1"}
@@ -78,7 +78,7 @@ async def test_a_user_creates_a_bounded_number_of_chats_and_finds_those_that_exi
     policies = NO_LIMITS | {LimitKind.CHAT_USER: LimitPolicy(count=1, period_s=3_600, burst=2)}
     buckets = LocalBuckets(use_cases.clock)
     limiter = RateLimiter(buckets, buckets, policies, use_cases.clock)
-    api = RestApp(use_cases, limits=RequestLimits(limiter, RestApp(use_cases).door.tenants))
+    api = RestApp(use_cases, limits=RequestLimits(limiter, RestApp(use_cases).accounts.tenants))
     anna, ben = api.user(ANNA), api.user(BEN)
     new = {"type": "group", "name": "us", "members": [BEN], "client_message_id": "k1"}
     direct, group = ("POST", "/v1/chats", {"type": "direct", "user": BEN}), ("POST", "/v1/chats", new)
@@ -103,14 +103,14 @@ async def test_a_block_silences_and_is_listed_until_it_is_undone(use_cases: UseC
     made = await anna.ok("POST", "/v1/chats", {"type": "direct", "user": BEN})
     await anna.ok("PUT", f"/v1/blocks/{BEN}")
     await anna.ok("PUT", f"/v1/blocks/{CLEO}")
-    said = {"text": "hi", "client_message_id": "m1"}
-    assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", said) is Code.BLOCKED
+    body = {"text": "hi", "client_message_id": "m1"}
+    assert await ben.code("POST", f"/v1/chats/{made['id']}/messages", body) is Code.BLOCKED
     first = await anna.ok("GET", "/v1/blocks?limit=1")
     rest = await anna.ok("GET", f"/v1/blocks?limit=1&cursor={first['cursor']}")
     assert first["users"] + rest["users"] == [BEN, CLEO]
     assert (await ben.ok("GET", "/v1/blocks"))["users"] == []
     await anna.ok("DELETE", f"/v1/blocks/{BEN}")
-    await ben.ok("POST", f"/v1/chats/{made['id']}/messages", said | {"client_message_id": "m2"})
+    await ben.ok("POST", f"/v1/chats/{made['id']}/messages", body | {"client_message_id": "m2"})
 
 
 def key(name: str) -> dict[str, str]:

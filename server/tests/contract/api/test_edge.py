@@ -72,7 +72,7 @@ async def test_an_id_that_would_change_a_key_is_refused(name: object) -> None:
 @pytest.mark.parametrize(
     "path", ["/v1/chats/a%23b", "/v1/chats/a*b", "/v1/messages/g1.0", "/v1/messages/g1.x"]
 )
-async def test_an_id_in_an_address_is_held_to_the_same(path: str) -> None:
+async def test_an_id_in_a_path_has_the_same_rules(path: str) -> None:
     response = await _call(api_without_engine(), "GET", path)
     assert (response.status_code, response.json()["code"]) == (400, INVALID)
 
@@ -127,7 +127,7 @@ async def test_rejected_requests_are_counted_by_address(unfit: dict[str, str]) -
     assert limits.asked == [("127.0.0.1", None)]
 
 
-async def test_from_an_address_that_has_no_more_credentials_are_not_looked_at() -> None:
+async def test_credentials_from_a_blocked_address_are_not_verified() -> None:
     limits = _OneLeft()
     limits.is_full = True
     api = api_without_engine(limits)
@@ -137,7 +137,7 @@ async def test_from_an_address_that_has_no_more_credentials_are_not_looked_at() 
     assert limits.asked == []
 
 
-async def test_a_credential_that_was_valid_a_moment_ago_is_looked_at_all_the_same() -> None:
+async def test_a_recently_valid_credential_is_verified_from_a_blocked_address() -> None:
     limits = _OneLeft()
     api = api_without_engine(limits)
     assert (await _call(api, "GET", "/v1/blocks")).status_code == 429
@@ -196,7 +196,7 @@ async def test_the_link_of_a_problem_leads_to_a_page() -> None:
     assert "/errors/chat_full" in (await _call(api, "GET", "/errors")).text
 
 
-async def test_answers_are_not_kept_by_caches_nor_framed() -> None:
+async def test_answers_are_neither_cached_nor_framed() -> None:
     api = api_without_engine()
     answer = await _call(api, "GET", "/v1/nowhere")
     assert (answer.headers["cache-control"], answer.headers["x-content-type-options"]) == (
@@ -288,7 +288,7 @@ async def _call(
     api: RestApp, method: str, path: str, headers: dict[str, str] | None = None, **more: object
 ) -> httpx.Response:
     """Send a request as anna, without validating the answer against the OpenAPI document."""
-    bearer = api.ring.user(api.stage.tenant, ANNA)
+    bearer = api.ring.user(api.use_cases.tenant, ANNA)
     transport = httpx.ASGITransport(app=api.app)
     async with httpx.AsyncClient(transport=transport, base_url="http://api") as client:
         sent = {"authorization": f"Bearer {bearer}"} | (headers or {})

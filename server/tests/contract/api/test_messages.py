@@ -17,36 +17,45 @@ async def group(api: RestApp) -> tuple[Caller, Caller, str]:
     return anna, api.user(BEN), f"/v1/chats/{made['id']}"
 
 
-def said(key: str, text: str = "hi", **more: Any) -> dict[str, Any]:
+def message_body(key: str, text: str = "hi", **more: Any) -> dict[str, Any]:
     return {"text": text, "client_message_id": key, **more}
 
 
 async def test_the_first_try_is_201_every_other_200_with_the_same_answer(use_cases: UseCaseEnv) -> None:
     anna, _, at = await group(RestApp(use_cases))
-    first = await anna("POST", f"{at}/messages", said("m1"))
-    again = await anna("POST", f"{at}/messages", said("m1"))
+    first = await anna("POST", f"{at}/messages", message_body("m1"))
+    again = await anna("POST", f"{at}/messages", message_body("m1"))
     assert (first.status_code, again.status_code) == (201, 200)
     assert first.json() == again.json()
     assert first.json()["sequence"] == 2
-    assert await anna.code("POST", f"{at}/messages", said("m1", "other")) is Code.IDEMPOTENCY_CONFLICT
+    assert await anna.code("POST", f"{at}/messages", message_body("m1", "other")) is Code.IDEMPOTENCY_CONFLICT
 
 
-async def test_a_stranger_is_answered_alike_whether_a_chat_exists_or_not(use_cases: UseCaseEnv) -> None:
+async def test_a_non_member_gets_the_same_answer_for_existing_and_missing_chats(
+    use_cases: UseCaseEnv,
+) -> None:
     api = RestApp(use_cases)
     anna, _, at = await group(api)
-    await anna.ok("POST", f"{at}/messages", said("k1"))
+    await anna.ok("POST", f"{at}/messages", message_body("k1"))
     absent = f"{at[:-6]}AAAAAA"
-    bodies = [said("k1"), said("k1"), said("k1", "other"), said("k2", after=1), said("k3", after=9)]
+    bodies = [
+        message_body("k1"),
+        message_body("k1"),
+        message_body("k1", "other"),
+        message_body("k2", after=1),
+        message_body("k3", after=9),
+    ]
     for cleo in (api.user(CLEO), api.user(CLEO, TenantId("other"))):
-        told = [
-            [_told(await cleo("POST", f"{each}/messages", body)) for body in bodies] for each in (at, absent)
+        problems = [
+            [_problem_of(await cleo("POST", f"{each}/messages", body)) for body in bodies]
+            for each in (at, absent)
         ]
-        assert told[0] == told[1]
-        assert {answer["code"] for answer in told[0]} == {Code.CHAT_NOT_FOUND}
+        assert problems[0] == problems[1]
+        assert {answer["code"] for answer in problems[0]} == {Code.CHAT_NOT_FOUND}
 
 
-def _told(response: httpx.Response) -> dict[str, Any]:
-    """Return what an answer says, headers included, without what names the request itself."""
+def _problem_of(response: httpx.Response) -> dict[str, Any]:
+    """Return the body and headers of an answer, without the values that identify the request."""
     own = {"instance", "request_id", "request-id"}
     everything = {**response.headers, **response.json(), "status": response.status_code}
     return {name: value for name, value in everything.items() if name not in own}
@@ -56,9 +65,9 @@ async def test_a_send_with_a_position_is_cheaper_and_the_position_is_checked_aga
     use_cases: UseCaseEnv,
 ) -> None:
     anna, _, at = await group(RestApp(use_cases))
-    assert (await anna.ok("POST", f"{at}/messages", said("m1", after=1)))["sequence"] == 2
-    assert (await anna("POST", f"{at}/messages", said("m1", after=1))).status_code == 200
-    assert await anna.code("POST", f"{at}/messages", said("m2", after=9)) is Code.POSITION_AHEAD
+    assert (await anna.ok("POST", f"{at}/messages", message_body("m1", after=1)))["sequence"] == 2
+    assert (await anna("POST", f"{at}/messages", message_body("m1", after=1))).status_code == 200
+    assert await anna.code("POST", f"{at}/messages", message_body("m2", after=9)) is Code.POSITION_AHEAD
 
 
 async def test_the_header_is_the_key_when_the_body_has_none(use_cases: UseCaseEnv) -> None:
@@ -66,8 +75,8 @@ async def test_the_header_is_the_key_when_the_body_has_none(use_cases: UseCaseEn
     where = ("POST", f"{at}/messages")
     first = await anna.ok(*where, {"text": "hi"}, headers={"idempotency-key": "h1"})
     assert await anna.ok(*where, {"text": "hi"}, headers={"idempotency-key": '"h1"'}) == first
-    assert await anna.ok(*where, said("h1"), headers={"idempotency-key": "h1"}) == first
-    both = await anna(*where, said("h1"), headers={"idempotency-key": "h2"})
+    assert await anna.ok(*where, message_body("h1"), headers={"idempotency-key": "h1"}) == first
+    both = await anna(*where, message_body("h1"), headers={"idempotency-key": "h2"})
     assert (both.status_code, both.json()["code"]) == (400, Code.REQUEST_INVALID)
     assert await anna.code(*where, {"text": "hi"}) is Code.REQUEST_INVALID
     assert await anna.code(*where, {"text": "hi"}, headers={"idempotency-key": "a#b"}) is Code.REQUEST_INVALID
@@ -76,7 +85,7 @@ async def test_the_header_is_the_key_when_the_body_has_none(use_cases: UseCaseEn
 async def test_history_pages_go_both_ways_and_return_their_range(use_cases: UseCaseEnv) -> None:
     anna, ben, at = await group(RestApp(use_cases))
     for n in range(6):
-        await anna.ok("POST", f"{at}/messages", said(f"m{n}", f"text {n}"))
+        await anna.ok("POST", f"{at}/messages", message_body(f"m{n}", f"text {n}"))
     newest = await ben.ok("GET", f"{at}/messages?limit=3")
     assert [entry["sequence"] for entry in newest["entries"]] == [7, 6, 5]
     assert newest["covered_range"] == {"after": 4, "up_to": 7}
@@ -92,7 +101,7 @@ async def test_history_pages_go_both_ways_and_return_their_range(use_cases: UseC
 
 async def test_a_message_keeps_everything_it_was_sent_with(use_cases: UseCaseEnv) -> None:
     anna, ben, at = await group(RestApp(use_cases))
-    first = await anna.ok("POST", f"{at}/messages", said("m1"))
+    first = await anna.ok("POST", f"{at}/messages", message_body("m1"))
     more = {
         "data": {"place": {"lat": 52.5, "tags": ["a", None, 3]}},
         "reply_to": first["sequence"],
@@ -100,7 +109,7 @@ async def test_a_message_keeps_everything_it_was_sent_with(use_cases: UseCaseEnv
         "content_type": "application/geo+json",
         "ttl_seconds": 3600,
     }
-    sent = await anna.ok("POST", f"{at}/messages", said("m2", "here", **more))
+    sent = await anna.ok("POST", f"{at}/messages", message_body("m2", "here", **more))
     shown = await ben.ok("GET", f"/v1/messages/{sent['id']}")
     assert "client_message_id" not in shown
     assert {name: shown[name] for name in ("data", "reply_to", "mentions", "content_type")} == {
@@ -112,7 +121,7 @@ async def test_a_message_keeps_everything_it_was_sent_with(use_cases: UseCaseEnv
 
 async def test_a_message_is_edited_reacted_to_and_redacted(use_cases: UseCaseEnv) -> None:
     anna, ben, at = await group(RestApp(use_cases))
-    sent = await anna.ok("POST", f"{at}/messages", said("m1"))
+    sent = await anna.ok("POST", f"{at}/messages", message_body("m1"))
     one = f"/v1/messages/{sent['id']}"
     assert (await anna.ok("PATCH", one, {"text": "better"}))["sequence"] == 3
     await ben.ok("PUT", f"{one}/reactions/👍")

@@ -42,7 +42,7 @@ async def test_an_inbox_is_set_up_and_shown(use_cases: UseCaseEnv) -> None:
     assert await server.code("PUT", INBOX, faulty) is Code.REQUEST_INVALID
 
 
-async def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_are(
+async def test_a_new_inbox_has_the_defaults_of_its_tenant_and_others_are_unchanged(
     use_cases: UseCaseEnv,
 ) -> None:
     _, server, _ = await opened(use_cases)
@@ -53,8 +53,8 @@ async def test_a_new_inbox_has_what_its_tenant_has_set_and_others_stay_as_they_a
     assert [made.get(name) for name in kept] == [90, True]
     own = {"title": "Own", "retention_days": None, "known_users": False}
     for body in (own, {"title": "Own"}):
-        said = await server.ok("PUT", "/v1/inboxes/own", body)
-        assert [said.get(name) for name in kept] == [None, False], "what is not said stays"
+        created = await server.ok("PUT", "/v1/inboxes/own", body)
+        assert [created.get(name) for name in kept] == [None, False], "what is not said stays"
     old = await server.ok("PUT", INBOX, NEWS)
     assert [old.get(name) for name in kept] == [None, False], "it was there before"
     again = await server.ok("PUT", path, {})
@@ -193,15 +193,15 @@ async def test_a_notification_is_amended_and_recalled_with_proof(use_cases: UseC
     assert await server.code("PATCH", notification, {"message": {"title": "no"}}) is Code.NO_CHANGE
 
 
-async def test_a_notification_is_found_by_its_name_in_the_senders_system(use_cases: UseCaseEnv) -> None:
+async def test_a_notification_is_found_by_its_host_system_id(use_cases: UseCaseEnv) -> None:
     _, server, _ = await opened(use_cases)
-    wish = {
+    body = {
         "user_ids": [ANNA, BEN],
         "message": {"title": "x"},
         "host_system_id": "order-7",
         "is_unique": True,
     }
-    sent = await server.ok("POST", f"{INBOX}/notifications", wish)
+    sent = await server.ok("POST", f"{INBOX}/notifications", body)
     found = await server.ok("GET", f"{INBOX}/sent/order-7")
     assert (found["id"], found["job"], found["total"]) == (sent["id"], sent["job"], 2)
     assert "redacted_at" not in found
@@ -217,8 +217,8 @@ async def test_a_count_is_explained(use_cases: UseCaseEnv) -> None:
     await anna.ok("POST", f"{INBOX}/read", {})
     await anna.ok("POST", f"{INBOX}/unread", {"ids": [again]})
     new = (await send(api, server, ANNA))["id"]
-    told = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
-    why = {each["id"]: (each["why"], each["is_counted"]) for each in told["notifications"]}
+    result = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
+    why = {each["id"]: (each["why"], each["is_counted"]) for each in result["notifications"]}
     assert why == {
         read: ("read", False),
         marked: ("marked_all", False),
@@ -226,4 +226,4 @@ async def test_a_count_is_explained(use_cases: UseCaseEnv) -> None:
         unread: ("marked_all", False),
         new: ("delivered", True),
     }
-    assert told["counts"]["unread"] == 2
+    assert result["counts"]["unread"] == 2

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from contract.api.examples import EXAMPLES, Example, Reach, operation_of
-from contract.api.matrix import absent, breaches, far_ahead, set_scene, told
+from contract.api.matrix import absent, answer_for, breaches, far_ahead, seed_matrix
 from fastapi import APIRouter
 from fixtures.credentials import real_ring
 from fixtures.rest_app import RestApp
@@ -46,7 +46,7 @@ def body_kinds(operation: dict[str, Any]) -> set[str]:
 GUARDED = sorted(name for name in METHODS if EXAMPLES[name].reach is not Reach.OPEN)
 
 
-def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
+def test_only_routes_described_as_public_need_no_credential() -> None:
     with_a_lock = {
         operation["operationId"]
         for methods in DOCUMENT["paths"].values()
@@ -59,7 +59,7 @@ def test_only_those_routes_are_open_that_say_so_in_the_description() -> None:
 @pytest.mark.parametrize("name", GUARDED)
 async def test_callers_without_permission_are_rejected(name: str, use_cases: UseCaseEnv) -> None:
     api, example = RestApp(use_cases), EXAMPLES[name]
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     assert await breaches(made, api.app, METHODS[name], example) == []
     good = await made.call(example, api.app, METHODS[name])(made.rightful(example))
     assert good.is_success, f"the example itself is wrong: {good.text}"
@@ -67,12 +67,12 @@ async def test_callers_without_permission_are_rejected(name: str, use_cases: Use
 
 @pytest.mark.parametrize("tables", ["local"], indirect=True)
 @pytest.mark.parametrize("name", GUARDED)
-async def test_the_same_holds_for_credentials_that_are_really_verified(
+async def test_callers_with_verified_credentials_but_no_permission_are_rejected(
     name: str, use_cases: UseCaseEnv
 ) -> None:
     api, example = RestApp(use_cases), EXAMPLES[name]
-    made = await set_scene(api)
-    api.trust(await real_ring(use_cases, api.door))
+    made = await seed_matrix(api)
+    api.trust(await real_ring(use_cases, api.accounts))
     assert len(api.ring.unfit) == 8
     assert await breaches(made, api.app, METHODS[name], example) == []
     good = await made.call(example, api.app, METHODS[name])(made.rightful(example))
@@ -91,51 +91,49 @@ def takes_a_position(name: str) -> bool:
 
 
 @pytest.mark.parametrize("name", ABOUT_CHATS)
-async def test_a_stranger_does_not_learn_whether_there_is_such_a_chat(
-    name: str, use_cases: UseCaseEnv
-) -> None:
+async def test_a_non_member_does_not_learn_whether_a_chat_exists(name: str, use_cases: UseCaseEnv) -> None:
     """The id of a direct chat is derived from its two users, so any user can guess it."""
     api, method = RestApp(use_cases), METHODS[name]
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     direct = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     await use_cases.send(direct, ANNA, "between the two")
     examples = [EXAMPLES[name]] + ([far_ahead(EXAMPLES[name])] if takes_a_position(name) else [])
     for chat in (made.chat, direct):
         for example in examples:
-            there = await told(made, api.app, method, example, chat)
-            assert there == await told(made, api.app, method, example, absent(chat))
-            assert there.startswith("404 ")
+            existing = await answer_for(made, api.app, method, example, chat)
+            assert existing == await answer_for(made, api.app, method, example, absent(chat))
+            assert existing.startswith("404 ")
 
 
 @pytest.mark.parametrize("name", ["redeem_code", "refresh_session"])
 async def test_a_public_route_rejects_guessed_values(name: str, use_cases: UseCaseEnv) -> None:
     api = RestApp(use_cases)
-    made = await set_scene(api)
+    made = await seed_matrix(api)
     guessed = await made.call(EXAMPLES[name], api.app, METHODS[name])(None)
     assert (guessed.status_code, guessed.json()["code"]) == (401, "credential_invalid")
     assert made.private not in guessed.text
 
 
-async def test_a_route_without_a_door_is_found(use_cases: UseCaseEnv) -> None:
+async def test_a_route_without_authentication_is_found(use_cases: UseCaseEnv) -> None:
     """Two mistakes: a route without authentication, and a route that does not check membership."""
     api = RestApp(use_cases)
-    naked, told = APIRouter(), APIRouter(route_class=AuthenticatedRoute)
+    naked, authenticated = APIRouter(), APIRouter(route_class=AuthenticatedRoute)
 
     @naked.get("/v1/naked/{chat}")
     async def naked_route(chat: str) -> str:
         return chat
 
-    @told.get("/v1/told/{chat}")
-    async def told_route(chat: str) -> str:
+    @authenticated.get("/v1/authenticated/{chat}")
+    async def authenticated_route(chat: str) -> str:
         return chat
 
     api.app.include_router(naked)
-    api.app.include_router(told)
-    made = await set_scene(api)
+    api.app.include_router(authenticated)
+    made = await seed_matrix(api)
     without = await breaches(made, api.app, "get", Example("/v1/naked/{chat}"))
     assert any(each.startswith("no credential: 200") for each in without)
-    beside = await breaches(made, api.app, "get", Example("/v1/told/{chat}"))
-    assert {each.partition(":")[0] for each in beside} == {
+    extra = await breaches(made, api.app, "get", Example("/v1/authenticated/{chat}"))
+    assert {each.partition(":")[0] for each in extra} == {
         "another tenant's user of the same name",
         "a server without a scope",
         "another tenant's server in her name",

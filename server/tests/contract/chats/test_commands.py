@@ -24,9 +24,9 @@ async def test_two_users_who_create_a_direct_chat_concurrently_get_the_same_chat
     assert (await use_cases.send(chats[0], BEN)).sequence == 2
 
 
-def _spent(stage: UseCaseEnv) -> dict[str, float]:
+def _spent(use_cases: UseCaseEnv) -> dict[str, float]:
     totals = {"calls": 0.0, "read_units": 0.0, "write_units": 0.0}
-    for count in stage.client.ledger:
+    for count in use_cases.client.ledger:
         if count.name in totals:
             totals[count.name] += count.value
     return totals

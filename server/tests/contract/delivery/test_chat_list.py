@@ -11,13 +11,13 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.schema.tables.patterns import delivery as patterns
 
 
-async def some_chats(stage: UseCaseEnv, count: int) -> list[ChatKey]:
+async def some_chats(use_cases: UseCaseEnv, count: int) -> list[ChatKey]:
     """Create direct chats of Anna, with activity a second apart. The oldest is first."""
     chats = []
     for n in range(count):
-        stage.clock.ahead_ms += 1000
-        chat = await stage.manage.direct(stage.tenant, ANNA, UserId(f"u{n}"))
-        await stage.send(chat, UserId(f"u{n}"), f"hi {n}")
+        use_cases.clock.ahead_ms += 1000
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, UserId(f"u{n}"))
+        await use_cases.send(chat, UserId(f"u{n}"), f"hi {n}")
         chats.append(chat)
     return chats
 

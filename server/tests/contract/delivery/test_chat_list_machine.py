@@ -40,9 +40,9 @@ class Machine(RuleBasedStateMachine):
         self.opening: AbstractAsyncContextManager[DynamoClient] = open_client(
             self.tables.url, REGION, self.tables.prefix
         )
-        self.stage = UseCaseEnv(self.run(self.opening.__aenter__()), Namespace().tenant, self.key_file)
-        self.lists = ChatListEnv(self.stage)
-        self.chat = self.run(self.stage.group(BEN))
+        self.use_cases = UseCaseEnv(self.run(self.opening.__aenter__()), Namespace().tenant, self.key_file)
+        self.lists = ChatListEnv(self.use_cases)
+        self.chat = self.run(self.use_cases.group(BEN))
         self.log: list[Entry] = []
         self.inside = {ANNA, BEN}
         self.marks: dict[UserId, int] = {}
@@ -62,22 +62,22 @@ class Machine(RuleBasedStateMachine):
     def head(self) -> int:
         return self.log[-1].sequence
 
-    @rule(who=user)
-    def send(self, who: UserId) -> None:
-        if who in self.inside:
+    @rule(member=user)
+    def send(self, member: UserId) -> None:
+        if member in self.inside:
             text = f"said at {self.head + 1}"
-            sent = self.run(self.stage.send(self.chat, who, text, after=self.head))
-            self.texts[sent.sequence], self.alive[sent.sequence] = text, who
+            sent = self.run(self.use_cases.send(self.chat, member, text, after=self.head))
+            self.texts[sent.sequence], self.alive[sent.sequence] = text, member
             self.waiting += self.take()
 
     @precondition(lambda self: self.alive)
     @rule(which=chance)
     def edit(self, which: int) -> None:
         sequence = self._one(which)
-        if (who := self.alive[sequence]) in self.inside:
+        if (member := self.alive[sequence]) in self.inside:
             text = f"edited at {self.head + 1}"
-            ask = asked(self.chat, who, sequence, after=self.head)
-            done = self.run(self.stage.change.edit(ask, Content(text=text)))
+            ask = asked(self.chat, member, sequence, after=self.head)
+            done = self.run(self.use_cases.change.edit(ask, Content(text=text)))
             self.texts[done.sequence] = text
             self.waiting += self.take()
 
@@ -85,28 +85,28 @@ class Machine(RuleBasedStateMachine):
     @rule(which=chance)
     def redact(self, which: int) -> None:
         sequence = self._one(which)
-        self.run(self.stage.change.redact(asked(self.chat, ANNA, sequence, after=self.head)))
+        self.run(self.use_cases.change.redact(asked(self.chat, ANNA, sequence, after=self.head)))
         del self.alive[sequence]
         self.waiting += self.take()
 
-    @rule(who=st.sampled_from((BEN, CLEO)))
-    def leave_or_come_back(self, who: UserId) -> None:
-        if who in self.inside:
-            self.run(self.stage.manage.remove(self.chat, by(who), who))
-        elif sum(who in e.users for e in self.log) < 12:
-            self.run(self.stage.manage.add(self.chat, by(ANNA), [who]))
+    @rule(member=st.sampled_from((BEN, CLEO)))
+    def leave_or_come_back(self, member: UserId) -> None:
+        if member in self.inside:
+            self.run(self.use_cases.manage.remove(self.chat, by(member), member))
+        elif sum(member in e.users for e in self.log) < 12:
+            self.run(self.use_cases.manage.add(self.chat, by(ANNA), [member]))
         else:
             return
-        self.inside ^= {who}
+        self.inside ^= {member}
         self.waiting += self.take()
 
-    @rule(who=user, which=chance)
-    def read(self, who: UserId, which: int) -> None:
-        if who in self.inside:
-            since = max(e.sequence for e in self.log if who in e.users)
+    @rule(member=user, which=chance)
+    def read(self, member: UserId, which: int) -> None:
+        if member in self.inside:
+            since = max(e.sequence for e in self.log if member in e.users)
             sequence = since + which % (self.head - since + 1)
-            self.run(self.lists.marking.read(self.chat, who, sequence))
-            self.marks[who] = max(self.marks.get(who, 0), sequence)
+            self.run(self.lists.marking.read(self.chat, member, sequence))
+            self.marks[member] = max(self.marks.get(member, 0), sequence)
 
     @rule(seed=chance, again=st.booleans())
     def deliver_and_compare(self, seed: int, *, again: bool) -> None:
@@ -118,13 +118,13 @@ class Machine(RuleBasedStateMachine):
             count = order.randint(1, len(entries))
             self.run(self.lists.hand(self.chat, entries[:count]))
             entries = entries[count:]
-        for who in USERS:
-            self._compare(who)
+        for member in USERS:
+            self._compare(member)
 
-    def _compare(self, who: UserId) -> None:
-        wanted = expected(who, self.log, self.marks.get(who, 0))
+    def _compare(self, member: UserId) -> None:
+        wanted = expected(member, self.log, self.marks.get(member, 0))
         pages = [
-            self.run(self.lists.page(who, only)).chats
+            self.run(self.lists.page(member, only)).chats
             for only in (ChatListFilter.ACTIVE, ChatListFilter.LEFT)
         ]
         lines = [line for page in pages for line in page]
@@ -136,8 +136,8 @@ class Machine(RuleBasedStateMachine):
         assert line.head_sequence == wanted.head
         assert (line.last and line.last.sequence) == wanted.shown
         if line.last is not None:
-            said = line.last.text or f"({line.last.state})"
-            assert said in texts_allowed(wanted, self.texts)
+            text = line.last.text or f"({line.last.state})"
+            assert text in texts_allowed(wanted, self.texts)
 
     def _one(self, which: int) -> int:
         return sorted(self.alive)[which % len(self.alive)]

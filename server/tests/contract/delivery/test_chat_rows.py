@@ -57,29 +57,29 @@ async def test_a_batch_of_messages_costs_one_write_for_each_row(use_cases: UseCa
     assert await lists.unread(chat, BEN) == 7
 
 
-async def a_long_story(stage: UseCaseEnv) -> ChatKey:
+async def create_long_history(use_cases: UseCaseEnv) -> ChatKey:
     """Everything that can happen to a row of a small chat."""
-    chat = await stage.group(BEN, CLEO)
-    await stage.send(chat, ANNA, "one")
-    said = await stage.send(chat, BEN, "two")
-    await stage.change.edit(asked(chat, BEN, said.sequence), Content(text="two, edited"))
-    await stage.manage.remove(chat, by(CLEO), CLEO)
-    await stage.change.redact(asked(chat, BEN, said.sequence))
-    await stage.send(chat, ANNA, "three")
-    await stage.manage.add(chat, by(ANNA), [CLEO])
-    await stage.send(chat, CLEO, "four", after=8)
-    gone = await stage.send(chat, ANNA, "five", ttl_s=60)
-    await stage.change.react(asked(chat, BEN, gone.sequence), "+1")
-    last = await stage.send(chat, BEN, "six")
-    await stage.change.edit(asked(chat, BEN, last.sequence), Content(text="seven"))
-    await stage.manage.rename(chat, by(ANNA), "them")
-    await stage.manage.remove(chat, by(ANNA), BEN)
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, ANNA, "one")
+    sent = await use_cases.send(chat, BEN, "two")
+    await use_cases.change.edit(asked(chat, BEN, sent.sequence), Content(text="two, edited"))
+    await use_cases.manage.remove(chat, by(CLEO), CLEO)
+    await use_cases.change.redact(asked(chat, BEN, sent.sequence))
+    await use_cases.send(chat, ANNA, "three")
+    await use_cases.manage.add(chat, by(ANNA), [CLEO])
+    await use_cases.send(chat, CLEO, "four", after=8)
+    gone = await use_cases.send(chat, ANNA, "five", ttl_s=60)
+    await use_cases.change.react(asked(chat, BEN, gone.sequence), "+1")
+    last = await use_cases.send(chat, BEN, "six")
+    await use_cases.change.edit(asked(chat, BEN, last.sequence), Content(text="seven"))
+    await use_cases.manage.rename(chat, by(ANNA), "them")
+    await use_cases.manage.remove(chat, by(ANNA), BEN)
     return chat
 
 
 async def a_turn(lists: ChatListEnv, chance: random.Random, turn: int) -> ChatKey:
     """Return the entries in order for the first turn; later in any order, some repeated, alone or in batches."""
-    chat = await a_long_story(lists.stage)
+    chat = await create_long_history(lists.use_cases)
     entries = lists.committed()
     if turn:
         entries += chance.sample(entries, 5)
@@ -99,12 +99,16 @@ async def test_rows_are_the_same_for_any_order_repetition_and_batching_of_entrie
     use_cases: UseCaseEnv,
 ) -> None:
     lists, chance = ChatListEnv(use_cases), random.Random(7)
-    told = [await a_turn(lists, chance, turn) for turn in range(6)]
-    shapes = [[await shape(lists, chat, row) for row in await rows(lists, chat)] for chat in told]
+    batches = [await a_turn(lists, chance, turn) for turn in range(6)]
+    shapes = [[await shape(lists, chat, row) for row in await rows(lists, chat)] for chat in batches]
     assert all(each == shapes[0] for each in shapes)
-    heads = [row.known.head for row in await rows(lists, told[0])]
+    heads = [row.known.head for row in await rows(lists, batches[0])]
     assert [head and head.sequence for head in heads] == [15, 15, 15]
-    assert await lists.text(told[0], ANNA) == await lists.text(told[0], BEN, ChatListFilter.LEFT) == "seven"
+    assert (
+        await lists.text(batches[0], ANNA)
+        == await lists.text(batches[0], BEN, ChatListFilter.LEFT)
+        == "seven"
+    )
 
 
 async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
@@ -112,7 +116,7 @@ async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
     assert joined is not None
-    keys = await lists.stage.ring.of(chat.tenant)
+    keys = await lists.use_cases.ring.of(chat.tenant)
     words = shown.preview and keys.unseal_preview(chat, shown.sequence, shown.preview)
     return (
         row.known.head,
@@ -130,12 +134,12 @@ async def test_a_redaction_removes_the_text_from_every_row_including_former_memb
 ) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO)
-    said = await use_cases.send(chat, BEN, "regret")
+    sent = await use_cases.send(chat, BEN, "regret")
     await use_cases.manage.remove(chat, by(CLEO), CLEO)
     await lists.deliver()
     assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "regret"
     await use_cases.send(chat, ANNA, "newer")
-    await use_cases.change.redact(asked(chat, BEN, said.sequence))
+    await use_cases.change.redact(asked(chat, BEN, sent.sequence))
     await lists.deliver()
     assert await lists.text(chat, CLEO, ChatListFilter.LEFT) == "(redacted)"
     assert await lists.text(chat, ANNA) == "newer"
@@ -147,12 +151,12 @@ async def test_a_redaction_removes_the_text_from_every_row_including_former_memb
 async def test_a_message_with_reactions_is_edited_and_redacted_in_the_rows_too(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    said = await use_cases.send(chat, ANNA, "helo")
-    await use_cases.change.react(asked(chat, BEN, said.sequence), "👍")
-    await use_cases.change.edit(asked(chat, ANNA, said.sequence), Content(text="hello"))
+    sent = await use_cases.send(chat, ANNA, "helo")
+    await use_cases.change.react(asked(chat, BEN, sent.sequence), "👍")
+    await use_cases.change.edit(asked(chat, ANNA, sent.sequence), Content(text="hello"))
     await lists.deliver()
     assert await lists.text(chat, BEN) == "hello"
-    await use_cases.change.redact(asked(chat, ANNA, said.sequence))
+    await use_cases.change.redact(asked(chat, ANNA, sent.sequence))
     await lists.deliver()
     assert await lists.text(chat, BEN) == "(redacted)"
 
@@ -162,9 +166,9 @@ async def test_a_redaction_processed_before_its_message_applies_to_former_member
 ) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO)
-    said = await use_cases.send(chat, ANNA, "regret")
+    sent = await use_cases.send(chat, ANNA, "regret")
     await use_cases.manage.remove(chat, by(CLEO), CLEO)
-    await use_cases.change.redact(asked(chat, ANNA, said.sequence))
+    await use_cases.change.redact(asked(chat, ANNA, sent.sequence))
     create, message, leave, redaction = lists.committed()
     await lists.hand(chat, [redaction])
     await lists.hand(chat, [create, message, leave])
@@ -175,9 +179,9 @@ async def test_a_redaction_processed_before_its_message_applies_to_former_member
 async def test_an_edit_outside_a_members_interval_does_not_change_their_row(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN)
-    said = await use_cases.send(chat, ANNA, "before")
+    sent = await use_cases.send(chat, ANNA, "before")
     await use_cases.manage.remove(chat, by(BEN), BEN)
-    await use_cases.change.edit(asked(chat, ANNA, said.sequence), Content(text="after"))
+    await use_cases.change.edit(asked(chat, ANNA, sent.sequence), Content(text="after"))
     await lists.deliver()
     assert await lists.text(chat, BEN, ChatListFilter.LEFT) == "before"
     assert await lists.text(chat, ANNA) == "after"

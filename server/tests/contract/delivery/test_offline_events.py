@@ -39,21 +39,21 @@ def topics(kafka: str, space: Namespace) -> KafkaConfig:
 
 @asynccontextmanager
 async def opened(
-    office: DeliveryEnv, topics: KafkaConfig, *, has_previews: bool = False
+    env: DeliveryEnv, topics: KafkaConfig, *, has_previews: bool = False
 ) -> AsyncIterator[OfflineEventPublisher]:
-    stage = office.stage
+    use_cases = env.use_cases
     settings = TenantSettings(name="Acme", push=PushSettings(has_previews=has_previews))
-    await TenantService(DynamoTenantStore(stage.client, stage.authentic), SystemClock()).create(
-        stage.tenant, settings
+    await TenantService(DynamoTenantStore(use_cases.client, use_cases.authentic), SystemClock()).create(
+        use_cases.tenant, settings
     )
     publisher = KafkaPublisher(topics)
     try:
-        yield build_offline_events(stage.client, stage.ring, stage.clock, publisher)
+        yield build_offline_events(use_cases.client, use_cases.ring, use_cases.clock, publisher)
     finally:
         await publisher.close()
 
 
-async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
+async def read_events(topics: KafkaConfig) -> list[dict[str, Any]]:
     """Decode an event as a consumer does: JSON, validated against the schema."""
     log = await asyncio.to_thread(read_log, topics, "offline")
     found = [json.loads(value) for values in log.values() for value in values]
@@ -62,28 +62,28 @@ async def heard(topics: KafkaConfig) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["sequence"])
 
 
-async def messages(office: DeliveryEnv, chat: ChatKey) -> list[Entry]:
-    entries = await office.stage.reader.between(chat, 0, 999)
+async def messages(env: DeliveryEnv, chat: ChatKey) -> list[Entry]:
+    entries = await env.use_cases.reader.between(chat, 0, 999)
     return [entry for entry in entries if entry.kind is EntryKind.MESSAGE]
 
 
 async def test_an_offline_event_has_everything_that_a_push_service_needs(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
-    stage = delivery_env.stage
+    use_cases = delivery_env.use_cases
     async with opened(delivery_env, topics) as offline_events:
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        other = await stage.group(BEN)
-        await stage.send(other, ANNA, "elsewhere")
-        await stage.send(chat, ANNA, "one")
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        other = await use_cases.group(BEN)
+        await use_cases.send(other, ANNA, "elsewhere")
+        await use_cases.send(chat, ANNA, "one")
         mention = Content(text="@ben", mentions=(BEN,))
-        await stage.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
+        await use_cases.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
         await delivery_env.deliver()
         await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
-    first, second = await heard(topics)
+    first, second = await read_events(topics)
     assert first == {
         "version": 1,
-        "tenant": stage.tenant,
+        "tenant": use_cases.tenant,
         "recipient": BEN,
         "chat": chat.chat,
         "message_id": f"{chat.chat}.2",
@@ -103,17 +103,17 @@ async def test_an_offline_event_has_everything_that_a_push_service_needs(
 async def test_offline_events_contain_text_only_if_configured_and_never_ephemeral_text(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
-    stage = delivery_env.stage
+    use_cases = delivery_env.use_cases
     async with opened(delivery_env, topics, has_previews=True) as offline_events:
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA, "é" * 200)
-        await stage.send(chat, ANNA, "soon gone", ttl_s=60)
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        await use_cases.send(chat, ANNA, "é" * 200)
+        await use_cases.send(chat, ANNA, "soon gone", ttl_s=60)
         await delivery_env.deliver()
         await delivery_env.lists.list.set_flags(
-            chat, BEN, ChatFlags(muted_until_ms=stage.clock.now_ms() + 60_000)
+            chat, BEN, ChatFlags(muted_until_ms=use_cases.clock.now_ms() + 60_000)
         )
         await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
-    assert [(each["preview"], each["is_muted"]) for each in await heard(topics)] == [
+    assert [(each["preview"], each["is_muted"]) for each in await read_events(topics)] == [
         ("é" * 90, True),
         (None, True),
     ]
@@ -122,17 +122,17 @@ async def test_offline_events_contain_text_only_if_configured_and_never_ephemera
 async def test_the_badge_includes_unread_messages_of_large_chats(
     delivery_env: DeliveryEnv, topics: KafkaConfig
 ) -> None:
-    stage = delivery_env.stage
+    use_cases = delivery_env.use_cases
     async with opened(delivery_env, topics) as offline_events:
-        large = await stage.group(BEN, *(UserId(f"u{n}") for n in range(90)))
-        await stage.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
-        await stage.send(large, ANNA, "to all", after=2)
-        await stage.send(large, ANNA, "again", after=3)
-        chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-        await stage.send(chat, ANNA, "you")
+        large = await use_cases.group(BEN, *(UserId(f"u{n}") for n in range(90)))
+        await use_cases.manage.add(large, by(ANNA), [UserId(f"u{n}") for n in range(90, 110)])
+        await use_cases.send(large, ANNA, "to all", after=2)
+        await use_cases.send(large, ANNA, "again", after=3)
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        await use_cases.send(chat, ANNA, "you")
         await delivery_env.deliver()
         await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
-    (event,) = await heard(topics)
+    (event,) = await read_events(topics)
     assert event["badge"] == 3
 
 

@@ -8,22 +8,24 @@ from tidings.kernel.ids import UserId
 from tidings.messages.model import Entry, EntryKind
 
 
-async def waiting(pending: DynamoOfflineQueue, stage: UseCaseEnv, user: UserId) -> list[OfflineQueueMessage]:
+async def waiting(
+    pending: DynamoOfflineQueue, use_cases: UseCaseEnv, user: UserId
+) -> list[OfflineQueueMessage]:
     """Drain the whole queue, two items at a time."""
     found: list[OfflineQueueMessage] = []
-    page = await pending.drain(stage.tenant, user, limit=2)
+    page = await pending.drain(use_cases.tenant, user, limit=2)
     found += page.waiting
     while page.after is not None:
-        page = await pending.drain(stage.tenant, user, page.after, limit=2)
+        page = await pending.drain(use_cases.tenant, user, page.after, limit=2)
         found += page.waiting
     return found
 
 
-async def said(stage: UseCaseEnv, *texts: str, ttl_s: int | None = None) -> list[Entry]:
-    chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
+async def send_all(use_cases: UseCaseEnv, *texts: str, ttl_s: int | None = None) -> list[Entry]:
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
     for text in texts:
-        await stage.send(chat, ANNA, text, ttl_s=ttl_s)
-    return [entry for entry in await stage.reader.between(chat, 0, 99) if entry.kind is EntryKind.MESSAGE]
+        await use_cases.send(chat, ANNA, text, ttl_s=ttl_s)
+    return [entry for entry in await use_cases.reader.between(chat, 0, 99) if entry.kind is EntryKind.MESSAGE]
 
 
 async def test_a_queue_is_drained_in_order_with_unchanged_entries(
@@ -31,7 +33,7 @@ async def test_a_queue_is_drained_in_order_with_unchanged_entries(
 ) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    messages = await said(use_cases, "one", "two", "three")
+    messages = await send_all(use_cases, "one", "two", "three")
     for message in (*reversed(messages), messages[1]):
         await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
     found = await waiting(pending, use_cases, BEN)
@@ -45,7 +47,7 @@ async def test_a_queue_is_drained_in_order_with_unchanged_entries(
 async def test_a_withdrawn_message_is_removed_from_all_queues(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    one, two = await said(use_cases, "one", "two")
+    one, two = await send_all(use_cases, "one", "two")
     for user in (BEN, CLEO):
         await pending.put([OfflineQueueBatch(chat, user, (one, two))])
     await pending.withdraw(chat, [ANNA, BEN, CLEO], one)
@@ -56,7 +58,7 @@ async def test_a_withdrawn_message_is_removed_from_all_queues(use_cases: UseCase
 async def test_every_offline_user_has_every_message_in_their_queue(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    messages = tuple(await said(use_cases, "one", "two", "three"))
+    messages = tuple(await send_all(use_cases, "one", "two", "three"))
     users = [UserId(f"user-{n}") for n in range(30)]
     await pending.put([OfflineQueueBatch(chat, user, messages) for user in users])
     for user in users:
@@ -68,7 +70,7 @@ async def test_ephemeral_messages_are_queued_without_content_until_they_expire(
 ) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    (message,) = await said(use_cases, "soon gone", ttl_s=60)
+    (message,) = await send_all(use_cases, "soon gone", ttl_s=60)
     await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
     (kept,) = await waiting(pending, use_cases, BEN)
     assert kept.entry == message
@@ -82,7 +84,7 @@ async def test_items_older_than_thirty_days_are_ignored_even_if_not_deleted_yet(
 ) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    (message,) = await said(use_cases, "old")
+    (message,) = await send_all(use_cases, "old")
     await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
     use_cases.clock.ahead_ms = 30 * 24 * 3600 * 1000 + 2_000
     assert await waiting(pending, use_cases, BEN) == []
@@ -91,7 +93,7 @@ async def test_items_older_than_thirty_days_are_ignored_even_if_not_deleted_yet(
 async def test_putting_and_deleting_an_item_costs_two_write_units(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    (message,) = await said(use_cases, "x" * 300)
+    (message,) = await send_all(use_cases, "x" * 300)
     await pending.put([OfflineQueueBatch(chat, BEN, (message,))])
     (kept,) = await waiting(pending, use_cases, BEN)
     await pending.delete(use_cases.tenant, BEN, [kept.key])
@@ -103,7 +105,7 @@ async def test_putting_and_deleting_an_item_costs_two_write_units(use_cases: Use
 async def test_items_cost_one_unit_each_and_one_call_for_every_twenty_five(use_cases: UseCaseEnv) -> None:
     pending = DynamoOfflineQueue(use_cases.client, use_cases.clock)
     chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-    messages = tuple(await said(use_cases, "one", "two", "three"))
+    messages = tuple(await send_all(use_cases, "one", "two", "three"))
     await pending.put([OfflineQueueBatch(chat, UserId(f"user-{n}"), messages) for n in range(30)])
     put = use_cases.client.ledger["pending.put"]
     assert put.write_units == 90

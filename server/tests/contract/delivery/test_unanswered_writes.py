@@ -8,11 +8,11 @@ from collections.abc import Collection
 from typing import Any
 
 import pytest
-from contract.delivery.test_worker_faults import a_story, forget_mark, with_ben
+from contract.delivery.test_worker_faults import create_history, forget_mark, with_ben
 from contract.gateway.test_order import small
 from fixtures.chat_list_env import ChatListEnv
 from fixtures.delivery_env import DeliveryEnv
-from fixtures.gateway_env import WITHIN_S, GatewayEnv, RunGateways
+from fixtures.gateway_env import WITHIN_S, GatewayEnv
 from fixtures.loops import until
 from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv
 
@@ -58,14 +58,14 @@ async def test_without_answered_row_writes_checkpoint_or_look_back_find_unproces
 ) -> None:
     """The write of every row is applied but unanswered, so no row shows its previous state."""
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:2])
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:2])
     if has_mark:
-        delivery_env.stage.clock.ahead_ms = 600_000
+        delivery_env.use_cases.clock.ahead_ms = 600_000
     else:
         await forget_mark(delivery_env, chat)
-    await delivery_env.stage.send(chat, ANNA, "at last")
+    await delivery_env.use_cases.send(chat, ANNA, "at last")
     with monkeypatch.context() as patch:
         lose_answers(patch, {ANNA, BEN, CLEO})
         await delivery_env.new_worker().handle(delivery_env.committed())
@@ -73,32 +73,28 @@ async def test_without_answered_row_writes_checkpoint_or_look_back_find_unproces
     assert await delivery_env.mark(chat) == 9
 
 
-def test_devices_find_entries_that_the_worker_cannot_find(
-    play_post: RunGateways, monkeypatch: pytest.MonkeyPatch
+async def test_devices_find_entries_that_the_worker_cannot_find(
+    gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Unpublished entries, Redis without checkpoints, minutes without events, and no answered row write.
 
     A new worker cannot find those entries. A device finds them by the gap before the next entry, or by its row when
     it resumes.
     """
-
-    async def scene(post: GatewayEnv) -> None:
-        chat = await small(post)
-        here = await post.gateway()
-        ben = await here.live(BEN)
-        first = await post.say(chat, ANNA, "delivered")
-        await post.stage.send(chat, ANNA, "never published")
-        post.stage.told.clear()
-        await post.redis.write("DEL", post.redis.keys.key(chat.tenant, chat.chat, "handled"))
-        post.stage.clock.ahead_ms = 600_000
-        post.open_worker()
-        with monkeypatch.context() as patch:
-            lose_answers(patch, {ANNA, BEN})
-            last = await post.say(chat, ANNA, "at last")
-        assert (last, post.worker._stats.handled) == (first + 2, 1), "the worker handled the last entry alone"
-        await until(lambda: last in ben.sequences(chat), WITHIN_S)
-        assert ben.sequences(chat) == list(range(1, last + 1))
-        tablet = await here.live(BEN, "tablet")
-        assert tablet.sequences(chat) == list(range(1, last + 1))
-
-    play_post(scene)
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    first = await gateways.say(chat, ANNA, "delivered")
+    await gateways.use_cases.send(chat, ANNA, "never published")
+    gateways.use_cases.commits.clear()
+    await gateways.redis.write("DEL", gateways.redis.keys.key(chat.tenant, chat.chat, "handled"))
+    gateways.use_cases.clock.ahead_ms = 600_000
+    gateways.open_worker()
+    with monkeypatch.context() as patch:
+        lose_answers(patch, {ANNA, BEN})
+        last = await gateways.say(chat, ANNA, "at last")
+    assert (last, gateways.worker._stats.handled) == (first + 2, 1), "the worker handled the last entry alone"
+    await until(lambda: last in ben.sequences(chat), WITHIN_S)
+    assert ben.sequences(chat) == list(range(1, last + 1))
+    tablet = await here.live(BEN, "tablet")
+    assert tablet.sequences(chat) == list(range(1, last + 1))

@@ -89,7 +89,7 @@ async def test_a_watermark_before_its_row_exists_is_kept(use_cases: UseCaseEnv) 
 
 
 async def status_of(lists: ChatListEnv, chat: ChatKey, user: UserId, sequence: int) -> MessageStatus:
-    entry = await lists.stage.reader.one(chat, sequence)
+    entry = await lists.use_cases.reader.one(chat, sequence)
     assert entry is not None
     return (await lists.statuses.of(chat, user, [entry]))[0]
 

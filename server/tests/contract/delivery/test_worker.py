@@ -9,31 +9,31 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import EntryKind
 from tidings.messages.store import DynamoEditStore
 
-NOBODY = GatewayId("gateway-gone")
+DEAD_GATEWAY = GatewayId("gateway-gone")
 
 
-async def direct(office: DeliveryEnv) -> ChatKey:
-    return await office.stage.manage.direct(office.stage.tenant, ANNA, BEN)
+async def direct(env: DeliveryEnv) -> ChatKey:
+    return await env.use_cases.manage.direct(env.use_cases.tenant, ANNA, BEN)
 
 
-def spent(office: DeliveryEnv) -> dict[tuple[str, str], float]:
+def spent(env: DeliveryEnv) -> dict[tuple[str, str], float]:
     kinds = {"calls", "read_units", "write_units"}
-    ledger = office.stage.client.ledger
+    ledger = env.use_cases.client.ledger
     return {(count.pattern, count.name): count.value for count in ledger if count.name in kinds}
 
 
 async def test_connected_devices_get_a_push_and_nothing_is_queued(
     delivery_env: DeliveryEnv,
 ) -> None:
-    here, there = await delivery_env.gateway("gateway-1"), await delivery_env.gateway("gateway-2")
+    here, other_gateway = await delivery_env.gateway("gateway-1"), await delivery_env.gateway("gateway-2")
     await delivery_env.comes_in(ANNA, here.id)
     await delivery_env.comes_in(BEN, here.id)
-    await delivery_env.comes_in(BEN, there.id, "ben-laptop")
+    await delivery_env.comes_in(BEN, other_gateway.id, "ben-laptop")
     chat = await direct(delivery_env)
-    await delivery_env.stage.send(chat, ANNA, "hello")
+    await delivery_env.use_cases.send(chat, ANNA, "hello")
     await delivery_env.deliver()
     assert here.got(chat, "anna-phone") == here.got(chat, "ben-phone") == [1, 2]
-    assert there.got(chat, "ben-laptop") == [1, 2]
+    assert other_gateway.got(chat, "ben-laptop") == [1, 2]
     assert (len(here.payloads), len(here.pushes), len(here.pushes[0].parts)) == (1, 1, 1)
     assert await delivery_env.lists.unread(chat, BEN) == 1
     assert await delivery_env.queue(BEN) == []
@@ -48,9 +48,9 @@ async def test_a_direct_message_between_online_users_costs_two_write_units_and_n
     await delivery_env.comes_in(ANNA, here.id)
     await delivery_env.comes_in(BEN, here.id)
     chat = await direct(delivery_env)
-    await delivery_env.stage.send(chat, ANNA, "first")
+    await delivery_env.use_cases.send(chat, ANNA, "first")
     await delivery_env.deliver()
-    await delivery_env.stage.send(chat, ANNA, "x" * 300, after=2)
+    await delivery_env.use_cases.send(chat, ANNA, "x" * 300, after=2)
     before = spent(delivery_env)
     await delivery_env.deliver()
     more = {key: value - before.get(key, 0) for key, value in spent(delivery_env).items()}
@@ -63,9 +63,9 @@ async def test_a_direct_message_between_online_users_costs_two_write_units_and_n
 async def test_many_chats_of_a_batch_go_to_a_gateway_in_one_payload(delivery_env: DeliveryEnv) -> None:
     here = await delivery_env.gateway()
     await delivery_env.comes_in(ANNA, here.id)
-    chats = [await delivery_env.stage.group(BEN) for _ in range(5)]
+    chats = [await delivery_env.use_cases.group(BEN) for _ in range(5)]
     for chat in chats:
-        await delivery_env.stage.send(chat, ANNA, "to all")
+        await delivery_env.use_cases.send(chat, ANNA, "to all")
     await delivery_env.deliver()
     assert len(here.payloads) == 1
     assert {push.key for push in here.pushes} == set(chats)
@@ -76,8 +76,8 @@ async def test_messages_for_users_without_a_route_are_queued_with_an_offline_eve
     delivery_env: DeliveryEnv,
 ) -> None:
     chat = await direct(delivery_env)
-    await delivery_env.stage.send(chat, ANNA, "one")
-    await delivery_env.stage.send(chat, ANNA, "two", ttl_s=600)
+    await delivery_env.use_cases.send(chat, ANNA, "one")
+    await delivery_env.use_cases.send(chat, ANNA, "two", ttl_s=600)
     await delivery_env.deliver()
     kept = await delivery_env.queue(BEN)
     assert [(each.chat, each.entry.sequence, each.entry.kind) for each in kept] == [
@@ -93,11 +93,11 @@ async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await delivery_env.gateway()
-    await delivery_env.comes_in(BEN, NOBODY)
-    await delivery_env.comes_in(CLEO, NOBODY, "old")
+    await delivery_env.comes_in(BEN, DEAD_GATEWAY)
+    await delivery_env.comes_in(CLEO, DEAD_GATEWAY, "old")
     await delivery_env.comes_in(CLEO, here.id, "new")
-    chat = await delivery_env.stage.group(BEN, CLEO)
-    await delivery_env.stage.send(chat, ANNA, "hello")
+    chat = await delivery_env.use_cases.group(BEN, CLEO)
+    await delivery_env.use_cases.send(chat, ANNA, "hello")
     await delivery_env.deliver()
     assert await delivery_env.routes_of(BEN) == ()
     assert [route.device for route in await delivery_env.routes_of(CLEO)] == ["new"]
@@ -109,14 +109,14 @@ async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
 
 async def test_a_route_that_was_registered_again_meanwhile_is_not_removed(delivery_env: DeliveryEnv) -> None:
     here = await delivery_env.gateway()
-    await delivery_env.comes_in(BEN, NOBODY)
+    await delivery_env.comes_in(BEN, DEAD_GATEWAY)
 
     async def again() -> None:
         await delivery_env.comes_in(BEN, here.id)
 
     delivery_env.hooks.at_step["worker.looked_up"] = again
     chat = await direct(delivery_env)
-    await delivery_env.stage.send(chat, ANNA, "hello")
+    await delivery_env.use_cases.send(chat, ANNA, "hello")
     await delivery_env.deliver()
     assert [route.gateway for route in await delivery_env.routes_of(BEN)] == [here.id]
     assert [ring.user for ring in here.rings] == [BEN]
@@ -133,7 +133,7 @@ async def test_a_device_that_connects_after_the_first_look_up_gets_a_resume_sign
 
     delivery_env.hooks.at_step["worker.looked_up"] = come_in
     chat = await direct(delivery_env)
-    await delivery_env.stage.send(chat, ANNA, "hello")
+    await delivery_env.use_cases.send(chat, ANNA, "hello")
     await delivery_env.deliver()
     assert here.pushes == []
     assert [(ring.user, ring.devices[0].device) for ring in here.rings] == [(BEN, "ben-phone")]
@@ -143,7 +143,7 @@ async def test_a_device_that_connects_after_the_first_look_up_gets_a_resume_sign
 
 async def test_rows_are_written_before_routes_are_looked_up(delivery_env: DeliveryEnv) -> None:
     chat = await direct(delivery_env)
-    await delivery_env.stage.send(chat, ANNA, "hello")
+    await delivery_env.use_cases.send(chat, ANNA, "hello")
     seen: list[int] = []
 
     async def look() -> None:
@@ -165,15 +165,15 @@ async def test_members_get_only_their_intervals_and_the_removed_member_gets_the_
     here = await delivery_env.gateway()
     for user in (ANNA, BEN, CLEO, DORA):
         await delivery_env.comes_in(user, here.id)
-    stage = delivery_env.stage
-    chat = await stage.group(BEN, CLEO)
-    await stage.send(chat, ANNA, "two")
-    await stage.manage.remove(chat, by(ANNA), CLEO)
-    await stage.send(chat, ANNA, "four")
-    await stage.manage.add(chat, by(ANNA), [DORA])
-    await stage.send(chat, ANNA, "six")
-    await stage.manage.add(chat, by(ANNA), [CLEO])
-    await stage.send(chat, BEN, "eight")
+    use_cases = delivery_env.use_cases
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, ANNA, "two")
+    await use_cases.manage.remove(chat, by(ANNA), CLEO)
+    await use_cases.send(chat, ANNA, "four")
+    await use_cases.manage.add(chat, by(ANNA), [DORA])
+    await use_cases.send(chat, ANNA, "six")
+    await use_cases.manage.add(chat, by(ANNA), [CLEO])
+    await use_cases.send(chat, BEN, "eight")
     await delivery_env.deliver()
     assert here.got(chat, "anna-phone") == here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert here.got(chat, "cleo-phone") == [1, 2, 3, 7, 8]
@@ -183,15 +183,15 @@ async def test_members_get_only_their_intervals_and_the_removed_member_gets_the_
 async def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(
     delivery_env: DeliveryEnv,
 ) -> None:
-    stage, reactions = delivery_env.stage, DynamoEditStore(delivery_env.stage.client)
+    use_cases, reactions = delivery_env.use_cases, DynamoEditStore(delivery_env.use_cases.client)
     users = [UserId(f"user{n:02}") for n in range(22)]
-    chat = await stage.group(*users)
-    redacted, other = await stage.send(chat, ANNA, "one"), await stage.send(chat, ANNA, "two")
+    chat = await use_cases.group(*users)
+    redacted, other = await use_cases.send(chat, ANNA, "one"), await use_cases.send(chat, ANNA, "two")
     for user in users:
-        await stage.change.react(asked(chat, user, redacted.sequence), "+1")
-    await stage.change.react(asked(chat, users[0], other.sequence), "+1")
-    await stage.change.redact(asked(chat, ANNA, redacted.sequence))
-    refused = stage.change.react(asked(chat, users[0], redacted.sequence), "+1", is_added=False)
+        await use_cases.change.react(asked(chat, user, redacted.sequence), "+1")
+    await use_cases.change.react(asked(chat, users[0], other.sequence), "+1")
+    await use_cases.change.redact(asked(chat, ANNA, redacted.sequence))
+    refused = use_cases.change.react(asked(chat, users[0], redacted.sequence), "+1", is_added=False)
     assert await code_of(refused) is Code.MESSAGE_NOT_FOUND
     await delivery_env.deliver()
     assert not any([await reactions.has_reaction(chat, redacted.sequence, user, "+1") for user in users])
@@ -201,15 +201,15 @@ async def test_the_reactions_to_a_redacted_message_are_deleted_and_no_others(
 async def test_a_redacted_message_is_removed_from_the_queue_or_never_enters_it(
     delivery_env: DeliveryEnv,
 ) -> None:
-    stage = delivery_env.stage
+    use_cases = delivery_env.use_cases
     chat = await direct(delivery_env)
-    first = await stage.send(chat, ANNA, "one")
+    first = await use_cases.send(chat, ANNA, "one")
     await delivery_env.deliver()
     assert len(await delivery_env.queue(BEN)) == 1
-    await stage.change.redact(asked(chat, ANNA, first.sequence))
-    second = await stage.send(chat, ANNA, "two", after=3)
-    await stage.change.redact(asked(chat, ANNA, second.sequence))
-    await stage.send(chat, ANNA, "three", after=5)
+    await use_cases.change.redact(asked(chat, ANNA, first.sequence))
+    second = await use_cases.send(chat, ANNA, "two", after=3)
+    await use_cases.change.redact(asked(chat, ANNA, second.sequence))
+    await use_cases.send(chat, ANNA, "three", after=5)
     await delivery_env.deliver()
     assert [each.entry.sequence for each in await delivery_env.queue(BEN)] == [6]
     assert [sequences for _, _, sequences in delivery_env.away.of] == [[2], [6]]

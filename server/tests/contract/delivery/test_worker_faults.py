@@ -26,36 +26,36 @@ STEPS = [
 ]
 
 
-async def a_story(office: DeliveryEnv) -> ChatKey:
+async def create_history(env: DeliveryEnv) -> ChatKey:
     """BEN is connected, CLEO is not."""
-    stage = office.stage
-    chat = await stage.group(BEN, CLEO)
-    await stage.send(chat, ANNA, "two")
-    said = await stage.send(chat, BEN, "three")
-    await stage.change.edit(asked(chat, BEN, said.sequence), Content(text="three, edited"))
-    await stage.change.redact(asked(chat, BEN, said.sequence))
-    await stage.send(chat, ANNA, "six")
-    await stage.manage.remove(chat, by(ANNA), CLEO)
-    await stage.send(chat, ANNA, "eight")
+    use_cases = env.use_cases
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, ANNA, "two")
+    sent = await use_cases.send(chat, BEN, "three")
+    await use_cases.change.edit(asked(chat, BEN, sent.sequence), Content(text="three, edited"))
+    await use_cases.change.redact(asked(chat, BEN, sent.sequence))
+    await use_cases.send(chat, ANNA, "six")
+    await use_cases.manage.remove(chat, by(ANNA), CLEO)
+    await use_cases.send(chat, ANNA, "eight")
     return chat
 
 
-async def rows(office: DeliveryEnv, chat: ChatKey) -> list[ChatRow]:
-    return [await office.lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
+async def rows(env: DeliveryEnv, chat: ChatKey) -> list[ChatRow]:
+    return [await env.lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
 
 
-async def shape(office: DeliveryEnv, chat: ChatKey) -> list[object]:
+async def shape(env: DeliveryEnv, chat: ChatKey) -> list[object]:
     """Return rows without encrypted parts and times, and the queue."""
     found: list[object] = []
-    for row in await rows(office, chat):
+    for row in await rows(env, chat):
         known = row.known
         shown = known.shown and known.shown.rank
         marks = (known.head, known.own, known.joined and known.joined[:2], known.removed)
         found.append((marks, shown, known.is_large))
-    return [*found, [each.entry.sequence for each in await office.queue(CLEO) if each.chat == chat]]
+    return [*found, [each.entry.sequence for each in await env.queue(CLEO) if each.chat == chat]]
 
 
-async def cut_off_at(office: DeliveryEnv, step: str, news: list[ChatEntries]) -> None:
+async def cut_off_at(env: DeliveryEnv, step: str, commits: list[ChatEntries]) -> None:
     """A worker is paused at a step and killed there."""
     reached = asyncio.Event()
 
@@ -63,17 +63,17 @@ async def cut_off_at(office: DeliveryEnv, step: str, news: list[ChatEntries]) ->
         reached.set()
         await asyncio.Event().wait()
 
-    office.hooks.at_step = {f"worker.{step}": stand}
-    task = asyncio.create_task(office.new_worker().handle(news))
+    env.hooks.at_step = {f"worker.{step}": stand}
+    task = asyncio.create_task(env.new_worker().handle(commits))
     await asyncio.wait_for(reached.wait(), 60)
     task.cancel()
     await asyncio.wait([task])
-    office.hooks.at_step = {}
+    env.hooks.at_step = {}
 
 
-async def with_ben(office: DeliveryEnv, name: str = "gateway-1") -> FakeGateway:
-    here = await office.gateway(name)
-    await office.comes_in(BEN, here.id)
+async def with_ben(env: DeliveryEnv, name: str = "gateway-1") -> FakeGateway:
+    here = await env.gateway(name)
+    await env.comes_in(BEN, here.id)
     return here
 
 
@@ -82,13 +82,13 @@ async def test_a_worker_killed_between_any_two_steps_is_completed_by_another(
     delivery_env: DeliveryEnv, step: str
 ) -> None:
     here = await with_ben(delivery_env)
-    once = await a_story(delivery_env)
+    once = await create_history(delivery_env)
     await delivery_env.deliver()
     expected = await shape(delivery_env, once)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await cut_off_at(delivery_env, step, news)
-    await delivery_env.new_worker().handle(news)
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await cut_off_at(delivery_env, step, commits)
+    await delivery_env.new_worker().handle(commits)
     assert await shape(delivery_env, chat) == expected
     got = here.got(chat, "ben-phone")
     assert got[-8:] == [1, 2, 3, 4, 5, 6, 7, 8]
@@ -101,30 +101,30 @@ async def test_a_repeated_event_costs_nothing_and_restores_a_lost_checkpoint(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news)
-    calls, heard = dict(_calls(delivery_env)), len(here.payloads)
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits)
+    calls, payload_count = dict(_calls(delivery_env)), len(here.payloads)
     await forget_mark(delivery_env, chat)
-    await delivery_env.worker.handle(news[2:4])
+    await delivery_env.worker.handle(commits[2:4])
     assert await delivery_env.mark(chat) == 8
-    await delivery_env.new_worker().handle(news)
+    await delivery_env.new_worker().handle(commits)
     assert dict(_calls(delivery_env)) == calls
-    assert len(here.payloads) == heard
+    assert len(here.payloads) == payload_count
 
 
-def _calls(office: DeliveryEnv) -> list[tuple[str, float]]:
-    return [(each.pattern, each.value) for each in office.stage.client.ledger if each.name == "calls"]
+def _calls(env: DeliveryEnv) -> list[tuple[str, float]]:
+    return [(each.pattern, each.value) for each in env.use_cases.client.ledger if each.name == "calls"]
 
 
 async def test_earlier_unprocessed_entries_are_read_from_the_log_and_processed_first(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:1])
-    await delivery_env.worker.handle([news[7], news[3]])
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:1])
+    await delivery_env.worker.handle([commits[7], commits[3]])
     assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await delivery_env.mark(chat) == 8
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
@@ -137,11 +137,11 @@ async def test_a_new_worker_finds_unprocessed_entries_by_rows_and_checkpoints(
     """A new worker gets only the second half: once with a checkpoint of the first half, once with Redis emptied."""
     here = await with_ben(delivery_env)
     for is_emptied in (False, True):
-        chat = await a_story(delivery_env)
-        news = delivery_env.committed()
+        chat = await create_history(delivery_env)
+        commits = delivery_env.committed()
         if not is_emptied:
-            await delivery_env.worker.handle(news[:2])
-        await delivery_env.new_worker().handle(news[5:])
+            await delivery_env.worker.handle(commits[:2])
+        await delivery_env.new_worker().handle(commits[5:])
         assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
         assert await delivery_env.mark(chat) == 8
         assert await delivery_env.lists.unread(chat, BEN) == 2
@@ -152,13 +152,13 @@ async def test_entries_above_an_old_checkpoint_are_processed_again(
 ) -> None:
     """The rows are complete, the checkpoint is not: a worker wrote rows and died before it pushed."""
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:1])
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:1])
     second = delivery_env.new_worker()
-    await second.handle(news[:1])
-    await cut_off_at(delivery_env, "rows_written", news[1:5])
-    await second.handle(news[5:])
+    await second.handle(commits[:1])
+    await cut_off_at(delivery_env, "rows_written", commits[1:5])
+    await second.handle(commits[5:])
     assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await delivery_env.mark(chat) == 8
 
@@ -167,18 +167,18 @@ async def test_without_redis_rows_are_written_and_pushes_follow_with_the_next_en
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:2])
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:2])
     delivery_env.is_cut = True
-    await delivery_env.worker.handle(news[2:4])
-    await delivery_env.worker.handle(news[4:7])
+    await delivery_env.worker.handle(commits[2:4])
+    await delivery_env.worker.handle(commits[4:7])
     assert [row.known.head and row.known.head.sequence for row in await rows(delivery_env, chat)] == [7, 7, 7]
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2]
     assert delivery_env.counts.deferred == 5
     delivery_env.is_cut = False
     assert (await delivery_env.mark(chat), here.got(chat, "ben-phone")) == (2, [1, 2])
-    await delivery_env.worker.handle(news[7:])
+    await delivery_env.worker.handle(commits[7:])
     # Deferred entries first: a member removed by one of them may still be subscribed.
     assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await delivery_env.mark(chat) == 8
@@ -190,14 +190,14 @@ async def test_a_worker_with_progress_in_memory_loses_nothing_when_redis_is_empt
 ) -> None:
     """Redis was unavailable, then lost its data: a checkpoint for the next entry would cover unprocessed ones."""
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:2])
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:2])
     delivery_env.is_cut = True
-    await delivery_env.worker.handle(news[2:7])
+    await delivery_env.worker.handle(commits[2:7])
     delivery_env.is_cut = False
     await forget_mark(delivery_env, chat)
-    await delivery_env.worker.handle(news[7:])
+    await delivery_env.worker.handle(commits[7:])
     assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
 
@@ -207,13 +207,13 @@ async def test_a_chat_deferred_from_its_first_entry_is_delivered_completely(
 ) -> None:
     """No checkpoint and no cached progress. A member who was removed meanwhile would never receive the leave."""
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
     delivery_env.is_cut = True
-    await delivery_env.worker.handle(news[:3])
-    await delivery_env.worker.handle(news[3:7])
+    await delivery_env.worker.handle(commits[:3])
+    await delivery_env.worker.handle(commits[3:7])
     delivery_env.is_cut = False
-    await delivery_env.worker.handle(news[7:])
+    await delivery_env.worker.handle(commits[7:])
     assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
     assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
     assert await delivery_env.mark(chat) == 8
@@ -224,11 +224,11 @@ async def test_a_device_that_connects_before_entries_are_pushed_again_gets_the_l
 ) -> None:
     """The device does not have the chat and starts with the first push; the leave was pushed before it connected."""
     here = await with_ben(delivery_env)
-    stage = delivery_env.stage
-    chat = await stage.group(BEN, CLEO)
-    await stage.manage.remove(chat, by(ANNA), CLEO)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:1])
+    use_cases = delivery_env.use_cases
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.manage.remove(chat, by(ANNA), CLEO)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:1])
     await forget_mark(delivery_env, chat)
     await delivery_env.marks.advance(chat, 0, 0)
 
@@ -237,7 +237,7 @@ async def test_a_device_that_connects_before_entries_are_pushed_again_gets_the_l
         await delivery_env.comes_in(CLEO, here.id)
 
     delivery_env.hooks.at_step = {"worker.pushed": come_in}
-    await delivery_env.worker.handle(news[1:])
+    await delivery_env.worker.handle(commits[1:])
     assert here.got(chat, "cleo-phone") == [1, 2]
     assert await delivery_env.mark(chat) == 2
 
@@ -245,30 +245,30 @@ async def test_a_device_that_connects_before_entries_are_pushed_again_gets_the_l
 async def test_a_checkpoint_that_moved_back_is_raised_again(delivery_env: DeliveryEnv) -> None:
     """As after a failover to a Redis replica without the latest writes."""
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
-    await delivery_env.worker.handle(news[:7])
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
+    await delivery_env.worker.handle(commits[:7])
     await forget_mark(delivery_env, chat)
     await delivery_env.marks.advance(chat, 1, 3)
-    await delivery_env.worker.handle(news[7:])
+    await delivery_env.worker.handle(commits[7:])
     assert await delivery_env.mark(chat) == 8
     assert here.got(chat, "ben-phone")[-6:] == [8, 4, 5, 6, 7, 8]
 
 
-async def forget_mark(office: DeliveryEnv, chat: ChatKey) -> None:
-    await office.redis.write("DEL", office.redis.keys.key(chat.tenant, chat.chat, "handled"))
+async def forget_mark(env: DeliveryEnv, chat: ChatKey) -> None:
+    await env.redis.write("DEL", env.redis.keys.key(chat.tenant, chat.chat, "handled"))
 
 
 async def test_pushes_lost_with_redis_are_repeated_by_the_relay(delivery_env: DeliveryEnv) -> None:
     here = await with_ben(delivery_env)
-    chat = await a_story(delivery_env)
-    news = delivery_env.committed()
+    chat = await create_history(delivery_env)
+    commits = delivery_env.committed()
     delivery_env.is_cut = True
-    await delivery_env.worker.handle(news)
+    await delivery_env.worker.handle(commits)
     delivery_env.is_cut = False
     assert here.got(chat, "ben-phone") == []
     assert await delivery_env.mark(chat) == 0
-    for each in news:
+    for each in commits:
         await delivery_env.worker.handle([each])
     assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await delivery_env.mark(chat) == 8
@@ -283,17 +283,17 @@ async def test_a_chat_that_becomes_large_notifies_all_members_and_then_uses_its_
 ) -> None:
     here = await with_ben(delivery_env)
     await delivery_env.comes_in(UserId("late"), here.id)
-    stage, channel = delivery_env.stage, FakeGateway("channel")
-    chat = await stage.group(BEN, *crowd(90))
+    use_cases, channel = delivery_env.use_cases, FakeGateway("channel")
+    chat = await use_cases.group(BEN, *crowd(90))
     await delivery_env.deliver()
     listening = await delivery_env.line.subscribe_chat(chat, channel.hear)
-    await stage.send(chat, ANNA, "two")
-    await stage.manage.add(chat, by(ANNA), crowd(15, 90))
-    await stage.send(chat, ANNA, "four", after=3)
-    await stage.manage.add(chat, by(ANNA), [UserId("late")])
-    await stage.send(chat, ANNA, "six", after=5)
-    await stage.manage.remove(chat, by(ANNA), BEN)
-    await stage.send(chat, ANNA, "eight", after=7)
+    await use_cases.send(chat, ANNA, "two")
+    await use_cases.manage.add(chat, by(ANNA), crowd(15, 90))
+    await use_cases.send(chat, ANNA, "four", after=3)
+    await use_cases.manage.add(chat, by(ANNA), [UserId("late")])
+    await use_cases.send(chat, ANNA, "six", after=5)
+    await use_cases.manage.remove(chat, by(ANNA), BEN)
+    await use_cases.send(chat, ANNA, "eight", after=7)
     before = delivery_env.counts.queued
     await delivery_env.deliver()
     assert here.got(chat, "ben-phone") == [1, 2, 3, 7]
@@ -311,7 +311,7 @@ async def test_a_chat_that_becomes_large_notifies_all_members_and_then_uses_its_
 
 async def test_gateways_without_routes_receive_nothing(delivery_env: DeliveryEnv) -> None:
     here, idle = await with_ben(delivery_env), await delivery_env.gateway("gateway-2")
-    await a_story(delivery_env)
+    await create_history(delivery_env)
     await delivery_env.deliver()
     assert here.payloads
     assert idle.payloads == []

@@ -1,4 +1,4 @@
-"""One process of `tidings dev`: it ends with its supervisor, and it is ended if it does not listen."""
+"""A child process of `tidings dev`: it ends with its supervisor and is killed if it does not stop."""
 
 import asyncio
 import signal
@@ -29,15 +29,15 @@ def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 
 
 async def started(environment: dict[str, str]) -> tuple[ChildProcess, list[str]]:
-    heard: list[str] = []
-    child = await ChildProcess.start("api", environment, lambda _, line: heard.append(line))
+    lines: list[str] = []
+    child = await ChildProcess.start("api", environment, lambda _, line: lines.append(line))
     async with asyncio.timeout(DEADLINE_S):
-        while not any("process starting" in line for line in heard):  # noqa: ASYNC110 - another process
+        while not any("process starting" in line for line in lines):  # noqa: ASYNC110 - another process
             await asyncio.sleep(0.02)
-    return child, heard
+    return child, lines
 
 
-async def test_it_dies_when_its_supervisor_lets_go(nowhere: dict[str, str]) -> None:
+async def test_a_child_process_dies_when_its_supervisor_closes_the_pipe(nowhere: dict[str, str]) -> None:
     child, _ = await started(nowhere)
     assert child._process.stdin
     child._process.stdin.close()
@@ -48,7 +48,7 @@ async def test_it_dies_when_its_supervisor_lets_go(nowhere: dict[str, str]) -> N
         child.send(signal.SIGKILL)
 
 
-async def test_who_hangs_is_killed(nowhere: dict[str, str]) -> None:
+async def test_a_suspended_child_process_is_killed(nowhere: dict[str, str]) -> None:
     child, _ = await started(nowhere)
     psutil.Process(child.pid).suspend()
     async with asyncio.timeout(DEADLINE_S):
@@ -56,12 +56,12 @@ async def test_who_hangs_is_killed(nowhere: dict[str, str]) -> None:
     assert not child.is_alive
 
 
-async def test_settings_that_it_cannot_use_are_its_last_words(nowhere: dict[str, str]) -> None:
-    heard: list[str] = []
+async def test_invalid_settings_are_in_the_last_lines_of_a_child_process(nowhere: dict[str, str]) -> None:
+    lines: list[str] = []
     child = await ChildProcess.start(
-        "api", nowhere | {"TIDINGS_API_PORTT": "1"}, lambda _, line: heard.append(line)
+        "api", nowhere | {"TIDINGS_API_PORTT": "1"}, lambda _, line: lines.append(line)
     )
     async with asyncio.timeout(DEADLINE_S):
         assert await child.ended() == 2
     assert "TIDINGS_API_PORTT: no such setting" in "\n".join(child.last_lines)
-    assert list(child.last_lines) == heard[-12:]
+    assert list(child.last_lines) == lines[-12:]

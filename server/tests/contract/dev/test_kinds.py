@@ -1,4 +1,4 @@
-"""Ports of the processes: as set, or another that is free, and then it is said."""
+"""Ports of the processes: the configured one, or a free one that is reported."""
 
 import socket
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def test_a_configured_port_in_use_is_rejected_with_the_process_that_uses_it(
     assert refused.value.code is Code.ENGINE_PORT_TAKEN
 
 
-def test_where_the_default_is_taken_another_is_chosen_and_said(tmp_path: Path, taken: int) -> None:
+def test_another_port_is_chosen_and_reported_if_the_default_is_in_use(tmp_path: Path, taken: int) -> None:
     loaded = load({"TIDINGS_API_PORT": str(taken), "TIDINGS_GATEWAY_PORT": "0"}, tmp_path)
     del loaded.sources["api", "port"]
     api = next(kind for kind in process_specs(loaded) if kind.name == "api")

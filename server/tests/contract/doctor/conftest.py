@@ -1,4 +1,4 @@
-"""An installation that is well, to be bent by a test; and what the doctor says of it."""
+"""A healthy installation that a test may break, and the findings of the doctor."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -32,7 +32,7 @@ def loaded(tmp_path: Path) -> Callable[..., LoadedSettings]:
 
 @pytest.fixture
 def examine(loaded: Callable[..., LoadedSettings]) -> Examine:
-    """`examine("redis", REDIS_URL=…)`: what one check finds."""
+    """`examine("redis", REDIS_URL=…)` returns the findings of one check."""
 
     def run(check: str, *admin: str, clock_offset_s: float = 0, **environment: str) -> list[Finding]:
         context = make_context(loaded(**environment), admin)
@@ -42,7 +42,7 @@ def examine(loaded: Callable[..., LoadedSettings]) -> Examine:
 
 
 def only(findings: list[Finding], check: str, state: CheckState) -> Finding:
-    """The one of this check that is not well, and it is in this state."""
+    """Return the only finding of a check that is not OK, and assert its state."""
     found = [
         each
         for each in findings
@@ -60,7 +60,7 @@ def states(findings: list[Finding]) -> dict[str, CheckState]:
 
 @pytest.fixture(scope="module")
 def bent_tables(dynamo_local: Dynamo) -> Iterator[Tables]:
-    """Of this file's tests alone: they may be bent, each test its own."""
+    """Servers that a test may reconfigure: each test starts its own."""
     yield from make_tables(dynamo_local, Namespace().table_prefix)
 
 

@@ -42,19 +42,19 @@ def dynamo_of(tables: Tables) -> dict[str, str]:
 
 
 class TestDynamo:
-    def test_a_well_one_is_found_well(self, tables_local: Tables, examine: Examine) -> None:
+    def test_a_healthy_engine_has_no_problems(self, tables_local: Tables, examine: Examine) -> None:
         found = states(examine("dynamo", **dynamo_of(tables_local)))
         assert found == {"dynamo": CheckState.OK, "clock": CheckState.OK, "tables": CheckState.OK}
 
-    def test_none_is_set(self, examine: Examine) -> None:
+    def test_a_missing_setting_is_reported(self, examine: Examine) -> None:
         assert "not set" in only(examine("dynamo"), "dynamo", CheckState.WRONG).found
 
-    def test_nobody_answers(self, examine: Examine) -> None:
+    def test_an_unreachable_engine_is_reported(self, examine: Examine) -> None:
         endpoint = f"http://127.0.0.1:{closed_port()}"
         found = examine("dynamo", DYNAMO_ENDPOINT=endpoint)
         assert endpoint in only(found, "dynamo", CheckState.WRONG).found
 
-    def test_something_else_answers(self, examine: Examine) -> None:
+    def test_a_server_that_is_not_the_engine_is_reported(self, examine: Examine) -> None:
         with another_server() as url:
             only(examine("dynamo", DYNAMO_ENDPOINT=url), "tables", CheckState.WRONG)
 
@@ -103,7 +103,7 @@ class TestDynamo:
 
 
 class TestKafka:
-    def test_a_well_one_is_found_well(self, topics: dict[str, str], examine: Examine) -> None:
+    def test_a_healthy_engine_has_no_problems(self, topics: dict[str, str], examine: Examine) -> None:
         found = states(examine("kafka", **topics))
         assert found == {
             "kafka": CheckState.OK,
@@ -113,14 +113,16 @@ class TestKafka:
             "lag": CheckState.SKIPPED,
         }
 
-    def test_none_is_set(self, examine: Examine) -> None:
+    def test_a_missing_setting_is_reported(self, examine: Examine) -> None:
         assert "not set" in only(examine("kafka"), "kafka", CheckState.WRONG).found
 
-    def test_nobody_listens(self, examine: Examine) -> None:
+    def test_an_unreachable_broker_is_reported(self, examine: Examine) -> None:
         found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=f"127.0.0.1:{closed_port()}")
         assert "no answer at" in only(found, "kafka", CheckState.WRONG).found
 
-    def test_something_else_listens(self, examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_server_that_is_not_a_broker_is_reported(
+        self, examine: Examine, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(control_plane, "_METADATA_S", 1.0)
         with another_server() as url:
             found = examine("kafka", KAFKA_BOOTSTRAP_SERVERS=url.removeprefix("http://"))
@@ -131,7 +133,7 @@ class TestKafka:
         found = only(examine("kafka", **given), "topics", CheckState.WRONG)
         assert f"{space.topic_prefix}messages: missing" in found.details
 
-    def test_a_group_waits_long_for_who_died(
+    def test_a_long_session_timeout_is_reported(
         self, fleets: Callable[[StartRequest], LocalCluster], examine: Examine
     ) -> None:
         as_kafka_comes = {"group.consumer.session.timeout.ms": "45000"}
@@ -140,7 +142,7 @@ class TestKafka:
         assert "for 45 s" in only(found, "kafka session", CheckState.WARNING).why
         fleet.kill("kafka-1")
 
-    def test_a_topic_is_kept_for_another_time(
+    def test_a_topic_with_another_retention_is_reported(
         self, topics: dict[str, str], link: KafkaConfig, examine: Examine
     ) -> None:
         entry = ConfigEntry("retention.ms", "60000", incremental_operation=AlterConfigOpType.SET)
@@ -186,13 +188,13 @@ def fall_behind(link: KafkaConfig, by: int) -> str:
 
 
 class TestRedis:
-    def test_a_well_one_is_found_well(self, valkey: str, examine: Examine) -> None:
+    def test_a_healthy_engine_has_no_problems(self, valkey: str, examine: Examine) -> None:
         assert states(examine("redis", REDIS_URL=valkey)) == {"redis": CheckState.OK, "clock": CheckState.OK}
 
-    def test_none_is_set(self, examine: Examine) -> None:
+    def test_a_missing_setting_is_reported(self, examine: Examine) -> None:
         assert "not set" in only(examine("redis"), "redis", CheckState.WRONG).found
 
-    def test_nobody_answers(self, examine: Examine) -> None:
+    def test_an_unreachable_engine_is_reported(self, examine: Examine) -> None:
         found = examine("redis", REDIS_URL=f"redis://127.0.0.1:{closed_port()}")
         assert "does not answer" in only(found, "redis", CheckState.WRONG).found
 
@@ -200,7 +202,7 @@ class TestRedis:
         found = examine("redis", REDIS_URL=valkey, clock_offset_s=90)
         assert "90 s ahead of Redis" in only(found, "clock", CheckState.WRONG).found
 
-    def test_what_is_connected_may_be_evicted(self, own: "Own", examine: Examine) -> None:
+    def test_an_eviction_policy_is_reported(self, own: "Own", examine: Examine) -> None:
         server = own()
         ask(server.port, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
         found = only(examine("redis", REDIS_URL=url_of(server)), "redis memory", CheckState.WARNING)
@@ -224,15 +226,15 @@ class TestRedis:
         found = only(examine("redis", REDIS_URL=url_of(server)), "redis persistence", CheckState.WRONG)
         assert "rdb_last_bgsave_status" in found.found
 
-    def test_the_settings_take_a_single_one_for_a_cluster(self, valkey: str, examine: Examine) -> None:
+    def test_a_single_node_configured_as_cluster_is_reported(self, valkey: str, examine: Examine) -> None:
         found = examine("redis", REDIS_URL=valkey, REDIS_IS_CLUSTER="true")
         assert "Set redis.is_cluster to false" in only(found, "redis cluster", CheckState.WRONG).todo
 
-    def test_the_settings_take_a_cluster_for_a_single_one(self, own: "Own", examine: Examine) -> None:
+    def test_a_cluster_configured_as_single_node_is_reported(self, own: "Own", examine: Examine) -> None:
         found = examine("redis", REDIS_URL=url_of(own(bus_port=closed_port())))
         assert "Set redis.is_cluster to true" in only(found, "redis cluster", CheckState.WRONG).todo
 
-    def test_the_cluster_is_not_whole(self, own: "Own", examine: Examine) -> None:
+    def test_an_incomplete_cluster_is_reported(self, own: "Own", examine: Examine) -> None:
         server = own(bus_port=closed_port())
         found = examine("redis", REDIS_URL=url_of(server), REDIS_IS_CLUSTER="true")
         assert "state is fail" in only(found, "redis cluster", CheckState.WRONG).found

@@ -42,13 +42,13 @@ def test_settings_that_a_process_would_refuse(examine: Examine) -> None:
     assert [line.partition(":")[0] for line in sorted(details)] == ["api.cursor_secret", "process.stop_s"]
 
 
-def test_more_devices_than_there_is_memory_for(examine: Examine) -> None:
+def test_more_devices_than_memory_allows_are_reported(examine: Examine) -> None:
     assert states(examine("memory", GATEWAY_MAX_CONNECTIONS="10")) == {"memory": CheckState.OK}
     found = only(examine("memory", GATEWAY_MAX_CONNECTIONS="1000000000"), "memory", CheckState.WARNING)
     assert "1,000,000,000 devices" in found.found
 
 
-def test_memory_is_not_looked_at_without_psutil(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_not_checked_without_psutil(examine: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "find_spec", lambda _: None)
     assert states(examine("memory")) == {"memory": CheckState.SKIPPED}
 
@@ -62,7 +62,7 @@ def test_more_devices_than_open_files(examine: Examine) -> None:
     assert "2,000,001,500 needed" in found.found
 
 
-def test_beside_tidings_dev_a_bound_of_the_settings_is_only_a_warning(
+def test_a_bound_of_the_settings_is_only_a_warning_while_tidings_dev_runs(
     examine: Examine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -82,7 +82,7 @@ def test_a_port_in_use(examine: Examine) -> None:
     assert states(examine("ports", API_PORT=str(port), GATEWAY_PORT="0")) == {"ports": CheckState.OK}
 
 
-def test_a_port_that_a_process_of_tidings_has(examine: Examine) -> None:
+def test_a_port_of_a_tidings_process_is_no_problem(examine: Examine) -> None:
     port = PortAllocator().take(0, "api")
     words = [sys.executable, "-c", _LISTEN, str(port), "tidings", "run", "api"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as ours:
@@ -109,16 +109,16 @@ def test_secrets_that_others_can_read(examine: Examine, tmp_path: Path) -> None:
 
 def test_processes_that_are_ready_and_that_are_not(examine: Examine) -> None:
     assert states(examine("processes")) == {"processes": CheckState.SKIPPED}
-    nobody = f"127.0.0.1:{PortAllocator().take(0, 'nobody')}"
-    assert nobody in only(examine("processes", nobody), "processes", CheckState.WRONG).found
+    closed_port = f"127.0.0.1:{PortAllocator().take(0, 'nobody')}"
+    assert closed_port in only(examine("processes", closed_port), "processes", CheckState.WRONG).found
     with running() as well:
         well.wait_for_status("/readyz", 200)
         assert states(examine("processes", f"127.0.0.1:{well.port}")) == {"processes": CheckState.OK}
         given = {"PROCESS_ADMIN_PORT": str(well.port)}
         assert states(examine("processes", **given)) == {"processes": CheckState.OK}
-    with running(engines={"dynamo": PortAllocator().take(0, "nobody")}) as ailing:
-        ailing.wait_for_status("/readyz", 503)
-        found = only(examine("processes", f"127.0.0.1:{ailing.port}"), "processes", CheckState.WRONG)
+    with running(engines={"dynamo": PortAllocator().take(0, "nobody")}) as unready:
+        unready.wait_for_status("/readyz", 503)
+        found = only(examine("processes", f"127.0.0.1:{unready.port}"), "processes", CheckState.WRONG)
     assert "is not ready" in found.found
 
 
@@ -130,7 +130,7 @@ def doctor(directory: Path, *words: str, **environment: str) -> Result:
         return CliRunner().invoke(diagnosis.doctor, words)
 
 
-def test_settings_that_cannot_be_read_are_a_finding_and_the_rest_is_left(tmp_path: Path) -> None:
+def test_unreadable_settings_are_a_problem_and_end_the_checks(tmp_path: Path) -> None:
     result = doctor(tmp_path, "--json", API_PORTT="1", GATEWAY_PORT="many")
     findings = json.loads(result.stdout)["findings"]
     assert [each["check"] for each in findings] == ["python", "settings", "the rest"]
@@ -174,9 +174,7 @@ def test_problems_are_reported_with_reason_and_fix(tmp_path: Path, monkeypatch: 
     ]
 
 
-def test_a_check_that_breaks_does_not_keep_the_others_from_looking(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_check_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def breaks(_: object) -> list[Finding]:
         raise RuntimeError("oh")
 

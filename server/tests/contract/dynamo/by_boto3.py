@@ -29,14 +29,18 @@ def call_by_boto3(client: DynamoDBClient, table: str, call: Call) -> Outcome:
     try:
         answer = getattr(client, _METHODS[call.pattern.operation])(**_arguments(table, call))
     except ClientError as error:
-        told: Any = error.response
-        item = told.get("Item")
+        parameters: Any = error.response
+        item = parameters.get("Item")
         reasons = tuple(
             (reason["Code"], reason.get("Message") or "", _maybe_plain(reason.get("Item")))
-            for reason in told.get("CancellationReasons", ())
+            for reason in parameters.get("CancellationReasons", ())
         )
-        message = told["Error"].get("Message") or told.get("message") or told.get("Message") or ""
-        return Outcome(code=told["Error"]["Code"], message=message, item=_maybe_plain(item), reasons=reasons)
+        message = (
+            parameters["Error"].get("Message") or parameters.get("message") or parameters.get("Message") or ""
+        )
+        return Outcome(
+            code=parameters["Error"]["Code"], message=message, item=_maybe_plain(item), reasons=reasons
+        )
     return Outcome(_value(table, call, answer))
 
 
@@ -110,12 +114,14 @@ _EXPRESSIONS = {
 
 
 def _expressions(options: dict[str, Any]) -> dict[str, Any]:
-    told = {theirs: options[ours] for ours, theirs in _EXPRESSIONS.items() if options.get(ours) is not None}
+    parameters = {
+        theirs: options[ours] for ours, theirs in _EXPRESSIONS.items() if options.get(ours) is not None
+    }
     if options.get("values") is not None:
-        told["ExpressionAttributeValues"] = tagged(options["values"])
+        parameters["ExpressionAttributeValues"] = tagged(options["values"])
     if options.get("condition") is not None:
-        told["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
-    return told
+        parameters["ReturnValuesOnConditionCheckFailure"] = "ALL_OLD"
+    return parameters
 
 
 def _single(table: str, call: Call) -> dict[str, Any]:
@@ -124,7 +130,7 @@ def _single(table: str, call: Call) -> dict[str, Any]:
 
 def _query(table: str, call: Call, *, is_strong: bool) -> dict[str, Any]:
     query = call.what
-    told: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "TableName": table,
         "KeyConditionExpression": query.condition,
         "ScanIndexForward": not query.backward,
@@ -135,21 +141,21 @@ def _query(table: str, call: Call, *, is_strong: bool) -> dict[str, Any]:
         "ExclusiveStartKey": None if query.start is None else tagged(query.start),
     }
     shared = {"values": query.values, "names": query.names, "projection": query.projection}
-    return {name: value for name, value in told.items() if value is not None} | _expressions(shared)
+    return {name: value for name, value in parameters.items() if value is not None} | _expressions(shared)
 
 
 def _action(table: str, action: TransactAction) -> dict[str, Any]:
     options = {"condition": action.condition, "names": action.names, "values": action.values}
-    told = {"TableName": table} | _expressions(options)
+    parameters = {"TableName": table} | _expressions(options)
     match action:
         case Put():
-            return {"Put": told | {"Item": tagged(action.item)}}
+            return {"Put": parameters | {"Item": tagged(action.item)}}
         case UpdateAction():
-            return {"Update": told | {"Key": tagged(action.key), "UpdateExpression": action.update}}
+            return {"Update": parameters | {"Key": tagged(action.key), "UpdateExpression": action.update}}
         case Delete():
-            return {"Delete": told | {"Key": tagged(action.key)}}
+            return {"Delete": parameters | {"Key": tagged(action.key)}}
         case Check():
-            return {"ConditionCheck": told | {"Key": tagged(action.key)}}
+            return {"ConditionCheck": parameters | {"Key": tagged(action.key)}}
         case _:
             raise TypeError(action)
 

@@ -1,4 +1,4 @@
-"""A call as data, so that our client and boto3 can be given the very same one; and what came of it."""
+"""A call and its outcome as data, so that our client and boto3 can make the same call."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,4 +1,4 @@
-"""Two tables alike on each engine: one for our client, one for boto3."""
+"""Two equal tables on each engine: one for our client, one for boto3."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ REGION = "us-east-1"
 
 @dataclass(frozen=True)
 class ScratchTable:
-    """Where a test's tables are: `ours` and `theirs` are prefixes."""
+    """The tables of a test: `ours` and `theirs` are prefixes."""
 
     engine: Dynamo
     boto3: DynamoDBClient

@@ -1,4 +1,4 @@
-"""What our client adds to the calls, on both engines: pages to the end, batches of any size, many calls at once."""
+"""Features of our client beyond single calls, on both engines: all pages, batches of any size, concurrent calls."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -78,7 +78,7 @@ def test_an_empty_batch_makes_no_call(place: ScratchTable) -> None:
     run(place, use)
 
 
-def test_racing_puts_at_one_place_have_one_winner_and_every_loser_sees_it(place: ScratchTable) -> None:
+def test_of_concurrent_puts_to_one_key_one_succeeds_and_the_others_get_its_item(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         async def claim(me: int) -> int:
             try:

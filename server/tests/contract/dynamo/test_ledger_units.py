@@ -1,4 +1,4 @@
-"""The ledger's units are those that the engines say they took.
+"""The units of the ledger equal those that the engines report.
 
 Where DynamoDB Local differs from AWS it is left out by name: it counts nothing for a Query without matches and for
 a missing item of a batch, and it takes equal items of a transaction together.
@@ -67,7 +67,7 @@ def assert_as_measured(row: PatternCounters, *, in_index: bool = False) -> None:
     assert measured > 0
 
 
-def test_puts_around_every_boundary_cost_what_the_engine_says(place: ScratchTable) -> None:
+def test_puts_around_every_boundary_cost_what_the_engine_reports(place: ScratchTable) -> None:
     sizes = [size for kb in (1, 2, 5) for size in (kb * KB - 1, kb * KB, kb * KB + 1)]
 
     async def use(client: DynamoClient) -> None:
@@ -80,7 +80,7 @@ def test_puts_around_every_boundary_cost_what_the_engine_says(place: ScratchTabl
     assert row(client, PUT).estimated == 0
 
 
-def test_items_of_every_type_weigh_to_the_byte_what_the_engine_says(place: ScratchTable) -> None:
+def test_items_of_every_type_have_the_size_that_the_engine_reports(place: ScratchTable) -> None:
     """One byte more than the boundary must show, and not one less."""
     random = Random(7)
     # it takes digits in pairs from the first one, DynamoDB Local from the decimal point
@@ -96,7 +96,7 @@ def test_items_of_every_type_weigh_to_the_byte_what_the_engine_says(place: Scrat
     run(place, use)
 
 
-def test_reads_around_every_boundary_cost_what_the_engine_says(place: ScratchTable) -> None:
+def test_reads_around_every_boundary_cost_what_the_engine_reports(place: ScratchTable) -> None:
     sizes = [4 * KB - 1, 4 * KB, 4 * KB + 1, 9 * KB, 100]
 
     async def use(client: DynamoClient) -> None:
@@ -129,7 +129,7 @@ def test_a_query_of_an_index_is_paid_by_the_index(place: ScratchTable) -> None:
     assert row(client, PUT).measured_index_units == 10, "a write to an index is not in the computed units"
 
 
-def test_what_a_query_leaves_out_is_paid_and_known(place: ScratchTable) -> None:
+def test_filtered_items_of_a_query_are_charged_and_counted(place: ScratchTable) -> None:
     """Without `measure` too: every Query requests its consumed capacity."""
     values: dict[str, Any] = {":p": "a", ":none": "none"}
 
@@ -164,7 +164,7 @@ def test_batches_are_rounded_item_by_item(place: ScratchTable) -> None:
     assert row(client, BATCH_GET_EVENTUAL).read_units == 3
 
 
-def test_nothing_found_still_costs_the_least_that_a_read_can(place: ScratchTable) -> None:
+def test_an_empty_read_costs_the_minimum(place: ScratchTable) -> None:
     async def use(client: DynamoClient) -> None:
         await client.query(QUERY, Query(condition="pk = :p", values={":p": "nobody"}))
         await client.batch_get(BATCH_GET, [{"pk": "nobody", "sk": 1}, {"pk": "nobody", "sk": 2}])
@@ -178,7 +178,7 @@ def test_nothing_found_still_costs_the_least_that_a_read_can(place: ScratchTable
         assert_as_measured(row(client, BATCH_GET))
 
 
-def test_what_a_write_replaces_counts_if_it_is_seen(place: ScratchTable) -> None:
+def test_a_replaced_item_is_charged_if_it_is_returned(place: ScratchTable) -> None:
     key: dict[str, Any] = {"pk": "a", "sk": 1}
 
     async def use(client: DynamoClient) -> None:

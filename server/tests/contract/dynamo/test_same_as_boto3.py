@@ -51,7 +51,7 @@ RICH = {
 }
 KEY: dict[str, Any] = {"pk": "a", "sk": 1}
 ABSENT = "attribute_not_exists(pk)"
-THERE = "attribute_exists(pk)"
+EXISTS = "attribute_exists(pk)"
 
 
 async def outcomes(place: ScratchTable, calls: Sequence[Call]) -> list[tuple[Outcome, Outcome]]:
@@ -95,7 +95,7 @@ def test_get_can_be_narrowed(place: ScratchTable) -> None:
     assert got.value == {"text": RICH["text"], "map": {"x": {"y": []}}}
 
 
-def test_put_returns_what_was_there_if_asked(place: ScratchTable) -> None:
+def test_put_returns_the_old_item_if_requested(place: ScratchTable) -> None:
     got = check(place, put(row(1), returns="ALL_OLD"), put(row(1, n=2), returns="ALL_OLD"), put(row(1)))
     assert [outcome.value for outcome in got] == [None, row(1), None]
 
@@ -107,13 +107,13 @@ def test_a_failed_condition_returns_the_stored_item(place: ScratchTable) -> None
     assert got[2].value == RICH
 
 
-def test_a_condition_that_fails_where_nothing_is_shows_nothing(place: ScratchTable) -> None:
-    (got,) = check(place, put(row(1), condition=THERE))
+def test_a_failed_condition_on_a_missing_item_returns_no_item(place: ScratchTable) -> None:
+    (got,) = check(place, put(row(1), condition=EXISTS))
     assert (got.code, got.item) == ("ConditionalCheckFailedException", None)
 
 
 @pytest.mark.parametrize("returns", ["NONE", "ALL_OLD", "UPDATED_OLD", "ALL_NEW", "UPDATED_NEW"])
-def test_update_changes_and_returns_as_asked(place: ScratchTable, returns: str) -> None:
+def test_update_changes_and_returns_as_requested(place: ScratchTable, returns: str) -> None:
     options = {"values": {":n": 5, ":t": "new"}, "names": {"#t": "text"}, "returns": returns}
     check(
         place,
@@ -199,8 +199,8 @@ def test_a_transaction_of_all_four_kinds(place: ScratchTable) -> None:
             TRANSACT_WRITE,
             [
                 UpdateAction(table=TABLE, key=KEY, update="SET n = n + :n", values={":n": 1}),
-                Delete(table=TABLE, key={"pk": "a", "sk": 2}, condition=THERE),
-                Check(table=TABLE, key={"pk": "a", "sk": 3}, condition=THERE),
+                Delete(table=TABLE, key={"pk": "a", "sk": 2}, condition=EXISTS),
+                Check(table=TABLE, key={"pk": "a", "sk": 3}, condition=EXISTS),
                 Put(table=TABLE, item=row(4), condition=ABSENT),
             ],
         ),
@@ -218,7 +218,7 @@ def test_a_cancelled_transaction_has_a_reason_for_each_action_and_does_nothing(p
             [
                 Put(table=TABLE, item=row(5)),
                 Put(table=TABLE, item=row(1), condition=ABSENT),
-                Check(table=TABLE, key={"pk": "a", "sk": 7}, condition=THERE),
+                Check(table=TABLE, key={"pk": "a", "sk": 7}, condition=EXISTS),
                 Delete(table=TABLE, key={"pk": "a", "sk": 8}),
             ],
         ),
@@ -273,7 +273,7 @@ def test_a_token_makes_a_repeat_harmless_and_another_content_an_error(place: Scr
     ],
     ids=lambda call: str(call)[:60],
 )
-def test_mistakes_are_refused_in_the_same_words(place: ScratchTable, call: Call) -> None:
+def test_invalid_calls_get_the_same_error(place: ScratchTable, call: Call) -> None:
     (got,) = check(place, call)
     assert got.code in {"ValidationException", "TransactionCanceledException"}
 

@@ -114,7 +114,7 @@ class Caller:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_calls_by_chance_have_the_same_outcomes(place: ScratchTable, seed: int) -> None:
+def test_random_calls_have_the_same_outcomes(place: ScratchTable, seed: int) -> None:
     caller = Caller(seed)
 
     async def check() -> set[str]:

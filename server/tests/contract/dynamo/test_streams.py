@@ -38,7 +38,7 @@ async def change(client: DynamoClient) -> None:
 async def read_all(
     streams: StreamsClient, start: StartAt, after: str | None = None, limit: int = 2
 ) -> list[StreamRecord]:
-    """All records of the table's one shard, in several reads."""
+    """Return all records of the table's only shard, in several reads."""
     (stream,) = (await streams.list_streams(TABLE)).streams
     (shard,) = (await streams.describe(stream.stream_arn)).shards
     iterator: str | None = await streams.iterator(stream.stream_arn, shard.shard_id, start, after)
@@ -94,43 +94,34 @@ def test_changes_are_read_in_order_and_as_boto3_reads_them(place: ScratchTable) 
     assert [{name: getattr(record, name) for name in theirs[0]} for record in records] == theirs
 
 
-def test_reading_goes_on_after_a_sequence_number(place: ScratchTable) -> None:
-    async def check() -> None:
-        async with (
-            open_client(place.engine.url, REGION, place.ours) as client,
-            open_streams(place.engine.url, REGION, place.ours) as streams,
-        ):
-            await change(client)
-            first, *rest = await read_all(streams, StartAt.OLDEST)
-            assert await read_all(streams, StartAt.AFTER, first.sequence_number) == rest
-            assert await read_all(streams, StartAt.AT, first.sequence_number) == [first, *rest]
-            assert await read_all(streams, StartAt.LATEST) == []
-            assert streams.ledger["DynamoDBStreams_20120810.GetRecords"].calls > 3
-
-    asyncio.run(check())
+async def test_reading_continues_after_a_sequence_number(place: ScratchTable) -> None:
+    async with (
+        open_client(place.engine.url, REGION, place.ours) as client,
+        open_streams(place.engine.url, REGION, place.ours) as streams,
+    ):
+        await change(client)
+        first, *rest = await read_all(streams, StartAt.OLDEST)
+        assert await read_all(streams, StartAt.AFTER, first.sequence_number) == rest
+        assert await read_all(streams, StartAt.AT, first.sequence_number) == [first, *rest]
+        assert await read_all(streams, StartAt.LATEST) == []
+        assert streams.ledger["DynamoDBStreams_20120810.GetRecords"].calls > 3
 
 
-def test_a_stream_tells_what_it_is(place: ScratchTable) -> None:
-    async def check() -> None:
-        async with open_streams(place.engine.url, REGION, place.ours) as streams:
-            (stream,) = (await streams.list_streams(TABLE)).streams
-            assert stream.table_name == place.our_table
-            told = await streams.describe(stream.stream_arn)
-            assert (told.stream_status, told.stream_view_type) == ("ENABLED", "NEW_AND_OLD_IMAGES")
-            assert told.table_name == place.our_table
-            assert not told.shards[0].is_closed
-
-    asyncio.run(check())
+async def test_a_stream_is_described(place: ScratchTable) -> None:
+    async with open_streams(place.engine.url, REGION, place.ours) as streams:
+        (stream,) = (await streams.list_streams(TABLE)).streams
+        assert stream.table_name == place.our_table
+        description = await streams.describe(stream.stream_arn)
+        assert (description.stream_status, description.stream_view_type) == ("ENABLED", "NEW_AND_OLD_IMAGES")
+        assert description.table_name == place.our_table
+        assert not description.shards[0].is_closed
 
 
-def test_mistakes_are_typed(place: ScratchTable) -> None:
-    async def check() -> None:
-        async with open_streams(place.engine.url, REGION, place.ours) as streams:
-            (stream,) = (await streams.list_streams(TABLE)).streams
-            missing = stream.stream_arn.replace(place.our_table, f"{place.ours}nothing-here")
-            with pytest.raises((NotFoundError, ValidationError)):
-                await streams.describe(missing)
-            with pytest.raises((NotFoundError, ValidationError)):
-                await streams.records("no such iterator")
-
-    asyncio.run(check())
+async def test_mistakes_are_typed(place: ScratchTable) -> None:
+    async with open_streams(place.engine.url, REGION, place.ours) as streams:
+        (stream,) = (await streams.list_streams(TABLE)).streams
+        missing = stream.stream_arn.replace(place.our_table, f"{place.ours}nothing-here")
+        with pytest.raises((NotFoundError, ValidationError)):
+            await streams.describe(missing)
+        with pytest.raises((NotFoundError, ValidationError)):
+            await streams.records("no such iterator")

@@ -57,7 +57,7 @@ def ask_valkey(fleet: LocalCluster, command: bytes) -> bytes:
 
 
 def test_a_warm_start_of_all_three_is_ready_in_time(own_fleet: Start) -> None:
-    """The best of three, because it is the engines that are measured, not what else the machine does."""
+    """Take the best of three starts, so that other load on the machine does not count."""
     took_s: list[float] = []
     while not took_s or (min(took_s) >= WARM_START_BOUND_S and len(took_s) < 3):
         began = time.monotonic()
@@ -72,7 +72,7 @@ def test_a_warm_start_of_all_three_is_ready_in_time(own_fleet: Start) -> None:
     assert min(took_s) < WARM_START_BOUND_S
 
 
-def test_a_repeated_start_keeps_what_runs_and_starts_what_died(own_fleet: Start) -> None:
+def test_a_repeated_start_keeps_running_engines_and_restarts_dead_ones(own_fleet: Start) -> None:
     fleet = own_fleet(VALKEY)
     first = fleet.find("valkey")
     assert fleet.start(VALKEY) == [first]
@@ -203,7 +203,7 @@ def test_two_starts_at_once_do_not_make_two_of_each(own_fleet: Start) -> None:
     assert caught.value.code is Code.ENGINES_BUSY
 
 
-def test_an_engine_that_dies_while_starting_says_its_last_words(own_fleet: Start) -> None:
+def test_an_engine_that_dies_during_its_start_is_reported_with_its_last_lines(own_fleet: Start) -> None:
     broken = StartRequest(engines=KAFKA.engines, kafka_extra={"num.io.threads": "none"})
     with pytest.raises(TidingsError, match=r"(?s)ended while starting.*num\.io\.threads") as caught:
         own_fleet(broken)

@@ -37,22 +37,22 @@ class Tokens:
     async def verify(self, bearer: str, /) -> Principal:
         if bearer == "server":
             return self._server
-        found = next((who for user, who in self._known.items() if user == bearer), None)
+        found = next((principal for user, principal in self._known.items() if user == bearer), None)
         if found is None:
             raise TidingsError(Code.CREDENTIAL_INVALID, "The credential is not known.")
         return found
 
 
-def dispatch_of(stage: UseCaseEnv) -> HandlerDeps:
+def dispatch_of(use_cases: UseCaseEnv) -> HandlerDeps:
     cases = GatewayUseCases(
-        credentials=Tokens(stage.tenant),
+        credentials=Tokens(use_cases.tenant),
         limiter=NoRequestLimiter(),
-        sender=stage.sender,
-        edits=stage.change,
-        history=stage.history,
-        watermarks=build_chat_lists(stage.client, stage.ring, stage.clock).marking,
+        sender=use_cases.sender,
+        edits=use_cases.change,
+        history=use_cases.history,
+        watermarks=build_chat_lists(use_cases.client, use_cases.ring, use_cases.clock).marking,
     )
-    return HandlerDeps(cases=cases, limits=LIMITS, clock=stage.clock)
+    return HandlerDeps(cases=cases, limits=LIMITS, clock=use_cases.clock)
 
 
 class Device:

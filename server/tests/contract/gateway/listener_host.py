@@ -49,7 +49,7 @@ class HostedConnection:
 @dataclass
 class HostedListener:
     listener: WebSocketListener
-    guests: list[HostedConnection] = field(default_factory=list)
+    connections: list[HostedConnection] = field(default_factory=list)
     faults: list[tuple[str, BaseException]] = field(default_factory=list)
 
     @property
@@ -57,13 +57,13 @@ class HostedListener:
         return self.listener.port
 
     @property
-    def guest(self) -> HostedConnection:
+    def connection(self) -> HostedConnection:
         """The only connection so far."""
-        assert len(self.guests) == 1
-        return self.guests[0]
+        assert len(self.connections) == 1
+        return self.connections[0]
 
 
-CROWD = ListenOptions(
+MANY_CLIENTS = ListenOptions(
     close_timeout_s=1.0, max_connections_per_address=5_000, max_handshakes_per_address=1_000
 )
 """Limits for tests whose clients all connect from one address."""
@@ -80,13 +80,13 @@ async def hosted(
     """Run a listener. A reported fault fails the test, unless the test that provokes it empties `faults`."""
 
     def on_open(socket: Socket, upgrade: UpgradeRequest) -> HostedConnection:
-        host.guests.append(HostedConnection(socket, upgrade, on_text))
-        return host.guests[-1]
+        host.connections.append(HostedConnection(socket, upgrade, on_text))
+        return host.connections[-1]
 
     def report(what: str, error: BaseException) -> None:
         host.faults.append((what, error))
 
-    options = options or CROWD
+    options = options or MANY_CLIENTS
     listener = WebSocketListener(load_backend(name), options, on_open, on_error=report, admit=admit)
     host = HostedListener(listener)
     await listener.start()
@@ -96,4 +96,6 @@ async def hosted(
         await listener.close(SocketCloseCode.GOING_AWAY)
     assert host.faults == []
     assert len(listener.sockets) == 0
-    assert [guest for guest in host.guests if len(guest.closes) != 1] == [], "each one is told its end once"
+    assert [connection for connection in host.connections if len(connection.closes) != 1] == [], (
+        "each one is told its end once"
+    )

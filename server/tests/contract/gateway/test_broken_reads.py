@@ -32,7 +32,7 @@ def failing(honest: Callable[..., Any], error: Exception, times: int = 1) -> Any
     return call
 
 
-def told(here: InProcessGateway) -> bool:
+def has_reported(here: InProcessGateway) -> bool:
     """Return whether an expected fault was reported, and clear it."""
     faults, here.faults = here.faults, []
     return bool(faults)
@@ -51,7 +51,7 @@ async def test_a_range_whose_read_failed_is_read_again(gateways: GatewayEnv, err
     here.node.gap_filler.schedule(device, chat.chat)
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
     await until(lambda: device.is_live, WITHIN_S)
-    assert told(here) == (error is UNFORESEEN)
+    assert has_reported(here) == (error is UNFORESEEN)
 
 
 async def test_a_device_whose_resume_fails_is_closed(
@@ -65,7 +65,7 @@ async def test_a_device_whose_resume_fails_is_closed(
     resuming._rows = failing(resuming._rows, UNFORESEEN)  # type: ignore[method-assign]
     resuming.resume_again(here.device(BEN))
     await until(lambda: (ben.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
-    assert told(here)
+    assert has_reported(here)
 
 
 @either

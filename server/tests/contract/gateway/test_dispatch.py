@@ -14,14 +14,14 @@ from tidings_wire.frames.ephemeral import Ping, Pong
 from tidings_wire.frames.registry import REQUESTS
 
 
-async def connected(stage: UseCaseEnv, credential: str = ANNA) -> Device:
-    device = Device(dispatch_of(stage))
+async def connected(use_cases: UseCaseEnv, credential: str = ANNA) -> Device:
+    device = Device(dispatch_of(use_cases))
     assert (await device.connect(credential))["user"] == credential
     return device
 
 
-async def begun(stage: UseCaseEnv) -> tuple[Device, ChatKey]:
-    return await connected(stage), await stage.manage.direct(stage.tenant, ANNA, BEN)
+async def begun(use_cases: UseCaseEnv) -> tuple[Device, ChatKey]:
+    return await connected(use_cases), await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
 
 
 async def test_a_connected_device_receives_resumed(use_cases: UseCaseEnv) -> None:

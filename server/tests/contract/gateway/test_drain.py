@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from contract.gateway.listener_host import CROWD, hosted
+from contract.gateway.listener_host import MANY_CLIENTS, hosted
 from contract.gateway.raw_client import RawClient, close_frame
 
 from tidings.gateway.server import Drain, DrainOptions, DrainResult
@@ -30,7 +30,7 @@ def tell(socket: Socket, after_ms: int) -> None:
 
 async def test_draining_closes_only_devices_that_do_not_leave_at_their_time(name: BackendName) -> None:
     options = DrainOptions(spread_s=SPREAD_S, grace_s=0.3, close_code=3_001)
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         clients = [await RawClient.open(host.port) for _ in range(20)]
         deaf = await RawClient.open(host.port)
         leaving = [asyncio.ensure_future(_obedient(client)) for client in clients]
@@ -49,7 +49,7 @@ async def test_draining_closes_only_devices_that_do_not_leave_at_their_time(name
 
 async def test_draining_ends_when_the_last_device_has_left(name: BackendName) -> None:
     options = DrainOptions(spread_s=30.0)
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         client = await RawClient.open(host.port)
         began = time.monotonic()
         draining = asyncio.ensure_future(Drain(host.listener, tell, options).run())

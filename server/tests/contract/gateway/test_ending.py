@@ -36,7 +36,7 @@ async def test_a_close_of_the_peer_is_answered_with_its_code(name: BackendName) 
                 client.send(raw)
                 assert await client.close_code() == code
                 assert await client.ended()
-        await until(lambda: [guest.closes for guest in host.guests] == [[1000], [4_321]])
+        await until(lambda: [connection.closes for connection in host.connections] == [[1000], [4_321]])
 
 
 async def test_a_close_without_a_code_is_answered_without_one(name: BackendName) -> None:
@@ -44,7 +44,7 @@ async def test_a_close_without_a_code_is_answered_without_one(name: BackendName)
         client.send(frame(CLOSE, b""))
         assert await client.frame() == ReceivedFrame(CLOSE, b"")
         assert await client.ended()
-        await until(lambda: host.guest.closes == [1005])
+        await until(lambda: host.connection.closes == [1005])
 
 
 async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name: BackendName) -> None:
@@ -52,7 +52,7 @@ async def test_a_second_close_in_the_same_packet_does_not_change_the_answer(name
         client.send(close_frame(1000) + close_frame(4_321) + text("and more"))
         assert await client.close_code() == 1000
         assert await client.ended()
-        await until(lambda: host.guest.closes == [1000])
+        await until(lambda: host.connection.closes == [1000])
 
 
 async def test_a_close_inside_a_fragmented_message_is_accepted(name: BackendName) -> None:
@@ -60,54 +60,54 @@ async def test_a_close_inside_a_fragmented_message_is_accepted(name: BackendName
         client.send(frame(TEXT, b"half of", fin=False) + close_frame(1000))
         assert await client.close_code() == 1000
         assert await client.ended()
-        assert host.guest.messages == []
+        assert host.connection.messages == []
 
 
 async def test_a_close_of_the_server_has_code_and_reason_and_waits_for_the_answer(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
-        host.guest.socket.close(3_001, "ü" * 100)
-        said = await client.frame()
-        assert said.code == 3_001
-        assert said.payload[2:].decode() == "ü" * 61, "cut to what a control frame holds, between characters"
+        host.connection.socket.close(3_001, "ü" * 100)
+        reply = await client.frame()
+        assert reply.code == 3_001
+        assert reply.payload[2:].decode() == "ü" * 61, "cut to what a control frame holds, between characters"
         client.send(text("too late") + close_frame(3_001))
         assert await client.ended()
-        await until(lambda: host.guest.closes == [3_001])
-        assert host.guest.messages == []
+        await until(lambda: host.connection.closes == [3_001])
+        assert host.connection.messages == []
 
 
 async def test_the_first_close_counts_and_nothing_is_sent_after_it(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
-        guest = host.guest
-        guest.socket.send(b"last words")
-        guest.socket.close(3_001)
-        guest.socket.close(3_002)
-        guest.socket.send(b"unheard")
+        connection = host.connection
+        connection.socket.send(b"last words")
+        connection.socket.close(3_001)
+        connection.socket.close(3_002)
+        connection.socket.send(b"unheard")
         assert await client.frame() == ReceivedFrame(TEXT, b"last words")
         assert await client.close_code() == 3_001
         client.send(close_frame(1000))
         assert await client.ended()
-        await until(lambda: guest.closes == [3_001])
-        guest.socket.send(b"to nobody")
-        guest.socket.close(3_003)
-        guest.socket.abort()
-        assert guest.socket.buffered_bytes == 0
+        await until(lambda: connection.closes == [3_001])
+        connection.socket.send(b"to nobody")
+        connection.socket.close(3_003)
+        connection.socket.abort()
+        assert connection.socket.buffered_bytes == 0
 
 
 async def test_a_peer_that_never_answers_a_close_is_disconnected(name: BackendName) -> None:
     options = ListenOptions(close_timeout_s=0.2)
     async with hosted(name, options) as host, await RawClient.open(host.port) as client:
-        host.guest.socket.close(3_001)
+        host.connection.socket.close(3_001)
         assert await client.close_code() == 3_001
         assert await client.ended()
-        await until(lambda: host.guest.closes == [3_001], within_s=30)
+        await until(lambda: host.connection.closes == [3_001], within_s=30)
 
 
 async def test_a_lost_connection_is_reported_as_1006(name: BackendName) -> None:
     async with hosted(name) as host:
         (await RawClient.open(host.port)).reset()
-        await until(lambda: host.guests[0].closes == [1006])
+        await until(lambda: host.connections[0].closes == [1006])
         (await RawClient.open(host.port)).hang_up()
-        await until(lambda: host.guests[1].closes == [1006])
+        await until(lambda: host.connections[1].closes == [1006])
 
 
 async def test_a_reset_during_a_read_or_write_affects_no_other_connection(name: BackendName) -> None:
@@ -124,17 +124,17 @@ async def test_a_reset_during_a_read_or_write_affects_no_other_connection(name: 
 
 async def test_an_abort_disconnects_without_a_close_frame(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
-        host.guest.socket.abort()
+        host.connection.socket.abort()
         assert await client.ended()
-        await until(lambda: host.guest.closes == [1006])
+        await until(lambda: host.connection.closes == [1006])
 
 
-def _fill(guest: HostedConnection, count: int = 2_000) -> int:
+def _fill(connection: HostedConnection, count: int = 2_000) -> int:
     """Send until the connection is closed. Return the largest size of the send buffer."""
     most = 0
     for _ in range(count):
-        guest.socket.send(b"x" * 1_000)
-        most = max(most, guest.socket.buffered_bytes)
+        connection.socket.send(b"x" * 1_000)
+        most = max(most, connection.socket.buffered_bytes)
     return most
 
 
@@ -146,10 +146,10 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound_and_memory_stays
         async with client:
             assert (await client.ask(request())).status == 101
             client.writer.transport.pause_reading()  # type: ignore[attr-defined]  # a full transport it is
-            most = _fill(host.guest)
+            most = _fill(host.connection)
             assert BOUND_BYTES < most < BOUND_BYTES + 3_000
             assert host.listener.tally.too_slow == 1
-            await until(lambda: host.guest.closes == [3_008], within_s=30)
+            await until(lambda: host.connection.closes == [3_008], within_s=30)
 
 
 async def test_a_slow_reader_gets_everything_in_order_and_then_the_close(
@@ -161,7 +161,7 @@ async def test_a_slow_reader_gets_everything_in_order_and_then_the_close(
         async with client:
             assert (await client.ask(request())).status == 101
             for number in range(5_000):
-                host.guest.socket.send(str(number).encode() * 20)
+                host.connection.socket.send(str(number).encode() * 20)
             got = []
             while (one := await client.frame()).opcode == TEXT:
                 got.append(one.payload)
@@ -185,7 +185,7 @@ async def test_unread_pongs_are_bounded_too(name: BackendName) -> None:
                 client.send(flood)
                 await asyncio.sleep(0)
             assert host.listener.tally.too_slow == 1
-            assert host.guest.socket.buffered_bytes < 3 * BOUND_BYTES
+            assert host.connection.socket.buffered_bytes < 3 * BOUND_BYTES
 
 
 async def test_a_connection_that_keeps_up_is_never_closed_as_slow(
@@ -194,7 +194,7 @@ async def test_a_connection_that_keeps_up_is_never_closed_as_slow(
     async with hosted(name, SLOW) as host, await RawClient.open(host.port) as client:
         for _ in range(100):
             for _ in range(20):
-                host.guest.socket.send(b"x" * 1_000)
+                host.connection.socket.send(b"x" * 1_000)
             for _ in range(20):
                 assert (await client.frame()).opcode == TEXT
         assert host.listener.tally.too_slow == 0
@@ -211,7 +211,7 @@ async def test_the_listeners_close_ends_every_connection_within_the_linger_time(
         began = time.monotonic()
         await closing
         assert time.monotonic() - began < 3
-        assert [guest.closes for guest in host.guests] == [[1001], [1001]]
+        assert [connection.closes for connection in host.connections] == [[1001], [1001]]
         for client in (polite, silent, at_the_door):
             client.reset()
 
@@ -222,7 +222,7 @@ async def test_accepted_connections_have_the_options_of_the_listener(name: Backe
         hosted(name, ListenOptions(tcp=tcp, close_timeout_s=1.0)) as host,
         await RawClient.open(host.port),
     ):
-        transport = host.guest.socket._transport  # type: ignore[attr-defined]  # a look inside
+        transport = host.connection.socket._transport  # type: ignore[attr-defined]  # a look inside
         sock = transport.get_extra_info("socket")
         assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
@@ -263,8 +263,12 @@ async def test_a_closed_connection_leaves_no_garbage_for_the_collector(
                     client.send(raw)
                     assert (await client.frame()).opcode == CLOSE
                 client.reset()
-            await until(lambda: len(host.guests) == 3 and all(guest.closes for guest in host.guests))
-            host.guests.clear()
+            await until(
+                lambda: (
+                    len(host.connections) == 3 and all(connection.closes for connection in host.connections)
+                )
+            )
+            host.connections.clear()
             await until(lambda: not _kept() - before)
         finally:
             gc.enable()

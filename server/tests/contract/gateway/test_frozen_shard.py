@@ -30,15 +30,15 @@ async def test_a_frozen_shard_delays_only_users_whose_keys_are_on_it(
     quick = {"timeout_s": 0.4, "connect_s": 0.4, "detect_s": 0.8, "confirm_s": 0.5}
     options = replace(cluster.options, key_prefix=space.key_prefix, **quick)  # type: ignore[arg-type]
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
-        stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
-        async with gateway_env_on(stage, options) as gateways:
+        use_cases = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
+        async with gateway_env_on(use_cases, options) as gateways:
             here = await gateways.gateway()
             keys = gateways.routes._redis.keys
             home = cluster.owner(keys.key("_system", here.id, "push"))
             frozen = cluster.other(home)
 
             def is_on_frozen(*parts: str) -> bool:
-                return cluster.owner(keys.key(stage.tenant, *parts)) is frozen
+                return cluster.owner(keys.key(use_cases.tenant, *parts)) is frozen
 
             names = [UserId(f"user-{n}") for n in range(40)]
             theirs = [name for name in names if is_on_frozen(name, "routes")]
@@ -73,7 +73,7 @@ async def heard_chat(
 ) -> _Pair:
     """Create a direct chat whose checkpoint is on a shard that answers."""
     for other in others:
-        chat = await gateways.stage.manage.direct(gateways.stage.tenant, one, other)
+        chat = await gateways.use_cases.manage.direct(gateways.use_cases.tenant, one, other)
         if not is_on_frozen(chat.chat, "handled"):
             await gateways.deliver()
             return _Pair(chat, other)
@@ -88,5 +88,5 @@ async def held_up(gateways: GatewayEnv, here: InProcessGateway, near: _Pair, scr
         await here.node.leases.renew_all()
         last = await gateways.say(near.chat, near.other, "on healthy shards")
         await until(lambda n=last: n in screen.sequences(near.chat), WITHIN_S)  # type: ignore[misc]
-        assert (await gateways.routes.look_up(gateways.stage.tenant, [near.other])).found
+        assert (await gateways.routes.look_up(gateways.use_cases.tenant, [near.other])).found
     return last

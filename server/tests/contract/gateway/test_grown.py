@@ -20,20 +20,20 @@ from tidings.kernel.ids import ChatKey
 async def test_a_removed_member_is_not_subscribed_by_a_late_event_that_the_chat_became_large(
     gateways: GatewayEnv,
 ) -> None:
-    chat = await gateways.stage.group(BEN, CLEO, *MANY[:60])
+    chat = await gateways.use_cases.group(BEN, CLEO, *MANY[:60])
     await gateways.deliver()
     here = await gateways.gateway()
     ben, cleo = await here.live(BEN), await here.live(CLEO)
-    await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
-    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    await gateways.use_cases.manage.add(chat, by(ANNA), MANY[60:])
+    await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
     await until(lambda: cleo.sequences(chat)[-1:] == [3], WITHIN_S)
     device = here.device(CLEO)
-    (grown,) = await gateways.stage.reader.range(chat, 1, 2, 1, newest_first=False)
+    (grown,) = await gateways.use_cases.reader.range(chat, 1, 2, 1, newest_first=False)
     part = PushSlice(2, 2, (DeviceTarget(CLEO, device.key.device, device.epoch),))
     here.node.dispatcher.submit(Push(chat.tenant, chat.chat, (grown,), (part,), is_large=True))
-    said = await gateways.say(chat, ANNA, "not for cleo")
-    await until(lambda: ben.sequences(chat)[-1:] == [said], WITHIN_S)
+    sent = await gateways.say(chat, ANNA, "not for cleo")
+    await until(lambda: ben.sequences(chat)[-1:] == [sent], WITHIN_S)
     await here.node._joins.wait_idle(WITHIN_S)
     assert chat.chat not in device.large_chat_channels
     assert cleo.sequences(chat)[-1] == 3
@@ -64,12 +64,12 @@ async def test_an_unconfirmed_channel_delays_no_resume_and_its_entries_are_sent_
 ) -> None:
     chat = await large(gateways)
     here = await gateways.gateway(resume=ResumeOptions(at_once=1))
-    ears, confirmed = here.node.large_chats._subscriber, asyncio.Event()
+    subscriber, confirmed = here.node.large_chats._subscriber, asyncio.Event()
 
     class Late:
         async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
             await confirmed.wait()
-            return await ears.subscribe_chat(key, hear)
+            return await subscriber.subscribe_chat(key, hear)
 
     here.node.large_chats._subscriber = Late()  # type: ignore[assignment]
     ben = await here.live(BEN)
@@ -78,32 +78,32 @@ async def test_an_unconfirmed_channel_delays_no_resume_and_its_entries_are_sent_
     assert missed not in ben.sequences(chat)
     confirmed.set()
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
-    heard = await gateways.say(chat, ANNA, "and after it")
-    await until(lambda: heard in ben.sequences(chat), WITHIN_S)
+    later = await gateways.say(chat, ANNA, "and after it")
+    await until(lambda: later in ben.sequences(chat), WITHIN_S)
 
 
 async def test_an_unconfirmed_channel_does_not_affect_other_large_chats(
     gateways: GatewayEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One shard of a cluster is silent. A device in a large chat on another shard waits for that chat's channel."""
-    silent, heard = await large(gateways), await gateways.stage.group(CLEO, *MANY[:60])
-    await gateways.stage.manage.add(heard, by(ANNA), MANY[60:])
+    silent, other_chat = await large(gateways), await gateways.use_cases.group(CLEO, *MANY[:60])
+    await gateways.use_cases.manage.add(other_chat, by(ANNA), MANY[60:])
     await gateways.deliver()
     here = await gateways.gateway()
-    ears, never = here.node.large_chats._subscriber, asyncio.Event()
+    subscriber, never = here.node.large_chats._subscriber, asyncio.Event()
 
     class OneSilent:
         async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
             if key == silent:
                 await never.wait()
-            return await ears.subscribe_chat(key, hear)
+            return await subscriber.subscribe_chat(key, hear)
 
     here.node.large_chats._subscriber = OneSilent()  # type: ignore[assignment]
     await here.live(BEN)
     assert here.device(BEN).unconfirmed_channels, "nobody confirms it"
     monkeypatch.setattr(large_chats, "CONFIRM_TIMEOUT_S", WITHIN_S)
     await here.live(CLEO)
-    assert not here.node.large_chats._channels[heard].is_late
+    assert not here.node.large_chats._channels[other_chat].is_late
     tablet = await asyncio.wait_for(here.live(BEN, "tablet"), WITHIN_S / 2)
     assert tablet.is_resumed, "nobody waits again for a channel that was not confirmed in time"
 
@@ -113,13 +113,13 @@ async def test_a_refused_channel_subscription_is_retried_and_its_entries_are_sen
 ) -> None:
     chat = await large(gateways)
     here = await gateways.gateway()
-    ears, refusals = here.node.large_chats._subscriber, [UnavailableError("away")]
+    subscriber, refusals = here.node.large_chats._subscriber, [UnavailableError("away")]
 
     class Refusing:
         async def subscribe_chat(self, key: ChatKey, hear: BusHandler) -> Subscription:
             if refusals:
                 raise refusals.pop()
-            return await ears.subscribe_chat(key, hear)
+            return await subscriber.subscribe_chat(key, hear)
 
     here.node.large_chats._subscriber = Refusing()  # type: ignore[assignment]
     ben = await here.live(BEN)
@@ -133,7 +133,7 @@ async def test_displaced_pushes_of_a_new_chat_are_read_from_the_log(
     """The push that adds the device's user waits behind another one, and newer pushes displace it."""
     monkeypatch.setattr(dispatcher, "MAX_WAITING", 1)
 
-    chat = await gateways.stage.group(CLEO)
+    chat = await gateways.use_cases.group(CLEO)
     await gateways.deliver()
     here = await gateways.gateway()
     cleo, ben = await here.live(CLEO), await here.live(BEN)
@@ -145,7 +145,7 @@ async def test_displaced_pushes_of_a_new_chat_are_read_from_the_log(
 
     here.node.dispatcher._render = late  # type: ignore[method-assign,assignment]
     await gateways.say(chat, ANNA, "being opened")
-    await gateways.stage.manage.add(chat, by(ANNA), [BEN])
+    await gateways.use_cases.manage.add(chat, by(ANNA), [BEN])
     await gateways.deliver()
     last = [await gateways.say(chat, ANNA, text) for text in ("one", "two", "three")][-1]
     gate.set()

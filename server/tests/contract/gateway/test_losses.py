@@ -34,7 +34,7 @@ from tidings_wire.close_codes import CloseCode
 async def flush(gateways: GatewayEnv) -> None:
     """Delete the routes. Subscriptions stay."""
     redis = gateways.routes._redis
-    await redis.write("DEL", redis.keys.key(gateways.stage.tenant, BEN, "routes"))
+    await redis.write("DEL", redis.keys.key(gateways.use_cases.tenant, BEN, "routes"))
 
 
 async def test_a_lost_route_is_registered_again_and_its_device_resumes(gateways: GatewayEnv) -> None:
@@ -62,7 +62,7 @@ async def test_the_heartbeat_finds_a_connection_whose_device_is_registered_elsew
     assert older.closed is None
     await one.node.leases.renew_all()
     await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
-    (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
+    (route,) = (await two.node._deps.routes.look_up(gateways.use_cases.tenant, [BEN])).found[BEN]
     assert (route.device, route.gateway) == (two_key.device, two.id)
 
 
@@ -76,7 +76,7 @@ async def test_a_connection_that_lost_its_route_yields_to_a_newer_one(gateways: 
     device.is_registered = False
     one.node.resuming.resume_again(device)
     await until(lambda: (older.closed or (0,))[0] == CloseCode.TRY_AGAIN_LATER, WITHIN_S)
-    (route,) = (await two.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found[BEN]
+    (route,) = (await two.node._deps.routes.look_up(gateways.use_cases.tenant, [BEN])).found[BEN]
     assert route.gateway == two.id
 
 
@@ -174,7 +174,7 @@ async def test_a_resume_signal_makes_the_device_resume(gateways: GatewayEnv) -> 
     await flush(gateways)
     missed = await gateways.say(chat, ANNA)
     device = here.device(BEN)
-    ring = ResumeSignal(gateways.stage.tenant, BEN, (DeviceTarget(BEN, device.key.device, device.epoch),))
+    ring = ResumeSignal(gateways.use_cases.tenant, BEN, (DeviceTarget(BEN, device.key.device, device.epoch),))
     assert await here.node._deps.bus.publish_to_gateway(here.id, encode_messages((ring,)))
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
 
@@ -197,8 +197,8 @@ async def test_after_an_outage_of_redis_all_devices_resume_small_and_large_chats
     own_redis: Server, options: RedisOptions, tables_local: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
-        stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
-        async with gateway_env_on(stage, options) as gateways:
+        use_cases = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
+        async with gateway_env_on(use_cases, options) as gateways:
             one, many = await small(gateways), await large(gateways)
             here = await gateways.gateway()
             ben = await here.live(BEN)
@@ -230,7 +230,7 @@ async def found_again(here: InProcessGateway) -> None:
 async def delivered_again(gateways: GatewayEnv) -> None:
     """Wait until the worker's own connection has recovered."""
     async with asyncio.timeout(WITHIN_S):
-        while (await gateways.routes.look_up(gateways.stage.tenant, [BEN])).unknown:  # noqa: ASYNC110 - Redis reports no event for it
+        while (await gateways.routes.look_up(gateways.use_cases.tenant, [BEN])).unknown:  # noqa: ASYNC110 - Redis reports no event for it
             await asyncio.sleep(0.02)
 
 
@@ -240,7 +240,7 @@ async def test_an_unconfirmed_channel_of_a_large_chat_does_not_affect_the_route(
     """Other chats are pushed by the route as before. This one is compared at each renewal until it is confirmed."""
     one, many = await small(gateways), await large(gateways)
     here = await gateways.gateway()
-    ears = here.node.large_chats._subscriber
+    subscriber = here.node.large_chats._subscriber
 
     class Deaf:
         async def subscribe_chat(self, *_: object) -> Any:
@@ -255,11 +255,11 @@ async def test_an_unconfirmed_channel_of_a_large_chat_does_not_affect_the_route(
     await until(lambda: pushed in ben.sequences(one), WITHIN_S)
     await here.node.leases.renew_all()
     await until(lambda: unheard in ben.sequences(many), WITHIN_S)
-    here.node.large_chats._subscriber = ears
+    here.node.large_chats._subscriber = subscriber
     await here.node.leases.renew_all()
     await until(lambda: bool(device.large_chat_channels) and not device.unconfirmed_channels, WITHIN_S)
-    heard = await gateways.say(many, ANNA, "by the channel")
-    await until(lambda: heard in ben.sequences(many), WITHIN_S)
+    delivered = await gateways.say(many, ANNA, "by the channel")
+    await until(lambda: delivered in ben.sequences(many), WITHIN_S)
     assert (device.epoch, device.is_registered) == (epoch, True)
 
 
@@ -267,8 +267,8 @@ async def test_a_device_that_connects_without_redis_is_accepted_and_registered_l
     own_redis: Server, options: RedisOptions, tables_local: Tables, space: Namespace, tmp_path: Path
 ) -> None:
     async with open_client(tables_local.url, REGION, tables_local.prefix) as client:
-        stage = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
-        async with gateway_env_on(stage, options) as gateways:
+        use_cases = UseCaseEnv(client, space.tenant, tmp_path / "tidings.key")
+        async with gateway_env_on(use_cases, options) as gateways:
             one, many = await small(gateways), await large(gateways)
             before = [await gateways.say(one, ANNA), await gateways.say(many, ANNA)]
             own_redis.kill()
@@ -290,7 +290,7 @@ async def test_a_device_that_connects_without_redis_is_accepted_and_registered_l
 async def test_entries_wait_while_the_send_buffer_of_the_device_is_full(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     for _ in range(30):
-        await gateways.stage.send(chat, ANNA, "x" * 3_500)
+        await gateways.use_cases.send(chat, ANNA, "x" * 3_500)
     await gateways.deliver()
     held = HeldMessages("gateway.read")
     here = await gateways.gateway(held)

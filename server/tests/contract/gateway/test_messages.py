@@ -33,7 +33,7 @@ async def test_a_text_is_received_and_sent_unchanged(name: BackendName) -> None:
             payload = b"x" * size
             client.send(text(payload))
             assert await client.frame() == ReceivedFrame(TEXT, payload)
-        assert host.guest.messages[1] == b"x"
+        assert host.connection.messages[1] == b"x"
 
 
 async def test_frames_may_arrive_byte_by_byte_or_many_at_once(name: BackendName) -> None:
@@ -64,7 +64,7 @@ async def test_fragments_form_one_message_with_pings_between(name: BackendName) 
         client.send(frame(CONTINUATION, b"", fin=True))
         assert await client.frame() == ReceivedFrame(PONG, b"there?")
         assert await client.frame() == ReceivedFrame(TEXT, "grü".encode())
-        assert host.guest.messages == ["grü".encode()]
+        assert host.connection.messages == ["grü".encode()]
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ async def test_a_protocol_violation_closes_the_connection_with_its_code(
         # The highest bit of a length must not be set: both codes, for too long and for a violation, are correct.
         assert answered in ({1002, 1009} if raw[1:3] == b"\xff\xff" else {code})
         assert await client.ended()
-        assert [guest.messages for guest in host.guests] == [[]]
+        assert [connection.messages for connection in host.connections] == [[]]
 
 
 async def test_frames_after_a_violation_are_not_delivered(name: BackendName) -> None:
@@ -121,7 +121,7 @@ async def test_frames_after_a_violation_are_not_delivered(name: BackendName) -> 
         assert await client.close_code() == 1007
         client.send(text("later") + close_frame(1000))
         assert await client.ended()
-        assert host.guest.messages == [b"before"]
+        assert host.connection.messages == [b"before"]
 
 
 async def test_endless_empty_fragments_use_no_memory(name: BackendName) -> None:
@@ -132,7 +132,7 @@ async def test_endless_empty_fragments_use_no_memory(name: BackendName) -> None:
             await client.writer.drain()
         client.send(frame(CONTINUATION, b"z", fin=True))
         assert await client.frame() == ReceivedFrame(TEXT, b"az")
-        assert host.guest.messages == [b"az"]
+        assert host.connection.messages == [b"az"]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ async def test_endless_empty_fragments_use_no_memory(name: BackendName) -> None:
 )
 async def test_every_frame_is_counted_and_a_flood_is_closed(name: BackendName, flood: bytes) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
-        host.guest.most_parts = 10
+        host.connection.most_parts = 10
         start = frame(TEXT, b"", fin=False) if flood[0] & 0x0F == CONTINUATION else b""
         client.send(start + flood * 5_000)
         got = await client.frame()
@@ -150,25 +150,25 @@ async def test_every_frame_is_counted_and_a_flood_is_closed(name: BackendName, f
             assert got.opcode == PONG
             got = await client.frame()
         assert int.from_bytes(got.payload[:2]) == 4004
-        assert host.guest.parts == 10
+        assert host.connection.parts == 10
 
 
 async def test_a_ping_is_answered_with_its_payload_and_counts_as_activity(name: BackendName) -> None:
     async with hosted(name) as host, await RawClient.open(host.port) as client:
-        before = host.guest.socket.received_at
+        before = host.connection.socket.received_at
         await until(lambda: time.monotonic() > before + 0.01)
         client.send(frame(PING, b"x" * 125) + frame(PONG, b"unasked"))
         assert await client.frame() == ReceivedFrame(PONG, b"x" * 125)
-        assert host.guest.socket.received_at > before
+        assert host.connection.socket.received_at > before
 
 
 async def test_a_failing_message_handler_is_reported_and_closes_only_its_connection(
     name: BackendName,
 ) -> None:
-    def fail(guest: HostedConnection, data: bytes) -> None:
+    def fail(connection: HostedConnection, data: bytes) -> None:
         if data == b"fail":
             raise RuntimeError("the hub lost its mind")
-        guest.socket.send(data)
+        connection.socket.send(data)
 
     async with (
         hosted(name, on_text=fail) as host,
@@ -187,10 +187,10 @@ async def test_large_and_small_messages_in_sequence_arrive_unchanged(name: Backe
     """The reader is slow, so messages wait in buffers, which must not be overwritten."""
     sizes = [70_000, 10, 9_000, 1, 8_192, 8_193, 200_000, 3]
 
-    def flood(guest: HostedConnection, _: bytes) -> None:
+    def flood(connection: HostedConnection, _: bytes) -> None:
         for round_ in range(3):
             for size in sizes:
-                guest.socket.send(bytes([97 + round_]) * size)
+                connection.socket.send(bytes([97 + round_]) * size)
 
     wide = ListenOptions(max_send_buffer_bytes=4_000_000, close_timeout_s=1.0)
     async with hosted(name, wide, on_text=flood) as host:
@@ -206,11 +206,11 @@ async def test_large_and_small_messages_in_sequence_arrive_unchanged(name: Backe
 async def test_a_push_to_many_reaches_every_open_connection(name: BackendName) -> None:
     async with hosted(name) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
-        host.guests[0].socket.close(3_001)
+        host.connections[0].socket.close(3_001)
         clients[1].reset()
-        await until(lambda: len(host.guests[1].closes) == 1)
+        await until(lambda: len(host.connections[1].closes) == 1)
         for size in (10, 9_000):
-            host.listener.send_all([guest.socket for guest in host.guests], b"x" * size)
+            host.listener.send_all([connection.socket for connection in host.connections], b"x" * size)
         assert await clients[0].close_code() == 3_001
         for client in clients[2:]:
             assert await client.frame() == ReceivedFrame(TEXT, b"x" * 10)

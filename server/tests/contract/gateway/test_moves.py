@@ -15,15 +15,15 @@ async def test_a_member_removed_twice_in_one_push_does_not_see_the_entries_betwe
     gateways: GatewayEnv,
 ) -> None:
     """The push on the chat's channel arrives before the push to the route: a cluster does not order the two."""
-    chat, stage = await large(gateways), gateways.stage
+    chat, use_cases = await large(gateways), gateways.use_cases
     here = await gateways.gateway()
     ben = await here.live(BEN)
-    before = (await stage.send(chat, ANNA, "before")).sequence
-    await stage.manage.remove(chat, by(ANNA), BEN)
-    hidden = (await stage.send(chat, ANNA, "without him")).sequence
-    await stage.manage.add(chat, by(ANNA), [BEN])
-    await stage.manage.remove(chat, by(ANNA), BEN)
-    entries = await stage.reader.range(chat, before - 1, before + 100, 100, newest_first=False)
+    before = (await use_cases.send(chat, ANNA, "before")).sequence
+    await use_cases.manage.remove(chat, by(ANNA), BEN)
+    hidden = (await use_cases.send(chat, ANNA, "without him")).sequence
+    await use_cases.manage.add(chat, by(ANNA), [BEN])
+    await use_cases.manage.remove(chat, by(ANNA), BEN)
+    entries = await use_cases.reader.range(chat, before - 1, before + 100, 100, newest_first=False)
     room = here.node.large_chats._channels[chat]
     here.node.dispatcher.submit(Push(chat.tenant, chat.chat, tuple(entries), is_large=True), room)
     await until(lambda: hidden - 1 in ben.sequences(chat), WITHIN_S)
@@ -37,11 +37,11 @@ async def test_a_member_who_rejoins_a_large_chat_immediately_stays_subscribed(
     chat = await large(gateways)
     here = await gateways.gateway()
     ben = await here.live(BEN)
-    await gateways.stage.send(chat, ANNA, "before")
-    await gateways.stage.manage.remove(chat, by(ANNA), BEN)
-    await gateways.stage.send(chat, ANNA, "without him")
-    await gateways.stage.manage.add(chat, by(ANNA), [BEN])
-    back = (await gateways.stage.send(chat, ANNA, "with him")).sequence
+    await gateways.use_cases.send(chat, ANNA, "before")
+    await gateways.use_cases.manage.remove(chat, by(ANNA), BEN)
+    await gateways.use_cases.send(chat, ANNA, "without him")
+    await gateways.use_cases.manage.add(chat, by(ANNA), [BEN])
+    back = (await gateways.use_cases.send(chat, ANNA, "with him")).sequence
     await gateways.deliver()
     await until(lambda: back in ben.sequences(chat), WITHIN_S)
     await until(lambda: chat.chat in here.device(BEN).large_chat_channels, WITHIN_S)
@@ -62,9 +62,9 @@ async def test_a_device_that_read_the_leave_before_its_row_has_it_is_unsubscribe
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left})
     assert chat.chat not in here.device(BEN).large_chat_channels
     # Later entries are delivered before the leave, which is deferred without Redis.
-    later = await gateways.stage.send(chat, ANNA, "before his leave")
-    gateways.stage.told.reverse()
-    await gateways.worker.handle([gateways.stage.told.pop(0)])
+    later = await gateways.use_cases.send(chat, ANNA, "before his leave")
+    gateways.use_cases.commits.reverse()
+    await gateways.worker.handle([gateways.use_cases.commits.pop(0)])
     await until(lambda: later.sequence in anna.sequences(chat), WITHIN_S)
     await gateways.deliver()
     await _hears_nothing(gateways, chat, anna, ben)
@@ -96,7 +96,7 @@ async def test_a_repeated_old_leave_does_not_unsubscribe_a_member_who_rejoined(
     chat = await large(gateways)
     here = await gateways.gateway()
     left = await _removed(gateways, chat)
-    await gateways.stage.manage.add(chat, by(ANNA), [BEN])
+    await gateways.use_cases.manage.add(chat, by(ANNA), [BEN])
     await gateways.deliver()
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left + 1})
     here.node._on_late_leave(here.device(BEN), chat.chat, left)
@@ -130,12 +130,12 @@ async def test_a_removed_member_is_not_subscribed_when_the_chat_becomes_large_du
 
 async def _removed(gateways: GatewayEnv, chat: ChatKey) -> int:
     """Commit a removal that is not delivered yet."""
-    await gateways.stage.manage.remove(chat, by(ANNA), BEN)
-    ((_, entries),) = gateways.stage.told
+    await gateways.use_cases.manage.remove(chat, by(ANNA), BEN)
+    ((_, entries),) = gateways.use_cases.commits
     return entries[-1].sequence
 
 
 async def _hears_nothing(gateways: GatewayEnv, chat: ChatKey, anna: ScreenDevice, ben: ScreenDevice) -> None:
-    said = await gateways.say(chat, ANNA, "without him")
-    await until(lambda: said in anna.sequences(chat), WITHIN_S)
-    assert said not in ben.sequences(chat)
+    sent = await gateways.say(chat, ANNA, "without him")
+    await until(lambda: sent in anna.sequences(chat), WITHIN_S)
+    assert sent not in ben.sequences(chat)

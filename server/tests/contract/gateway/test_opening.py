@@ -71,7 +71,7 @@ async def test_a_rejected_upgrade_states_the_reason(name: BackendName, raw: byte
         assert answer.headers["connection"] == "close"
         assert json.loads(answer.body)["status"] == status
         assert await client.ended()
-        assert host.guests == []
+        assert host.connections == []
         assert host.listener.tally.refused == {status: 1}
 
 
@@ -81,7 +81,7 @@ async def test_an_allowed_origin_and_a_known_subprotocol_are_accepted(name: Back
         answer = await client.ask(request(ORIGIN, offered, "User-Agent: raw", path="/v1/socket?token=secret"))
         assert answer.status == 101
         assert answer.headers["sec-websocket-protocol"] == "tidings.v2"
-        upgrade = host.guest.upgrade
+        upgrade = host.connection.upgrade
         assert (upgrade.origin, upgrade.subprotocol, upgrade.user_agent) == (APP, "tidings.v2", "raw")
         assert upgrade.path == "/v1/socket"
 
@@ -129,7 +129,7 @@ async def test_only_a_trusted_proxy_may_set_the_client_address(
     networks = tuple(ipaddress.ip_network(network) for network in trusted)
     options = ListenOptions(rules=UpgradeRules(trusted_proxies=networks), close_timeout_s=1.0)
     async with hosted(name, options) as host, await RawClient.open(host.port, *headers):
-        assert host.guest.upgrade.client == client_address
+        assert host.connection.upgrade.client == client_address
 
 
 async def test_an_untrusted_proxy_is_reported_once(
@@ -184,7 +184,7 @@ async def test_admission_rejects_before_the_upgrade_with_retry_after(name: Backe
             "title": "Too many at once",
             "retry_after_ms": 1_200,
         }
-        assert host.guests == []
+        assert host.connections == []
 
 
 async def test_frames_sent_during_a_slow_admission_are_not_lost(name: BackendName) -> None:

@@ -25,14 +25,14 @@ async def holds[T](ask: Callable[[], Awaitable[T]], wanted: Callable[[T], bool])
 
 async def large(gateways: GatewayEnv) -> ChatKey:
     """Create a large group, in two requests because of its size."""
-    chat = await gateways.stage.group(BEN, *MANY[:60])
-    await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
+    chat = await gateways.use_cases.group(BEN, *MANY[:60])
+    await gateways.use_cases.manage.add(chat, by(ANNA), MANY[60:])
     await gateways.deliver()
     return chat
 
 
 async def small(gateways: GatewayEnv) -> ChatKey:
-    chat = await gateways.stage.manage.direct(gateways.stage.tenant, ANNA, BEN)
+    chat = await gateways.use_cases.manage.direct(gateways.use_cases.tenant, ANNA, BEN)
     await gateways.deliver()
     return chat
 
@@ -59,11 +59,11 @@ async def test_a_message_sent_at_any_step_of_a_resume_arrives_once_and_in_order(
     gateways: GatewayEnv, make: Callable[[GatewayEnv], Coroutine[Any, Any, ChatKey]], others: list[str]
 ) -> None:
     chat = await make(gateways)
-    there = [await (await gateways.gateway()).live(BEN, name) for name in others]
+    others_devices = [await (await gateways.gateway()).live(BEN, name) for name in others]
     position = await gateways.say(chat, ANNA)
     for step in STEPS:
         position = await held_at(gateways, chat, step, position)
-    for other in there:
+    for other in others_devices:
         await until(lambda: position in other.sequences(chat), WITHIN_S)  # noqa: B023 - awaited here
         got = other.sequences(chat)
         assert got == list(range(got[0], position + 1))
@@ -94,7 +94,7 @@ async def test_a_disconnect_removes_its_own_route_and_not_that_of_a_newer_connec
     sent = await gateways.say(chat, ANNA)
     await until(lambda: sent in second.sequences(chat), WITHIN_S)
     second.hang_up()
-    await holds(lambda: routes.look_up(gateways.stage.tenant, [BEN]), lambda found: not found.found)
+    await holds(lambda: routes.look_up(gateways.use_cases.tenant, [BEN]), lambda found: not found.found)
 
 
 async def test_a_gap_before_a_push_is_read_and_sent_first(gateways: GatewayEnv) -> None:
@@ -117,10 +117,10 @@ async def test_a_gap_before_a_push_is_read_and_sent_first(gateways: GatewayEnv) 
 
 
 async def test_a_new_device_gets_its_rows_and_the_newest_entries_of_its_chats(gateways: GatewayEnv) -> None:
-    chat, group = await small(gateways), await gateways.stage.group(BEN)
+    chat, group = await small(gateways), await gateways.use_cases.group(BEN)
     await gateways.deliver()
     for n in range(30):
-        await gateways.stage.send(chat, ANNA, f"m{n}")
+        await gateways.use_cases.send(chat, ANNA, f"m{n}")
     await gateways.deliver()
     await gateways.say(group, ANNA, "newest")
     ben = await (await gateways.gateway()).live(BEN)
@@ -135,7 +135,7 @@ async def test_a_new_device_gets_its_rows_and_the_newest_entries_of_its_chats(ga
 async def test_a_row_shows_that_its_message_was_redacted(gateways: GatewayEnv) -> None:
     chat = await small(gateways)
     sent = await gateways.say(chat, ANNA, "not this")
-    await gateways.stage.change.redact(asked(chat, ANNA, sent))
+    await gateways.use_cases.change.redact(asked(chat, ANNA, sent))
     await gateways.deliver()
     (row,) = (await (await gateways.gateway()).live(BEN)).rows()
     assert (row["by"], row["last"], row["state"], row.get("preview")) == (ANNA, sent, "redacted", None)
@@ -150,7 +150,7 @@ async def test_positions_of_another_epoch_are_ignored(gateways: GatewayEnv) -> N
 
 
 async def test_positions_sent_in_parts_are_compared_with_the_rows_together(gateways: GatewayEnv) -> None:
-    chat, other = await small(gateways), await gateways.stage.group(BEN)
+    chat, other = await small(gateways), await gateways.use_cases.group(BEN)
     await gateways.deliver()
     one, two = await gateways.say(chat, ANNA), await gateways.say(other, ANNA)
     here = await gateways.gateway()
@@ -168,31 +168,31 @@ async def test_queued_entries_are_sent_without_reading_the_log_and_deleted_when_
     chat = await small(gateways)
     held = await gateways.say(chat, ANNA)
     for n in range(5):
-        await gateways.stage.send(chat, ANNA, f"m{n}")
+        await gateways.use_cases.send(chat, ANNA, f"m{n}")
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.05)
     queue = here.node._deps.queue
-    assert len((await queue.drain(gateways.stage.tenant, BEN)).waiting) == 6
+    assert len((await queue.drain(gateways.use_cases.tenant, BEN)).waiting) == 6
     ben = await here.live(BEN, epoch=0, positions={chat.chat: held})
     assert ben.sequences(chat) == list(range(held + 1, held + 6))
     assert [entry["text"] for entry in ben.entries(chat)] == [f"m{n}" for n in range(5)]
     assert here.node.counts.ranges == 0
     ben.say(ack={"delivered": {chat.chat: held + 5}})
-    await holds(lambda: queue.drain(gateways.stage.tenant, BEN), lambda drained: not drained.waiting)
+    await holds(lambda: queue.drain(gateways.use_cases.tenant, BEN), lambda drained: not drained.waiting)
     await here.node.acks.wait_idle(5)
-    row = next(r for r in await here.node._deps.rows.rows(gateways.stage.tenant, BEN))
+    row = next(r for r in await here.node._deps.rows.rows(gateways.use_cases.tenant, BEN))
     assert row.delivered is not None
     assert row.delivered.sequence == held + 5
 
 
 async def test_a_change_contains_the_current_message_for_members_who_may_see_it(gateways: GatewayEnv) -> None:
-    chat = await gateways.stage.group(BEN)
+    chat = await gateways.use_cases.group(BEN)
     sent = await gateways.say(chat, ANNA, "helo")
-    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.use_cases.manage.add(chat, by(ANNA), [CLEO])
     await gateways.deliver()
     here = await gateways.gateway()
     ben, cleo = await here.live(BEN), await here.live(CLEO)
-    await gateways.stage.change.edit(asked(chat, ANNA, sent), Content(text="hello"))
+    await gateways.use_cases.change.edit(asked(chat, ANNA, sent), Content(text="hello"))
     await gateways.deliver()
     await until(lambda: ben.sequences(chat)[-1:] == cleo.sequences(chat)[-1:] == [4], WITHIN_S)
     assert ben.entries(chat)[-1]["changed"]["text"] == "hello"
@@ -206,18 +206,18 @@ async def test_a_member_of_a_large_chat_is_subscribed_from_join_to_leave(gateway
     here = await gateways.gateway()
     ben, cleo = await here.live(BEN), await here.live(CLEO)
     before = await gateways.say(chat, ANNA, "before cleo")
-    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.use_cases.manage.add(chat, by(ANNA), [CLEO])
     await gateways.deliver()
     await until(lambda: cleo.sequences(chat) == [before + 1], WITHIN_S)
     await until(lambda: chat.chat in here.device(CLEO).large_chat_channels, WITHIN_S)
-    said = await gateways.say(chat, ANNA, "with cleo")
-    await until(lambda: cleo.sequences(chat) == [before + 1, said], WITHIN_S)
-    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    sent = await gateways.say(chat, ANNA, "with cleo")
+    await until(lambda: cleo.sequences(chat) == [before + 1, sent], WITHIN_S)
+    await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
-    await until(lambda: cleo.sequences(chat)[-1] == said + 1, WITHIN_S)
+    await until(lambda: cleo.sequences(chat)[-1] == sent + 1, WITHIN_S)
     after = await gateways.say(chat, ANNA, "after cleo")
     await until(lambda: ben.sequences(chat)[-1] == after, WITHIN_S)
-    assert cleo.sequences(chat) == [before + 1, said, said + 1]
+    assert cleo.sequences(chat) == [before + 1, sent, sent + 1]
     assert chat.chat not in here.device(CLEO).large_chat_channels
     assert len(here.node.large_chats) == 1
     ben.hang_up()
@@ -225,12 +225,12 @@ async def test_a_member_of_a_large_chat_is_subscribed_from_join_to_leave(gateway
 
 
 async def test_a_chat_that_becomes_large_is_delivered_without_a_gap(gateways: GatewayEnv) -> None:
-    chat = await gateways.stage.group(BEN, *MANY[:60])
+    chat = await gateways.use_cases.group(BEN, *MANY[:60])
     await gateways.deliver()
     here = await gateways.gateway()
     ben = await here.live(BEN)
-    await gateways.stage.manage.add(chat, by(ANNA), MANY[60:])
-    await gateways.stage.send(chat, ANNA, "already large")
+    await gateways.use_cases.manage.add(chat, by(ANNA), MANY[60:])
+    await gateways.use_cases.send(chat, ANNA, "already large")
     await gateways.deliver()
     last = await gateways.say(chat, ANNA, "on the channel")
     await until(lambda: ben.sequences(chat)[-1:] == [last], WITHIN_S)
@@ -248,12 +248,12 @@ async def test_a_push_for_a_disconnected_device_removes_its_route_and_creates_an
     sent = await gateways.say(chat, ANNA)
     await until(lambda: here.away, WITHIN_S)
     assert here.away == [(BEN, [sent])]
-    assert not (await here.node._deps.routes.look_up(gateways.stage.tenant, [BEN])).found
+    assert not (await here.node._deps.routes.look_up(gateways.use_cases.tenant, [BEN])).found
 
 
 def calls(gateways: GatewayEnv, *patterns: str) -> int:
     """Return the calls to DynamoDB since the start."""
-    return sum(gateways.stage.client.ledger.open(pattern, "").calls for pattern in patterns)
+    return sum(gateways.use_cases.client.ledger.open(pattern, "").calls for pattern in patterns)
 
 
 async def test_acks_of_pushes_cost_one_write_and_no_read(gateways: GatewayEnv) -> None:
@@ -270,7 +270,7 @@ async def test_acks_of_pushes_cost_one_write_and_no_read(gateways: GatewayEnv) -
     key = (chat, BEN)
     await until(lambda: here.node.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
     await here.node.acks.wait_idle(WITHIN_S)
-    raised = gateways.stage.client.ledger["watermarks.raise_delivered"]
+    raised = gateways.use_cases.client.ledger["watermarks.raise_delivered"]
     assert (raised.calls, raised.write_units) == (1, 1)
     assert calls(gateways, *reads) == before
     again = await here.live(BEN, "tablet", epoch=0, positions={chat.chat: sent})
@@ -282,7 +282,7 @@ async def test_acks_of_pushes_cost_one_write_and_no_read(gateways: GatewayEnv) -
 async def test_a_resume_costs_one_query_and_two_more_if_entries_were_missed(
     gateways: GatewayEnv,
 ) -> None:
-    chats = [await gateways.stage.group(BEN, UserId(f"u{n}")) for n in range(20)]
+    chats = [await gateways.use_cases.group(BEN, UserId(f"u{n}")) for n in range(20)]
     await gateways.deliver()
     here = await gateways.gateway()
     positions = {chat.chat: 1 for chat in chats}
@@ -291,8 +291,8 @@ async def test_a_resume_costs_one_query_and_two_more_if_entries_were_missed(
     await here.live(BEN, epoch=0, positions=positions)
     assert calls(gateways, *reads) - before == 1
     await here.node.acks.wait_idle(WITHIN_S)  # later, equal positions of another device cause no write
-    sent = await gateways.stage.send(chats[0], ANNA)
-    await gateways.stage.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
+    sent = await gateways.use_cases.send(chats[0], ANNA)
+    await gateways.use_cases.change.react(asked(chats[0], ANNA, sent.sequence), "ok")
     await gateways.deliver()
     before = calls(gateways, *reads)
     tablet = await here.live(BEN, "tablet", epoch=0, positions=positions)

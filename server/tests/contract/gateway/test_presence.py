@@ -21,11 +21,11 @@ SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)
 
 
 def shown(screen: ScreenDevice, user: UserId) -> list[dict[str, Any]]:
-    return [told for told in screen.pushed("presence") if told["user"] == user]
+    return [push for push in screen.pushed("presence") if push["user"] == user]
 
 
 def statuses(screen: ScreenDevice, user: UserId) -> list[str]:
-    return [told["status"] for told in shown(screen, user)]
+    return [push["status"] for push in shown(screen, user)]
 
 
 async def sees(screen: ScreenDevice, user: UserId, *wanted: str) -> None:
@@ -40,8 +40,8 @@ def _has_looked(here: InProcessGateway, times: int) -> bool:
 
 async def friends(gateways: GatewayEnv) -> None:
     """Anna and Ben have a direct chat, Anna and Cleo a group. Dora shares no chat."""
-    await gateways.stage.manage.direct(gateways.stage.tenant, ANNA, BEN)
-    await gateways.stage.group(CLEO)
+    await gateways.use_cases.manage.direct(gateways.use_cases.tenant, ANNA, BEN)
+    await gateways.use_cases.group(CLEO)
     await gateways.deliver()
 
 
@@ -58,7 +58,7 @@ async def test_a_user_is_online_then_away_then_offline_with_last_seen(gateways: 
     anna = await watched_by_anna(gateways, one)
     assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "nobody has ever seen him"
     assert statuses(anna, ANNA) == ["online"]
-    began_ms = gateways.stage.clock.now_ms()
+    began_ms = gateways.use_cases.clock.now_ms()
     ben = await two.live(BEN)
     await sees(anna, BEN, "offline", "online")
     ben.say(presence={"status": "away"})
@@ -96,7 +96,7 @@ async def test_users_of_a_dead_gateway_become_offline_when_their_leases_expire(g
     await two.live(BEN)
     anna = await watched_by_anna(gateways, one)
     await sees(anna, BEN, "online")
-    key = two.node._deps.routes._keys(gateways.stage.tenant, BEN)[0]  # type: ignore[attr-defined]
+    key = two.node._deps.routes._keys(gateways.use_cases.tenant, BEN)[0]  # type: ignore[attr-defined]
     redis = two.node._deps.routes._redis  # type: ignore[attr-defined]
     await redis.write("DEL", key)
     await sees(anna, BEN, "online", "offline")
@@ -116,7 +116,7 @@ async def test_a_block_hides_the_blocking_user_until_it_ends(gateways: GatewayEn
     here = await gateways.gateway()
     ben = await here.live(BEN)
     anna = await watched_by_anna(gateways, here)
-    await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA)
+    await gateways.use_cases.manage.block(gateways.use_cases.tenant, by(BEN), ANNA)
     await gateways.deliver()
     await sees(anna, BEN, "online", "offline")
     assert "at" not in shown(anna, BEN)[-1]
@@ -124,7 +124,7 @@ async def test_a_block_hides_the_blocking_user_until_it_ends(gateways: GatewayEn
     ben.say(subscribe={"users": [ANNA]})
     await sees(ben, ANNA, "online")
     assert len(statuses(anna, BEN)) == 2
-    await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA, is_blocked=False)
+    await gateways.use_cases.manage.block(gateways.use_cases.tenant, by(BEN), ANNA, is_blocked=False)
     await gateways.deliver()
     await sees(anna, BEN, "online", "offline", "away")
 
@@ -137,7 +137,7 @@ async def test_leaving_the_last_shared_chat_ends_visibility(gateways: GatewayEnv
     cleo.say(subscribe={"users": [ANNA]})
     await sees(cleo, ANNA, "online")
     key = here.device(CLEO).chat(chat)
-    await gateways.stage.manage.remove(key, by(ANNA), CLEO)
+    await gateways.use_cases.manage.remove(key, by(ANNA), CLEO)
     await gateways.deliver()
     await sees(anna, CLEO, "online", "offline")
     await sees(cleo, ANNA, "online", "offline")
@@ -148,21 +148,22 @@ async def test_a_user_who_hides_their_presence_is_not_seen_and_does_not_see_othe
     gateways: GatewayEnv,
 ) -> None:
     users = UserService(
-        DynamoUserStore(gateways.stage.client, AuthenticatedRows(gateways.stage.ring)), gateways.stage.clock
+        DynamoUserStore(gateways.use_cases.client, AuthenticatedRows(gateways.use_cases.ring)),
+        gateways.use_cases.clock,
     )
-    await users.create(gateways.stage.tenant, BEN)
+    await users.create(gateways.use_cases.tenant, BEN)
     here = await gateways.gateway()
     ben = await here.live(BEN)
     anna = await watched_by_anna(gateways, here)
-    await users.update(gateways.stage.tenant, BEN, ProfileChange(last_seen="nobody"))
-    await here.node.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
+    await users.update(gateways.use_cases.tenant, BEN, ProfileChange(last_seen="nobody"))
+    await here.node.ephemeral._hint((gateways.use_cases.tenant, BEN, PresenceHint.RULES))
     await sees(anna, BEN, "online", "offline")
     ben.say(subscribe={"users": [ANNA, BEN]})
     await until(lambda: len(ben.pushed("presence")) == 2, WITHIN_S)
     assert shown(ben, ANNA) == [{"user": ANNA, "status": "offline"}]
     assert statuses(ben, BEN) == ["online"], "oneself one sees"
-    await users.update(gateways.stage.tenant, BEN, ProfileChange(last_seen="members"))
-    await here.node.ephemeral._hint((gateways.stage.tenant, BEN, PresenceHint.RULES))
+    await users.update(gateways.use_cases.tenant, BEN, ProfileChange(last_seen="members"))
+    await here.node.ephemeral._hint((gateways.use_cases.tenant, BEN, PresenceHint.RULES))
     await sees(anna, BEN, "online", "offline", "online")
 
 
@@ -175,7 +176,7 @@ async def test_presence_recovers_after_redis_is_emptied(gateways: GatewayEnv) ->
     before = statuses(anna, BEN)
     redis = here.node._deps.routes._redis  # type: ignore[attr-defined]
     for user in (ANNA, BEN):
-        for key in here.node._deps.routes._keys(gateways.stage.tenant, user):  # type: ignore[attr-defined]
+        for key in here.node._deps.routes._keys(gateways.use_cases.tenant, user):  # type: ignore[attr-defined]
             await redis.write("DEL", key)
     await here.node.leases.renew_all()
     await until(lambda: here.device(BEN).is_live and here.device(BEN).is_registered, WITHIN_S)

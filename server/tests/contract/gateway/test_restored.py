@@ -66,14 +66,14 @@ def membership_put_back(tables: Tables, chat: ChatKey, user: UserId) -> Iterator
 
 async def believed(gateways: GatewayEnv, chat: ChatKey, user: UserId) -> ChatRow:
     """Return the stored row, of any epoch."""
-    rows = build_watermark_store(gateways.stage.client, gateways.stage.clock)
+    rows = build_watermark_store(gateways.use_cases.client, gateways.use_cases.clock)
     return (await rows.rows_now(chat, [user]))[user]
 
 
 async def restored(gateways: GatewayEnv, chat: ChatKey) -> None:
     """Bring the installation to the state after `tidings restore finish`: new epoch, new processes, empty Redis."""
-    gateways.stage.epoch += 1_000
-    gateways.stage.open_process()
+    gateways.use_cases.epoch += 1_000
+    gateways.use_cases.open_process()
     redis = gateways.routes._redis
     await redis.write("DEL", redis.keys.key(chat.tenant, chat.chat, "handled"))
     gateways.open_worker()
@@ -86,21 +86,21 @@ async def test_a_row_ahead_of_its_log_neither_locks_out_its_user_nor_hides_new_e
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat = await (small(gateways) if size == "small" else large(gateways))
         here = await gateways.gateway()
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.node._deps.watermarks.read(chat, BEN, said[-1])
-        lose_entries(tables_local, chat, *said[2:])
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await here.node._deps.watermarks.read(chat, BEN, sent[-1])
+        lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
         here = await gateways.gateway()
         ben = await here.live(BEN)
-        assert ben.sequences(chat)[-1] == said[1], "what the log has, and no more"
-        rows = await here.node._deps.rows.rows(gateways.stage.tenant, BEN)
+        assert ben.sequences(chat)[-1] == sent[1], "what the log has, and no more"
+        rows = await here.node._deps.rows.rows(gateways.use_cases.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.read is not None
-        assert row.read.sequence == said[1], "nobody has read what nobody has written yet"
+        assert row.read.sequence == sent[1], "nobody has read what nobody has written yet"
         new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(3)]
-        assert new[0] == said[2], "in the place of what was lost"
+        assert new[0] == sent[2], "in the place of what was lost"
         await until(lambda: ben.sequences(chat)[-1:] == new[-1:], WITHIN_S)
-        assert ben.sequences(chat)[-4:] == [said[1], *new]
+        assert ben.sequences(chat)[-4:] == [sent[1], *new]
         again = await here.live(BEN, "tablet")
         await until(lambda: again.sequences(chat)[-1:] == new[-1:], WITHIN_S)
 
@@ -112,18 +112,18 @@ async def test_the_worker_reconciles_a_row_that_was_not_read_since_the_restore(
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat = await small(gateways)
         here = await gateways.gateway()
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await here.node._deps.watermarks.read(chat, BEN, said[-1])
-        lose_entries(tables_local, chat, *said[1:])
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await here.node._deps.watermarks.read(chat, BEN, sent[-1])
+        lose_entries(tables_local, chat, *sent[1:])
         await restored(gateways, chat)
         new = [await gateways.say(chat, ANNA, f"after {n}") for n in range(2)]
-        rows = await here.node._deps.rows.rows(gateways.stage.tenant, BEN)
+        rows = await here.node._deps.rows.rows(gateways.use_cases.tenant, BEN)
         (row,) = [each for each in rows if each.chat == chat.chat]
         assert row.known.head is not None
-        assert row.known.head.sequence == new[-1] == said[2]
+        assert row.known.head.sequence == new[-1] == sent[2]
         assert row.read is not None
-        assert row.read.sequence == said[0]
-        assert row.known.epoch == gateways.stage.epoch
+        assert row.read.sequence == sent[0]
+        assert row.known.epoch == gateways.use_cases.epoch
 
 
 async def test_a_row_behind_its_log_is_completed_with_the_next_message(
@@ -131,13 +131,13 @@ async def test_a_row_behind_its_log_is_completed_with_the_next_message(
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
         chat = await small(gateways)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(3)]
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(3)]
         lose_row(tables_local, chat, BEN)
         await restored(gateways, chat)
         new = await gateways.say(chat, ANNA, "after")
         ben = await (await gateways.gateway()).live(BEN)
         await until(lambda: ben.sequences(chat)[-1:] == [new], WITHIN_S)
-        assert ben.sequences(chat)[-4:] == [*said, new]
+        assert ben.sequences(chat)[-4:] == [*sent, new]
 
 
 @pytest.mark.parametrize("was", ["in", "out"])
@@ -146,7 +146,11 @@ async def test_an_interval_that_the_log_lost_leaves_the_row_with_the_interval_be
 ) -> None:
     """A row has only the latest join and leave. A row above its user's leave would show later messages."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
-        manage, chat, was_in = gateways.stage.manage, await gateways.stage.group(BEN, CLEO), was == "in"
+        manage, chat, was_in = (
+            gateways.use_cases.manage,
+            await gateways.use_cases.group(BEN, CLEO),
+            was == "in",
+        )
         left = await gateways.say(chat, ANNA, "together") + 1
         if not was_in:
             await manage.remove(chat, by(ANNA), BEN)
@@ -172,46 +176,49 @@ async def test_a_watermark_raised_on_a_row_of_an_old_epoch_is_kept_and_applied(
     had_read: int, tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
-        chat, lists = await small(gateways), ChatListEnv(gateways.stage)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        assert said == [2, 3, 4, 5]
+        chat, lists = await small(gateways), ChatListEnv(gateways.use_cases)
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        assert sent == [2, 3, 4, 5]
         await lists.marking.read(chat, BEN, had_read)
         await lists.marking.delivered(chat, BEN, 5)
         lose_entries(tables_local, chat, 4, 5)
         await restored(gateways, chat)
-        new = (await gateways.stage.send(chat, ANNA, "after")).sequence
+        new = (await gateways.use_cases.send(chat, ANNA, "after")).sequence
         assert new == 4
         assert await lists.marking.read(chat, BEN, new) == (new, 0)
         await lists.marking.is_delivered_known(chat, BEN, LogPosition(new, 3))
         await gateways.deliver()
         row = await lists.row(chat, BEN)
         assert (row.read, row.delivered) == (LogPosition(new, 3), LogPosition(new, 3))
-        assert row.known.epoch == gateways.stage.epoch
+        assert row.known.epoch == gateways.use_cases.epoch
 
 
 async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
-        stage, chat, lists = gateways.stage, await small(gateways), ChatListEnv(gateways.stage)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        await lists.marking.read(chat, BEN, said[-1])
-        lose_entries(tables_local, chat, *said[2:])
+        use_cases, chat, lists = gateways.use_cases, await small(gateways), ChatListEnv(gateways.use_cases)
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        await lists.marking.read(chat, BEN, sent[-1])
+        lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
-        new = (await stage.send(chat, ANNA, "after")).sequence
-        entry = await stage.reader.one(chat, new)
+        new = (await use_cases.send(chat, ANNA, "after")).sequence
+        entry = await use_cases.reader.one(chat, new)
         assert entry is not None
-        only_read = build_epoch_reconciler(stage.client, lambda: stage.epoch, is_read_only=True)
-        traced = await DynamoWatermarkStore(stage.client, stage.clock, only_read).rows_and_times(chat, [BEN])
-        assert traced[BEN][0].read_up_to == said[1]
+        only_read = build_epoch_reconciler(use_cases.client, lambda: use_cases.epoch, is_read_only=True)
+        traced = await DynamoWatermarkStore(use_cases.client, use_cases.clock, only_read).rows_and_times(
+            chat, [BEN]
+        )
+        assert traced[BEN][0].read_up_to == sent[1]
         assert (await believed(gateways, chat, BEN)).known.epoch == 0, "a trace writes nothing"
         (status,) = await lists.statuses.of(chat, ANNA, [entry])
         assert (status.status, status.read_by, status.delivered_to) == (DeliveryStatus.SENT, (), ())
         whole = ReceiptSnapshotReader(
-            stage.rows, build_watermark_store(stage.client, stage.clock, lambda: stage.epoch).rows_now
+            use_cases.rows,
+            build_watermark_store(use_cases.client, use_cases.clock, lambda: use_cases.epoch).rows_now,
         )
         got = {each.user: each.read for each in (await whole.read_snapshot(chat)).members}
-        assert got[BEN] == said[1]
+        assert got[BEN] == sent[1]
 
 
 async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_epoch(
@@ -219,17 +226,19 @@ async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_ep
 ) -> None:
     """Rows accept entries in any order. The row shows a message that the log lost, above the one that is redacted."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
-        stage, chat, lists = gateways.stage, await small(gateways), ChatListEnv(gateways.stage)
-        said = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
-        lose_entries(tables_local, chat, *said[2:])
+        use_cases, chat, lists = gateways.use_cases, await small(gateways), ChatListEnv(gateways.use_cases)
+        sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
+        lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
-        new = (await stage.send(chat, ANNA, "a secret")).sequence
-        assert new == said[2]
+        new = (await use_cases.send(chat, ANNA, "a secret")).sequence
+        assert new == sent[2]
         (committed,) = lists.committed()
-        truth = DynamoChatRowWriter(stage.client, build_epoch_reconciler(stage.client, lambda: stage.epoch))
+        truth = DynamoChatRowWriter(
+            use_cases.client, build_epoch_reconciler(use_cases.client, lambda: use_cases.epoch)
+        )
         redacted = LastMessageRef(sequence=new, version=new + 1, at_ms=committed.created_at_ms, sender=ANNA)
         await truth.repair_row(chat, BEN, RowUpdate(shown=redacted))
         await lists.hand(chat, [committed])
         row = await believed(gateways, chat, BEN)
-        assert row.known.epoch == stage.epoch
+        assert row.known.epoch == use_cases.epoch
         assert (row.known.head, row.known.shown) == (LogPosition(new, 3), redacted)

@@ -11,11 +11,11 @@ from fixtures.use_cases import ANNA, BEN, CLEO, by
 from tidings.ephemeral.receipts import ReceiptSnapshot
 from tidings.kernel.ids import ChatKey, UserId
 
-CROWD = [UserId(f"member-{n}") for n in range(40)]
+MEMBERS = [UserId(f"member-{n}") for n in range(40)]
 
 
 async def direct(gateways: GatewayEnv) -> ChatKey:
-    chat = await gateways.stage.manage.direct(gateways.stage.tenant, ANNA, BEN)
+    chat = await gateways.use_cases.manage.direct(gateways.use_cases.tenant, ANNA, BEN)
     await gateways.deliver()
     return chat
 
@@ -51,14 +51,14 @@ async def test_delivery_status_moves_from_sent_to_read_across_gateways(gateways:
 
 
 async def test_a_snapshot_has_the_members_and_their_joins(gateways: GatewayEnv) -> None:
-    chat = await gateways.stage.group(BEN, CLEO)
-    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    chat = await gateways.use_cases.group(BEN, CLEO)
+    await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)
     sent = await gateways.say(chat, BEN)
     here = await gateways.gateway()
     anna = await here.live(ANNA)
     await looks(anna, chat)
-    (told,) = alls(anna, chat)
-    assert told["members"] == [
+    (push,) = alls(anna, chat)
+    assert push["members"] == [
         {"user": ANNA, "since": 1},
         # a sender has read the messages above their own
         {"user": BEN, "delivered": sent, "read": sent, "since": 1},
@@ -66,19 +66,19 @@ async def test_a_snapshot_has_the_members_and_their_joins(gateways: GatewayEnv) 
 
 
 async def test_acks_of_a_group_within_one_interval_are_one_frame(gateways: GatewayEnv) -> None:
-    chat = await gateways.stage.group(*CROWD)
+    chat = await gateways.use_cases.group(*MEMBERS)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
     anna = await here.live(ANNA)
-    crowd = [await here.live(user, f"d-{user}") for user in CROWD]
+    screens = [await here.live(user, f"d-{user}") for user in MEMBERS]
     await looks(anna, chat)
     before = len(anna.pushed("receipts"))
     sent = await gateways.say(chat, ANNA)
-    for screen in crowd:
+    for screen in screens:
         screen.say(ack={"delivered": {chat.chat: sent}})
-    await until(lambda: all(anna.got(chat)[user]["delivered"] >= sent for user in CROWD), WITHIN_S)
+    await until(lambda: all(anna.got(chat)[user]["delivered"] >= sent for user in MEMBERS), WITHIN_S)
     # One frame for each interval that passed while the acks were written. Without debouncing, one for each ack.
-    assert len(anna.pushed("receipts")) - before < len(CROWD) / 2
+    assert len(anna.pushed("receipts")) - before < len(MEMBERS) / 2
 
 
 async def test_a_read_reaches_the_members_other_devices_in_chats_of_any_size(gateways: GatewayEnv) -> None:
@@ -88,7 +88,7 @@ async def test_a_read_reaches_the_members_other_devices_in_chats_of_any_size(gat
         sent = await gateways.say(chat, ANNA)
         phone.say(read={"chat": chat.chat, "sequence": sent})
         await knows(laptop, chat, BEN, "read", sent)
-        assert all(not told.get("is_snapshot") for told in laptop.pushed("receipts"))
+        assert all(not push.get("is_snapshot") for push in laptop.pushed("receipts"))
 
 
 async def test_a_reconnected_device_receives_reads_that_it_missed(gateways: GatewayEnv) -> None:
@@ -120,32 +120,32 @@ async def test_large_chats_have_no_receipts_and_no_typing_of_other_members(gatew
 
 
 async def test_a_removed_member_gets_no_receipts_until_they_rejoin(gateways: GatewayEnv) -> None:
-    chat = await gateways.stage.group(BEN, CLEO)
+    chat = await gateways.use_cases.group(BEN, CLEO)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
     anna, ben, cleo = await here.live(ANNA), await here.live(BEN), await here.live(CLEO)
     await looks(anna, chat)
     await looks(cleo, chat)
-    await gateways.stage.manage.remove(chat, by(ANNA), CLEO)
+    await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)
     await gateways.deliver()
     await until(lambda: not here.node.ephemeral.chats.is_open(here.device(CLEO), chat.chat), WITHIN_S)
     known, whole = cleo.got(chat), len(alls(cleo, chat))
     ben.say(read={"chat": chat.chat, "sequence": 1})
     await knows(anna, chat, BEN, "read", 1)
     assert cleo.got(chat) == known
-    await gateways.stage.manage.add(chat, by(ANNA), [CLEO])
+    await gateways.use_cases.manage.add(chat, by(ANNA), [CLEO])
     await gateways.deliver()
     await until(lambda: len(alls(cleo, chat)) > whole, WITHIN_S)
     assert cleo.got(chat)[BEN]["read"] == 1
 
 
 async def test_a_block_stops_ephemeral_events_between_two_users_until_it_ends(gateways: GatewayEnv) -> None:
-    chat, group = await direct(gateways), await gateways.stage.group(BEN)
+    chat, group = await direct(gateways), await gateways.use_cases.group(BEN)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
     anna, ben = await here.live(ANNA), await here.live(BEN)
     await looks(anna, chat, group)
-    await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA)
+    await gateways.use_cases.manage.block(gateways.use_cases.tenant, by(BEN), ANNA)
     await gateways.deliver()
     await until(lambda: not here.node.ephemeral.chats.is_open(here.device(ANNA), chat.chat), WITHIN_S)
     known, whole = anna.got(chat), len(alls(anna, chat))
@@ -156,15 +156,15 @@ async def test_a_block_stops_ephemeral_events_between_two_users_until_it_ends(ga
     ben.say(read={"chat": group.chat, "sequence": 1})
     await knows(anna, group, BEN, "read", 1)
     assert anna.got(chat) == known
-    assert [told["chat"] for told in anna.pushed("typing")] == [group.chat]
-    await gateways.stage.manage.block(gateways.stage.tenant, by(BEN), ANNA, is_blocked=False)
+    assert [push["chat"] for push in anna.pushed("typing")] == [group.chat]
+    await gateways.use_cases.manage.block(gateways.use_cases.tenant, by(BEN), ANNA, is_blocked=False)
     await gateways.deliver()
     await until(lambda: len(alls(anna, chat)) > whole, WITHIN_S)
     await knows(anna, chat, BEN, "read", 1)
 
 
 async def test_a_subscription_of_a_non_member_receives_nothing_and_no_error(gateways: GatewayEnv) -> None:
-    chat, his = await direct(gateways), await gateways.stage.group(CLEO)
+    chat, his = await direct(gateways), await gateways.use_cases.group(CLEO)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
     anna, ben, cleo = await here.live(ANNA), await here.live(BEN), await here.live(CLEO)
@@ -175,7 +175,7 @@ async def test_a_subscription_of_a_non_member_receives_nothing_and_no_error(gate
     cleo.say(typing={"chat": chat.chat})
     ben.say(typing={"chat": chat.chat})
     await until(lambda: anna.pushed("typing") != [], WITHIN_S)
-    assert [told["user"] for told in anna.pushed("typing")] == [BEN]
+    assert [push["user"] for push in anna.pushed("typing")] == [BEN]
     assert cleo.got(chat) == {}
     assert cleo.pushed("typing") == []
 
@@ -183,7 +183,7 @@ async def test_a_subscription_of_a_non_member_receives_nothing_and_no_error(gate
 async def test_typing_is_sent_to_subscribed_devices_and_ends_with_the_connection(
     gateways: GatewayEnv,
 ) -> None:
-    chat = await gateways.stage.group(BEN, CLEO)
+    chat = await gateways.use_cases.group(BEN, CLEO)
     await gateways.deliver()
     one, two = await gateways.gateway(), await gateways.gateway()
     anna, ben, cleo = await one.live(ANNA), await two.live(BEN), await one.live(CLEO)
@@ -227,9 +227,9 @@ async def test_a_device_has_a_limit_of_subscriptions(gateways: GatewayEnv) -> No
     anna.say(id=8, subscribe={"chats": ["g-0-1"]})
     anna.say(id=9, subscribe={"users": ["one-more"]})
     await until(lambda: {8, 9} <= {frame.get("id") for frame in anna.frames}, WITHIN_S)
-    told = {frame["id"]: frame for frame in anna.frames if "id" in frame}
-    assert "ok" in told[8], "it is among them"
-    assert told[9]["error"]["code"] == "request_invalid"
+    push = {frame["id"]: frame for frame in anna.frames if "id" in frame}
+    assert "ok" in push[8], "it is among them"
+    assert push[9]["error"]["code"] == "request_invalid"
 
 
 async def test_events_lost_with_the_channel_are_in_the_next_snapshot(

@@ -51,7 +51,7 @@ async def test_messages_of_any_size_pass_and_a_close_is_answered(
         client.send(close_frame(1000))
         assert await client.close_code() == 1000
         assert await client.ended()
-        await until(lambda: host.guest.closes == [1000])
+        await until(lambda: host.connection.closes == [1000])
 
 
 async def test_a_rejection_is_received_completely(
@@ -73,12 +73,12 @@ async def test_a_reader_that_never_reads_is_closed_at_the_bound(
             most = 0
             for _ in range(100):
                 for _ in range(50):
-                    host.guest.socket.send(b"x" * 1_000)
-                most = max(most, host.guest.socket.buffered_bytes)
+                    host.connection.socket.send(b"x" * 1_000)
+                most = max(most, host.connection.socket.buffered_bytes)
                 await asyncio.sleep(0)
             assert host.listener.tally.too_slow == 1
             assert most < 3 * BOUND_BYTES
-            await until(lambda: host.guest.closes == [3_008], within_s=30)
+            await until(lambda: host.connection.closes == [3_008], within_s=30)
 
 
 async def test_many_messages_to_a_slow_reader_arrive_unchanged(
@@ -90,7 +90,7 @@ async def test_many_messages_to_a_slow_reader_arrive_unchanged(
         async with client:
             assert (await client.ask(request())).status == 101
             for number, size in enumerate(sizes):
-                host.guest.socket.send(bytes([97 + number]) * size)
+                host.connection.socket.send(bytes([97 + number]) * size)
             for number, size in enumerate(sizes):
                 assert (await client.frame()).payload == bytes([97 + number]) * size
 

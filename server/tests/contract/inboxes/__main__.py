@@ -41,8 +41,8 @@ def main() -> None:
             play(fleet, asked.engine, asked.steps)
         finally:
             fleet.stop()
-    told = {"steps": Counting.steps, "engine": asked.engine, "wall_s": round(time.monotonic() - began)}
-    print(json.dumps(told | {"commit": commit(), "cpu": cpu(), "cores": os.cpu_count()}))
+    summary = {"steps": Counting.steps, "engine": asked.engine, "wall_s": round(time.monotonic() - began)}
+    print(json.dumps(summary | {"commit": commit(), "cpu": cpu(), "cores": os.cpu_count()}))
 
 
 def commit() -> str:
@@ -66,7 +66,7 @@ def play(fleet: LocalCluster, engine: DynamoKind, steps: int) -> None:
 
 
 def _how(steps: int) -> settings:
-    """Examples may be shorter than they may be long, so that there may be fewer steps than asked for."""
+    """Examples may be short, so the run may have fewer steps than requested."""
     return settings(
         max_examples=steps // STEPS + 1,
         stateful_step_count=STEPS,

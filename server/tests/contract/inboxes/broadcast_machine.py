@@ -137,15 +137,15 @@ class BroadcastMachine(Machine):
     def live_drafts(self) -> list[BroadcastDraft]:
         return [each for each in self.drafts if each.expires_ms > self.now_ms]
 
-    @rule(who=someone)
-    def change_plan(self, who: str) -> None:
-        self.pros ^= {who}
-        plan = "pro" if who in self.pros else "free"
-        self.run(self.set_profile(who, plan))
+    @rule(reader=someone)
+    def change_plan(self, reader: str) -> None:
+        self.pros ^= {reader}
+        plan = "pro" if reader in self.pros else "free"
+        self.run(self.set_profile(reader, plan))
 
-    async def set_profile(self, who: str, plan: str, created_ms: int | None = 0) -> None:
+    async def set_profile(self, reader: str, plan: str, created_ms: int | None = 0) -> None:
         await self.cases.profiles.set(
-            self.inboxes.tenant, UserId(who), {"plan": plan}, created_ms, self.now_ms
+            self.inboxes.tenant, UserId(reader), {"plan": plan}, created_ms, self.now_ms
         )
 
     @rule(users=st.lists(someone, min_size=1, max_size=3))
@@ -173,17 +173,17 @@ class BroadcastMachine(Machine):
         return profile is not None
 
     @override
-    def compare_counts(self, who: str) -> None:
-        self.wide[who].look()
-        super().compare_counts(who)
+    def compare_counts(self, reader: str) -> None:
+        self.wide[reader].look()
+        super().compare_counts(reader)
 
     @override
-    def is_later(self, who: str, *notifications: NotificationId) -> None:
-        offered = self.wide[who].offered
-        super().is_later(who, *(each for each in notifications if each not in offered))
+    def is_later(self, reader: str, *notifications: NotificationId) -> None:
+        offered = self.wide[reader].offered
+        super().is_later(reader, *(each for each in notifications if each not in offered))
         for notification in notifications:
             if notification in offered:
-                self.wide[who].since[notification] = self.now_ms
+                self.wide[reader].since[notification] = self.now_ms
 
     @initialize(days=st.sampled_from((None, 1, 3)))
     @override

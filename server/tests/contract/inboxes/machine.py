@@ -79,41 +79,41 @@ class Machine(RuleBasedStateMachine):
         self.sent.append((notification, category, None if life_ms is None else self.now_ms + life_ms))
 
     @precondition(lambda self: self.sent)
-    @rule(who=user, which=which, recent=st.booleans())
-    def give(self, who: str, which: int, *, recent: bool) -> None:
+    @rule(reader=user, which=which, recent=st.booleans())
+    def give(self, reader: str, which: int, *, recent: bool) -> None:
         """Deliver in any order, late, and repeatedly."""
         sent = self.sent[-3:] if recent else self.sent
         notification, category, expires_ms = sent[which % len(sent)]
-        wanted = self.wanted[who]
-        gift = self.run(self.inboxes.deliver(who, notification, category, expires_ms))
+        wanted = self.wanted[reader]
+        gift = self.run(self.inboxes.deliver(reader, notification, category, expires_ms))
         is_known = notification in wanted.delivered | wanted.redacted
         assert gift is not DeliveryOutcome.EXISTS or is_known
         if gift is DeliveryOutcome.DELIVERED:
             assert not is_known
             wanted.delivered.add(notification)
             wanted.categories[notification] = category
-            wanted.sent[notification] = self.row(who, notification).sent_ms
-            self.is_later(who, notification)
+            wanted.sent[notification] = self.row(reader, notification).sent_ms
+            self.is_later(reader, notification)
             if expires_ms is not None:
                 wanted.expiry[notification] = expires_ms
 
-    @rule(who=user, which=which)
-    def read(self, who: str, which: int) -> None:
-        ids = self.some(who, which)
-        self.run(self.inboxes.marker.read(self.inboxes.inbox_key(who), ids))
-        self.wanted[who].read |= set(ids) & self.wanted[who].live(self.now_ms)
+    @rule(reader=user, which=which)
+    def read(self, reader: str, which: int) -> None:
+        ids = self.some(reader, which)
+        self.run(self.inboxes.marker.read(self.inboxes.inbox_key(reader), ids))
+        self.wanted[reader].read |= set(ids) & self.wanted[reader].live(self.now_ms)
 
-    @rule(who=user, which=which)
-    def reopen(self, who: str, which: int) -> None:
-        ids, wanted = self.some(who, which), self.wanted[who]
-        self.run(self.inboxes.marker.reopen(self.inboxes.inbox_key(who), ids))
+    @rule(reader=user, which=which)
+    def reopen(self, reader: str, which: int) -> None:
+        ids, wanted = self.some(reader, which), self.wanted[reader]
+        self.run(self.inboxes.marker.reopen(self.inboxes.inbox_key(reader), ids))
         again = set(ids) & wanted.live(self.now_ms) & wanted.read
-        self.is_later(who, *again)
+        self.is_later(reader, *again)
         wanted.read -= again
 
-    @rule(who=user, which=which, back=st.booleans())
-    def archive(self, who: str, which: int, *, back: bool) -> None:
-        ids, wanted, owner = self.some(who, which), self.wanted[who], self.inboxes.inbox_key(who)
+    @rule(reader=user, which=which, back=st.booleans())
+    def archive(self, reader: str, which: int, *, back: bool) -> None:
+        ids, wanted, owner = self.some(reader, which), self.wanted[reader], self.inboxes.inbox_key(reader)
         live = set(ids) & wanted.live(self.now_ms)
         if back:
             self.run(self.inboxes.marker.restore(owner, ids))
@@ -122,73 +122,75 @@ class Machine(RuleBasedStateMachine):
             self.run(self.inboxes.marker.archive(owner, ids))
             wanted.archived |= live
 
-    @rule(who=user, back_ms=st.none() | st.sampled_from((-5_000, 500, 3_500, 40_500)), category=some_category)
-    def mark_all(self, who: str, back_ms: int | None, category: int | None) -> None:
+    @rule(
+        reader=user, back_ms=st.none() | st.sampled_from((-5_000, 500, 3_500, 40_500)), category=some_category
+    )
+    def mark_all(self, reader: str, back_ms: int | None, category: int | None) -> None:
         before_ms = None if back_ms is None else self.now_ms - back_ms
-        self.run(self.inboxes.marker.read_all(self.inboxes.inbox_key(who), before_ms, category))
+        self.run(self.inboxes.marker.read_all(self.inboxes.inbox_key(reader), before_ms, category))
         is_all = before_ms is None or before_ms >= self.now_ms
-        self.wanted[who].mark_all(None if is_all else before_ms, category)
+        self.wanted[reader].mark_all(None if is_all else before_ms, category)
 
-    @rule(who=user)
-    def see_all(self, who: str) -> None:
-        self.run(self.inboxes.marker.see_all(self.inboxes.inbox_key(who)))
-        self.wanted[who].seen |= self.wanted[who].known
+    @rule(reader=user)
+    def see_all(self, reader: str) -> None:
+        self.run(self.inboxes.marker.see_all(self.inboxes.inbox_key(reader)))
+        self.wanted[reader].seen |= self.wanted[reader].known
 
     @precondition(lambda self: self.sent)
-    @rule(who=user, which=which)
-    def redact(self, who: str, which: int) -> None:
+    @rule(reader=user, which=which)
+    def redact(self, reader: str, which: int) -> None:
         notification, category, _ = self.sent[which % len(self.sent)]
-        self.run(self.inboxes.withdrawer.withdraw(self.inboxes.inbox_key(who), notification, category))
-        self.wanted[who].redacted.add(notification)
+        self.run(self.inboxes.withdrawer.withdraw(self.inboxes.inbox_key(reader), notification, category))
+        self.wanted[reader].redacted.add(notification)
 
     @invariant()
     def counts_and_lists_are_as_the_sets_say(self) -> None:
-        for who in self.looked_at():
-            self.compare_counts(who)
-            self.compare_lists(who)
+        for reader in self.looked_at():
+            self.compare_counts(reader)
+            self.compare_lists(reader)
 
-    def compare_counts(self, who: str) -> None:
-        wanted, now_ms = self.wanted[who], self.now_ms
+    def compare_counts(self, reader: str) -> None:
+        wanted, now_ms = self.wanted[reader], self.now_ms
         unread = wanted.unread(now_ms)
-        counted = self.run(self.inboxes.counted(who))
+        counted = self.run(self.inboxes.counted(reader))
         assert counted == (len(unread), wanted.by_category(now_ms), len(wanted.unseen(now_ms)))
-        sheet = self.run(self.inboxes.queries.counts(self.inboxes.inbox_key(who)))
+        sheet = self.run(self.inboxes.queries.counts(self.inboxes.inbox_key(reader)))
         assert sheet.next_change_ms == min(
             (wanted.expiry[n] for n in unread & wanted.expiry.keys()), default=None
         )
 
-    def compare_lists(self, who: str) -> None:
-        wanted, now_ms = self.wanted[who], self.now_ms
+    def compare_lists(self, reader: str) -> None:
+        wanted, now_ms = self.wanted[reader], self.now_ms
         live = wanted.live(now_ms)
-        assert self.listed(who) == wanted.newest_first(live - wanted.archived)
-        assert self.listed(who, NotificationFilter(is_unread=True)) == wanted.newest_first(
+        assert self.listed(reader) == wanted.newest_first(live - wanted.archived)
+        assert self.listed(reader, NotificationFilter(is_unread=True)) == wanted.newest_first(
             wanted.unread(now_ms)
         )
-        assert self.listed(who, NotificationFilter(is_archived=True)) == wanted.newest_first(
+        assert self.listed(reader, NotificationFilter(is_archived=True)) == wanted.newest_first(
             live & wanted.archived
         )
         of_one = {n for n in live - wanted.archived if wanted.categories[n] == 1}
-        assert self.listed(who, NotificationFilter(category=1)) == wanted.newest_first(of_one)
+        assert self.listed(reader, NotificationFilter(category=1)) == wanted.newest_first(of_one)
 
-    def listed(self, who: str, wanted: NotificationFilter | None = None) -> list[NotificationId]:
-        return self.run(self.inboxes.listed(who, wanted))
+    def listed(self, reader: str, wanted: NotificationFilter | None = None) -> list[NotificationId]:
+        return self.run(self.inboxes.listed(reader, wanted))
 
-    def is_later(self, who: str, *notifications: NotificationId) -> None:
+    def is_later(self, reader: str, *notifications: NotificationId) -> None:
         """Check that new or reopened notifications are later than all earlier ones."""
-        since, there = self.wanted[who].since, self.wanted[who].delivered
-        before_ms = max((since[each] for each in there if each in since), default=0)
+        since, delivered = self.wanted[reader].since, self.wanted[reader].delivered
+        before_ms = max((since[each] for each in delivered if each in since), default=0)
         for notification in notifications:
-            since[notification] = self.row(who, notification).since_ms
+            since[notification] = self.row(reader, notification).since_ms
             assert since[notification] > before_ms
 
-    def row(self, who: str, notification: NotificationId) -> NotificationRow:
-        return self.run(self.inboxes.repository.rows(self.inboxes.inbox_key(who), [notification]))[
+    def row(self, reader: str, notification: NotificationId) -> NotificationRow:
+        return self.run(self.inboxes.repository.rows(self.inboxes.inbox_key(reader), [notification]))[
             notification
         ]
 
-    def some(self, who: str, which: int) -> list[NotificationId]:
+    def some(self, reader: str, which: int) -> list[NotificationId]:
         """Return one to three notifications that the user has or had."""
-        known = sorted(self.wanted[who].known)
+        known = sorted(self.wanted[reader].known)
         return [known[(which + step * 7) % len(known)] for step in range(which % 3 + 1)] if known else []
 
     def teardown(self) -> None:

@@ -19,8 +19,8 @@ USERS = [f"user{number:03d}" for number in range(100)]
 
 
 async def send(at: NotificationEnv, key: str | None = None, **more: object) -> BroadcastResult:
-    wish = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
-    return await at.cases.broadcast.send(at.tenant, DEFAULT, wish, key)
+    request = BroadcastRequest(message=HELLO, **more)  # type: ignore[arg-type]  # as the test wishes
+    return await at.cases.broadcast.send(at.tenant, DEFAULT, request, key)
 
 
 async def reached(at: NotificationEnv, notification: NotificationId) -> RolloutStatus:
@@ -184,7 +184,7 @@ async def test_a_broadcast_recalled_before_its_start_is_never_shown(open_inboxes
         assert (await at.total("anna"), (await reached(at, sent.notification)).sequence) == (0, None)
 
 
-async def test_a_segment_is_asked_when_a_user_looks(open_inboxes: OpenInboxes) -> None:
+async def test_a_segment_is_evaluated_when_a_user_reads(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         people, segments = at.cases.broadcasts.profile_service, at.cases.broadcasts.segments
         assert await code_of(send(at, segment="pros")) is Code.SEGMENT_NOT_FOUND
@@ -197,7 +197,7 @@ async def test_a_segment_is_asked_when_a_user_looks(open_inboxes: OpenInboxes) -
         assert [await at.total(user) for user in ("anna", "ben")] == [0, 1]
 
 
-async def test_a_list_is_another_one_from_the_moment_it_is_made_active(open_inboxes: OpenInboxes) -> None:
+async def test_a_new_segment_list_applies_from_its_activation(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         segments, users = at.cases.broadcasts.segments, ("anna", "ben", "cleo")
 
@@ -228,8 +228,8 @@ async def test_a_new_user_sees_only_broadcasts_since_their_profile_was_created(
         assert (await at.total("anna"), await at.total("ben")) == (0, 1)
         await send(at)
         assert (await at.total("anna"), await at.total("ben")) == (1, 2)
-        told = await at.cases.queries.explain(at.owner("anna"), 10)
-        assert [each.why.value for each in told.reasons] == ["delivered", "before_joining"]
+        explanation = await at.cases.queries.explain(at.owner("anna"), 10)
+        assert [each.why.value for each in explanation.reasons] == ["delivered", "before_joining"]
 
 
 async def test_a_broadcast_expires_automatically_and_has_its_expiry(open_inboxes: OpenInboxes) -> None:
@@ -244,7 +244,7 @@ async def test_a_broadcast_expires_automatically_and_has_its_expiry(open_inboxes
         assert await code_of(too_long) is Code.REQUEST_INVALID
 
 
-async def test_a_broadcast_writes_at_most_ten_units_and_a_look_reads_twice_at_most(
+async def test_a_broadcast_writes_at_most_ten_units_and_a_read_costs_two_reads_at_most(
     open_inboxes: OpenInboxes,
 ) -> None:
     async with open_inboxes() as at:
@@ -286,8 +286,8 @@ async def test_reach_is_estimated_beforehand_with_its_precision(
     async with open_inboxes() as at:
         segments, people = at.cases.broadcasts.segments, at.cases.broadcasts.profile_service
         await segments.set_predicate(at.tenant, "pros", {"attribute": "plan", "is": "pro"})
-        nobody = await at.cases.broadcasts.reach.estimate(at.tenant, None)
-        assert nobody == (0, 0, 0, 0, 0)
+        empty = await at.cases.broadcasts.reach.estimate(at.tenant, None)
+        assert empty == (0, 0, 0, 0, 0)
         for number in range(300):
             await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
         assert await at.cases.broadcasts.reach.estimate(at.tenant, None) == (300, 300, 300, 300, 300)

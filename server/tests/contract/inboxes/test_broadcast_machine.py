@@ -51,12 +51,12 @@ def ramped_after_a_mark(at: BroadcastMachine) -> None:
     at.ramp(0, 100)
 
 
-def late_part(at: BroadcastMachine, who: str) -> bool:
+def late_part(at: BroadcastMachine, reader: str) -> bool:
     """Tell whether the next broadcast reaches this user after the first quarter."""
     made = at.inboxes._created
     notification = at.inboxes.new_id()
     at.inboxes._created = made
-    return rollout_bucket(stable_hash(who), stable_hash(notification)) >= PARTS // 4
+    return rollout_bucket(stable_hash(reader), stable_hash(notification)) >= PARTS // 4
 
 
 def recalled(at: BroadcastMachine) -> None:
@@ -104,7 +104,7 @@ def test_notifications_and_broadcasts_equal_the_reference_for_any_history(tables
 
 
 @pytest.mark.parametrize("story", SHOWN_BY.values(), ids=lambda story: story.__name__)
-def test_the_real_broadcasts_pass_every_story(tables: Tables, story: Story) -> None:
+def test_the_real_broadcasts_match_every_history(tables: Tables, story: Story) -> None:
     tell(machine(tables), story)
 
 

@@ -1,4 +1,4 @@
-"""What new inboxes of a tenant get, on both engines: no change is lost, and no other tenant has it."""
+"""Defaults for new inboxes of a tenant, on both engines: no change is lost, and other tenants are not affected."""
 
 import asyncio
 
@@ -13,16 +13,19 @@ from tidings.kernel.ids import TenantId
 
 async def test_of_two_concurrent_changes_none_is_lost(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as notifications:
-        here, there = notifications.cases.defaults, notifications.process(notifications.client).defaults
+        here, other_process = (
+            notifications.cases.defaults,
+            notifications.process(notifications.client).defaults,
+        )
         await asyncio.gather(
             here.set(notifications.tenant, lambda before: replace(before, retention_days=7)),
-            there.set(notifications.tenant, lambda before: replace(before, is_for_known_users=True)),
+            other_process.set(notifications.tenant, lambda before: replace(before, is_for_known_users=True)),
         )
         found = await here.read(notifications.tenant)
         assert (found.retention_days, found.is_for_known_users, found.version) == (7, True, 2)
 
 
-async def test_another_tenant_has_none_of_it(open_inboxes: OpenInboxes) -> None:
+async def test_defaults_do_not_apply_to_another_tenant(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as notifications:
         defaults = notifications.cases.defaults
         await defaults.set(notifications.tenant, lambda _: InboxDefaults(retention_days=7))

@@ -46,7 +46,7 @@ async def test_counts_stay_exact_when_many_expire_together(tables: Tables) -> No
         assert at.spent() == {"inbox.read_counts": 1}
 
 
-async def test_what_a_mark_of_all_left_behind_is_not_settled_again(tables: Tables) -> None:
+async def test_entries_below_a_mark_all_are_not_settled_again(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         for number in range(120):
@@ -57,7 +57,7 @@ async def test_what_a_mark_of_all_left_behind_is_not_settled_again(tables: Table
         assert await at.counted("anna") == (1, {}, 1)
 
 
-async def test_a_clock_that_is_behind_takes_nothing_out_twice(tables: Tables) -> None:
+async def test_a_late_clock_subtracts_nothing_twice(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         ahead = Opened(client)
         behind = Opened(client, ahead.tenant)
@@ -81,7 +81,7 @@ async def test_a_sender_whose_clock_is_behind_adds_nothing_below_a_mark_all(tabl
         assert (await at.counted("anna"))[0] == 1
 
 
-async def test_deeds_that_race_lose_nothing(tables: Tables) -> None:
+async def test_concurrent_changes_lose_nothing(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         owner = at.inbox_key("anna")
@@ -123,7 +123,7 @@ async def test_notifications_beyond_their_retention_are_deleted_and_not_counted(
         assert at.spent() == {"inbox.read_counts": 1}
 
 
-async def test_looking_at_a_stranger_writes_nothing(tables: Tables) -> None:
+async def test_reading_the_inbox_of_an_unknown_user_writes_nothing(tables: Tables) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         at = Opened(client)
         at.retention_days = 30

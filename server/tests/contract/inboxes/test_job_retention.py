@@ -1,4 +1,4 @@
-"""How long jobs and their users are kept: by the table's TTL, in an order in which nothing looks half done."""
+"""Retention of jobs and their users by TTL. The order of expiry never leaves a job that looks unfinished."""
 
 import pytest
 from contract.inboxes.conftest import OpenInboxes
@@ -16,7 +16,7 @@ DAY_S = 86_400
 
 
 @pytest.mark.parametrize(("retention_days", "chunk_days"), [(None, None), (30, 93), (365, 368)])
-async def test_a_job_is_forgotten_by_the_list_first_and_its_users_are_kept_as_long_as_its_notifications(
+async def test_a_job_leaves_the_list_first_and_its_users_are_stored_as_long_as_its_notifications(
     open_inboxes: OpenInboxes, retention_days: int | None, chunk_days: int | None
 ) -> None:
     async with open_inboxes() as at:
@@ -44,7 +44,7 @@ async def test_a_listed_job_that_was_deleted_is_left_out(open_inboxes: OpenInbox
         assert [each.job.id for each in listed.jobs] == [kept.job]
 
 
-async def test_how_long_is_a_setting(open_inboxes: OpenInboxes) -> None:
+async def test_the_retention_of_jobs_is_a_setting(open_inboxes: OpenInboxes) -> None:
     async with open_inboxes() as at:
         at.cases = build_inboxes(at.client, at.ring, at.clock, at.chunks, job_retention_days=7)
         sent = await at.given("anna")

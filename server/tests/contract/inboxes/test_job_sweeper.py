@@ -26,25 +26,21 @@ USERS = [f"user{number:04d}" for number in range(205)]
 ENDS_S = 120.0
 
 
-def test_chunks_behind_lag_are_left_and_lost_chunks_are_published_after_it(
+async def test_chunks_behind_lag_are_left_and_lost_chunks_are_published_after_it(
     tables_dynoxide: Tables, kafka: str, space: Namespace, tmp_path: Path
 ) -> None:
     connection = KafkaConfig(bootstrap_servers=kafka, topic_prefix=space.topic_prefix)
     make_topic(connection, NOTIFICATIONS.name)
-
-    async def scene() -> None:
-        async with (
-            open_notification_env(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at,
-            publishing(connection) as publisher,
-            asyncio.timeout(ENDS_S),
-        ):
-            chunks = KafkaChunkPublisher(publisher)
-            made = KafkaConsumerLag(connection, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
-            with closing(made) as consumers:
-                jobs = build_sweeper(at.client, at.clock, chunks, consumers.progress)
-                await waits_for_lag(at, jobs, chunks, connection)
-
-    asyncio.run(scene())
+    async with (
+        open_notification_env(tables_dynoxide, space.tenant, tmp_path / "tidings.key") as at,
+        publishing(connection) as publisher,
+        asyncio.timeout(ENDS_S),
+    ):
+        chunks = KafkaChunkPublisher(publisher)
+        made = KafkaConsumerLag(connection, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
+        with closing(made) as consumers:
+            jobs = build_sweeper(at.client, at.clock, chunks, consumers.progress)
+            await waits_for_lag(at, jobs, chunks, connection)
 
 
 async def waits_for_lag(

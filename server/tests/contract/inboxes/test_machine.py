@@ -97,7 +97,7 @@ def test_counts_and_lists_equal_the_reference_for_any_history(tables: Tables) ->
 
 
 @pytest.mark.parametrize("story", SHOWN_BY.values(), ids=lambda story: story.__name__)
-def test_the_real_inboxes_pass_every_story(tables: Tables, story: Story) -> None:
+def test_the_real_inboxes_match_every_history(tables: Tables, story: Story) -> None:
     tell(machine(tables, DynamoInboxRepository), story)
 
 

@@ -74,5 +74,5 @@ async def test_a_notification_of_another_inbox_or_tenant_is_not_found(open_inbox
         sent = await at.given("anna")
         elsewhere = at.cases.recall.redact(at.tenant, "other", sent.notification)
         assert await code_of(elsewhere) is Code.NOTIFICATION_NOT_FOUND
-        stranger = at.cases.recall.redact(type(at.tenant)("nobody"), DEFAULT, sent.notification)
-        assert await code_of(stranger) is Code.NOTIFICATION_NOT_FOUND
+        of_other_tenant = at.cases.recall.redact(type(at.tenant)("nobody"), DEFAULT, sent.notification)
+        assert await code_of(of_other_tenant) is Code.NOTIFICATION_NOT_FOUND

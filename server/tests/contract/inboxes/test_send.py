@@ -1,4 +1,4 @@
-"""Sending to named users: once each, whatever is repeated; and the inbox's own rules for what may be sent."""
+"""Sending to named users: each gets the notification once despite repeats, and the inbox's rules apply."""
 
 from contract.inboxes.conftest import OpenInboxes
 from fixtures.inbox_env import DEFAULT
@@ -121,7 +121,7 @@ async def test_lost_chunks_are_published_again(open_inboxes: OpenInboxes) -> Non
 
 
 async def look_after_all(at: NotificationEnv) -> None:
-    """The queue is of all tenants: those of other tests are looked after too, and nothing comes of it."""
+    """The queue is shared by all tenants: jobs of other tests are swept too, without effect."""
     for shard in range(16):
         await at.sweeper.shard(shard)
     at.chunks.refs = [ref for ref in at.chunks.refs if ref.tenant == at.tenant]

@@ -25,7 +25,7 @@ class Death(BaseException):
     """Ends a worker like a signal: no handler catches it."""
 
 
-class Mortal:
+class CrashingClient:
     """A client whose process dies at the n-th call of a pattern: before the request, or before the answer."""
 
     def __init__(self, client: DynamoClient, pattern: str, count: int, *, is_after: bool) -> None:
@@ -55,7 +55,7 @@ class Mortal:
 
 @pytest.mark.parametrize("is_after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(("pattern", "count"), PLACES, ids=str)
-def test_a_worker_may_die_anywhere(
+def test_a_worker_that_dies_at_any_call_loses_nothing(
     tables_dynoxide: Tables, tmp_path: Path, pattern: str, count: int, *, is_after: bool
 ) -> None:
     asyncio.run(_dies(tables_dynoxide, tmp_path / "tidings.key", pattern, count, is_after=is_after))
@@ -65,7 +65,7 @@ def test_a_worker_may_die_anywhere(
 @pytest.mark.parametrize(
     ("pattern", "count"), [("inbox.deliver", 50), ("inbox.redact_row", 101), ("jobs.mark_done", 1)], ids=str
 )
-def test_nor_does_it_matter_on_the_reference_engine(
+def test_a_worker_that_dies_at_any_call_loses_nothing_on_dynamodb_local(
     tables_local: Tables, tmp_path: Path, pattern: str, count: int, *, is_after: bool
 ) -> None:
     """Run fewer cases on DynamoDB Local: its transactions are ten times slower, with the cancellation reasons of AWS."""
@@ -74,21 +74,21 @@ def test_nor_does_it_matter_on_the_reference_engine(
 
 async def _dies(tables: Tables, key_file: Path, pattern: str, count: int, *, is_after: bool) -> None:
     async with open_notification_env(tables, Namespace().tenant, key_file) as at:
-        mortal = Mortal(at.client, pattern, count, is_after=is_after)
+        crashing = CrashingClient(at.client, pattern, count, is_after=is_after)
         sent = await at.send(USERS)
-        await work(at, mortal)
+        await work(at, crashing)
         assert await counted(at) == {1}
         recalled = await at.cases.recall.redact(at.tenant, DEFAULT, sent.notification)
-        assert await work(at, mortal)
+        assert await work(at, crashing)
         assert await counted(at) == {0}
         assert [await at.state(job) for job in (sent.job, recalled.job)] == ["done", "done"]
 
 
-async def work(at: NotificationEnv, mortal: Mortal) -> bool:
+async def work(at: NotificationEnv, crashing: CrashingClient) -> bool:
     """Process all chunks by a worker that may die, then by another, which gets all events again: no offset was committed."""
     refs = at.chunks.take()
-    dying = at.process(mortal)  # type: ignore[arg-type]  # quacks like a client until it dies
-    is_over = mortal.is_dead or await _has_died(dying.worker, refs)
+    dying = at.process(crashing)  # type: ignore[arg-type]  # quacks like a client until it dies
+    is_over = crashing.is_dead or await _has_died(dying.worker, refs)
     for ref in refs if is_over else ():
         await at.cases.worker.process(ref)
     return is_over

@@ -15,7 +15,9 @@ from tidings.schema.topics.control_plane import TopicControlPlane
 _WITHIN_S = 150.0
 
 
-async def test_redis_is_emptied_of_ours_alone(servers: Servers, connect: Connect, space: Namespace) -> None:
+async def test_only_keys_with_the_prefix_are_deleted_from_redis(
+    servers: Servers, connect: Connect, space: Namespace
+) -> None:
     options = replace(servers.options, key_prefix=space.key_prefix)
     async with connect(servers) as client:
         ours = [client.keys.key("acme", f"user-{n}", "route") for n in range(60)]
@@ -28,7 +30,9 @@ async def test_redis_is_emptied_of_ours_alone(servers: Servers, connect: Connect
         assert await asyncio.to_thread(store.delete_all_keys, options) == 0
 
 
-async def test_who_listens_in_redis_is_seen(servers: Servers, connect: Connect, space: Namespace) -> None:
+async def test_active_channels_in_redis_are_counted(
+    servers: Servers, connect: Connect, space: Namespace
+) -> None:
     options = replace(servers.options, key_prefix=space.key_prefix)
     assert await asyncio.to_thread(store.active_channels, options) == 0
     async with connect(servers) as client:

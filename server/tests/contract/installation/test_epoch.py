@@ -1,4 +1,4 @@
-"""Which epoch it is, and who may write under it: on both DynamoDB engines."""
+"""The current epoch, and which processes may write in it, on both DynamoDB engines."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -30,14 +30,14 @@ _DEADLINE_S = 60
 
 
 class WholeClock(ManualClock):
-    """Both of its times are moved at once."""
+    """A clock whose monotonic and wall time move together."""
 
     @override
     def now_ms(self) -> int:
         return 1_763_000_000_000 + round(self.at * 1000)
 
 
-class Scene:
+class EpochEnv:
     """Processes of one installation, with a clock that changes only when the test sets it."""
 
     def __init__(self, client: DynamoClient) -> None:
@@ -61,15 +61,15 @@ class Scene:
 
 
 @asynccontextmanager
-async def opened(tables: Tables) -> AsyncIterator[Scene]:
+async def opened(tables: Tables) -> AsyncIterator[EpochEnv]:
     """Open an installation on which no process has started yet."""
     _forget(tables)
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        scene = Scene(client)
+        env = EpochEnv(client)
         try:
-            yield scene
+            yield env
         finally:
-            await scene.end()
+            await env.end()
             _forget(tables)
 
 
@@ -78,60 +78,60 @@ def _forget(tables: Tables) -> None:
     connect_control_plane(tables.url, REGION).delete_item(TableName=tables.prefix + TENANTS.name, Key=key)
 
 
-async def test_the_first_process_begins_with_epoch_0_and_notes_which_table_the_log_is(tables: Tables) -> None:
-    async with opened(tables) as scene:
-        one, two = await asyncio.gather(scene.process(), scene.process())
+async def test_the_first_process_starts_with_epoch_0_and_records_the_table_of_the_log(tables: Tables) -> None:
+    async with opened(tables) as env:
+        one, two = await asyncio.gather(env.process(), env.process())
         assert (one.current(), two.current()) == (0, 0)
-        assert await scene.row.read() == Installation(log_id=await scene.row.log_id())
+        assert await env.row.read() == Installation(log_id=await env.row.log_id())
 
 
-async def test_an_epoch_that_was_not_seen_lately_is_not_written_under(tables: Tables) -> None:
-    async with opened(tables) as scene:
-        process = await scene.process()
-        scene.clock.at += TRUSTED_S
+async def test_an_epoch_that_was_not_confirmed_recently_refuses_writes(tables: Tables) -> None:
+    async with opened(tables) as env:
+        process = await env.process()
+        env.clock.at += TRUSTED_S
         assert process.current() == 0
-        scene.clock.at += 0.1
+        env.clock.at += 0.1
         with pytest.raises(TidingsError) as refused:
             process.current()
         assert refused.value.retryable
 
 
-async def test_a_process_ends_when_its_epoch_is_over(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_process_ends_when_its_epoch_ends(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(epoch_watch, "CHECK_EVERY_S", 0.05)
-    async with opened(tables) as scene:
-        await scene.process()
-        before = await scene.row.read()
+    async with opened(tables) as env:
+        await env.process()
+        before = await env.row.read()
         assert before is not None
-        assert not scene.left.is_set()
-        assert await scene.row.change(before, replace(before, epoch=1_763_200_000))
-        await asyncio.wait_for(scene.left.wait(), _DEADLINE_S)
+        assert not env.left.is_set()
+        assert await env.row.change(before, replace(before, epoch=1_763_200_000))
+        await asyncio.wait_for(env.left.wait(), _DEADLINE_S)
 
 
 async def test_no_process_starts_while_a_restore_is_being_finished(tables: Tables) -> None:
-    async with opened(tables) as scene:
-        assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED))
-        await _is_refused(scene)
+    async with opened(tables) as env:
+        assert await env.row.change(None, Installation(7, RestorePhase.CLOSED))
+        await _is_refused(env)
 
 
 async def test_no_process_starts_on_a_copy_without_a_finished_restore(tables: Tables) -> None:
-    async with opened(tables) as scene:
-        await scene.row.begin(Installation(log_id="of the table that this is a copy of"))
-        await _is_refused(scene)
+    async with opened(tables) as env:
+        await env.row.begin(Installation(log_id="of the table that this is a copy of"))
+        await _is_refused(env)
 
 
-async def _is_refused(scene: Scene) -> None:
+async def _is_refused(env: EpochEnv) -> None:
     with pytest.raises(TidingsError) as refused:
-        await scene.process()
+        await env.process()
     assert refused.value.code is Code.EPOCH_STALE
     assert "tidings restore finish" in refused.value.hint
 
 
 async def test_of_two_concurrent_finishes_of_a_restore_one_fails(tables: Tables) -> None:
-    async with opened(tables) as scene:
+    async with opened(tables) as env:
         closed = Installation(7, RestorePhase.CLOSED)
-        assert await scene.row.change(None, closed)
-        assert await scene.row.change(closed, replace(closed, epoch=8))
-        assert not await scene.row.change(closed, replace(closed, epoch=9))
+        assert await env.row.change(None, closed)
+        assert await env.row.change(closed, replace(closed, epoch=8))
+        assert not await env.row.change(closed, replace(closed, epoch=9))
 
 
 class Quiet(Restore):
@@ -143,17 +143,17 @@ class Quiet(Restore):
 
 
 @pytest.fixture
-def finish(tables: Tables) -> Callable[[Scene, str], "asyncio.Future[Installation]"]:
-    def run(scene: Scene, moment: str) -> "asyncio.Future[Installation]":
+def finish(tables: Tables) -> Callable[[EpochEnv, str], "asyncio.Future[Installation]"]:
+    def run(env: EpochEnv, moment: str) -> "asyncio.Future[Installation]":
         unused: object = None
         made = Quiet(
-            row=scene.row,
+            row=env.row,
             tables=TableControlPlane(
                 connect_control_plane(tables.url, REGION), tables.prefix, frozenset(diff.TableAspect)
             ),
             topics=unused,  # type: ignore[arg-type]
             redis=unused,  # type: ignore[arg-type]
-            clock=scene.clock,
+            clock=env.clock,
             is_on_demand=True,
             report=lambda _: None,
         )
@@ -162,34 +162,32 @@ def finish(tables: Tables) -> Callable[[Scene, str], "asyncio.Future[Installatio
     return run
 
 
-type Finish = Callable[[Scene, str], "asyncio.Future[Installation]"]
+type Finish = Callable[[EpochEnv, str], "asyncio.Future[Installation]"]
 
 
-async def test_a_restore_is_finished_once_and_an_epoch_is_never_given_twice(
-    tables: Tables, finish: Finish
-) -> None:
-    async with opened(tables) as scene:
-        await scene.process()
-        copy = await scene.row.read()
-        first = await finish(scene, "2026-11-15T09:30:00+00:00")
+async def test_a_restore_is_finished_once_and_epochs_are_unique(tables: Tables, finish: Finish) -> None:
+    async with opened(tables) as env:
+        await env.process()
+        copy = await env.row.read()
+        first = await finish(env, "2026-11-15T09:30:00+00:00")
         assert first.phase is RestorePhase.OPEN
         assert first.epoch > 0
-        assert await finish(scene, "2026-11-15T09:30:00+00:00") == first
-        scene.clock.at += 60
-        later = await finish(scene, "2026-11-15T10:00:00+00:00")
+        assert await finish(env, "2026-11-15T09:30:00+00:00") == first
+        env.clock.at += 60
+        later = await finish(env, "2026-11-15T10:00:00+00:00")
         assert later.epoch > first.epoch
         # The same copy is restored again. Its row has neither of the two epochs.
         assert copy is not None
-        assert await scene.row.change(later, copy)
-        scene.clock.at += 60
-        again = await finish(scene, "2026-11-15T09:30:00+00:00")
+        assert await env.row.change(later, copy)
+        env.clock.at += 60
+        again = await finish(env, "2026-11-15T09:30:00+00:00")
         assert again.epoch not in {0, later.epoch}
 
 
 async def test_an_interrupted_restore_is_done_again(tables: Tables, finish: Finish) -> None:
-    async with opened(tables) as scene:
+    async with opened(tables) as env:
         moment = "2026-11-15T09:30:00+00:00"
-        assert await scene.row.change(None, Installation(7, RestorePhase.CLOSED, moment))
-        done = await finish(scene, moment)
+        assert await env.row.change(None, Installation(7, RestorePhase.CLOSED, moment))
+        done = await finish(env, moment)
         assert done.phase is RestorePhase.OPEN
-        assert (await scene.process()).current() == done.epoch > 7
+        assert (await env.process()).current() == done.epoch > 7

@@ -31,7 +31,7 @@ def _lone(fleets: Callable[[StartRequest], LocalCluster]) -> Iterator[LocalClust
 
 @pytest.fixture
 def lone(_lone: LocalCluster) -> LocalCluster:
-    """One broker of which a test may do anything; it is up again at the start of each test."""
+    """A broker that a test may kill or wipe. It runs again at the start of each test."""
     _lone.resume("kafka-1")
     if not _lone.find("kafka-1").is_alive:
         _lone.restart("kafka-1")

@@ -1,6 +1,6 @@
 """A consumer group as a test sees it, on a broker or in the simulation."""
 
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
@@ -13,7 +13,7 @@ STALLS_NEVER = 1_000_000
 
 
 class Effect(NamedTuple):
-    """A batch that a member was given: of this partition, from the first offset to the last, with these values."""
+    """A batch that a member received: its partition, first and last offset, and values."""
 
     partition: int
     first: int
@@ -29,23 +29,23 @@ class GroupConsumer(Protocol):
         ...
 
     def die(self) -> None:
-        """As by SIGKILL."""
+        """Die as after SIGKILL."""
         ...
 
     def freeze(self) -> None:
-        """As by SIGSTOP."""
+        """Stop as after SIGSTOP."""
         ...
 
     def thaw(self) -> None: ...
 
 
 class ConsumerEnv(Protocol):
-    """One topic of two partitions, and one group."""
+    """A topic with two partitions and its consumer group."""
 
     def publishing(self) -> AbstractAsyncContextManager[KafkaPublisher]: ...
 
     def keys(self) -> Mapping[int, bytes]:
-        """One that goes to each of the partitions."""
+        """Return a key for each partition."""
         ...
 
     def join(self, stalls_from: int = STALLS_NEVER) -> GroupConsumer:
@@ -65,10 +65,6 @@ class ConsumerEnv(Protocol):
     async def set_back(self, offset: int) -> None:
         """Set the offset of both partitions, once the group has no members."""
         ...
-
-
-type Scene = Callable[[ConsumerEnv], Coroutine[None, None, None]]
-type Play = Callable[[Scene], None]
 
 
 def offsets(member: GroupConsumer, partition: int) -> list[int]:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -33,14 +33,6 @@ QUICK = ConsumerTuning(
 )
 
 
-def run(scenario: Coroutine[Any, Any, None], within_s: float = 240) -> None:
-    async def bounded() -> None:
-        async with asyncio.timeout(within_s):
-            await scenario
-
-    asyncio.run(bounded())
-
-
 async def eventually(what: Callable[[], object], within_s: float = 120) -> None:
     async with asyncio.timeout(within_s):
         while not what():  # noqa: ASYNC110 - the condition depends on a broker
@@ -63,8 +55,8 @@ def make_topic(connection: KafkaConfig, name: str = TOPIC, partitions: int = 1, 
 
 
 def read_log(connection: KafkaConfig, name: str = TOPIC) -> dict[int, list[bytes]]:
-    """Every value in the log, by partition, in order."""
-    raw = RawConsumer({**connection.admin_config(), "group.id": "looker", "enable.partition.eof": True})
+    """Return every value in the log by partition, in order."""
+    raw = RawConsumer({**connection.admin_config(), "group.id": "reader", "enable.partition.eof": True})
     topic = connection.topic(name)
     parts = list(raw.list_topics(topic, timeout=10).topics[topic].partitions)
     raw.assign([TopicPartition(topic, part, 0) for part in parts])
@@ -90,7 +82,7 @@ def committed(connection: KafkaConfig, partition: int = 0, name: str = TOPIC) ->
 
 @dataclass
 class Outcomes:
-    """What became of each value that was sent."""
+    """The outcome of each value that was sent."""
 
     acknowledged: list[bytes] = field(default_factory=list)
     unknown: list[bytes] = field(default_factory=list)
@@ -183,7 +175,7 @@ def key_per_partition(partitions: int) -> dict[int, bytes]:
 
 
 class DependencyError(Exception):
-    """Something that a handler needs does not answer."""
+    """A dependency of a handler does not answer."""
 
     retryable = True
 
@@ -250,7 +242,7 @@ def first_times(effects: Iterable[int]) -> list[int]:
 
 
 def repeats(effects: Iterable[int]) -> list[int]:
-    """The effects that came again, in order."""
+    """Return the repeated effects, in order."""
     seen: set[int] = set()
     again = []
     for offset in effects:

@@ -1,4 +1,4 @@
-"""`tidings topics` on a real broker, through the command line as people use it."""
+"""`tidings topics` on a real broker, through the command line."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ COUNT = len(TOPICS)
 
 
 class Cli:
-    """The command in this process: its exit code and all that it says, the code of an error included."""
+    """Run the command in this process. Return its exit code and output, with the code of an error."""
 
     def __init__(self, connection: KafkaConfig) -> None:
         self._environ = {
@@ -46,7 +46,7 @@ def tidings(connection: KafkaConfig) -> Cli:
     return Cli(connection)
 
 
-def test_plan_apply_and_check_go_together(tidings: Cli, connection: KafkaConfig) -> None:
+def test_plan_apply_and_check_agree(tidings: Cli, connection: KafkaConfig) -> None:
     code, text = tidings("plan")
     assert (code, text.count("  create  ")) == (0, COUNT)
     assert "1 copy (declared 3)" in text
@@ -64,7 +64,7 @@ def test_plan_apply_and_check_go_together(tidings: Cli, connection: KafkaConfig)
     assert seen.settings["retention.ms"] == str(MESSAGES.retention_s * 1000)
 
 
-def test_drift_is_found_and_mended_and_order_is_not_given_away_unasked(
+def test_drift_is_found_and_repaired_and_partitions_are_added_only_if_allowed(
     tidings: Cli, connection: KafkaConfig
 ) -> None:
     assert tidings("apply")[0] == 0
@@ -81,7 +81,7 @@ def test_drift_is_found_and_mended_and_order_is_not_given_away_unasked(
     assert (code, "can't remove partitions" in text) == (1, True)
 
 
-def test_a_stranger_under_the_prefix_is_left_alone(tidings: Cli, connection: KafkaConfig) -> None:
+def test_a_foreign_topic_with_the_prefix_is_not_changed(tidings: Cli, connection: KafkaConfig) -> None:
     make_topic(connection, "somebody-elses")
     assert tidings("apply")[0] == 0
     assert tidings("check")[0] == 0
@@ -89,7 +89,7 @@ def test_a_stranger_under_the_prefix_is_left_alone(tidings: Cli, connection: Kaf
     assert TopicControlPlane(connection).describe(connection.topic("somebody-elses")) is not None
 
 
-def test_a_broker_that_is_not_there_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_broker_is_reported_as_a_tidings_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(control_plane, "_METADATA_S", 0.5)
     code, text = Cli(KafkaConfig(bootstrap_servers="127.0.0.1:9"))("check")
     assert (code, "[engine_unreachable]" in text) == (1, True)

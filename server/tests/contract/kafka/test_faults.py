@@ -7,6 +7,7 @@ import asyncio
 import time
 from dataclasses import replace
 
+import pytest
 from confluent_kafka.admin import AdminClient
 from contract.kafka.harness import (
     QUICK,
@@ -22,7 +23,6 @@ from contract.kafka.harness import (
     publishing,
     read_log,
     repeats,
-    run,
 )
 
 from tidings.engines.local_cluster import LocalCluster
@@ -33,109 +33,95 @@ from tidings.schema.topics.control_plane import TopicControlPlane, apply_topics
 from tidings.schema.topics.diff import plan_topics
 from tidings.schema.topics.model import TOPICS, InstallationSize, desired_topic
 
+pytestmark = pytest.mark.deadline(240)
+
 SOME = 500
 
 
-def test_kill_9_of_the_only_broker(lone: LocalCluster, at_lone: KafkaConfig) -> None:
+async def test_kill_9_of_the_only_broker(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The delivery timeout is shorter than the outage, so that some outcomes are unknown."""
     make_topic(at_lone)
-
-    async def scenario() -> None:
-        worker = Worker(at_lone)
-        async with publishing(at_lone, delivery_timeout_s=1) as publisher, worker.running():
-            traffic = Traffic(publisher)
-            async with traffic.flowing():
-                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
-                floor = committed(at_lone) or 0
-                await meanwhile(lone.kill, "kafka-1")
-                await eventually(lambda: traffic.outcomes.unknown)
-                await meanwhile(lone.restart, "kafka-1")
-                await more(traffic)
-            await all_handled(worker, traffic)
-        print(f"{len(traffic.outcomes.acknowledged)} acknowledged, {len(traffic.outcomes.unknown)} unknown")
-        log = read_log(at_lone)
-        traffic.outcomes.hold_against(log)
-        hold(worker, len(log[0]), floor)
-
-    run(scenario())
+    worker = Worker(at_lone)
+    async with publishing(at_lone, delivery_timeout_s=1) as publisher, worker.running():
+        traffic = Traffic(publisher)
+        async with traffic.flowing():
+            await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+            floor = committed(at_lone) or 0
+            await meanwhile(lone.kill, "kafka-1")
+            await eventually(lambda: traffic.outcomes.unknown)
+            await meanwhile(lone.restart, "kafka-1")
+            await more(traffic)
+        await all_handled(worker, traffic)
+    print(f"{len(traffic.outcomes.acknowledged)} acknowledged, {len(traffic.outcomes.unknown)} unknown")
+    log = read_log(at_lone)
+    traffic.outcomes.hold_against(log)
+    hold(worker, len(log[0]), floor)
 
 
-def test_a_broker_that_is_frozen_for_5_s(lone: LocalCluster, at_lone: KafkaConfig) -> None:
+async def test_a_broker_that_is_frozen_for_5_s(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The client gives up on its requests and repeats them; the thawed broker finds both in its sockets.
 
     The consumer's session expires meanwhile, so it loses its partition.
     """
     make_topic(at_lone)
-
-    async def scenario() -> None:
-        worker = Worker(at_lone)
-        async with publishing(at_lone, request_timeout_s=1) as publisher, worker.running():
-            traffic = Traffic(publisher)
-            async with traffic.flowing():
-                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
-                floor = committed(at_lone) or 0
-                lone.pause("kafka-1")
-                await passes(5)
-                lone.resume("kafka-1")
-                await more(traffic)
-            await all_handled(worker, traffic)
-        assert traffic.outcomes.unknown == []
-        log = read_log(at_lone)
-        traffic.outcomes.hold_against(log)
-        hold(worker, len(log[0]), floor)
-
-    run(scenario())
+    worker = Worker(at_lone)
+    async with publishing(at_lone, request_timeout_s=1) as publisher, worker.running():
+        traffic = Traffic(publisher)
+        async with traffic.flowing():
+            await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+            floor = committed(at_lone) or 0
+            lone.pause("kafka-1")
+            await passes(5)
+            lone.resume("kafka-1")
+            await more(traffic)
+        await all_handled(worker, traffic)
+    assert traffic.outcomes.unknown == []
+    log = read_log(at_lone)
+    traffic.outcomes.hold_against(log)
+    hold(worker, len(log[0]), floor)
 
 
-def test_kill_9_of_the_leader_among_three(trio: LocalCluster, at_trio: KafkaConfig) -> None:
+async def test_kill_9_of_the_leader_among_three(trio: LocalCluster, at_trio: KafkaConfig) -> None:
     """The worst case: the other two did not receive the last second of the leader's log."""
     make_topic(at_trio, replicas=3)
-
-    async def scenario() -> None:
-        worker = Worker(at_trio)
-        async with publishing(at_trio) as publisher, worker.running():
-            traffic = Traffic(publisher)
-            async with traffic.flowing():
-                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
-                floor = committed(at_trio) or 0
-                dead = leader(at_trio)
-                others = [r.node.name for r in trio.status() if r.node.name != dead]
-                for name in others:
-                    trio.pause(name)
-                await passes(1)
-                await meanwhile(trio.kill, dead)
-                for name in others:
-                    trio.resume(name)
-                await more(traffic)
-            await all_handled(worker, traffic)
-        assert traffic.outcomes.unknown == []
-        log = read_log(at_trio)
-        traffic.outcomes.hold_against(log)
-        hold(worker, len(log[0]), floor)
-
-    run(scenario())
+    worker = Worker(at_trio)
+    async with publishing(at_trio) as publisher, worker.running():
+        traffic = Traffic(publisher)
+        async with traffic.flowing():
+            await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+            floor = committed(at_trio) or 0
+            dead = leader(at_trio)
+            others = [r.node.name for r in trio.status() if r.node.name != dead]
+            for name in others:
+                trio.pause(name)
+            await passes(1)
+            await meanwhile(trio.kill, dead)
+            for name in others:
+                trio.resume(name)
+            await more(traffic)
+        await all_handled(worker, traffic)
+    assert traffic.outcomes.unknown == []
+    log = read_log(at_trio)
+    traffic.outcomes.hold_against(log)
+    hold(worker, len(log[0]), floor)
 
 
-def test_a_log_that_is_wiped_in_mid_traffic(lone: LocalCluster, at_lone: KafkaConfig) -> None:
+async def test_a_log_that_is_wiped_in_mid_traffic(lone: LocalCluster, at_lone: KafkaConfig) -> None:
     """The group and its offsets are deleted too: the consumer starts the new log at its beginning."""
     apply_declaration(at_lone)
-
-    async def scenario() -> None:
-        worker = Worker(at_lone)
-        async with publishing(at_lone, delivery_timeout_s=1) as publisher, worker.running():
-            traffic = Traffic(publisher)
-            async with traffic.flowing():
-                await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
-                await meanwhile(lone.wipe, Engine.KAFKA)
-                await meanwhile(apply_declaration, at_lone)
-                mark = traffic.sent
-                await eventually(lambda: any(int(v) > mark + SOME for v in traffic.outcomes.acknowledged))
-            log = [value for values in read_log(at_lone).values() for value in values]
-            await eventually(lambda: worker.values >= {int(value) for value in log})
-        fresh = [value for value in traffic.outcomes.acknowledged if int(value) > mark]
-        assert sorted(value for value in log if value in set(fresh)) == sorted(fresh)
-
-    run(scenario())
+    worker = Worker(at_lone)
+    async with publishing(at_lone, delivery_timeout_s=1) as publisher, worker.running():
+        traffic = Traffic(publisher)
+        async with traffic.flowing():
+            await eventually(lambda: len(traffic.outcomes.acknowledged) > SOME and worker.count() > SOME)
+            await meanwhile(lone.wipe, Engine.KAFKA)
+            await meanwhile(apply_declaration, at_lone)
+            mark = traffic.sent
+            await eventually(lambda: any(int(v) > mark + SOME for v in traffic.outcomes.acknowledged))
+        log = [value for values in read_log(at_lone).values() for value in values]
+        await eventually(lambda: worker.values >= {int(value) for value in log})
+    fresh = [value for value in traffic.outcomes.acknowledged if int(value) > mark]
+    assert sorted(value for value in log if value in set(fresh)) == sorted(fresh)
 
 
 def apply_declaration(connection: KafkaConfig) -> None:
@@ -145,26 +131,22 @@ def apply_declaration(connection: KafkaConfig) -> None:
     apply_topics(plane, plan_topics(wants, plane.observe(want.name for want in wants)), lambda _: None)
 
 
-def test_stopping_takes_a_bounded_time_though_no_broker_answers(
+async def test_stopping_takes_a_bounded_time_though_no_broker_answers(
     lone: LocalCluster, at_lone: KafkaConfig
 ) -> None:
     """librdkafka's own close waits for the coordinator without a limit."""
     make_topic(at_lone)
-
-    async def scenario() -> None:
-        tuning = replace(QUICK, reader=ReaderTuning(commit_every_s=60, last_commit_s=0.5), close_s=0.5)
-        worker = Worker(at_lone, tuning=tuning)
-        async with publishing(at_lone, delivery_timeout_s=1):
-            await fill(at_lone, 10)
-            async with worker.running():
-                await eventually(lambda: worker.count() == 10)
-                lone.kill("kafka-1")
-                before = time.monotonic()
-                worker.consumer.stop()
-            took_s = time.monotonic() - before
-        assert took_s < 5
-
-    run(scenario())
+    tuning = replace(QUICK, reader=ReaderTuning(commit_every_s=60, last_commit_s=0.5), close_s=0.5)
+    worker = Worker(at_lone, tuning=tuning)
+    async with publishing(at_lone, delivery_timeout_s=1):
+        await fill(at_lone, 10)
+        async with worker.running():
+            await eventually(lambda: worker.count() == 10)
+            lone.kill("kafka-1")
+            before = time.monotonic()
+            worker.consumer.stop()
+        took_s = time.monotonic() - before
+    assert took_s < 5
 
 
 async def passes(seconds: float) -> None:
@@ -184,7 +166,7 @@ async def all_handled(worker: Worker, traffic: Traffic) -> None:
 
 
 def hold(worker: Worker, log_length: int, floor: int) -> None:
-    """Every record had its effect, in order; what came again was above what was committed."""
+    """Assert that every record had its effect in order, and that only uncommitted records were repeated."""
     effects = worker.effects[0]
     assert first_times(effects) == list(range(log_length))
     again = repeats(effects)

@@ -17,8 +17,6 @@ from contract.kafka.consumer_env import (
     STALLS_NEVER,
     ConsumerEnv,
     Effect,
-    Play,
-    Scene,
     offsets,
     values,
 )
@@ -32,7 +30,6 @@ from contract.kafka.harness import (
     make_topic,
     meanwhile,
     publishing,
-    run,
 )
 
 from tidings.engines.local_cluster import LocalCluster
@@ -44,13 +41,15 @@ from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.consumer import KafkaConsumerLag
 from tidings.platform.kafka.publisher import KafkaPublisher
 
+pytestmark = pytest.mark.deadline(240)
+
 ROOT = Path(__file__).parents[2]
 BOTH = range(PARTITIONS)
 
 
 @dataclass
-class Mortal:
-    """`mortal.py` at work."""
+class ConsumerProcess:
+    """A process that runs `killable_consumer.py`."""
 
     process: subprocess.Popen[bytes]
     written: Path
@@ -71,16 +70,16 @@ class Mortal:
 
 
 def _effect(line: str) -> Effect:
-    partition, first, last, told = line.split(" ")
-    return Effect(int(partition), int(first), int(last), tuple(map(int, told.split(","))))
+    partition, first, last, values = line.split(" ")
+    return Effect(int(partition), int(first), int(last), tuple(map(int, values.split(","))))
 
 
 @dataclass
-class AtBroker:
+class BrokerEnv:
     fleet: LocalCluster
     connection: KafkaConfig
     directory: Path
-    members: list[Mortal] = field(default_factory=list)
+    members: list[ConsumerProcess] = field(default_factory=list)
 
     def publishing(self) -> AbstractAsyncContextManager[KafkaPublisher]:
         return publishing(self.connection)
@@ -88,11 +87,11 @@ class AtBroker:
     def keys(self) -> Mapping[int, bytes]:
         return key_per_partition(PARTITIONS)
 
-    def join(self, stalls_from: int = STALLS_NEVER) -> Mortal:
+    def join(self, stalls_from: int = STALLS_NEVER) -> ConsumerProcess:
         written = self.directory / f"effects-{len(self.members)}"
         at = [self.connection.bootstrap_servers, self.connection.topic_prefix, str(written), str(stalls_from)]
         process = subprocess.Popen([sys.executable, "-m", "contract.kafka.killable_consumer", *at], cwd=ROOT)
-        self.members.append(Mortal(process, written))
+        self.members.append(ConsumerProcess(process, written))
         return self.members[-1]
 
     def committed(self, partition: int) -> int:
@@ -129,152 +128,135 @@ class AtBroker:
 
 
 @pytest.fixture
-def group(lone: LocalCluster, at_lone: KafkaConfig, tmp_path: Path) -> Iterator[Play]:
+def consumer_env(lone: LocalCluster, at_lone: KafkaConfig, tmp_path: Path) -> Iterator[ConsumerEnv]:
     make_topic(at_lone, partitions=PARTITIONS)
-    site = AtBroker(lone, at_lone, tmp_path)
-
-    def play(scene: Scene) -> None:
-        run(scene(site))
-
-    yield play
-    site.end()
+    env = BrokerEnv(lone, at_lone, tmp_path)
+    yield env
+    env.end()
 
 
-async def fill(site: ConsumerEnv, first: int, count: int) -> None:
+async def fill(consumer_env: ConsumerEnv, first: int, count: int) -> None:
     """Publish `count` numbered values to each partition."""
-    async with site.publishing() as publisher:
+    async with consumer_env.publishing() as publisher:
         answers = [
             publisher.send(TOPIC, key, b"%d" % (number * PARTITIONS + partition))
             for number in range(first, first + count)
-            for partition, key in site.keys().items()
+            for partition, key in consumer_env.keys().items()
         ]
         await asyncio.gather(*answers)
 
 
-def test_an_answer_says_where_a_record_stands_and_a_key_keeps_its_partition_and_order(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        async with site.publishing() as publisher:
-            keys = [b"key-%d" % (n % 5) for n in range(60)]
-            placed = await asyncio.gather(*(publisher.send(TOPIC, key, b"0") for key in keys))
-        for partition in BOTH:
-            mine = [each.offset for each in placed if each.partition == partition]
-            assert mine == list(range(len(mine)))
-        assert len({(key, each.partition) for key, each in zip(keys, placed, strict=True)}) == 5
-
-    group(scene)
-
-
-def test_every_record_has_its_effect_once_and_in_order_and_is_committed(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        await fill(site, 0, 40)
-        member = site.join()
-        await eventually(lambda: all(site.committed(partition) == 40 for partition in BOTH))
-        assert [offsets(member, partition) for partition in BOTH] == [list(range(40))] * PARTITIONS
-        await fill(site, 40, 10)
-        await eventually(lambda: all(site.committed(partition) == 50 for partition in BOTH))
-        assert [offsets(member, partition) for partition in BOTH] == [list(range(50))] * PARTITIONS
-
-    group(scene)
+async def test_an_answer_has_partition_and_offset_and_a_key_keeps_its_partition_and_order(
+    consumer_env: ConsumerEnv,
+) -> None:
+    async with consumer_env.publishing() as publisher:
+        keys = [b"key-%d" % (n % 5) for n in range(60)]
+        placed = await asyncio.gather(*(publisher.send(TOPIC, key, b"0") for key in keys))
+    for partition in BOTH:
+        mine = [each.offset for each in placed if each.partition == partition]
+        assert mine == list(range(len(mine)))
+    assert len({(key, each.partition) for key, each in zip(keys, placed, strict=True)}) == 5
 
 
-def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_is_repeated(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        await fill(site, 0, 40)
-        dies = site.join(stalls_from=20)
-        await eventually(lambda: all(20 in offsets(dies, partition) for partition in BOTH))
-        at = {each.partition: each for each in dies.effects()}
-        await eventually(lambda: all(site.committed(partition) == at[partition].first for partition in BOTH))
-        dies.die()
-        heir = site.join()
-        await eventually(lambda: all(site.committed(partition) == 40 for partition in BOTH))
-        for partition in BOTH:
-            assert offsets(heir, partition) == list(range(at[partition].first, 40))
-
-    group(scene)
+async def test_every_record_has_its_effect_once_and_in_order_and_is_committed(
+    consumer_env: ConsumerEnv,
+) -> None:
+    await fill(consumer_env, 0, 40)
+    member = consumer_env.join()
+    await eventually(lambda: all(consumer_env.committed(partition) == 40 for partition in BOTH))
+    assert [offsets(member, partition) for partition in BOTH] == [list(range(40))] * PARTITIONS
+    await fill(consumer_env, 40, 10)
+    await eventually(lambda: all(consumer_env.committed(partition) == 50 for partition in BOTH))
+    assert [offsets(member, partition) for partition in BOTH] == [list(range(50))] * PARTITIONS
 
 
-def test_a_newcomer_gets_its_share_and_nothing_is_skipped_or_repeated(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        await fill(site, 0, 10)
-        was_there = site.join()
-        await eventually(lambda: all(offsets(was_there, partition) for partition in BOTH))
-        comes, sent = site.join(), 10
-        async with asyncio.timeout(120):
-            while not comes.effects():
-                await fill(site, sent, 2)
-                sent += 2
-                await asyncio.sleep(0.1)
-        await eventually(lambda: all(site.committed(partition) == sent for partition in BOTH))
-        for partition in BOTH:
-            mine, others = offsets(was_there, partition), offsets(comes, partition)
-            assert mine + others == list(range(sent))
-        assert {each.partition for each in comes.effects()} != set(BOTH), "one was left to who was there"
-
-    group(scene)
+async def test_after_a_death_between_effect_and_commit_exactly_the_uncommitted_is_repeated(
+    consumer_env: ConsumerEnv,
+) -> None:
+    await fill(consumer_env, 0, 40)
+    dies = consumer_env.join(stalls_from=20)
+    await eventually(lambda: all(20 in offsets(dies, partition) for partition in BOTH))
+    at = {each.partition: each for each in dies.effects()}
+    await eventually(
+        lambda: all(consumer_env.committed(partition) == at[partition].first for partition in BOTH)
+    )
+    dies.die()
+    successor = consumer_env.join()
+    await eventually(lambda: all(consumer_env.committed(partition) == 40 for partition in BOTH))
+    for partition in BOTH:
+        assert offsets(successor, partition) == list(range(at[partition].first, 40))
 
 
-def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        stops = site.join()
-        await fill(site, 0, 8)
-        await eventually(lambda: values(stops) == set(range(8 * PARTITIONS)))
-        stops.freeze()
-        heir = site.join()
-        await fill(site, 8, 8)
-        await eventually(lambda: all(site.committed(partition) == 16 for partition in BOTH))
-        stops.thaw()
-        await fill(site, 16, 8)
-        await eventually(lambda: values(heir, stops) == set(range(24 * PARTITIONS)))
-        assert all(site.committed(partition) >= 16 for partition in BOTH)
-        for partition in BOTH:
-            mine = offsets(heir, partition)
-            assert first_times(mine) == mine
-
-    group(scene)
-
-
-def test_of_a_log_that_is_made_anew_everything_is_read(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        member = site.join()
-        await fill(site, 0, 20)
-        await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
-        await site.wipe()
-        await fill(site, 20, 5)
-        await eventually(lambda: values(member) == set(range(25 * PARTITIONS)))
-        await eventually(lambda: all(site.committed(partition) == 5 for partition in BOTH))
-        for partition in BOTH:
-            assert offsets(member, partition)[:20] == list(range(20))
-
-    group(scene)
+async def test_a_new_member_gets_its_share_and_nothing_is_skipped_or_repeated(
+    consumer_env: ConsumerEnv,
+) -> None:
+    await fill(consumer_env, 0, 10)
+    first_member = consumer_env.join()
+    await eventually(lambda: all(offsets(first_member, partition) for partition in BOTH))
+    new_member, sent = consumer_env.join(), 10
+    async with asyncio.timeout(120):
+        while not new_member.effects():
+            await fill(consumer_env, sent, 2)
+            sent += 2
+            await asyncio.sleep(0.1)
+    await eventually(lambda: all(consumer_env.committed(partition) == sent for partition in BOTH))
+    for partition in BOTH:
+        mine, others = offsets(first_member, partition), offsets(new_member, partition)
+        assert mine + others == list(range(sent))
+    assert {each.partition for each in new_member.effects()} != set(BOTH), "one was left to who was there"
 
 
-def test_when_offsets_are_set_back_everything_since_comes_again(group: Play) -> None:
-    async def scene(site: ConsumerEnv) -> None:
-        first = site.join()
-        await fill(site, 0, 20)
-        await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
-        first.die()
-        await site.set_back(6)
-        second = site.join()
-        await eventually(lambda: all(site.committed(partition) == 20 for partition in BOTH))
-        assert [offsets(second, partition) for partition in BOTH] == [list(range(6, 20))] * PARTITIONS
+async def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(
+    consumer_env: ConsumerEnv,
+) -> None:
+    stops = consumer_env.join()
+    await fill(consumer_env, 0, 8)
+    await eventually(lambda: values(stops) == set(range(8 * PARTITIONS)))
+    stops.freeze()
+    successor = consumer_env.join()
+    await fill(consumer_env, 8, 8)
+    await eventually(lambda: all(consumer_env.committed(partition) == 16 for partition in BOTH))
+    stops.thaw()
+    await fill(consumer_env, 16, 8)
+    await eventually(lambda: values(successor, stops) == set(range(24 * PARTITIONS)))
+    assert all(consumer_env.committed(partition) >= 16 for partition in BOTH)
+    for partition in BOTH:
+        mine = offsets(successor, partition)
+        assert first_times(mine) == mine
 
-    group(scene)
+
+async def test_a_recreated_log_is_read_from_its_start(consumer_env: ConsumerEnv) -> None:
+    member = consumer_env.join()
+    await fill(consumer_env, 0, 20)
+    await eventually(lambda: all(consumer_env.committed(partition) == 20 for partition in BOTH))
+    await consumer_env.wipe()
+    await fill(consumer_env, 20, 5)
+    await eventually(lambda: values(member) == set(range(25 * PARTITIONS)))
+    await eventually(lambda: all(consumer_env.committed(partition) == 5 for partition in BOTH))
+    for partition in BOTH:
+        assert offsets(member, partition)[:20] == list(range(20))
 
 
-def test_how_far_the_consumers_are_is_told_of_the_partition_that_a_chat_goes_to(group: Play) -> None:
+async def test_records_are_repeated_from_offsets_that_were_set_back(consumer_env: ConsumerEnv) -> None:
+    first = consumer_env.join()
+    await fill(consumer_env, 0, 20)
+    await eventually(lambda: all(consumer_env.committed(partition) == 20 for partition in BOTH))
+    first.die()
+    await consumer_env.set_back(6)
+    second = consumer_env.join()
+    await eventually(lambda: all(consumer_env.committed(partition) == 20 for partition in BOTH))
+    assert [offsets(second, partition) for partition in BOTH] == [list(range(6, 20))] * PARTITIONS
+
+
+async def test_consumer_progress_is_that_of_the_partition_of_each_chat(consumer_env: ConsumerEnv) -> None:
     chats = [ChatKey(TenantId("acme"), ChatId(f"g{number}")) for number in range(6)]
-
-    async def scene(site: ConsumerEnv) -> None:
-        async with site.publishing() as publisher:
-            placed = {chat: await publisher.send(TOPIC, partition_key(chat), b"0") for chat in chats}
-        ends = {each.partition: each.offset + 1 for each in placed.values()}
-        wanted = {chat: PartitionProgress(at.partition, ends[at.partition], 0) for chat, at in placed.items()}
-        assert await site.progress(chats) == wanted
-        site.join()
-        await eventually(lambda: all(site.committed(partition) == end for partition, end in ends.items()))
-        assert await site.progress(chats) == {
-            chat: was._replace(committed=was.end) for chat, was in wanted.items()
-        }
-
-    group(scene)
+    async with consumer_env.publishing() as publisher:
+        placed = {chat: await publisher.send(TOPIC, partition_key(chat), b"0") for chat in chats}
+    ends = {each.partition: each.offset + 1 for each in placed.values()}
+    wanted = {chat: PartitionProgress(at.partition, ends[at.partition], 0) for chat, at in placed.items()}
+    assert await consumer_env.progress(chats) == wanted
+    consumer_env.join()
+    await eventually(lambda: all(consumer_env.committed(partition) == end for partition, end in ends.items()))
+    assert await consumer_env.progress(chats) == {
+        chat: was._replace(committed=was.end) for chat, was in wanted.items()
+    }

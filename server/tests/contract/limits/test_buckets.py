@@ -54,7 +54,7 @@ async def test_two_processes_share_the_buckets(servers: Servers, connect: Connec
         assert allowed == [True, True, True, False, False]
 
 
-async def test_none_is_taken_unless_all_allow(servers: Servers, connect: Connect) -> None:
+async def test_no_bucket_is_charged_unless_all_allow(servers: Servers, connect: Connect) -> None:
     async with connect(servers) as redis:
         limit = limiter(redis)
         for _ in range(3):
@@ -66,7 +66,9 @@ async def test_none_is_taken_unless_all_allow(servers: Servers, connect: Connect
         assert (await limit.take([TokenRequest(LimitKind.USER, ACME, "anna")])).remaining == 2
 
 
-async def test_strangers_addresses_are_spread_over_the_slots(servers: Servers, connect: Connect) -> None:
+async def test_unauthenticated_addresses_are_spread_over_the_slots(
+    servers: Servers, connect: Connect
+) -> None:
     async with connect(servers) as redis:
         buckets = RedisBuckets(redis, read_name_key, timeout_s=1.0)
         asks = [TokenRequest(LimitKind.ADDRESS, NO_TENANT, f"192.0.2.{n}") for n in range(20)]
@@ -104,7 +106,7 @@ async def test_a_bucket_that_is_full_again_leaves_nothing_behind(servers: Server
         assert 60_000 < left_ms <= 70_001, "ten seconds to be full, and a minute more"
 
 
-async def test_a_place_that_was_added_is_known_to_its_tenant_for_thirty_days(
+async def test_an_added_address_is_known_to_its_tenant_for_thirty_days(
     servers: Servers, connect: Connect
 ) -> None:
     async with connect(servers) as redis:
@@ -139,7 +141,7 @@ def test_four_processes_with_fifty_callers_get_the_burst_and_the_rate_and_no_mor
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_a_server_that_is_deaf_or_gone_costs_a_short_wait_and_the_limit_holds_here(
+async def test_an_unavailable_server_costs_a_short_wait_and_the_limit_applies_locally(
     servers: Servers, space: Namespace
 ) -> None:
     async with relay_to(servers.nodes[0].port) as relay:

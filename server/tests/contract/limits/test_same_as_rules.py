@@ -59,8 +59,8 @@ def by_given_clock(script: Script, keys: int) -> Script:
     return replace(script, source=script.source.replace(clock, given_clock), key_count=keys)
 
 
-class Beside:
-    """Both, on the same buckets."""
+class ComparedBuckets:
+    """The script and the rules on the same buckets."""
 
     def __init__(self, redis: RedisClient, script: Script, mark: str) -> None:
         self._redis = redis
@@ -69,7 +69,7 @@ class Beside:
         self._tenant = TenantId(mark)
         self._model: dict[LimitKind, BucketState] = {}
 
-    async def play(self, by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
+    async def run_steps(self, by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
         now_us = 1_700_000_000_000_000
         for step in steps:
             now_us += step.after_us
@@ -102,7 +102,7 @@ def compare(servers: Servers, space: Namespace, script: Script) -> None:
         @EXAMPLES
         @drawn
         def agree(by_kind: dict[LimitKind, LimitPolicy], steps: list[Step]) -> None:
-            runner.run(Beside(redis, script, f"t{next(numbers)}").play(by_kind, steps))
+            runner.run(ComparedBuckets(redis, script, f"t{next(numbers)}").run_steps(by_kind, steps))
 
         try:
             agree()
@@ -134,7 +134,7 @@ MUTANTS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("servers", ["valkey"], indirect=True)
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_script_with_a_fault_is_found_out(servers: Servers, space: Namespace, mutant: str) -> None:
+def test_a_faulty_script_is_detected(servers: Servers, space: Namespace, mutant: str) -> None:
     right, wrong = MUTANTS[mutant]
     assert right in TAKE.source
     # an overflow can also end in an expiry that the server does not take

@@ -136,10 +136,10 @@ async def test_concurrent_reactions_are_all_counted(use_cases: UseCaseEnv) -> No
 REACTORS = [UserId(f"user{n:02}") for n in range(25)]
 
 
-async def _reacts(stage: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
+async def _reacts(use_cases: UseCaseEnv, question: ChangeRequest, emoji: str, *, is_added: bool) -> bool:
     """Add or withdraw a reaction. Return False if there was nothing to change."""
     try:
-        await stage.change.react(question, emoji, is_added=is_added)
+        await use_cases.change.react(question, emoji, is_added=is_added)
     except TidingsError as error:
         if error.code is not Code.NO_CHANGE:
             raise
@@ -181,8 +181,8 @@ async def test_withdrawing_a_missing_reaction_changes_nothing(
     for _ in range(3):
         assert not await _reacts(use_cases, asked(chat, BEN, sent.sequence), "+1", is_added=False)
     assert not await _reacts(use_cases, asked(chat, REACTORS[-1], sent.sequence), "+1", is_added=True)
-    stranger = use_cases.change.react(asked(chat, DORA, sent.sequence), "+1", is_added=False)
-    assert await code_of(stranger) is Code.MESSAGE_NOT_FOUND
+    by_non_member = use_cases.change.react(asked(chat, DORA, sent.sequence), "+1", is_added=False)
+    assert await code_of(by_non_member) is Code.MESSAGE_NOT_FOUND
     entry = await use_cases.reader.one(chat, sent.sequence)
     assert entry is not None
     assert entry.reaction_counts == {"+1": len(REACTORS)}
@@ -210,11 +210,11 @@ async def test_concurrent_reactions_and_withdrawals_are_counted_exactly(use_case
     sent = await use_cases.send(chat, ANNA)
     here = use_cases.change
     use_cases.open_process()
-    there = use_cases.change
+    changes = use_cases.change
 
     async def toggles(user: UserId, times: int) -> None:
         for n in range(times):
-            change = here if n % 2 else there
+            change = here if n % 2 else changes
             await change.react(asked(chat, user, sent.sequence), "+1", is_added=n % 2 == 0)
 
     for some in batched(REACTORS, 5):

@@ -16,10 +16,10 @@ def sequences(page: HistorySlice) -> list[int]:
     return [shown.entry.sequence for shown in page.entries]
 
 
-async def talk(stage: UseCaseEnv, count: int) -> ChatKey:
-    chat = await stage.group(BEN)
+async def talk(use_cases: UseCaseEnv, count: int) -> ChatKey:
+    chat = await use_cases.group(BEN)
     for n in range(count):
-        await stage.send(chat, ANNA, f"m{n}")
+        await use_cases.send(chat, ANNA, f"m{n}")
     return chat
 
 
@@ -111,7 +111,7 @@ async def test_a_former_member_reads_up_to_their_leave(use_cases: UseCaseEnv) ->
     assert sequences(await use_cases.history.before(chat, BEN, None, 50)) == [4, 3, 2, 1]
 
 
-async def test_a_stranger_reads_nothing(use_cases: UseCaseEnv) -> None:
+async def test_a_non_member_reads_nothing(use_cases: UseCaseEnv) -> None:
     chat = await talk(use_cases, 2)
     assert await code_of(use_cases.history.before(chat, DORA, None, 50)) is Code.CHAT_NOT_FOUND
     assert await code_of(use_cases.history.one(chat, DORA, 2)) is Code.MESSAGE_NOT_FOUND
@@ -131,10 +131,10 @@ async def test_pages_are_bounded_and_together_complete(use_cases: UseCaseEnv) ->
     assert seen == list(range(261, 0, -1))
 
 
-async def _many(stage: UseCaseEnv, chat: ChatKey, start: int, count: int) -> None:
+async def _many(use_cases: UseCaseEnv, chat: ChatKey, start: int, count: int) -> None:
     import asyncio  # noqa: PLC0415
 
-    await asyncio.gather(*(stage.send(chat, ANNA, "x" * 3000, key=f"k{start + n}") for n in range(count)))
+    await asyncio.gather(*(use_cases.send(chat, ANNA, "x" * 3000, key=f"k{start + n}") for n in range(count)))
 
 
 @pytest.mark.parametrize("user", [ANNA, BEN])

@@ -135,7 +135,7 @@ def calls_of(port: int, command: str) -> bytes | None:
 
 
 @on_clusters
-async def test_many_redirections_make_few_questions(own_servers: Servers, client: Client) -> None:
+async def test_many_redirections_cause_few_slot_map_requests(own_servers: Servers, client: Client) -> None:
     async with client(own_servers.options) as redis:
         key = own(redis)
         await redis.write("SET", key, 0)
@@ -180,15 +180,15 @@ async def test_after_a_failover_the_subscription_is_at_the_new_primary(
     servers = form_cluster(kind, tmp_path)
     try:
         async with client(servers.options, longest_pause_s=0.2, refresh_s=1.0) as redis:
-            name, heard = own(redis, "push"), Recorder()
+            name, recorder = own(redis, "push"), Recorder()
             replica = add_replica(servers, servers.owner(name), tmp_path / "replica")
-            await redis.subscribe(name, heard)
+            await redis.subscribe(name, recorder)
             await asyncio.to_thread(fail_over_to, replica)
             await until(lambda: redis._nodes.owner(slot(name)) == ("127.0.0.1", replica.port))
-            await until(lambda: heard.standings[-1] is heard.events[-1] and len(heard.losses) > 0)
+            await until(lambda: recorder.standings[-1] is recorder.events[-1] and len(recorder.losses) > 0)
             assert await redis.publish(name, b"x") == 1
-            await until(lambda: heard.payloads == [b"x"])
-            assert re.fullmatch("S(LS)+m", heard.shape)
+            await until(lambda: recorder.payloads == [b"x"])
+            assert re.fullmatch("S(LS)+m", recorder.shape)
     finally:
         servers.end()
 

@@ -21,7 +21,7 @@ def own(redis: RedisClient, user: object = "ann", kind: str = "thing") -> Key:
     return redis.keys.key("acme", str(user), kind)
 
 
-async def test_what_was_written_is_read(servers: Servers, client: Client) -> None:
+async def test_a_written_value_is_read(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         key = own(redis)
         assert await redis.read("GET", key) is None

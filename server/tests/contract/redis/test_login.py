@@ -20,7 +20,7 @@ from tidings.platform.redis.options import RedisOptions
 
 @pytest.fixture(params=["valkey", "redis"])
 def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
-    """Wants a password, and has a user `gateway` who may touch only what begins with `mine:`."""
+    """A server with a password and a user `gateway` that may access only keys with the prefix `mine:`."""
     server = Server(binary(request.param), tmp_path, PortAllocator().take(0, "redis"))
     server.start()
     ask(server.port, "ACL", "SETUSER", "gateway", "on", ">p@ss/word", "~mine:*", "&mine:*", "+@all")
@@ -29,7 +29,7 @@ def locked(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Server]:
     server.kill()
 
 
-async def test_a_password_is_brought_along(locked: Server) -> None:
+async def test_the_password_of_the_url_is_sent(locked: Server) -> None:
     redis = await RedisClient.connect(
         RedisOptions.from_url(Secret(f"redis://:open%20sesame@127.0.0.1:{locked.port}"))
     )
@@ -89,15 +89,15 @@ async def test_tls_with_an_authority_that_is_trusted_and_not_without(secure: tup
     port, ca_file = secure
     options = RedisOptions.from_url(f"rediss://127.0.0.1:{port}")
     redis = await RedisClient.connect(replace(options, ca_file=ca_file))
-    key, heard = redis.keys.key("acme", "ann", "x"), Recorder()
+    key, recorder = redis.keys.key("acme", "ann", "x"), Recorder()
     assert await redis.write("SET", key, b"y" * 100_000) == b"OK"
     assert await redis.read("STRLEN", key) == 100_000
-    await redis.subscribe(key, heard)
+    await redis.subscribe(key, recorder)
     assert await redis.publish(key, b"hello") == 1
-    await until(lambda: heard.payloads == [b"hello"])
+    await until(lambda: recorder.payloads == [b"hello"])
     assert await redis.write("CLIENT", Key("KILL"), "TYPE", "pubsub") == 1
-    await heard.standing(2)
-    assert heard.shape == "SmLS"
+    await recorder.standing(2)
+    assert recorder.shape == "SmLS"
     await redis.close()
     with pytest.raises(UnreachableError, match="CERTIFICATE_VERIFY_FAILED"):
         await RedisClient.connect(options)

@@ -1,4 +1,4 @@
-"""Sharded pub/sub in fair weather: confirmed, in order, counted, at the right shard."""
+"""Sharded pub/sub without faults: confirmed, in order, counted, at the right shard."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,11 +31,11 @@ def listeners_at(servers: Servers, name: Key) -> int:
 async def test_an_awaited_subscription_is_one_that_the_server_knows(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         for gateway in ("a", "b", "c", "d"):
-            heard = Recorder()
-            await redis.subscribe(channel(redis, gateway), heard)
+            recorder = Recorder()
+            await redis.subscribe(channel(redis, gateway), recorder)
             assert listeners_at(servers, channel(redis, gateway)) == 1
-            assert heard.shape == "S"
-            assert heard.standings[0].lost_since is None
+            assert recorder.shape == "S"
+            assert recorder.standings[0].lost_since is None
 
 
 async def test_nothing_is_confirmed_before_the_server_has_confirmed(
@@ -44,11 +44,11 @@ async def test_nothing_is_confirmed_before_the_server_has_confirmed(
     async with client(own_servers.options, confirm_s=0.3, detect_s=20.0) as redis:
         await redis.subscribe(channel(redis, "first"), Recorder())  # connected
         own_servers.owner(channel(redis, "first")).freeze()
-        heard = Recorder()
+        recorder = Recorder()
         late = Key(channel(redis, "first") + ":late")
         with pytest.raises(UnreachableError, match=r"not confirmed in 0\.3 s"):
-            await redis.subscribe(late, heard)
-        assert heard.events == []
+            await redis.subscribe(late, recorder)
+        assert recorder.events == []
         own_servers.mend()
         await until(lambda: listeners_at(own_servers, channel(redis, "first")) == 1)
         await until(
@@ -58,14 +58,14 @@ async def test_nothing_is_confirmed_before_the_server_has_confirmed(
 
 async def test_messages_arrive_in_order_and_are_counted(servers: Servers, client: Client) -> None:
     async with client(servers.options) as gateway, client(servers.options) as worker:
-        name, heard = channel(gateway), Recorder()
+        name, recorder = channel(gateway), Recorder()
         assert await worker.publish(name, b"nobody") == 0
-        await gateway.subscribe(name, heard)
+        await gateway.subscribe(name, recorder)
         counts = await asyncio.gather(*(worker.publish(name, b"%d" % n) for n in range(500)))
         assert counts == [1] * 500
-        await until(lambda: len(heard.payloads) == 500)
-        assert heard.payloads == [b"%d" % n for n in range(500)]
-        assert heard.shape == "Sm"
+        await until(lambda: len(recorder.payloads) == 500)
+        assert recorder.payloads == [b"%d" % n for n in range(500)]
+        assert recorder.shape == "Sm"
 
 
 async def test_two_processes_on_one_channel_are_two_receivers(servers: Servers, client: Client) -> None:
@@ -79,13 +79,13 @@ async def test_two_processes_on_one_channel_are_two_receivers(servers: Servers, 
 
 async def test_after_close_there_is_no_subscription_and_no_event(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
-        name, heard = channel(redis), Recorder()
-        subscription = await redis.subscribe(name, heard)
+        name, recorder = channel(redis), Recorder()
+        subscription = await redis.subscribe(name, recorder)
         subscription.close()
         subscription.close()
         await until(lambda: listeners_at(servers, name) == 0)
         assert await redis.publish(name, b"late") == 0
-        assert heard.shape == "S"
+        assert recorder.shape == "S"
 
 
 async def test_close_and_subscribe_again_immediately(servers: Servers, client: Client) -> None:
@@ -114,11 +114,11 @@ async def test_one_channel_has_one_subscriber_in_a_process(servers: Servers, cli
 async def test_a_thousand_channels_over_all_nodes(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
         names = [redis.keys.key("acme", f"chat-{n}", "live") for n in range(1000)]
-        heard = {name: Recorder() for name in names}
-        await asyncio.gather(*(redis.subscribe(name, heard[name]) for name in names))
+        recorder = {name: Recorder() for name in names}
+        await asyncio.gather(*(redis.subscribe(name, recorder[name]) for name in names))
         counts = await asyncio.gather(*(redis.publish(name, name.encode()) for name in names))
         assert counts == [1] * 1000
-        await until(lambda: all(heard[name].payloads == [name.encode()] for name in names))
+        await until(lambda: all(recorder[name].payloads == [name.encode()] for name in names))
 
 
 async def test_a_failing_subscriber_does_not_affect_others(servers: Servers, client: Client) -> None:
@@ -130,27 +130,27 @@ async def test_a_failing_subscriber_does_not_affect_others(servers: Servers, cli
 
     async with client(servers.options) as redis:
         clumsy_one, careful_one = (redis.keys.key("acme", "chat", kind) for kind in ("a", "b"))
-        heard = Recorder()
+        recorder = Recorder()
         await redis.subscribe(clumsy_one, clumsy)
-        await redis.subscribe(careful_one, heard)
+        await redis.subscribe(careful_one, recorder)
         for name in (clumsy_one, careful_one):
             assert await redis.publish(name, b"x") == 1
-        await until(lambda: heard.payloads == [b"x"])
+        await until(lambda: recorder.payloads == [b"x"])
         assert reported == [f"subscriber of {clumsy_one} failed"] * 2
 
 
 async def test_an_empty_message_and_one_of_a_megabyte(servers: Servers, client: Client) -> None:
     async with client(servers.options) as redis:
-        heard = Recorder()
-        await redis.subscribe(channel(redis), heard)
+        recorder = Recorder()
+        await redis.subscribe(channel(redis), recorder)
         large = bytes(range(256)) * 4096
         for payload in (b"", large):
             assert await redis.publish(channel(redis), payload) == 1
-        await until(lambda: len(heard.payloads) == 2)
-        assert heard.payloads == [b"", large]
+        await until(lambda: len(recorder.payloads) == 2)
+        assert recorder.payloads == [b"", large]
 
 
-async def test_a_subscription_is_no_trouble_until_its_answer_is_overdue(
+async def test_a_subscription_is_healthy_until_its_answer_is_overdue(
     own_servers: Servers, client: Client
 ) -> None:
     async with client(own_servers.options, confirm_s=0.5, detect_s=20.0) as redis:

@@ -67,7 +67,7 @@ async def test_a_failing_script_reports_that_it_may_have_written(servers: Server
         assert await redis.read("GET", key) == b"half"
 
 
-async def test_a_script_that_is_to_read_only_is_held_to_it(servers: Servers, client: Client) -> None:
+async def test_a_read_only_script_cannot_write(servers: Servers, client: Client) -> None:
     liar = Script("liar.lua", BUMP.source, 2, is_read=True)
     async with client(servers.options) as redis:
         with pytest.raises(ScriptFailedError, match=r"(?i)write commands are not allowed"):

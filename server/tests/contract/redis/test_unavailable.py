@@ -23,8 +23,8 @@ async def test_a_server_that_is_unavailable_at_the_start_is_connected_later(
     for node in own_servers.nodes:
         node.kill()
     async with client(own_servers.options, wait=False, **QUICK) as redis:
-        key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
-        subscription = redis.subscribe_soon(key, heard)
+        key, recorder = redis.keys.key("_system", "gateway-7", "push"), Recorder()
+        subscription = redis.subscribe_soon(key, recorder)
         with pytest.raises(UnreachableError) as caught:
             await redis.read("GET", key)
         assert not caught.value.maybe_applied
@@ -33,17 +33,17 @@ async def test_a_server_that_is_unavailable_at_the_start_is_connected_later(
         assert "never answered" in health.text
         assert "is not subscribed" in health.text
         await asyncio.to_thread(own_servers.mend)
-        await heard.standing(1)
+        await recorder.standing(1)
         assert subscription.is_subscribed
         await until(lambda: redis.health().is_well)
         assert await redis.publish(key, b"x") == 1
-        await until(lambda: heard.payloads == [b"x"])
+        await until(lambda: recorder.payloads == [b"x"])
 
 
 async def test_with_wait_the_failure_of_the_first_try_is_raised(servers: Servers, client: Client) -> None:
-    nobody = (Address("127.0.0.1", 1), Address("127.0.0.1", 2))
+    closed_ports = (Address("127.0.0.1", 1), Address("127.0.0.1", 2))
     with pytest.raises(UnreachableError, match=r"127\.0\.0\.1:\d: connection refused"):
-        async with client(servers.options, seeds=nobody, **QUICK):
+        async with client(servers.options, seeds=closed_ports, **QUICK):
             raise AssertionError("connected to nobody")
 
 
@@ -95,17 +95,17 @@ async def test_a_wrong_is_cluster_is_named(servers: Servers, client: Client) -> 
 
 
 @pytest.mark.parametrize("servers", ["valkey", "redis"], indirect=True)
-async def test_a_server_that_hangs_up_right_behind_its_greeting_is_tried_again(
+async def test_a_server_that_closes_after_the_greeting_is_tried_again(
     servers: Servers, client: Client
 ) -> None:
     async with relay_to(servers.nodes[0].port) as relay:
         relay.hang_ups = 4
         options = replace(servers.options, seeds=(Address("127.0.0.1", relay.port),))
         async with client(options, wait=False, **QUICK) as redis:
-            key, heard = redis.keys.key("acme", "ann", "thing"), Recorder()
-            redis.subscribe_soon(key, heard)
+            key, recorder = redis.keys.key("acme", "ann", "thing"), Recorder()
+            redis.subscribe_soon(key, recorder)
             assert await eventually(lambda: redis.write("SET", key, 1), RedisError) == b"OK"
-            await until(lambda: heard.shape.endswith("S") and relay.hang_ups == 0)
+            await until(lambda: recorder.shape.endswith("S") and relay.hang_ups == 0)
             assert await redis.publish(key, b"x") == 1
 
 
@@ -115,15 +115,15 @@ async def test_a_node_that_became_a_replica_is_disconnected_and_connected_by_nam
 ) -> None:
     """The subscription too: a replica passes messages on, but its listeners count for nothing at the primary."""
     async with client(own_servers.options, **QUICK) as redis:
-        key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
-        await redis.subscribe(key, heard)
+        key, recorder = redis.keys.key("_system", "gateway-7", "push"), Recorder()
+        await redis.subscribe(key, recorder)
         ask(own_servers.nodes[0].port, "REPLICAOF", "127.0.0.1", 1)
         with pytest.raises(ServerError) as caught:
             await redis.write("SET", key, 1)
         assert (caught.value.code, caught.value.transient) == ("READONLY", True)
         ask(own_servers.nodes[0].port, "REPLICAOF", "NO", "ONE")  # in place of another machine
-        await heard.standing(2)
-        assert heard.shape == "SLS"
+        await recorder.standing(2)
+        assert recorder.shape == "SLS"
         assert await eventually(lambda: redis.write("SET", key, 2), RedisError) == b"OK"
 
 
@@ -133,8 +133,8 @@ async def test_a_command_that_times_out_before_the_connection_does_not_close_it(
 ) -> None:
     """Race: commands time out in the turn in which the connection is established. Reconnecting would repeat this."""
     async with client(servers.options, **QUICK) as redis:
-        key, heard = redis.keys.key("_system", "gateway-7", "push"), Recorder()
-        await redis.subscribe(key, heard)
+        key, recorder = redis.keys.key("_system", "gateway-7", "push"), Recorder()
+        await redis.subscribe(key, recorder)
         (link,) = redis._nodes.links()
         with monkeypatch.context() as too_early:
             too_early.setattr(link, "submit", _not_in_time)
@@ -142,7 +142,7 @@ async def test_a_command_that_times_out_before_the_connection_does_not_close_it(
                 await redis.write("SET", key, 1)
         assert link.is_connected
         assert await redis.publish(key, b"x") == 1
-        await until(lambda: heard.shape == "Sm")
+        await until(lambda: recorder.shape == "Sm")
 
 
 def _not_in_time(*_: object) -> None:

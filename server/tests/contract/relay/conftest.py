@@ -9,6 +9,6 @@ from fixtures.relay_processes import RelayProcesses, relay_processes
 
 
 @pytest.fixture
-def house(dynamo: Dynamo, kafka: str, valkey: str, tmp_path: Path) -> Iterator[RelayProcesses]:
+def env(dynamo: Dynamo, kafka: str, valkey: str, tmp_path: Path) -> Iterator[RelayProcesses]:
     with relay_processes(dynamo, kafka, valkey, tmp_path) as made:
         yield made

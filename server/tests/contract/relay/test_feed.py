@@ -1,17 +1,19 @@
-"""The stream of `messages` as the relay reads it: at both engines, and a script for what none of them can be brought to.
+"""The change stream of `messages` as the relay reads it, on both engines. A script simulates faults that no engine can produce.
 
 Also run on the simulated stream.
 """
 
 import asyncio
 import json
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import pytest
 from fixtures.encoded_sizes import item_bytes
 from fixtures.engines import Namespace
+from fixtures.loops import AsyncFixture
 from fixtures.scripted_streams import ScriptedStreams
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv, asked
@@ -36,7 +38,7 @@ from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.patterns import chats as patterns
 
 PAGE = 3
-TOLD_WITHIN_S = 60
+WITHIN_S = 60
 
 
 class Place(NamedTuple):
@@ -46,11 +48,11 @@ class Place(NamedTuple):
     after: str | None
 
 
-class River(NamedTuple):
+class FeedEnv(NamedTuple):
     """A stream, a writer of its table, and the end of the stream when the test started."""
 
     feed: ChangeStream
-    stage: UseCaseEnv
+    use_cases: UseCaseEnv
     begins: Place
 
 
@@ -73,10 +75,6 @@ class Script(Protocol):
         ...
 
 
-type Scene = Callable[[River], Coroutine[None, None, None]]
-type Play = Callable[[Scene], None]
-
-
 async def place_of(feed: ChangeStream) -> Place:
     """Return the only shard of the local engines."""
     (shard,) = await feed.shards()
@@ -96,38 +94,37 @@ async def read_on(feed: ChangeStream, place: Place) -> list[ShardRecord]:
     return found
 
 
-async def told_of(river: River, chat: ChatKey, last: int) -> list[ShardRecord]:
+async def records_up_to(feed_env: FeedEnv, chat: ChatKey, last: int) -> list[ShardRecord]:
     """Return all records since the start of the test, once the stream has this entry."""
-    async with asyncio.timeout(TOLD_WITHIN_S):
+    async with asyncio.timeout(WITHIN_S):
         while True:
-            found = await read_on(river.feed, river.begins)
+            found = await read_on(feed_env.feed, feed_env.begins)
             if last in sequences(found, chat):
                 return found
             await asyncio.sleep(0.05)
 
 
 def sequences(records: Sequence[ShardRecord], chat: ChatKey) -> list[int]:
-    news = [each.changes for each in records]
-    return [each.sequence for each in news if isinstance(each, EntryCommitted) and each.chat == chat]
+    changes = [each.changes for each in records]
+    return [each.sequence for each in changes if isinstance(each, EntryCommitted) and each.chat == chat]
 
 
 @pytest.fixture
-def river(tables: Tables, space: Namespace, tmp_path: Path) -> Play:
-    async def flow(scene: Scene) -> None:
+def feed_env(tables: Tables, space: Namespace, tmp_path: Path) -> AsyncFixture[FeedEnv]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[FeedEnv]:
         async with (
             open_client(tables.url, REGION, tables.prefix) as client,
             open_streams(tables.url, REGION, tables.prefix) as streams,
         ):
-            place = await place_of(all_at_once := DynamoChangeStream(streams))
-            before = await read_on(all_at_once, place)
-            feed, stage = (
-                DynamoChangeStream(streams, page_records=PAGE),
-                UseCaseEnv(client, space.tenant, tmp_path / "key"),
-            )
+            place = await place_of(whole_pages := DynamoChangeStream(streams))
+            before = await read_on(whole_pages, place)
+            feed = DynamoChangeStream(streams, page_records=PAGE)
             await feed.shards()
-            await scene(River(feed, stage, place._replace(after=before[-1].number if before else None)))
+            use_cases = UseCaseEnv(client, space.tenant, tmp_path / "key")
+            yield FeedEnv(feed, use_cases, place._replace(after=before[-1].number if before else None))
 
-    return lambda scene: asyncio.run(asyncio.wait_for(flow(scene), 120))
+    return AsyncFixture(opened)
 
 
 class Scripted:
@@ -152,93 +149,75 @@ def script() -> Script:
     return Scripted()
 
 
-def test_new_entries_are_in_the_stream_once_and_in_the_order_of_their_commits(river: Play) -> None:
-    async def scene(at: River) -> None:
-        one, other = [await at.stage.group(BEN) for _ in range(2)]
-        for number in range(6):
-            await at.stage.send(one, ANNA, f"{number}")
-            await at.stage.send(other, ANNA, f"{number}")
-        found = await told_of(at, other, 7)
-        assert [sequences(found, chat) for chat in (one, other)] == [[*range(1, 8)]] * 2
+async def test_new_entries_are_in_the_stream_once_and_in_the_order_of_their_commits(
+    feed_env: FeedEnv,
+) -> None:
+    one, other = [await feed_env.use_cases.group(BEN) for _ in range(2)]
+    for number in range(6):
+        await feed_env.use_cases.send(one, ANNA, f"{number}")
+        await feed_env.use_cases.send(other, ANNA, f"{number}")
+    found = await records_up_to(feed_env, other, 7)
+    assert [sequences(found, chat) for chat in (one, other)] == [[*range(1, 8)]] * 2
 
-    river(scene)
 
-
-def test_a_change_of_an_entry_is_no_commit(river: Play) -> None:
+async def test_a_change_of_an_entry_is_no_commit(feed_env: FeedEnv) -> None:
     """The change has an entry of its own, which is a commit."""
-
-    async def scene(at: River) -> None:
-        chat = await at.stage.group(BEN)
-        await at.stage.send(chat, ANNA, "two")
-        await at.stage.change.edit(asked(chat, ANNA, 2), Content(text="two, edited"))
-        await at.stage.change.redact(asked(chat, ANNA, 2))
-        found = await told_of(at, chat, 4)
-        assert sequences(found, chat) == [1, 2, 3, 4]
-        assert [each.changes for each in found if each.changes is None] != []
-
-    river(scene)
+    chat = await feed_env.use_cases.group(BEN)
+    await feed_env.use_cases.send(chat, ANNA, "two")
+    await feed_env.use_cases.change.edit(asked(chat, ANNA, 2), Content(text="two, edited"))
+    await feed_env.use_cases.change.redact(asked(chat, ANNA, 2))
+    found = await records_up_to(feed_env, chat, 4)
+    assert sequences(found, chat) == [1, 2, 3, 4]
+    assert [each.changes for each in found if each.changes is None] != []
 
 
-def test_the_size_of_a_log_is_estimated_from_the_stream(river: Play) -> None:
+async def test_the_size_of_a_log_is_estimated_from_the_stream(feed_env: FeedEnv) -> None:
     """Compared with the items: at most twice as much, since a record counts its keys twice."""
-
-    async def scene(at: River) -> None:
-        chat = await at.stage.group(BEN)
-        for number in range(10):
-            await at.stage.send(chat, ANNA, "x" * 100 * (number + 1))
-        sizes = LogSizeEstimator()
-        sizes.add([each for each in await told_of(at, chat, 11) if sequences([each], chat)])
-        query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
-        items = (await at.stage.client.query(patterns.FOLLOW, query)).items
-        stored = sum(item_bytes(json.loads(encode_item(item))) for item in items)
-        assert len(items) == 11
-        assert stored / 2 <= sizes.largest_bytes <= 2 * stored
-
-    river(scene)
+    chat = await feed_env.use_cases.group(BEN)
+    for number in range(10):
+        await feed_env.use_cases.send(chat, ANNA, "x" * 100 * (number + 1))
+    sizes = LogSizeEstimator()
+    sizes.add([each for each in await records_up_to(feed_env, chat, 11) if sequences([each], chat)])
+    query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})
+    items = (await feed_env.use_cases.client.query(patterns.FOLLOW, query)).items
+    stored = sum(item_bytes(json.loads(encode_item(item))) for item in items)
+    assert len(items) == 11
+    assert stored / 2 <= sizes.largest_bytes <= 2 * stored
 
 
-def test_reading_can_continue_after_any_record(river: Play) -> None:
-    async def scene(at: River) -> None:
-        chat = await at.stage.group(BEN)
-        for number in range(5):
-            await at.stage.send(chat, ANNA, f"{number}")
-        found = await told_of(at, chat, 6)
-        assert len({each.number for each in found}) == len(found)
-        for number, each in enumerate(found):
-            rest = await read_on(at.feed, at.begins._replace(after=each.number))
-            assert rest[: len(found) - number - 1] == found[number + 1 :]
-
-    river(scene)
+async def test_reading_can_continue_after_any_record(feed_env: FeedEnv) -> None:
+    chat = await feed_env.use_cases.group(BEN)
+    for number in range(5):
+        await feed_env.use_cases.send(chat, ANNA, f"{number}")
+    found = await records_up_to(feed_env, chat, 6)
+    assert len({each.number for each in found}) == len(found)
+    for number, each in enumerate(found):
+        rest = await read_on(feed_env.feed, feed_env.begins._replace(after=each.number))
+        assert rest[: len(found) - number - 1] == found[number + 1 :]
 
 
-def test_a_page_can_be_read_again(river: Play) -> None:
-    async def scene(at: River) -> None:
-        chat = await at.stage.group(BEN)
-        for number in range(4):
-            await at.stage.send(chat, ANNA, f"{number}")
-        await told_of(at, chat, 5)
-        iterator = await at.feed.iterator(*at.begins)
-        first, again = await at.feed.page(iterator), await at.feed.page(iterator)
-        assert first.records == again.records
-        assert 0 < len(first.records) <= PAGE
-
-    river(scene)
+async def test_a_page_can_be_read_again(feed_env: FeedEnv) -> None:
+    chat = await feed_env.use_cases.group(BEN)
+    for number in range(4):
+        await feed_env.use_cases.send(chat, ANNA, f"{number}")
+    await records_up_to(feed_env, chat, 5)
+    iterator = await feed_env.feed.iterator(*feed_env.begins)
+    first, again = await feed_env.feed.page(iterator), await feed_env.feed.page(iterator)
+    assert first.records == again.records
+    assert 0 < len(first.records) <= PAGE
 
 
-def test_an_empty_page_is_not_the_last(river: Play) -> None:
-    async def scene(at: River) -> None:
-        chat = await at.stage.group(BEN)
-        *_, last = await told_of(at, chat, 1)
-        page = await at.feed.page(await at.feed.iterator(at.begins.shard, last.number))
-        assert page.records == []
-        await at.stage.send(chat, ANNA, "two")
-        async with asyncio.timeout(TOLD_WITHIN_S):
-            while not page.records:
-                assert page.iterator is not None
-                page = await at.feed.page(page.iterator)
-        assert sequences(page.records, chat) == [2]
-
-    river(scene)
+async def test_an_empty_page_is_not_the_last(feed_env: FeedEnv) -> None:
+    chat = await feed_env.use_cases.group(BEN)
+    *_, last = await records_up_to(feed_env, chat, 1)
+    page = await feed_env.feed.page(await feed_env.feed.iterator(feed_env.begins.shard, last.number))
+    assert page.records == []
+    await feed_env.use_cases.send(chat, ANNA, "two")
+    async with asyncio.timeout(WITHIN_S):
+        while not page.records:
+            assert page.iterator is not None
+            page = await feed_env.feed.page(page.iterator)
+    assert sequences(page.records, chat) == [2]
 
 
 async def test_trimmed_records_are_reported_and_the_oldest_record_can_be_read(

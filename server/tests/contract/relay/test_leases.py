@@ -63,11 +63,11 @@ async def test_a_former_holder_changes_nothing(leases: Open, shard: ShardId) -> 
     async with leases() as store:
         zombie = await store.take(shard, None, "one")
         assert zombie is not None
-        heir = await store.take(shard, zombie, "two")
-        assert heir is not None
+        successor = await store.take(shard, zombie, "two")
+        assert successor is not None
         assert await store.renew(zombie, "900") is None
         await store.release(zombie, "900")
-        assert await store.read([shard]) == {shard: heir}
+        assert await store.read([shard]) == {shard: successor}
 
 
 async def test_the_next_holder_starts_at_the_current_checkpoint(leases: Open, shard: ShardId) -> None:
@@ -77,9 +77,9 @@ async def test_the_next_holder_starts_at_the_current_checkpoint(leases: Open, sh
         renewed = await store.renew(taken, "7")
         assert renewed is not None
         assert await store.take(shard, taken, "two") is None, "what was seen has moved since"
-        heir = await store.take(shard, renewed, "two")
-        assert heir is not None
-        assert (heir.holder, heir.checkpoint) == ("two", "7")
+        successor = await store.take(shard, renewed, "two")
+        assert successor is not None
+        assert (successor.holder, successor.checkpoint) == ("two", "7")
 
 
 async def test_a_released_lease_has_no_holder_and_keeps_its_checkpoint(leases: Open, shard: ShardId) -> None:

@@ -125,23 +125,23 @@ def sweep(port: int) -> None:
 def test_expired_ephemeral_content_is_published_once(
     sweeping: tuple[RelayProcesses, Callable[[], None]],
 ) -> None:
-    house, delete_expired = sweeping
+    env, delete_expired = sweeping
 
     async def send() -> str:
-        async with house.stage() as stage:
-            chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
-            await stage.send(chat, UserId("anna"), "soon gone", ttl_s=1)
-            kept = await stage.send(chat, UserId("anna"), "redacted", ttl_s=3600)
-            await stage.change.redact(asked(chat, UserId("anna"), kept.sequence))
+        async with env.use_cases() as use_cases:
+            chat = await use_cases.manage.direct(use_cases.tenant, UserId("anna"), UserId("ben"))
+            await use_cases.send(chat, UserId("anna"), "soon gone", ttl_s=1)
+            kept = await use_cases.send(chat, UserId("anna"), "redacted", ttl_s=3600)
+            await use_cases.change.redact(asked(chat, UserId("anna"), kept.sequence))
             return chat.chat
 
     chat = asyncio.run(send())
-    relay = house.start()
+    relay = env.start()
     ends_at = time.monotonic() + DEADLINE_S
     while relay.metric("relay_expired_total") < 1 and time.monotonic() < ends_at:
         delete_expired()
     events = [
-        json.loads(value) for values in read_log(house.connection, EXPIRED.name).values() for value in values
+        json.loads(value) for values in read_log(env.connection, EXPIRED.name).values() for value in values
     ]
     assert [(each["event"], each["chat_id"], each["sequence"]) for each in events] == [
         ("message.expired", chat, 2)

@@ -24,13 +24,13 @@ EPOCH = 1_000
 COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "relay", "repair"]
 
 
-def repair(house: RelayProcesses, *words: str, said: str = "") -> str:
+def repair(env: RelayProcesses, *words: str, answer: str = "") -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     done = subprocess.run(
         [*COMMAND, *words],
-        cwd=house.directory,
-        env=environment | house.settings(),
-        input=said,
+        cwd=env.directory,
+        env=environment | env.settings(),
+        input=answer,
         capture_output=True,
         text=True,
         timeout=60,
@@ -40,107 +40,107 @@ def repair(house: RelayProcesses, *words: str, said: str = "") -> str:
     return done.stdout
 
 
-async def came_to(house: RelayProcesses, chat: ChatKey) -> tuple[int, int]:
-    async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+async def came_to(env: RelayProcesses, chat: ChatKey) -> tuple[int, int]:
+    async with open_client(env.tables.url, REGION, env.tables.prefix) as client:
         books = RowRepairReader(client)
         head = await books.head(chat)
         return await books.row_progress(chat, head), head
 
 
-def test_an_unprocessed_chat_is_repaired(house: RelayProcesses) -> None:
-    chat = asyncio.run(house.commit("one", "two"))
-    assert asyncio.run(came_to(house, chat)) == (0, 3)
+def test_an_unprocessed_chat_is_repaired(env: RelayProcesses) -> None:
+    chat = asyncio.run(env.commit("one", "two"))
+    assert asyncio.run(came_to(env, chat)) == (0, 3)
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    assert "1 chats checked, 1 are behind, 3 entries" in repair(house, *named, "--dry-run")
-    assert (asyncio.run(came_to(house, chat)), house.published(chat)) == ((0, 3), [])
-    assert "1 were behind and are repaired" in repair(house, *named)
-    assert asyncio.run(came_to(house, chat)) == (3, 3)
-    assert house.published(chat) == [1, 2, 3]
-    assert "1 chats checked, 0 were behind" in repair(house, *named)
+    assert "1 chats checked, 1 are behind, 3 entries" in repair(env, *named, "--dry-run")
+    assert (asyncio.run(came_to(env, chat)), env.published(chat)) == ((0, 3), [])
+    assert "1 were behind and are repaired" in repair(env, *named)
+    assert asyncio.run(came_to(env, chat)) == (3, 3)
+    assert env.published(chat) == [1, 2, 3]
+    assert "1 chats checked, 0 were behind" in repair(env, *named)
 
 
-def test_only_missing_entries_are_repaired(house: RelayProcesses) -> None:
-    chat = asyncio.run(house.commit("one"))
+def test_only_missing_entries_are_repaired(env: RelayProcesses) -> None:
+    chat = asyncio.run(env.commit("one"))
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    repair(house, *named)
-    asyncio.run(house.commit("two", "three"))
-    assert f"{chat.tenant}#{chat.chat}: 3 to 4" in repair(house, *named)
-    assert house.published(chat) == [1, 2, 3, 4]
+    repair(env, *named)
+    asyncio.run(env.commit("two", "three"))
+    assert f"{chat.tenant}#{chat.chat}: 3 to 4" in repair(env, *named)
+    assert env.published(chat) == [1, 2, 3, 4]
 
 
-def test_all_chats_of_a_user_are_found(house: RelayProcesses) -> None:
-    chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
-    out = repair(house, "--tenant", chats[0].tenant, "--user", "anna")
+def test_all_chats_of_a_user_are_found(env: RelayProcesses) -> None:
+    chats = [asyncio.run(env.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
+    out = repair(env, "--tenant", chats[0].tenant, "--user", "anna")
     assert "3 chats checked, 3 were behind" in out
-    assert [asyncio.run(came_to(house, chat)) for chat in chats] == [(2, 2)] * 3
+    assert [asyncio.run(came_to(env, chat)) for chat in chats] == [(2, 2)] * 3
 
 
-def test_an_aborted_run_continues_where_it_ended(house: RelayProcesses) -> None:
-    chats = [asyncio.run(house.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
+def test_an_aborted_run_continues_where_it_ended(env: RelayProcesses) -> None:
+    chats = [asyncio.run(env.commit("hi", other=other)) for other in ("ben", "cleo", "dora")]
     lines = [f"{chat.tenant}#{chat.chat}\n" for chat in chats]
-    place = house.directory / "walk"
+    place = env.directory / "walk"
     again = ["--from", "-", "--progress", str(place)]
-    assert "2 chats checked" in repair(house, *again, said="".join(lines[:2]))
+    assert "2 chats checked" in repair(env, *again, answer="".join(lines[:2]))
     assert place.read_text() == "2"
-    assert "1 chats checked" in repair(house, *again, said="".join(lines))
+    assert "1 chats checked" in repair(env, *again, answer="".join(lines))
     assert place.read_text() == "3"
 
 
-def test_a_former_member_needs_no_repair(house: RelayProcesses) -> None:
+def test_a_former_member_needs_no_repair(env: RelayProcesses) -> None:
     async def leave() -> ChatKey:
-        async with house.stage() as stage:
-            chat = await stage.group(BEN)
-            await stage.manage.remove(chat, by(ANNA), BEN)
-            await stage.send(chat, ANNA, "alone")
+        async with env.use_cases() as use_cases:
+            chat = await use_cases.group(BEN)
+            await use_cases.manage.remove(chat, by(ANNA), BEN)
+            await use_cases.send(chat, ANNA, "alone")
             return chat
 
     chat = asyncio.run(leave())
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    repair(house, *named)
-    assert "0 were behind" in repair(house, *named)
+    repair(env, *named)
+    assert "0 were behind" in repair(env, *named)
 
 
-async def restored(house: RelayProcesses) -> None:
-    async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+async def restored(env: RelayProcesses) -> None:
+    async with open_client(env.tables.url, REGION, env.tables.prefix) as client:
         assert await InstallationRow(client, SystemClock()).change(None, Installation(epoch=EPOCH))
 
 
-def test_a_row_ahead_of_its_log_is_corrected(house: RelayProcesses) -> None:
+def test_a_row_ahead_of_its_log_is_corrected(env: RelayProcesses) -> None:
     async def heads() -> list[tuple[int, int]]:
         """Return both rows as stored in the table."""
-        async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+        async with open_client(env.tables.url, REGION, env.tables.prefix) as client:
             rows = [
                 (await build_chat_row_reader(client).rows(chat.tenant, user))[0].known for user in (ANNA, BEN)
             ]
             return [(known.head.sequence if known.head else 0, known.epoch) for known in rows]
 
-    chat = asyncio.run(house.commit("one", "two", "three"))
+    chat = asyncio.run(env.commit("one", "two", "three"))
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    repair(house, *named)
-    lose_entries(house.tables, chat, 3, 4)
-    asyncio.run(restored(house))
-    assert "1 are behind" in repair(house, *named, "--dry-run")
+    repair(env, *named)
+    lose_entries(env.tables, chat, 3, 4)
+    asyncio.run(restored(env))
+    assert "1 are behind" in repair(env, *named, "--dry-run")
     assert asyncio.run(heads()) == [(4, 0), (4, 0)]
-    assert "1 were behind and are repaired" in repair(house, *named)
+    assert "1 were behind and are repaired" in repair(env, *named)
     assert asyncio.run(heads()) == [(2, EPOCH), (2, EPOCH)]
-    assert "0 were behind" in repair(house, *named)
+    assert "0 were behind" in repair(env, *named)
 
 
 def test_repair_corrects_the_head_of_a_large_chat_and_a_read_corrects_a_members_row(
-    house: RelayProcesses,
+    env: RelayProcesses,
 ) -> None:
     """Repair reads one head, not thousands of rows. The last entry names anna; ben's row is older."""
 
     async def say() -> ChatKey:
-        async with house.stage() as stage:
-            chat = await stage.group(BEN, *MANY[:60])
-            await stage.manage.add(chat, by(ANNA), MANY[60:])
-            await stage.send(chat, ANNA, "stays")
-            await stage.send(chat, BEN, "is lost", after=3)
+        async with env.use_cases() as use_cases:
+            chat = await use_cases.group(BEN, *MANY[:60])
+            await use_cases.manage.add(chat, by(ANNA), MANY[60:])
+            await use_cases.send(chat, ANNA, "stays")
+            await use_cases.send(chat, BEN, "is lost", after=3)
             return chat
 
     async def look() -> None:
-        async with open_client(house.tables.url, REGION, house.tables.prefix) as client:
+        async with open_client(env.tables.url, REGION, env.tables.prefix) as client:
             as_it_stands, read = build_chat_row_reader(client), build_chat_row_reader(client, lambda: EPOCH)
             head = (await as_it_stands.heads(chat.tenant, [chat.chat]))[chat.chat]
             assert (head.head, head.epoch) == (LogPosition(3, 1), EPOCH)
@@ -152,8 +152,8 @@ def test_repair_corrects_the_head_of_a_large_chat_and_a_read_corrects_a_members_
 
     chat = asyncio.run(say())
     named = ["--tenant", chat.tenant, "--chat", chat.chat]
-    repair(house, *named)
-    lose_entries(house.tables, chat, 4)
-    asyncio.run(restored(house))
-    assert "1 were behind and are repaired" in repair(house, *named)
+    repair(env, *named)
+    lose_entries(env.tables, chat, 4)
+    asyncio.run(restored(env))
+    assert "1 were behind and are repaired" in repair(env, *named)
     asyncio.run(look())

@@ -57,9 +57,9 @@ class Installation:
         }
         return CliRunner(env=environment).invoke(tidings, ["tables", *arguments])
 
-    def make(self, table: str, tags: dict[str, str] | None = None, **bent: Any) -> None:
+    def make(self, table: str, tags: dict[str, str] | None = None, **changes: Any) -> None:
         """Create a declared table with some other parameters."""
-        request: Any = create_table(BY_NAME[table], self.name(table), tags or {}) | bent
+        request: Any = create_table(BY_NAME[table], self.name(table), tags or {}) | changes
         self.client.create_table(**{name: value for name, value in request.items() if value is not None})
 
 

@@ -70,14 +70,14 @@ def scale(installation: Installation) -> Scale:
     return Scale(installation.client, installation.name("users"))
 
 
-def test_values_weigh_what_we_count(scale: Scale) -> None:
+def test_values_have_the_calculated_size(scale: Scale) -> None:
     values = [*VALUES, *({"N": number} for number in NUMBERS)]
     assert [(value, scale.weigh(value)) for value in values] == [
         (value, value_bytes(value)) for value in values
     ]
 
 
-def test_numbers_weigh_at_most_what_we_count(scale: Scale, installation: Installation) -> None:
+def test_numbers_have_at_most_the_calculated_size(scale: Scale, installation: Installation) -> None:
     for number in ALIGNED:
         ours = value_bytes({"N": number})
         assert scale.weigh({"N": number}) in ({ours} if installation.kind == "local" else {ours - 1, ours})

@@ -127,7 +127,7 @@ def test_drift_is_found_and_repaired(
     assert applied.plan().drift == ()
 
 
-def test_a_missing_index_is_made_and_finds_what_was_there_before(fresh_installation: Installation) -> None:
+def test_a_missing_index_is_created_and_contains_existing_items(fresh_installation: Installation) -> None:
     installation = fresh_installation
     installation.make(
         "users",
@@ -252,7 +252,9 @@ GAPS = {
 
 
 @pytest.mark.parametrize("command", ["plan", "apply", "check"])
-def test_what_the_engine_does_not_know_is_said_each_time(applied: Installation, command: str) -> None:
+def test_unsupported_aspects_of_the_engine_are_reported_by_every_command(
+    applied: Installation, command: str
+) -> None:
     assert applied.plane.not_known == GAPS[applied.kind]
     output = applied.run(command).output
     assert "Not supported by this engine and not compared: " in output

@@ -16,7 +16,7 @@ _READ = AccessPattern("sample.ping", ("leases",), Operation.GET_ITEM, Consistenc
 
 
 def dynamo(host: str, port: int) -> Ping:
-    """A table that is not there is an answer, too."""
+    """A missing table counts as an answer too."""
     channel = Transport(
         parse_endpoint(f"http://{host}:{port}"), "us-east-1", StaticCredentials(LOCAL_KEYS), CallLimits()
     )

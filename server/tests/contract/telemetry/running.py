@@ -19,7 +19,7 @@ _TESTS = Path(__file__).parents[2]
 
 
 def eventually[T](look: Callable[[], T | None], what: str, deadline_s: float = DEADLINE_S) -> T:
-    """The first thing that `look` finds; fails after the deadline and says what did not come."""
+    """Return the first result of `look` that is not None. Fail after the deadline with a description of it."""
     ends_at = time.monotonic() + deadline_s
     while time.monotonic() < ends_at:
         if (found := look()) is not None:

@@ -40,7 +40,7 @@ def ask(server: AdminServer, request: bytes) -> bytes:
         return answer
 
 
-def test_a_page_is_served_whole_with_its_length(server: AdminServer) -> None:
+def test_a_page_is_served_completely_with_its_length(server: AdminServer) -> None:
     answer = ask(server, b"GET /livez?verbose=1 HTTP/1.1\r\nHost: x\r\n\r\n")
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n")
@@ -62,7 +62,9 @@ def test_a_page_is_served_whole_with_its_length(server: AdminServer) -> None:
         (b"GET /broken HTTP/1.1\r\n\r\n", b"500"),
     ],
 )
-def test_everything_else_is_refused_by_name(server: AdminServer, request_head: bytes, status: bytes) -> None:
+def test_other_requests_are_refused_with_their_status(
+    server: AdminServer, request_head: bytes, status: bytes
+) -> None:
     answer = ask(server, request_head)
     assert answer.split(b" ")[1] == status
     assert ask(server, b"GET /livez HTTP/1.1\r\n\r\n").endswith(b"ok")

@@ -6,7 +6,7 @@ import time
 from contract.telemetry.running import eventually, running
 
 
-def test_a_blocked_loop_is_red_at_livez_then_the_process_says_where_it_is_stuck_and_ends() -> None:
+def test_a_blocked_loop_fails_livez_and_the_process_logs_its_stack_and_exits() -> None:
     with running(on_usr1="block", warn_s=0.3, exit_s=1.0) as process:
         process.wait_for("process started")
         assert process.get("/livez")[0] == 200
@@ -23,7 +23,7 @@ def test_a_blocked_loop_is_red_at_livez_then_the_process_says_where_it_is_stuck_
         assert line["stuck_at"][-1].endswith(" block")
 
 
-def test_a_loop_that_comes_back_in_time_goes_on() -> None:
+def test_a_loop_that_recovers_in_time_continues() -> None:
     with running(on_usr1="block a little", warn_s=0.3, exit_s=30) as process:
         process.wait_for("process started")
         process.popen.send_signal(signal.SIGUSR1)
@@ -34,7 +34,7 @@ def test_a_loop_that_comes_back_in_time_goes_on() -> None:
         assert process.exit_code() == 0
 
 
-def test_code_that_never_lets_go_of_the_interpreter_is_ended_with_its_stack_on_stderr() -> None:
+def test_code_that_never_releases_the_gil_is_ended_with_its_stack_on_stderr() -> None:
     with running(on_usr1="hold the interpreter", warn_s=0.2, exit_s=0.5) as process:
         process.wait_for("process started")
         process.popen.send_signal(signal.SIGUSR1)

@@ -47,7 +47,7 @@ def test_a_signal_drains_then_stops_in_reverse_and_ends_with_0() -> None:
         assert process.stderr == ""
 
 
-def test_while_it_drains_it_is_red_and_alive_and_still_at_work() -> None:
+def test_a_draining_process_is_alive_and_working_but_not_ready() -> None:
     with running(drain_s=30) as process:
         process.wait_for("process started")
         process.popen.terminate()
@@ -60,7 +60,7 @@ def test_while_it_drains_it_is_red_and_alive_and_still_at_work() -> None:
         assert process.exit_code() == 75
 
 
-def test_a_component_that_hangs_in_stop_with_a_thread_and_does_not_listen_costs_its_deadline_and_75() -> None:
+def test_a_component_that_hangs_in_stop_costs_its_deadline_and_exit_code_75() -> None:
     with running(worker_stop="hang on", worker_stop_s=0.2) as process:
         process.wait_for("process started")
         process.popen.terminate()
@@ -80,7 +80,7 @@ def test_a_second_signal_does_not_wait() -> None:
         assert process.events("second signal: stopping at once")
 
 
-def test_after_kill_9_nothing_is_left_and_its_port_can_be_had_at_once() -> None:
+def test_after_kill_9_no_process_is_left_and_its_port_is_free() -> None:
     with running() as first:
         first.wait_for("process started")
         port = first.port
@@ -113,7 +113,7 @@ def test_after_kill_9_nothing_is_left_and_its_port_can_be_had_at_once() -> None:
         ),
     ],
 )
-def test_what_can_not_start_says_why_and_leaves(
+def test_a_process_that_cannot_start_reports_why_and_exits(
     sample: dict[str, Any], code: int, event: str, reason: str
 ) -> None:
     with running(**sample) as process:
@@ -134,7 +134,7 @@ def test_a_port_that_is_taken_is_a_failed_start() -> None:
         assert "ddress already in use" in line["reason"]
 
 
-def test_a_default_port_that_is_taken_gives_way() -> None:
+def test_a_default_port_in_use_is_replaced_by_a_free_one() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         admin = AdminServer(AdminOptions(port=port, may_move=True), {})
@@ -157,7 +157,7 @@ def test_a_task_that_dies_ends_the_process_with_70_and_is_named() -> None:
         assert ("component stopped", "worker") in order(process, "component stopped")
 
 
-def test_a_log_reader_that_goes_away_does_not_take_the_process_with_it() -> None:
+def test_a_log_reader_that_closes_does_not_end_the_process() -> None:
     with running() as process:
         process.wait_for("process started")
         process.stop_reading()

@@ -1,13 +1,13 @@
 """Contract of a KMS: the key file, AWS KMS requests, and the fake in memory."""
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from contract.tenants.kms_server import ACCESS_KEY, REGION, SECRET_KEY, kms_server
+from fixtures.loops import AsyncFixture
 from fixtures.memory_keys import MemoryKms
 
 from tidings.kernel.security import Secret
@@ -15,13 +15,13 @@ from tidings.platform.dynamo.credentials import AwsKeys
 from tidings.tenants.kms import FileKms, open_aws_kms
 from tidings.tenants.model import Kms, UnwrapError
 
-type Opened = Callable[[], AbstractAsyncContextManager[Kms]]
+type OpenKms = Callable[[], AbstractAsyncContextManager[Kms]]
 
 FOR = {"tenant": "acme", "key": "content-0000000001", "purpose": "content"}
 
 
 @pytest.fixture(params=["memory", "file", "aws"])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+def kms(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncFixture[Kms]:
     @asynccontextmanager
     async def memory() -> AsyncIterator[Kms]:
         yield MemoryKms()
@@ -38,36 +38,22 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
             async with open_aws_kms(server.url, REGION, name, keys=keys) as kms:
                 yield kms
 
-    ways: dict[str, Opened] = {"memory": memory, "file": file, "aws": aws}
-    return ways[request.param]
+    kinds: dict[str, OpenKms] = {"memory": memory, "file": file, "aws": aws}
+    return AsyncFixture(kinds[request.param])
 
 
-def check(opened: Opened, test: Callable[[Kms], Coroutine[Any, Any, None]]) -> None:
-    async def run() -> None:
-        async with opened() as kms:
-            await asyncio.wait_for(test(kms), 30)
-
-    asyncio.run(run())
-
-
-def test_a_key_unwraps_to_the_same_32_bytes_every_time(opened: Opened) -> None:
-    async def test(kms: Kms) -> None:
-        generated = await kms.generate(FOR)
-        first = await kms.unwrap(generated.wrapped, FOR)
-        assert len(first) == 32
-        assert await kms.unwrap(generated.wrapped, FOR) == first
-        assert first not in generated.wrapped
-        assert generated.wrapped_by
-
-    check(opened, test)
+async def test_a_key_unwraps_to_the_same_32_bytes_every_time(kms: Kms) -> None:
+    generated = await kms.generate(FOR)
+    first = await kms.unwrap(generated.wrapped, FOR)
+    assert len(first) == 32
+    assert await kms.unwrap(generated.wrapped, FOR) == first
+    assert first not in generated.wrapped
+    assert generated.wrapped_by
 
 
-def test_no_two_keys_are_the_same(opened: Opened) -> None:
-    async def test(kms: Kms) -> None:
-        made = [await kms.generate(FOR) for _ in range(10)]
-        assert len({await kms.unwrap(generated.wrapped, FOR) for generated in made}) == 10
-
-    check(opened, test)
+async def test_no_two_keys_are_the_same(kms: Kms) -> None:
+    made = [await kms.generate(FOR) for _ in range(10)]
+    assert len({await kms.unwrap(generated.wrapped, FOR) for generated in made}) == 10
 
 
 @pytest.mark.parametrize(
@@ -79,37 +65,28 @@ def test_no_two_keys_are_the_same(opened: Opened) -> None:
         {"tenant": "acme"},
     ],
 )
-def test_a_key_does_not_unwrap_for_another_context(opened: Opened, other: dict[str, str]) -> None:
-    async def test(kms: Kms) -> None:
-        generated = await kms.generate(FOR)
+async def test_a_key_does_not_unwrap_for_another_context(kms: Kms, other: dict[str, str]) -> None:
+    generated = await kms.generate(FOR)
+    with pytest.raises(UnwrapError):
+        await kms.unwrap(generated.wrapped, other)
+
+
+async def test_the_order_of_the_context_does_not_matter(kms: Kms) -> None:
+    generated = await kms.generate(FOR)
+    assert await kms.unwrap(generated.wrapped, dict(reversed(FOR.items())))
+
+
+async def test_an_altered_key_does_not_unwrap(kms: Kms) -> None:
+    wrapped = (await kms.generate(FOR)).wrapped
+    for altered in (
+        b"",
+        wrapped[:-1],
+        wrapped + b"\0",
+        wrapped[:-1] + bytes([wrapped[-1] ^ 1]),
+        b"x" * 60,
+    ):
         with pytest.raises(UnwrapError):
-            await kms.unwrap(generated.wrapped, other)
-
-    check(opened, test)
-
-
-def test_the_order_of_the_context_does_not_matter(opened: Opened) -> None:
-    async def test(kms: Kms) -> None:
-        generated = await kms.generate(FOR)
-        assert await kms.unwrap(generated.wrapped, dict(reversed(FOR.items())))
-
-    check(opened, test)
-
-
-def test_an_altered_key_does_not_unwrap(opened: Opened) -> None:
-    async def test(kms: Kms) -> None:
-        wrapped = (await kms.generate(FOR)).wrapped
-        for altered in (
-            b"",
-            wrapped[:-1],
-            wrapped + b"\0",
-            wrapped[:-1] + bytes([wrapped[-1] ^ 1]),
-            b"x" * 60,
-        ):
-            with pytest.raises(UnwrapError):
-                await kms.unwrap(altered, FOR)
-
-    check(opened, test)
+            await kms.unwrap(altered, FOR)
 
 
 class Turned(NamedTuple):
@@ -146,27 +123,24 @@ def turned(
     return file if request.param == "file" else aws
 
 
-def test_a_rewrapped_key_needs_the_former_master_key_no_longer(
+async def test_a_rewrapped_key_needs_the_former_master_key_no_longer(
     turned: Callable[[], AbstractAsyncContextManager[Turned]],
 ) -> None:
-    async def run() -> None:
-        async with turned() as (former, both, present):
-            wrapped, by = await former.generate(FOR)
-            key = await both.unwrap(wrapped, FOR)
-            made = await both.rewrap(wrapped, FOR)
-            assert made is not None
-            assert made.wrapped_by != by
-            assert await present.unwrap(made.wrapped, FOR) == key
-            assert await both.rewrap(made.wrapped, FOR) is None
-            assert await present.rewrap(made.wrapped, FOR) is None
-            for asking in (
-                present.unwrap(wrapped, FOR),
-                present.rewrap(wrapped, FOR),
-                both.rewrap(wrapped, {**FOR, "tenant": "other"}),
-                both.rewrap(made.wrapped, {**FOR, "tenant": "other"}),
-                former.unwrap(made.wrapped, FOR),
-            ):
-                with pytest.raises(UnwrapError):
-                    await asking
-
-    asyncio.run(asyncio.wait_for(run(), 30))
+    async with turned() as (former, both, present):
+        wrapped, by = await former.generate(FOR)
+        key = await both.unwrap(wrapped, FOR)
+        made = await both.rewrap(wrapped, FOR)
+        assert made is not None
+        assert made.wrapped_by != by
+        assert await present.unwrap(made.wrapped, FOR) == key
+        assert await both.rewrap(made.wrapped, FOR) is None
+        assert await present.rewrap(made.wrapped, FOR) is None
+        for asking in (
+            present.unwrap(wrapped, FOR),
+            present.rewrap(wrapped, FOR),
+            both.rewrap(wrapped, {**FOR, "tenant": "other"}),
+            both.rewrap(made.wrapped, {**FOR, "tenant": "other"}),
+            former.unwrap(made.wrapped, FOR),
+        ):
+            with pytest.raises(UnwrapError):
+                await asking

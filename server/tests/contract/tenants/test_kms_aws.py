@@ -4,7 +4,8 @@ AWS itself is not called; botocore's service model is the oracle.
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import botocore.session
@@ -24,15 +25,13 @@ KEYS = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY))
 NEW, OLD = "alias/new", "alias/old"
 
 
-def check(test: Callable[[KmsServer, AwsKms], Coroutine[Any, Any, None]]) -> None:
-    async def run() -> None:
-        async with kms_server() as server:
-            server.add_key(NEW)
-            server.add_key(OLD)
-            async with open_aws_kms(server.url, REGION, NEW, [OLD], keys=KEYS) as kms:
-                await asyncio.wait_for(test(server, kms), 30)
-
-    asyncio.run(run())
+@asynccontextmanager
+async def open_kms() -> AsyncIterator[tuple[KmsServer, AwsKms]]:
+    async with kms_server() as server:
+        server.add_key(NEW)
+        server.add_key(OLD)
+        async with open_aws_kms(server.url, REGION, NEW, [OLD], keys=KEYS) as kms:
+            yield server, kms
 
 
 def by_botocore(url: str) -> Any:
@@ -62,8 +61,8 @@ def shape(request: Request) -> dict[str, object]:
     }
 
 
-def test_requests_have_the_shape_that_botocore_gives_them() -> None:
-    async def test(server: KmsServer, kms: AwsKms) -> None:
+async def test_requests_have_the_shape_that_botocore_gives_them() -> None:
+    async with open_kms() as (server, kms):
         generated = await kms.generate(FOR)
         unwrapped = await kms.unwrap(generated.wrapped, FOR)
         client = by_botocore(server.url)
@@ -78,22 +77,17 @@ def test_requests_have_the_shape_that_botocore_gives_them() -> None:
         assert decrypted["Plaintext"] == unwrapped
         assert theirs["KeyId"] == generated.wrapped_by == ARN + NEW
 
-    check(test)
+
+async def test_the_server_of_these_tests_refuses_a_signature_that_is_wrong() -> None:
+    wrong = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY + "x"))
+    async with kms_server() as server, open_aws_kms(server.url, REGION, NEW, keys=wrong) as kms:
+        server.add_key(NEW)
+        with pytest.raises(TidingsError, match="InvalidSignatureException") as caught:
+            await kms.generate(FOR)
+        assert caught.value.code is Code.KEYS_UNAVAILABLE
 
 
-def test_the_server_of_these_tests_refuses_a_signature_that_is_wrong() -> None:
-    async def run() -> None:
-        wrong = AwsKeys(ACCESS_KEY, Secret(SECRET_KEY + "x"))
-        async with kms_server() as server, open_aws_kms(server.url, REGION, NEW, keys=wrong) as kms:
-            server.add_key(NEW)
-            with pytest.raises(TidingsError, match="InvalidSignatureException") as caught:
-                await kms.generate(FOR)
-            assert caught.value.code is Code.KEYS_UNAVAILABLE
-
-    asyncio.run(asyncio.wait_for(run(), 30))
-
-
-def test_requests_and_answers_fit_the_model_that_botocore_has_of_the_service() -> None:
+def test_requests_and_answers_match_the_service_model_of_botocore() -> None:
     """The stubber validates both against the service model of KMS: names, types, required members."""
     client = by_botocore("http://127.0.0.1:9")
     with Stubber(client) as stub:
@@ -112,20 +106,17 @@ def test_requests_and_answers_fit_the_model_that_botocore_has_of_the_service() -
     assert (model.metadata["jsonVersion"], model.signing_name) == ("1.1", "kms")
 
 
-def test_a_former_key_still_unwraps_and_wraps_no_more() -> None:
-    async def test(server: KmsServer, kms: AwsKms) -> None:
+async def test_a_former_key_still_unwraps_and_wraps_no_more() -> None:
+    async with open_kms() as (server, kms):
         async with open_aws_kms(server.url, REGION, OLD, keys=KEYS) as before:
             generated = await before.generate(FOR)
         assert await kms.unwrap(generated.wrapped, FOR)
         assert (await kms.generate(FOR)).wrapped_by == ARN + NEW
 
-    check(test)
 
-
-def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None:
+async def test_a_key_of_another_account_is_not_unwrapped_although_the_service_would() -> None:
     """An attacker who can write the table may own a KMS key that we can use. We must not unwrap with it."""
-
-    async def test(server: KmsServer, kms: AwsKms) -> None:
+    async with open_kms() as (server, kms):
         server.add_key("alias/evil")
         async with open_aws_kms(server.url, REGION, "alias/evil", keys=KEYS) as evil:
             generated = await evil.generate(FOR)
@@ -134,27 +125,23 @@ def test_a_key_of_a_stranger_is_not_unwrapped_though_the_service_would() -> None
             await kms.unwrap(generated.wrapped, FOR)
         assert [request.asked["KeyId"] for request in server.requests] == [NEW, OLD]
 
-    check(test)
-
 
 @pytest.mark.parametrize(
     ("status", "code"),
     [(500, "KMSInternalException"), (503, "DependencyTimeoutException"), (400, "ThrottlingException")],
 )
-def test_what_passes_is_tried_again(status: int, code: str) -> None:
-    async def test(server: KmsServer, kms: AwsKms) -> None:
+async def test_a_temporary_error_is_retried(status: int, code: str) -> None:
+    async with open_kms() as (server, kms):
         server.failures = [(status, code)] * 2
         assert len((await kms.generate(FOR)).wrapped) > 32
         assert len(server.requests) == 3
-
-    check(test)
 
 
 @pytest.mark.parametrize(
     "code", ["AccessDeniedException", "DisabledException", "KMSInvalidStateException", "NotFoundException"]
 )
-def test_what_a_person_can_mend_is_unavailable_not_unreadable(code: str) -> None:
-    async def test(server: KmsServer, kms: AwsKms) -> None:
+async def test_an_error_that_an_operator_can_fix_means_unavailable_not_unreadable(code: str) -> None:
+    async with open_kms() as (server, kms):
         generated = await kms.generate(FOR)
         server.failures = [(400, code)]
         with pytest.raises(TidingsError, match=code) as caught:
@@ -162,5 +149,3 @@ def test_what_a_person_can_mend_is_unavailable_not_unreadable(code: str) -> None
         assert caught.value.code is Code.KEYS_UNAVAILABLE
         assert "kms:Decrypt" in caught.value.hint
         assert await kms.unwrap(generated.wrapped, FOR)
-
-    check(test)

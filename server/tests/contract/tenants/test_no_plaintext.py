@@ -64,24 +64,24 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-async def send_all_shapes(stage: UseCaseEnv, ring: KeyRing) -> ChatKey:
+async def send_all_shapes(use_cases: UseCaseEnv, ring: KeyRing) -> ChatKey:
     """Send alone, in a batch, with an idempotency row, ephemeral and edited; and write a preview to a chat list."""
-    chat = await stage.group(BEN)
-    await stage.send(chat, ANNA, WORDS)
-    await asyncio.gather(*(stage.send(chat, ANNA, WORDS) for _ in range(6)))
-    await stage.send(chat, BEN, WORDS, after=None)
-    await stage.send(chat, ANNA, WORDS, ttl_s=3600)
+    chat = await use_cases.group(BEN)
+    await use_cases.send(chat, ANNA, WORDS)
+    await asyncio.gather(*(use_cases.send(chat, ANNA, WORDS) for _ in range(6)))
+    await use_cases.send(chat, BEN, WORDS, after=None)
+    await use_cases.send(chat, ANNA, WORDS, ttl_s=3600)
     await ring.rotate(chat.tenant)
-    last = await stage.send(chat, ANNA, "nothing yet")
-    await stage.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
-    rows = build_row_projector(stage.client, ring, StoredAudience(stage.rows))
-    for told, entries in stage.told:
-        await rows.handle(told, entries)
+    last = await use_cases.send(chat, ANNA, "nothing yet")
+    await use_cases.change.edit(asked(chat, ANNA, last.sequence), Content(text=WORDS, data={"again": WORDS}))
+    rows = build_row_projector(use_cases.client, ring, StoredAudience(use_cases.rows))
+    for committed, entries in use_cases.commits:
+        await rows.handle(committed, entries)
     return chat
 
 
-async def words_read(stage: UseCaseEnv, chat: ChatKey) -> list[str]:
-    page = await stage.history.before(chat, ANNA, None, 100)
+async def words_read(use_cases: UseCaseEnv, chat: ChatKey) -> list[str]:
+    page = await use_cases.history.before(chat, ANNA, None, 100)
     return [shown.content.text for shown in page.entries if shown.content]
 
 
@@ -92,13 +92,13 @@ def leaks(fleet: LocalCluster, tables: Tables, key_file: Path, *, is_encrypting:
 
     async def run() -> tuple[bytes, ChatKey]:
         async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:
-            stage = UseCaseEnv(client, "acme", key_file)
-            stage.keys = ring = ring_on(client)
-            stage.open_process()
-            chat = await send_all_shapes(stage, ring)
-            stage.keys = ring_on(client)
-            stage.open_process()
-            assert await words_read(stage, chat) == [WORDS] * 10, "another process reads it all"
+            use_cases = UseCaseEnv(client, "acme", key_file)
+            use_cases.keys = ring = ring_on(client)
+            use_cases.open_process()
+            chat = await send_all_shapes(use_cases, ring)
+            use_cases.keys = ring_on(client)
+            use_cases.open_process()
+            assert await words_read(use_cases, chat) == [WORDS] * 10, "another process reads it all"
         return bytes(relay.sent), chat
 
     wire, chat = asyncio.run(asyncio.wait_for(run(), 60))
@@ -129,11 +129,11 @@ def searched(
     return lambda **options: leaks(fleet, tables, tmp_path / "tidings.key", **options)
 
 
-def test_no_words_reach_the_engine(searched: Searched) -> None:
+def test_no_plaintext_reaches_the_engine(searched: Searched) -> None:
     assert searched() == Leaks(set(), set())
 
 
-def test_sealing_that_does_nothing_is_found_out(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mutant_without_encryption_is_detected(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant without encryption, which shows that the test above can fail."""
     monkeypatch.setattr(ContentKey, "seal", lambda self, where, body: self.leave_clear(where, body))
     found = searched()
@@ -141,7 +141,7 @@ def test_sealing_that_does_nothing_is_found_out(searched: Searched, monkeypatch:
     assert found.on_disk
 
 
-def test_with_encryption_off_the_words_are_there(searched: Searched) -> None:
+def test_plaintext_is_found_with_encryption_off(searched: Searched) -> None:
     found = searched(is_encrypting=False)
     assert found.on_the_wire
     assert found.on_disk
@@ -149,7 +149,7 @@ def test_with_encryption_off_the_words_are_there(searched: Searched) -> None:
 
 @pytest.mark.parametrize("before", range(6))
 @pytest.mark.parametrize("after", range(4))
-def test_the_search_finds_every_spelling_in_the_middle_of_something(before: int, after: int) -> None:
+def test_the_search_finds_every_encoding_inside_other_bytes(before: int, after: int) -> None:
     longer = b"\xff" * before + WORDS.encode() + b"\xff" * after
     assert found_in(longer) == {"plain"}
     assert found_in(longer.hex().encode()) == {"hex"}

@@ -103,7 +103,7 @@ async def test_of_many_changes_at_once_none_is_lost(opened: Opened, tenant: Tena
         assert found.version == 7
 
 
-async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
+async def test_a_table_that_does_not_answer_is_reported_as_unavailable() -> None:
     async with open_client("http://127.0.0.1:9", REGION, "none-") as client:
         store, name = DynamoTenantStore(client, ROWS), TenantId("t")
         for asking in (store.read(name), store.create(name, FULL, 0), store.update(name, FULL, 1, 0)):
@@ -112,7 +112,7 @@ async def test_a_table_that_does_not_answer_is_said_to_be_away() -> None:
             assert caught.value.code is Code.KEYS_UNAVAILABLE
 
 
-async def test_the_units_of_a_look_and_that_a_second_costs_none(tables: Tables, tenant: TenantId) -> None:
+async def test_a_look_up_costs_its_units_once(tables: Tables, tenant: TenantId) -> None:
     async with open_client(tables.url, REGION, tables.prefix) as client:
         store = DynamoTenantStore(client, ROWS)
         await store.create(tenant, FULL, AT_MS)

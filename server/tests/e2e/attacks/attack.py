@@ -65,15 +65,15 @@ class AttackRound:
 async def run_attack(attack: Attack, honest: Honest) -> AttackRound:
     """Attack, and return the round in which the honest client's median stayed within `SLOWER` of the control."""
     await honest()  # connections, caches and keys are warm in both runs
-    told = []
+    reports = []
     for _ in range(TRIES):
         attacked = await _round(attack, honest)
         given = {"cpu_s": attacked.cpu_s}
         control = await _round(Attack(child.burn, given, attack.seconds, attack.pause_s), honest)
         if attacked.p50_s <= SLOWER * control.p50_s:
             return attacked
-        told.append(f"{attacked.p50_s * 1000:.1f} ms under attack, {control.p50_s * 1000:.1f} ms without")
-    raise AssertionError(f"the honest client was slowed down: {'; '.join(told)}")
+        reports.append(f"{attacked.p50_s * 1000:.1f} ms under attack, {control.p50_s * 1000:.1f} ms without")
+    raise AssertionError(f"the honest client was slowed down: {'; '.join(reports)}")
 
 
 async def _round(attack: Attack, honest: Honest) -> AttackRound:

@@ -73,16 +73,16 @@ def besieged(
 async def founded(evil: GatewayProcess, good: GatewayProcess) -> str:
     await evil.found()
     await good.found()
-    async with evil.stage() as stage:
-        chat = await stage.manage.direct(stage.tenant, CLEO, DORA)
+    async with evil.stage() as use_cases:
+        chat = await use_cases.manage.direct(use_cases.tenant, CLEO, DORA)
         for _ in range(MESSAGES):
-            await stage.send(chat, CLEO, "x" * 3_500)
-        await ChatListEnv(stage).deliver()
+            await use_cases.send(chat, CLEO, "x" * 3_500)
+        await ChatListEnv(use_cases).deliver()
     return chat.chat
 
 
-def started(house: GatewayProcess, **changes: str) -> RunningGateway:
-    return house.start(**REDUCED | changes)
+def started(env: GatewayProcess, **changes: str) -> RunningGateway:
+    return env.start(**REDUCED | changes)
 
 
 async def test_slow_resumes_do_not_affect_others(besieged: Besieged) -> None:

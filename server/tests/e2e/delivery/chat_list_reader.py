@@ -55,7 +55,7 @@ class ChatListClient:
         await until(lambda: sequence in self._sequences(chat), LONG_S)
 
     def presence(self, user: str) -> list[str]:
-        return [told["status"] for told in self.pushed("presence") if told["user"] == user]
+        return [push["status"] for push in self.pushed("presence") if push["user"] == user]
 
     async def sees(self, user: str, status: str) -> None:
         """Wait until the newest presence of a user is this one."""
@@ -91,33 +91,37 @@ class ChatListClient:
 
 @asynccontextmanager
 async def looking(
-    city: InstallationProcesses, port: int, user: str, device: str = "phone"
+    installation: InstallationProcesses, port: int, user: str, device: str = "phone"
 ) -> AsyncIterator[ChatListClient]:
     """Open a device that is live."""
     address = f"ws://127.0.0.1:{port}/v1/socket"
     ws = await connect(address, compression=None, proxy=None, ping_interval=None, close_timeout=1)
-    looker = ChatListClient(ws, user)
+    reader = ChatListClient(ws, user)
     try:
-        await looker.say(id=1, connect={"credential": city.token(user), "protocol": 1, "device": device})
-        await until(lambda: looker.pushed("resumed"), LONG_S)
-        yield looker
+        await reader.say(
+            id=1, connect={"credential": installation.token(user), "protocol": 1, "device": device}
+        )
+        await until(lambda: reader.pushed("resumed"), LONG_S)
+        yield reader
     finally:
-        await looker.close()
+        await reader.close()
 
 
-async def rest(city: InstallationProcesses, port: int, user: str, asked: str, body: object = None) -> Any:
+async def rest(
+    installation: InstallationProcesses, port: int, user: str, asked: str, body: object = None
+) -> Any:
     """Send a REST request. `asked`: method and path."""
     method, path = asked.split(" ")
 
     def ask() -> Any:
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        headers = {"Authorization": f"Bearer {city.token(user)}", "Content-Type": "application/json"}
+        headers = {"Authorization": f"Bearer {installation.token(user)}", "Content-Type": "application/json"}
         try:
             client.request(method, path, None if body is None else json.dumps(body), headers)
             answer = client.getresponse()
-            said = answer.read()
-            assert answer.status < 300, (answer.status, said)
-            return json.loads(said) if said else None
+            payload = answer.read()
+            assert answer.status < 300, (answer.status, payload)
+            return json.loads(payload) if payload else None
         finally:
             client.close()
 

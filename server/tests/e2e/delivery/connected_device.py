@@ -24,8 +24,10 @@ LONG_S = 150.0
 class ConnectedClient:
     """A client that is connected inside `async with`. Its store survives, as on a phone that is switched off."""
 
-    def __init__(self, city: InstallationProcesses, port: int, user: str, device: str = "phone") -> None:
-        self._city, self._port = city, port
+    def __init__(
+        self, installation: InstallationProcesses, port: int, user: str, device: str = "phone"
+    ) -> None:
+        self._installation, self._port = installation, port
         self.user, self.device = user, device
         self.entries: dict[str, list[Entry]] = defaultdict(list)
         self.rows: dict[str, ChatRow] = {}
@@ -41,7 +43,7 @@ class ConnectedClient:
 
     async def __aenter__(self) -> Self:
         async def token() -> str:
-            return self._city.token(self.user, ahead_s=self._ahead_s)
+            return self._installation.token(self.user, ahead_s=self._ahead_s)
 
         store = FileStore(self._store)
         url = f"ws://127.0.0.1:{self._port}/v1/socket"
@@ -81,7 +83,7 @@ class ConnectedClient:
 
     @property
     def _store(self) -> Path:
-        return self._city.directory / f"{self.user}-{self.device}.store"
+        return self._installation.directory / f"{self.user}-{self.device}.store"
 
     async def _read(self, client: Client) -> None:
         async for event in client.events():
@@ -98,10 +100,10 @@ class ConnectedClient:
 
 @asynccontextmanager
 async def watching(
-    city: InstallationProcesses, port: int, *users: str, device: str = "phone"
+    installation: InstallationProcesses, port: int, *users: str, device: str = "phone"
 ) -> AsyncIterator[list[ConnectedClient]]:
     """Open a live device for each user."""
-    watchers = [ConnectedClient(city, port, user, device) for user in users]
+    watchers = [ConnectedClient(installation, port, user, device) for user in users]
     async with asyncio.TaskGroup() as group:
         for watcher in watchers:
             group.create_task(_on(watcher))
@@ -126,5 +128,5 @@ class Names:
     def __getattr__(self, name: str) -> str:
         return f"{name}-{self._mark}"
 
-    def crowd(self, count: int) -> list[str]:
+    def many(self, count: int) -> list[str]:
         return [f"one-{number}-{self._mark}" for number in range(count)]

@@ -7,12 +7,15 @@ _31_DAYS_S = str(31 * 86_400)
 
 
 async def test_after_31_days_a_device_gets_everything_without_the_offline_queue(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> None:
-    now, worker = city.ready("gateway", "delivery")
-    direct, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
-    ben = ConnectedClient(city, now.socket_port, "ben")
-    async with watching(city, now.socket_port, "anna") as (anna,):
+    now, worker = installation.ready("gateway", "delivery")
+    direct, group = (
+        (await installation.direct("anna", "ben")).chat,
+        await installation.group("anna", "ben", "cleo"),
+    )
+    ben = ConnectedClient(installation, now.socket_port, "ben")
+    async with watching(installation, now.socket_port, "anna") as (anna,):
         async with ben:
             await ben.live()
             await anna.client.chat(direct).send("see you")
@@ -25,7 +28,7 @@ async def test_after_31_days_a_device_gets_everything_without_the_offline_queue(
         await anna.holds(direct, range(1, 63))
     worker.popen.terminate()
     assert worker.exit_code() == 0
-    later, _ = city.ready("gateway", "delivery", FAILPOINTS_CLOCK_OFFSET_S=_31_DAYS_S)
+    later, _ = installation.ready("gateway", "delivery", FAILPOINTS_CLOCK_OFFSET_S=_31_DAYS_S)
     ben.move_to(later.socket_port, credential_from_s=31 * 86_400)
     async with ben:
         await ben.holds(direct, range(1, 63))

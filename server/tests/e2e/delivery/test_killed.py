@@ -18,12 +18,12 @@ async def _talk(anna: ConnectedClient, ben: ConnectedClient, chat: str, halfway:
         await asyncio.sleep(0.05)
 
 
-async def test_a_gateway_is_killed(city: InstallationProcesses) -> None:
-    one, two, _, _ = city.ready("gateway", "gateway", "delivery", "relay")
-    chat = (await city.direct("anna", "ben")).chat
+async def test_a_gateway_is_killed(installation: InstallationProcesses) -> None:
+    one, two, _, _ = installation.ready("gateway", "gateway", "delivery", "relay")
+    chat = (await installation.direct("anna", "ben")).chat
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]
-        async with watching(city, balancer.port, "anna", "ben") as (anna, ben):
+        async with watching(installation, balancer.port, "anna", "ben") as (anna, ben):
             halfway = asyncio.Event()
             talking = asyncio.create_task(_talk(anna, ben, chat, halfway))
             await halfway.wait()
@@ -34,34 +34,34 @@ async def test_a_gateway_is_killed(city: InstallationProcesses) -> None:
                 await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
 
 
-async def test_a_worker_is_killed(city: InstallationProcesses) -> None:
-    gateway, first, _ = city.ready("gateway", "delivery", "relay")
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+async def test_a_worker_is_killed(installation: InstallationProcesses) -> None:
+    gateway, first, _ = installation.ready("gateway", "delivery", "relay")
+    chat = (await installation.direct("anna", "ben")).chat
+    async with watching(installation, gateway.socket_port, "anna", "ben") as (anna, ben):
         halfway = asyncio.Event()
         talking = asyncio.create_task(_talk(anna, ben, chat, halfway))
         await halfway.wait()
         first.popen.kill()
-        city.ready("delivery")
+        installation.ready("delivery")
         await talking
         for watcher in (anna, ben):
             await watcher.holds(chat, range(1, 2 * MESSAGES + 2))
 
 
-async def test_a_relay_and_the_publishing_gateway_are_killed(city: InstallationProcesses) -> None:
+async def test_a_relay_and_the_publishing_gateway_are_killed(installation: InstallationProcesses) -> None:
     """The second relay continues where the first stopped, and publishes the unpublished commits."""
-    one, two, _, first = city.ready("gateway", "gateway", "delivery", "relay")
-    chat = (await city.direct("anna", "ben")).chat
+    one, two, _, first = installation.ready("gateway", "gateway", "delivery", "relay")
+    chat = (await installation.direct("anna", "ben")).chat
     async with Balancer() as balancer:
         balancer.ports = [one.socket_port, two.socket_port]
-        async with watching(city, balancer.port, "anna", "ben") as (anna, ben):
+        async with watching(installation, balancer.port, "anna", "ben") as (anna, ben):
             halfway = asyncio.Event()
             talking = asyncio.create_task(_talk(anna, ben, chat, halfway))
             await halfway.wait()
             first.popen.kill()
             balancer.ports = [two.socket_port]
             one.popen.kill()
-            city.ready("relay")
+            installation.ready("relay")
             await talking
             for watcher in (anna, ben):
                 await watcher.holds(chat, range(1, 2 * MESSAGES + 2))

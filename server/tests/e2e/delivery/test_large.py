@@ -6,16 +6,18 @@ from e2e.delivery.connected_device import ConnectedClient, Names, watching
 from fixtures.installation_processes import RunningInstallation
 
 
-async def test_a_chat_becomes_large_under_load(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, *who.crowd(90))
+async def test_a_chat_becomes_large_under_load(
+    running_installation: RunningInstallation, names: Names
+) -> None:
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = await installation.group(names.anna, names.ben, *names.many(90))
     async with (
-        watching(city, one, who.anna, who.crowd(90)[1]) as (anna, early),
-        watching(city, two, who.ben, who.late) as (ben, late),
+        watching(installation, one, names.anna, names.many(90)[1]) as (anna, early),
+        watching(installation, two, names.ben, names.late) as (ben, late),
     ):
         talking = asyncio.create_task(_talk(anna, chat, 40))
         await asyncio.sleep(0.3)
-        joined = await city.add(chat, who.anna, who.late, *who.crowd(110)[90:])
+        joined = await installation.add(chat, names.anna, names.late, *names.many(110)[90:])
         await talking
         head = (await ben.client.chat(chat).send("the end")).sequence
         for watcher in (anna, ben, early):
@@ -24,12 +26,12 @@ async def test_a_chat_becomes_large_under_load(busy_city: RunningInstallation, w
 
 
 async def test_an_offline_member_of_a_large_chat_gets_the_missed_entries(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, *who.crowd(120))
-    ben = ConnectedClient(city, two, who.ben)
-    async with watching(city, one, who.anna) as (anna,):
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = await installation.group(names.anna, names.ben, *names.many(120))
+    ben = ConnectedClient(installation, two, names.ben)
+    async with watching(installation, one, names.anna) as (anna,):
         await anna.client.chat(chat).send("hello")
         async with ben:
             await ben.live()
@@ -44,16 +46,19 @@ async def test_an_offline_member_of_a_large_chat_gets_the_missed_entries(
 
 
 async def test_a_member_is_removed_from_a_large_chat_and_rejoins(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, *who.crowd(120))
-    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = await installation.group(names.anna, names.ben, *names.many(120))
+    async with (
+        watching(installation, one, names.anna) as (anna,),
+        watching(installation, two, names.ben) as (ben,),
+    ):
         before = (await anna.client.chat(chat).send("with him")).sequence
         await ben.holds(chat, range(1, before + 1))
-        left = await city.remove(chat, who.anna, who.ben)
+        left = await installation.remove(chat, names.anna, names.ben)
         await anna.client.chat(chat).send("without him")
-        back = await city.add(chat, who.anna, who.ben)
+        back = await installation.add(chat, names.anna, names.ben)
         head = (await anna.client.chat(chat).send("with him again")).sequence
         await anna.holds(chat, range(1, head + 1))
         await ben.holds(chat, [*range(1, left + 1), *range(back, head + 1)])

@@ -7,43 +7,48 @@ from fixtures.installation_processes import InstallationProcesses, RunningInstal
 
 
 async def test_a_direct_message_reaches_all_devices_of_both_users_on_all_gateways(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(names.anna, names.ben)).chat
     async with (
-        watching(city, one, who.anna, who.ben) as (anna, ben),
-        watching(city, two, who.anna, who.ben, device="laptop") as (anna_too, ben_too),
+        watching(installation, one, names.anna, names.ben) as (anna, ben),
+        watching(installation, two, names.anna, names.ben, device="laptop") as (anna_too, ben_too),
     ):
         for number in range(10):
             await anna.client.chat(chat).send(f"a-{number}")
             await ben_too.client.chat(chat).send(f"b-{number}")
         for watcher in (anna, ben, anna_too, ben_too):
             await watcher.holds(chat, range(1, 22))
-            assert watcher.texts(chat) == [f"{who}-{n}" for n in range(10) for who in "ab"]
+            assert watcher.texts(chat) == [f"{names}-{n}" for n in range(10) for names in "ab"]
 
 
 async def test_all_members_of_a_group_get_all_messages_in_one_order(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    people = [who.anna, who.ben, who.cleo, who.dora, who.emil]
-    chat = await city.group(*people)
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    people = [names.anna, names.ben, names.cleo, names.dora, names.emil]
+    chat = await installation.group(*people)
     async with (
-        watching(city, one, *people[:3]) as here,
-        watching(city, two, *people[3:]) as there,
+        watching(installation, one, *people[:3]) as here,
+        watching(installation, two, *people[3:]) as on_second,
     ):
-        everybody = [*here, *there]
+        everybody = [*here, *on_second]
         await asyncio.gather(*(_say(watcher, chat, 6) for watcher in everybody))
         for watcher in everybody:
             await watcher.holds(chat, range(1, 32))
         assert len({tuple(watcher.texts(chat)) for watcher in everybody}) == 1
 
 
-async def test_an_edit_and_a_redaction_are_pushed(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = (await city.direct(who.anna, who.ben)).chat
-    async with watching(city, one, who.anna) as (anna,), watching(city, two, who.ben) as (ben,):
+async def test_an_edit_and_a_redaction_are_pushed(
+    running_installation: RunningInstallation, names: Names
+) -> None:
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    async with (
+        watching(installation, one, names.anna) as (anna,),
+        watching(installation, two, names.ben) as (ben,),
+    ):
         sent = await anna.client.chat(chat).send("helo")
         await anna.client.chat(chat).edit(sent.sequence, "hello")
         await anna.client.chat(chat).redact(sent.sequence)
@@ -51,15 +56,15 @@ async def test_an_edit_and_a_redaction_are_pushed(busy_city: RunningInstallation
         assert [entry.kind for entry in ben.entries[chat]] == ["create", "message", "edit", "redaction"]
 
 
-async def test_processes_may_start_in_any_order_and_number(city: InstallationProcesses) -> None:
+async def test_processes_may_start_in_any_order_and_number(installation: InstallationProcesses) -> None:
     """First the device's gateway, long before any worker; then two workers, one of which stops."""
-    (gateway,) = city.ready("gateway")
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+    (gateway,) = installation.ready("gateway")
+    chat = (await installation.direct("anna", "ben")).chat
+    async with watching(installation, gateway.socket_port, "anna", "ben") as (anna, ben):
         await asyncio.gather(*(anna.client.chat(chat).send(f"{n}") for n in range(5)))
-        (first,) = city.ready("delivery")
+        (first,) = installation.ready("delivery")
         await ben.holds(chat, range(1, 7))
-        city.ready("delivery")
+        installation.ready("delivery")
         await asyncio.gather(*(anna.client.chat(chat).send(f"{n}") for n in range(5)))
         first.popen.terminate()
         assert first.exit_code() == 0

@@ -48,15 +48,19 @@ async def held_at(process: InstallationProcess, step: str) -> AsyncIterator[None
     ],
 )
 async def test_a_device_connects_while_the_worker_is_paused(
-    busy_city: RunningInstallation, who: Names, step: str, device: str
+    running_installation: RunningInstallation, names: Names, step: str, device: str
 ) -> None:
-    city, (one, two), worker = busy_city.city, busy_city.ports, busy_city.worker
-    chat = (await city.direct(who.anna, who.ben)).chat
-    there = [who.anna, who.ben] if device == SECOND else [who.anna]
-    async with watching(city, one, *there, device="laptop") as before, held_at(worker, step):
+    installation, (one, two), worker = (
+        running_installation.processes,
+        running_installation.ports,
+        running_installation.worker,
+    )
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    connected = [names.anna, names.ben] if device == SECOND else [names.anna]
+    async with watching(installation, one, *connected, device="laptop") as before, held_at(worker, step):
         sent = await before[0].client.chat(chat).send("hello")
         await worker.reached(step)
-        async with watching(city, two, who.ben) as (ben,):
+        async with watching(installation, two, names.ben) as (ben,):
             worker.go(step)
             for watcher in (ben, *before):
                 await watcher.holds(chat, range(1, sent.sequence + 1))
@@ -68,15 +72,19 @@ async def test_a_device_connects_while_the_worker_is_paused(
 @pytest.mark.parametrize("step", GATEWAY)
 @pytest.mark.parametrize("device", [FIRST, SECOND])
 async def test_a_message_is_processed_while_the_gateway_is_paused(
-    busy_city: RunningInstallation, who: Names, step: str, device: str
+    running_installation: RunningInstallation, names: Names, step: str, device: str
 ) -> None:
-    city, (one, two), held = busy_city.city, busy_city.ports, busy_city.gateways[1]
-    chat = (await city.direct(who.anna, who.ben)).chat
-    there = [who.anna, who.ben] if device == SECOND else [who.anna]
-    async with watching(city, one, *there, device="laptop") as before:
+    installation, (one, two), held = (
+        running_installation.processes,
+        running_installation.ports,
+        running_installation.gateways[1],
+    )
+    chat = (await installation.direct(names.anna, names.ben)).chat
+    connected = [names.anna, names.ben] if device == SECOND else [names.anna]
+    async with watching(installation, one, *connected, device="laptop") as before:
         first = await before[0].client.chat(chat).send("before")
         await before[0].holds(chat, range(1, first.sequence + 1))
-        async with held_at(held, step), ConnectedClient(city, two, who.ben) as ben:
+        async with held_at(held, step), ConnectedClient(installation, two, names.ben) as ben:
             await held.reached(step)
             second = await before[0].client.chat(chat).send("meanwhile")
             await before[0].holds(chat, range(1, second.sequence + 1))
@@ -85,19 +93,19 @@ async def test_a_message_is_processed_while_the_gateway_is_paused(
                 await watcher.holds(chat, range(1, second.sequence + 1))
 
 
-async def test_the_worker_dies_at_each_of_its_steps(city: InstallationProcesses) -> None:
+async def test_the_worker_dies_at_each_of_its_steps(installation: InstallationProcesses) -> None:
     """The worker is killed with -9 at a step. The next one processes the same event again, without duplicates."""
-    (gateway,) = city.ready("gateway")
-    chat = (await city.direct("anna", "ben")).chat
-    async with watching(city, gateway.socket_port, "anna", "ben") as (anna, ben):
+    (gateway,) = installation.ready("gateway")
+    chat = (await installation.direct("anna", "ben")).chat
+    async with watching(installation, gateway.socket_port, "anna", "ben") as (anna, ben):
         last = 1
         for step in ("worker.rows_written", "worker.looked_up", "worker.pushed", "worker.marked"):
-            worker = city.run("delivery")
+            worker = installation.run("delivery")
             worker.hold(step)
             last = (await anna.client.chat(chat).send(step)).sequence
             await worker.reached(step)
             worker.popen.kill()
             await asyncio.to_thread(worker.exit_code)
-        city.ready("delivery")
+        installation.ready("delivery")
         for watcher in (anna, ben):
             await watcher.holds(chat, range(1, last + 1))

@@ -6,13 +6,15 @@ from e2e.delivery.connected_device import ConnectedClient, Names, watching
 from fixtures.installation_processes import RunningInstallation
 
 
-async def test_a_member_is_removed_and_rejoins_under_load(busy_city: RunningInstallation, who: Names) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, who.cleo)
+async def test_a_member_is_removed_and_rejoins_under_load(
+    running_installation: RunningInstallation, names: Names
+) -> None:
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = await installation.group(names.anna, names.ben, names.cleo)
     async with (
-        watching(city, one, who.anna, who.ben) as (anna, ben),
-        watching(city, two, who.cleo) as (cleo,),
-        watching(city, two, who.cleo, device="laptop") as (laptop,),
+        watching(installation, one, names.anna, names.ben) as (anna, ben),
+        watching(installation, two, names.cleo) as (cleo,),
+        watching(installation, two, names.cleo, device="laptop") as (laptop,),
     ):
         # A device that learns of a chat later starts with the chat's last entries.
         for watcher in (anna, ben, cleo, laptop):
@@ -21,9 +23,9 @@ async def test_a_member_is_removed_and_rejoins_under_load(busy_city: RunningInst
         intervals = []
         for _ in range(3):
             await asyncio.sleep(0.2)
-            left = await city.remove(chat, who.anna, who.cleo)
+            left = await installation.remove(chat, names.anna, names.cleo)
             await asyncio.sleep(0.2)
-            intervals.append((left, await city.add(chat, who.anna, who.cleo)))
+            intervals.append((left, await installation.add(chat, names.anna, names.cleo)))
         await talking
         head = (await anna.client.chat(chat).send("the end")).sequence
         missing = {n for left, back in intervals for n in range(left + 1, back)}
@@ -34,18 +36,18 @@ async def test_a_member_is_removed_and_rejoins_under_load(busy_city: RunningInst
 
 
 async def test_a_member_removed_while_offline_gets_the_removal_and_nothing_later(
-    busy_city: RunningInstallation, who: Names
+    running_installation: RunningInstallation, names: Names
 ) -> None:
-    city, (one, two) = busy_city.city, busy_city.ports
-    chat = await city.group(who.anna, who.ben, who.cleo)
-    cleo = ConnectedClient(city, two, who.cleo)
-    async with watching(city, one, who.anna, who.ben) as (anna, ben):
+    installation, (one, two) = running_installation.processes, running_installation.ports
+    chat = await installation.group(names.anna, names.ben, names.cleo)
+    cleo = ConnectedClient(installation, two, names.cleo)
+    async with watching(installation, one, names.anna, names.ben) as (anna, ben):
         async with cleo:
             await cleo.live()
             first = (await anna.client.chat(chat).send("with her")).sequence
             await cleo.holds(chat, range(1, first + 1))
         await anna.client.chat(chat).send("still hers")
-        left = await city.remove(chat, who.anna, who.cleo)
+        left = await installation.remove(chat, names.anna, names.cleo)
         last = (await anna.client.chat(chat).send("not hers")).sequence
         await ben.holds(chat, range(1, last + 1))
         async with cleo:

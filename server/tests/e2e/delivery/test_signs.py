@@ -18,29 +18,32 @@ QUICK = {
 
 
 def started(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> tuple[InstallationProcess, InstallationProcess, InstallationProcess]:
     """Start processes one after the other. On a busy machine, four at once would all exceed their start deadline."""
     (one,), (two,), (api,), _ = (
-        city.ready("gateway", **QUICK),
-        city.ready("gateway", **QUICK),
-        city.ready("api", **QUICK),
-        city.ready("delivery", **QUICK),
+        installation.ready("gateway", **QUICK),
+        installation.ready("gateway", **QUICK),
+        installation.ready("api", **QUICK),
+        installation.ready("delivery", **QUICK),
     )
     return one, two, api
 
 
 async def test_delivery_status_advances_and_a_read_reaches_the_users_other_devices(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> None:
-    one, two, api = started(city)
+    one, two, api = started(installation)
     api_port = api.wait_for("listening")["port"]
-    chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben", "cleo")
+    chat, group = (
+        (await installation.direct("anna", "ben")).chat,
+        await installation.group("anna", "ben", "cleo"),
+    )
     async with (
-        looking(city, one.socket_port, "anna") as anna,
-        looking(city, two.socket_port, "ben") as phone,
-        looking(city, one.socket_port, "ben", "laptop") as laptop,
-        looking(city, two.socket_port, "cleo") as cleo,
+        looking(installation, one.socket_port, "anna") as anna,
+        looking(installation, two.socket_port, "ben") as phone,
+        looking(installation, one.socket_port, "ben", "laptop") as laptop,
+        looking(installation, two.socket_port, "cleo") as cleo,
     ):
         for each in (chat, group):
             await anna.send(each)
@@ -55,37 +58,37 @@ async def test_delivery_status_advances_and_a_read_reaches_the_users_other_devic
         await anna.knows(chat, "ben", "read", 2)
         await laptop.knows(chat, "ben", "read", 2)
         # a read over REST reaches both as well
-        await rest(city, api_port, "ben", f"PUT /v1/chats/{group}/read", {"sequence": 2})
+        await rest(installation, api_port, "ben", f"PUT /v1/chats/{group}/read", {"sequence": 2})
         await anna.knows(group, "ben", "read", 2)
         await phone.knows(group, "ben", "read", 2)
-        status = await rest(city, api_port, "anna", f"GET /v1/messages/{group}.2/status")
+        status = await rest(installation, api_port, "anna", f"GET /v1/messages/{group}.2/status")
         assert (status["status"], status["read_by"]) == ("SENT", ["ben"]), "cleo has yet to get it"
         await cleo.say(read={"chat": group, "sequence": 2})
         await anna.knows(group, "cleo", "read", 2)
         # A member who left receives no more events. Typing goes to current members.
         await cleo.looks(group)
-        await rest(city, api_port, "anna", f"DELETE /v1/chats/{group}/members/cleo")
+        await rest(installation, api_port, "anna", f"DELETE /v1/chats/{group}/members/cleo")
         await cleo.holds(group, 3)
         await anna.send(group)
         await laptop.holds(group, 4)
-        told = len(cleo.pushed("receipts"))
+        received = len(cleo.pushed("receipts"))
         await phone.say(typing={"chat": group})
         await until(lambda: anna.typing(group) == [("ben", True)], LONG_S)
         phone.cut()
         await until(lambda: anna.typing(group) == [("ben", True), ("ben", False)], LONG_S)
         await laptop.say(read={"chat": group, "sequence": 4})
         await anna.knows(group, "ben", "read", 4)
-        assert (cleo.typing(group), len(cleo.pushed("receipts"))) == ([], told)
+        assert (cleo.typing(group), len(cleo.pushed("receipts"))) == ([], received)
         assert [process.faults() for process in (one, two, api)] == [[], [], []]
 
 
-async def test_a_block_stops_ephemeral_events_between_two_users(city: InstallationProcesses) -> None:
-    one, two, api = started(city)
+async def test_a_block_stops_ephemeral_events_between_two_users(installation: InstallationProcesses) -> None:
+    one, two, api = started(installation)
     api_port = api.wait_for("listening")["port"]
-    chat, group = (await city.direct("anna", "ben")).chat, await city.group("anna", "ben")
+    chat, group = (await installation.direct("anna", "ben")).chat, await installation.group("anna", "ben")
     async with (
-        looking(city, one.socket_port, "anna") as anna,
-        looking(city, two.socket_port, "ben") as ben,
+        looking(installation, one.socket_port, "anna") as anna,
+        looking(installation, two.socket_port, "ben") as ben,
     ):
         for each in (chat, group):
             await anna.send(each)
@@ -94,10 +97,10 @@ async def test_a_block_stops_ephemeral_events_between_two_users(city: Installati
         await anna.looks(chat, group)
         await anna.say(subscribe={"users": ["ben"]})
         await anna.sees("ben", "online")
-        await rest(city, api_port, "ben", "PUT /v1/blocks/anna")
+        await rest(installation, api_port, "ben", "PUT /v1/blocks/anna")
         await anna.holds(chat, 3)
         await anna.sees("ben", "offline")
-        told = [r for r in anna.pushed("receipts") if r["chat"] == chat]
+        received = [r for r in anna.pushed("receipts") if r["chat"] == chat]
         await ben.say(typing={"chat": chat})
         await ben.say(read={"chat": chat, "sequence": 2})
         await ben.say(typing={"chat": group})
@@ -105,54 +108,57 @@ async def test_a_block_stops_ephemeral_events_between_two_users(city: Installati
         await anna.knows(group, "ben", "read", 2)
         await until(lambda: anna.typing(group) == [("ben", True)], LONG_S)
         assert anna.typing(chat) == []
-        assert [r for r in anna.pushed("receipts") if r["chat"] == chat] == told
-        await rest(city, api_port, "ben", "DELETE /v1/blocks/anna")
+        assert [r for r in anna.pushed("receipts") if r["chat"] == chat] == received
+        await rest(installation, api_port, "ben", "DELETE /v1/blocks/anna")
         await anna.sees("ben", "online")
         await anna.knows(chat, "ben", "read", 2)
 
 
 async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_emptied(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> None:
-    one, two, api = started(city)
+    one, two, api = started(installation)
     api_port = api.wait_for("listening")["port"]
-    chat, other = (await city.direct("anna", "ben")).chat, (await city.direct("anna", "cleo")).chat
-    async with city.stage() as stage:
-        rows = DynamoUserStore(stage.client, AuthenticatedRows(stage.ring))
-        await UserService(rows, stage.clock).create(stage.tenant, UserId("ben"))
-    async with looking(city, one.socket_port, "anna") as anna:
+    chat, other = (
+        (await installation.direct("anna", "ben")).chat,
+        (await installation.direct("anna", "cleo")).chat,
+    )
+    async with installation.stage() as use_cases:
+        rows = DynamoUserStore(use_cases.client, AuthenticatedRows(use_cases.ring))
+        await UserService(rows, use_cases.clock).create(use_cases.tenant, UserId("ben"))
+    async with looking(installation, one.socket_port, "anna") as anna:
         for each in (chat, other):
             await anna.send(each)
             await anna.holds(each, 2)
-        await rest(city, api_port, "cleo", "PUT /v1/blocks/anna")
+        await rest(installation, api_port, "cleo", "PUT /v1/blocks/anna")
         await anna.holds(other, 3)
         await anna.say(subscribe={"users": ["ben", "cleo", "stranger"]})
         for user in ("ben", "cleo", "stranger"):
             await anna.sees(user, "offline")
         async with (
-            looking(city, two.socket_port, "ben") as ben,
-            looking(city, two.socket_port, "cleo"),
-            looking(city, two.socket_port, "stranger"),
+            looking(installation, two.socket_port, "ben") as ben,
+            looking(installation, two.socket_port, "cleo"),
+            looking(installation, two.socket_port, "stranger"),
         ):
             await anna.sees("ben", "online")
             await ben.say(presence={"status": "away"})
             await anna.sees("ben", "away")
-            city.flush_redis()
-            async with looking(city, two.socket_port, "ben", "laptop"):
+            installation.flush_redis()
+            async with looking(installation, two.socket_port, "ben", "laptop"):
                 await anna.sees("ben", "online")
             # The phone's gateway restores its route and its presence status.
             await anna.sees("ben", "away")
-            seen = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
+            seen = await rest(installation, api_port, "anna", "GET /v1/users/ben/presence")
             assert seen == {"user": "ben", "status": "away"}
-            told = len(anna.presence("ben"))
-            await rest(city, api_port, "ben", "PATCH /v1/me", {"last_seen": "nobody"})
+            received = len(anna.presence("ben"))
+            await rest(installation, api_port, "ben", "PATCH /v1/me", {"last_seen": "nobody"})
             await anna.sees("ben", "offline")
             assert "at" not in anna.pushed("presence")[-1]
-            hidden = await rest(city, api_port, "anna", "GET /v1/users/ben/presence")
+            hidden = await rest(installation, api_port, "anna", "GET /v1/users/ben/presence")
             assert hidden == {"user": "ben", "status": "offline"}
-            await rest(city, api_port, "ben", "PATCH /v1/me", {"last_seen": "members"})
+            await rest(installation, api_port, "ben", "PATCH /v1/me", {"last_seen": "members"})
             await anna.sees("ben", "away")
-            assert len(anna.presence("ben")) >= told + 2
+            assert len(anna.presence("ben")) >= received + 2
             two.popen.kill()
         await anna.sees("ben", "offline")
         assert anna.pushed("presence")[-1]["at"] > 0

@@ -18,18 +18,20 @@ async def both(one: Phone, other: Phone, holds: Callable[[Phone], bool]) -> None
     await until(lambda: holds(one) and holds(other), LONG_S)
 
 
-async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationProcesses) -> None:
+async def test_a_change_on_one_device_is_pushed_to_the_other(installation: InstallationProcesses) -> None:
     """On two gateways: delivered, read, unread, seen, amended, archived, redacted."""
-    one, two, _ = city.ready("gateway", "gateway", "notifications")
+    one, two, _ = installation.ready("gateway", "gateway", "notifications")
     async with (
-        server_of(city) as server,
-        Phone(city, one.socket_port, "ben") as phone,
-        Phone(city, two.socket_port, "ben", "laptop") as laptop,
+        server_of(installation) as server,
+        Phone(installation, one.socket_port, "ben") as phone,
+        Phone(installation, two.socket_port, "ben", "laptop") as laptop,
     ):
         first, second = await server.send("ben", title="one"), await server.send("ben", "anna", title="two")
         await both(phone, laptop, lambda each: each.ids("added") >= {first, second})
         await both(phone, laptop, lambda each: each.counts == (2, 2, {"news": 2}))
-        assert {notification.message["title"] for news in laptop.news for notification in news.added} == {
+        assert {
+            notification.message["title"] for update in laptop.inbox_updates for notification in update.added
+        } == {
             "one",
             "two",
         }
@@ -41,7 +43,7 @@ async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationP
         await until(lambda: phone.counts[1] == 0, LONG_S)
         await server.ask("PATCH", f"/notifications/{second}", {"message": {"title": "two, corrected"}})
         await until(lambda: laptop.ids("amended") == {second}, LONG_S)
-        [amended] = [notification for news in laptop.news for notification in news.amended]
+        [amended] = [notification for update in laptop.inbox_updates for notification in update.amended]
         assert (amended.message, amended.version) == ({"title": "two, corrected"}, 2)
         await phone.inbox.archive([first])
         await until(lambda: laptop.counts[0] == 1, LONG_S)
@@ -55,10 +57,10 @@ async def test_a_change_on_one_device_is_pushed_to_the_other(city: InstallationP
 
 
 async def test_pages_are_consecutive_and_mark_all_stops_at_its_time(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> None:
-    gateway, _ = city.ready("gateway", "notifications")
-    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+    gateway, _ = installation.ready("gateway", "notifications")
+    async with server_of(installation) as server, Phone(installation, gateway.socket_port, "ben") as phone:
         sent = [await server.send("ben", title=f"{number}") for number in range(5)]
         await until(lambda: phone.counts[0] == 5, LONG_S)
         page = await phone.inbox.list(limit=2, category="news")
@@ -75,13 +77,17 @@ async def test_pages_are_consecutive_and_mark_all_stops_at_its_time(
         assert await server.counts("ben") == phone.counts
 
 
-async def test_a_gateway_is_killed_during_a_send_to_a_thousand_users(city: InstallationProcesses) -> None:
+async def test_a_gateway_is_killed_during_a_send_to_a_thousand_users(
+    installation: InstallationProcesses,
+) -> None:
     """Fifty users are connected. Devices of the killed gateway reconnect and end with the same counts as REST."""
-    one, two, _ = city.ready("gateway", "gateway", "notifications")
+    one, two, _ = installation.ready("gateway", "gateway", "notifications")
     people = [f"user{number:04}" for number in range(1_000)]
-    async with Balancer() as balancer, server_of(city) as server, AsyncExitStack() as stack:
+    async with Balancer() as balancer, server_of(installation) as server, AsyncExitStack() as stack:
         balancer.ports = [one.socket_port, two.socket_port]
-        phones = [await stack.enter_async_context(Phone(city, balancer.port, user)) for user in people[::20]]
+        phones = [
+            await stack.enter_async_context(Phone(installation, balancer.port, user)) for user in people[::20]
+        ]
         assert len(phones) == 50
         await server.send(*people, title="first")
         await until(lambda: any(phone.counts[0] for phone in phones), LONG_S)
@@ -96,22 +102,26 @@ async def test_a_gateway_is_killed_during_a_send_to_a_thousand_users(city: Insta
 
 
 async def test_changes_without_a_route_are_received_when_the_device_resumes(
-    city: InstallationProcesses,
+    installation: InstallationProcesses,
 ) -> None:
     """Redis is emptied, so a marked notification finds no route. After the next heartbeat the device resumes."""
-    gateway, _ = city.ready("gateway", "notifications", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8")
-    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+    gateway, _ = installation.ready(
+        "gateway", "notifications", GATEWAY_RENEW_EVERY_S="2", GATEWAY_LEASE_S="8"
+    )
+    async with server_of(installation) as server, Phone(installation, gateway.socket_port, "ben") as phone:
         notification = await server.send("ben")
         await until(lambda: phone.counts[0] == 1, LONG_S)
-        city.flush_redis()
+        installation.flush_redis()
         await server.ask("POST", "/read", {"ids": [notification]}, user="ben")
         await until(lambda: phone.counts == (0, 0, {"news": 0}), LONG_S)
         assert phone.client.state is State.LIVE
 
 
-async def test_a_rejected_request_returns_its_error_and_changes_nothing(city: InstallationProcesses) -> None:
-    gateway, _ = city.ready("gateway", "notifications")
-    async with server_of(city) as server, Phone(city, gateway.socket_port, "ben") as phone:
+async def test_a_rejected_request_returns_its_error_and_changes_nothing(
+    installation: InstallationProcesses,
+) -> None:
+    gateway, _ = installation.ready("gateway", "notifications")
+    async with server_of(installation) as server, Phone(installation, gateway.socket_port, "ben") as phone:
         await server.send("ben")
         await until(lambda: phone.counts[0] == 1, LONG_S)
         with pytest.raises(RequestRefused) as unknown:

@@ -13,5 +13,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def who() -> Names:
+def names() -> Names:
     return Names()

@@ -5,155 +5,161 @@ from model.receiving import connection, gateways, growth, large, membership, rel
 from model.receiving.small import Small
 
 
-def _small(name: str, what: str, scene: gateways.Scene) -> Bounds:
-    return Bounds("small", name, what, lambda mutant: Small(scene, mutant))
+def _small(name: str, what: str, scenario: gateways.Scenario) -> Bounds:
+    return Bounds("small", name, what, lambda mutant: Small(scenario, mutant))
 
 
-def _large(name: str, what: str, scene: large.Scene) -> Bounds:
-    return Bounds("large", name, what, lambda mutant: large.Large(scene, mutant))
+def _large(name: str, what: str, scenario: large.Scenario) -> Bounds:
+    return Bounds("large", name, what, lambda mutant: large.Large(scenario, mutant))
 
 
-def _growth(name: str, what: str, scene: growth.Scene) -> Bounds:
-    return Bounds("growth", name, what, lambda mutant: growth.Growth(scene, mutant))
+def _growth(name: str, what: str, scenario: growth.Scenario) -> Bounds:
+    return Bounds("growth", name, what, lambda mutant: growth.Growth(scenario, mutant))
 
 
-def _relay(name: str, what: str, scene: relay.Scene) -> Bounds:
-    return Bounds("relay", name, what, lambda mutant: relay.Relay(scene, mutant))
+def _relay(name: str, what: str, scenario: relay.Scenario) -> Bounds:
+    return Bounds("relay", name, what, lambda mutant: relay.Relay(scenario, mutant))
 
 
-def _membership(name: str, what: str, scene: membership.Scene) -> Bounds:
-    return Bounds("membership", name, what, lambda mutant: membership.Membership(scene, mutant))
+def _membership(name: str, what: str, scenario: membership.Scenario) -> Bounds:
+    return Bounds("membership", name, what, lambda mutant: membership.Membership(scenario, mutant))
 
 
-def _connection(name: str, what: str, scene: connection.Scene) -> Bounds:
-    return Bounds("connection", name, what, lambda mutant: connection.Connection(scene, mutant))
+def _connection(name: str, what: str, scenario: connection.Scenario) -> Bounds:
+    return Bounds("connection", name, what, lambda mutant: connection.Connection(scenario, mutant))
 
 
 FIRST = _small(
-    "first", "1 device, 2 entries, a drop, a worker dies", gateways.Scene(drops=1, worker_deaths=1)
+    "first", "1 device, 2 entries, a drop, a worker dies", gateways.Scenario(drops=1, worker_deaths=1)
 )
-TWICE = _small("twice", "1 device, 2 entries, 2 drops", gateways.Scene(drops=2))
-SECOND = _small("second", "2 devices, 1 entry, a drop", gateways.Scene(devices=2, entries=1, drops=1))
+TWICE = _small("twice", "1 device, 2 entries, 2 drops", gateways.Scenario(drops=2))
+SECOND = _small("second", "2 devices, 1 entry, a drop", gateways.Scenario(devices=2, entries=1, drops=1))
 ANOTHER = _small(
-    "another", "1 device, 2 entries, a drop, the partition moves", gateways.Scene(drops=1, rebalances=1)
+    "another", "1 device, 2 entries, a drop, the partition moves", gateways.Scenario(drops=1, rebalances=1)
 )
 DIED = _small(
     "died",
     "2 gateways, 2 entries, one gateway and a worker die",
-    gateways.Scene(gateways=2, gateway_deaths=1, worker_deaths=1),
+    gateways.Scenario(gateways=2, gateway_deaths=1, worker_deaths=1),
 )
 LOST = _small(
     "lost",
     "2 entries, a drop, Redis loses a route, heartbeats",
-    gateways.Scene(drops=1, losses=1, heals=True),
+    gateways.Scenario(drops=1, losses=1, heals=True),
 )
 LATE = _small(
     "late",
     "2 entries, a drop, an old socket registers late, heartbeats",
-    gateways.Scene(drops=1, heals=True, late_registrations=True),
+    gateways.Scenario(drops=1, heals=True, late_registrations=True),
 )
 SILENT = _small(
     "silent",
     "2 entries, a gateway's channel is lost, a worker dies",
-    gateways.Scene(silences=1, worker_deaths=1),
+    gateways.Scenario(silences=1, worker_deaths=1),
 )
 SILENT_TWO = _small(
     "silent two",
     "2 gateways, 1 entry, a channel is lost, a drop",
-    gateways.Scene(silences=1, drops=1, gateways=2, entries=1),
+    gateways.Scenario(silences=1, drops=1, gateways=2, entries=1),
 )
-# With heartbeats: mutants that break the scenes above only because nothing repairs their effect.
+# With heartbeats: mutants that break the scenarios above only because nothing repairs their effect.
 BEATS = _small(
     "first, heartbeats",
     "1 device, 1 entry, a drop, a worker dies",
-    gateways.Scene(1, drops=1, worker_deaths=1, heals=True),
+    gateways.Scenario(1, drops=1, worker_deaths=1, heals=True),
 )
 BEATS_DIED = _small(
     "died, heartbeats",
     "2 gateways, 2 entries, one gateway dies",
-    gateways.Scene(gateways=2, gateway_deaths=1, heals=True),
+    gateways.Scenario(gateways=2, gateway_deaths=1, heals=True),
 )
 BEATS_SILENT = _small(
-    "silent, heartbeats", "2 entries, a gateway's channel is lost", gateways.Scene(silences=1, heals=True)
+    "silent, heartbeats", "2 entries, a gateway's channel is lost", gateways.Scenario(silences=1, heals=True)
 )
 BEATS_SILENT_OLD = _small(
     "silent and old, heartbeats",
     "1 entry, a gateway's channel is lost, a drop",
-    gateways.Scene(1, silences=1, drops=1, heals=True),
+    gateways.Scenario(1, silences=1, drops=1, heals=True),
 )
 
 CHANNEL = _large(
-    "channel", "1 device, 2 entries, a drop, a worker dies", large.Scene(drops=1, worker_deaths=1)
+    "channel", "1 device, 2 entries, a drop, a worker dies", large.Scenario(drops=1, worker_deaths=1)
 )
-CHANNEL_TWO = _large("two", "2 devices, 1 entry, a drop", large.Scene(devices=2, entries=1, drops=1))
+CHANNEL_TWO = _large("two", "2 devices, 1 entry, a drop", large.Scenario(devices=2, entries=1, drops=1))
 CHANNEL_ANOTHER = _large(
-    "another", "1 device, 2 entries, a drop, the partition moves", large.Scene(drops=1, rebalances=1)
+    "another", "1 device, 2 entries, a drop, the partition moves", large.Scenario(drops=1, rebalances=1)
 )
 CHANNEL_LOST = _large(
-    "lost", "1 device, 2 entries, a drop, the subscription is lost", large.Scene(losses=1, drops=1)
+    "lost", "1 device, 2 entries, a drop, the subscription is lost", large.Scenario(losses=1, drops=1)
 )
 CHANNEL_DIED = _large(
-    "died", "2 devices, 1 entry, the gateway dies", large.Scene(gateway_deaths=1, devices=2, entries=1)
+    "died", "2 devices, 1 entry, the gateway dies", large.Scenario(gateway_deaths=1, devices=2, entries=1)
 )
 
-GROWN = _growth("grown", "2 entries, a drop, a worker dies", growth.Scene(2, drops=1, worker_deaths=1))
-GOES_ON = _growth("continues", "3 entries, a drop, a worker dies", growth.Scene(3, drops=1, worker_deaths=1))
+GROWN = _growth("grown", "2 entries, a drop, a worker dies", growth.Scenario(2, drops=1, worker_deaths=1))
+GOES_ON = _growth(
+    "continues", "3 entries, a drop, a worker dies", growth.Scenario(3, drops=1, worker_deaths=1)
+)
 GROWN_ANOTHER = _growth(
-    "another", "3 entries, a drop, the partition moves", growth.Scene(3, drops=1, rebalances=1)
+    "another", "3 entries, a drop, the partition moves", growth.Scenario(3, drops=1, rebalances=1)
 )
 GROWN_JOIN = _growth(
-    "join", "4 entries, a join, a drop, a worker dies", growth.Scene(4, joins=True, drops=1, worker_deaths=1)
+    "join",
+    "4 entries, a join, a drop, a worker dies",
+    growth.Scenario(4, joins=True, drops=1, worker_deaths=1),
 )
 
 GAP = _relay(
     "gap",
     "4 entries, a sender and a worker die, no relay",
-    relay.Scene(4, handled=1, sender_deaths=1, worker_deaths=1, relays=False),
+    relay.Scenario(4, handled=1, sender_deaths=1, worker_deaths=1, relays=False),
 )
 SENDER = _relay(
-    "sender", "3 entries, a sender and a worker die", relay.Scene(sender_deaths=1, worker_deaths=1)
+    "sender", "3 entries, a sender and a worker die", relay.Scenario(sender_deaths=1, worker_deaths=1)
 )
 KAFKA = _relay(
-    "kafka", "2 entries, Kafka's log is lost, a worker dies", relay.Scene(2, worker_deaths=1, kafka_losses=1)
+    "kafka",
+    "2 entries, Kafka's log is lost, a worker dies",
+    relay.Scenario(2, worker_deaths=1, kafka_losses=1),
 )
 WIPED = _relay(
-    "wiped", "3 entries, the checkpoint is lost, a sender dies", relay.Scene(sender_deaths=1, wipes=1)
+    "wiped", "3 entries, the checkpoint is lost, a sender dies", relay.Scenario(sender_deaths=1, wipes=1)
 )
 WIPED_ANOTHER = _relay(
     "another",
     "3 entries, the checkpoint is lost, a sender dies, the partition moves",
-    relay.Scene(sender_deaths=1, wipes=1, rebalances=1),
+    relay.Scenario(sender_deaths=1, wipes=1, rebalances=1),
 )
 
 REMOVED = _membership(
-    "removed", "m, leave, m; a drop, a worker dies", membership.Scene("mlm", drops=1, worker_deaths=1)
+    "removed", "m, leave, m; a drop, a worker dies", membership.Scenario("mlm", drops=1, worker_deaths=1)
 )
 RETURNED = _membership(
-    "returned", "m, leave, m, join, m; the same", membership.Scene("mlmjm", drops=1, worker_deaths=1)
+    "returned", "m, leave, m, join, m; the same", membership.Scenario("mlmjm", drops=1, worker_deaths=1)
 )
 RETURNED_LATE = _membership(
     "late",
     "m, leave, m, join, m; a drop, the partition moves",
-    membership.Scene("mlmjm", drops=1, rebalances=1),
+    membership.Scenario("mlmjm", drops=1, rebalances=1),
 )
 REMOVED_LARGE = _membership(
     "removed, large",
     "m, leave, m; a drop, a worker dies",
-    membership.Scene("mlm", is_large=True, drops=1, worker_deaths=1),
+    membership.Scenario("mlm", is_large=True, drops=1, worker_deaths=1),
 )
 RETURNED_LARGE = _membership(
     "returned, large",
     "m, leave, m, join, m; the same",
-    membership.Scene("mlmjm", is_large=True, drops=1, worker_deaths=1),
+    membership.Scenario("mlmjm", is_large=True, drops=1, worker_deaths=1),
 )
 
 ORDER = _connection(
-    "order", "3 entries pushed in any order, one twice, a drop", connection.Scene(drops=1, repeats=1)
+    "order", "3 entries pushed in any order, one twice, a drop", connection.Scenario(drops=1, repeats=1)
 )
 HANDOVER = _connection(
-    "handover", "3 entries, two sockets at once, a drop", connection.Scene(handovers=1, drops=1)
+    "handover", "3 entries, two sockets at once, a drop", connection.Scenario(handovers=1, drops=1)
 )
-SLOW = _connection("slow", "3 entries, one frame in flight, a drop", connection.Scene(bound=1, drops=1))
+SLOW = _connection("slow", "3 entries, one frame in flight, a drop", connection.Scenario(bound=1, drops=1))
 
 HELD = (
     FIRST,
@@ -194,43 +200,43 @@ HELD = (
 )
 
 HELD_WIDE = (
-    _small("second", "2 devices, 2 entries, a drop", gateways.Scene(devices=2, drops=1)),
+    _small("second", "2 devices, 2 entries, a drop", gateways.Scenario(devices=2, drops=1)),
     _small(
-        "first", "1 device, 3 entries, 2 drops, a worker dies", gateways.Scene(3, drops=2, worker_deaths=1)
+        "first", "1 device, 3 entries, 2 drops, a worker dies", gateways.Scenario(3, drops=2, worker_deaths=1)
     ),
     _small(
         "died",
         "2 gateways, 2 entries, a drop, a gateway and a worker die",
-        gateways.Scene(gateways=2, drops=1, gateway_deaths=1, worker_deaths=1),
+        gateways.Scenario(gateways=2, drops=1, gateway_deaths=1, worker_deaths=1),
     ),
     _small(
         "lost",
         "2 entries, a drop, a route and a channel are lost, heartbeats",
-        gateways.Scene(drops=1, losses=1, silences=1, heals=True),
+        gateways.Scenario(drops=1, losses=1, silences=1, heals=True),
     ),
     _large(
         "lost",
         "2 devices, 2 entries, 2 drops, a subscription is lost, a worker dies",
-        large.Scene(devices=2, drops=2, losses=1, worker_deaths=1),
+        large.Scenario(devices=2, drops=2, losses=1, worker_deaths=1),
     ),
     _growth(
         "another",
         "4 entries, 2 drops, a worker dies, the partition moves",
-        growth.Scene(4, drops=2, worker_deaths=1, rebalances=1),
+        growth.Scenario(4, drops=2, worker_deaths=1, rebalances=1),
     ),
     _relay(
         "all",
         "2 entries, senders, workers, Kafka, Redis: each fails once",
-        relay.Scene(2, sender_deaths=1, worker_deaths=1, rebalances=1, kafka_losses=1, wipes=1),
+        relay.Scenario(2, sender_deaths=1, worker_deaths=1, rebalances=1, kafka_losses=1, wipes=1),
     ),
     _membership(
         "again, large",
         "m, leave, join, m, leave, m; a drop, the partition moves",
-        membership.Scene("mljmlm", is_large=True, drops=1, rebalances=1),
+        membership.Scenario("mljmlm", is_large=True, drops=1, rebalances=1),
     ),
     _connection(
         "all",
         "3 entries, a drop, two sockets at once, 2 repeats, 2 frames",
-        connection.Scene(drops=1, handovers=1, repeats=2, bound=2),
+        connection.Scenario(drops=1, handovers=1, repeats=2, bound=2),
     ),
 )

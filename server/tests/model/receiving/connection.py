@@ -6,7 +6,7 @@ which takes time. Frames take time too, and frames in flight are lost with their
 it still reads the old socket, which it no longer relies on. A socket whose send buffer exceeds its limit is closed
 with a message that tells the device to reconnect.
 
-Bounds: entries and faults of the scene; two frames in flight.
+Bounds: entries and faults of the scenario; two frames in flight.
 
 Abstracted: rows and routes are in `small.py`. A row is at least as far as the furthest push, and at most at the head.
 """
@@ -35,7 +35,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     entries: int = 3
     drops: int = 0
     handovers: int = 0
@@ -63,12 +63,12 @@ class Conn(NamedTuple):
 
 
 class State(NamedTuple):
-    """`conns` has the newest last; `told` is the highest sequence sent on any socket, which only a mutant uses."""
+    """`conns` has the newest last; `reported` is the highest sequence sent on any socket, which only a mutant uses."""
 
     head: int
     owed: tuple[int, ...]
     position: int
-    told: int
+    reported: int
     conns: tuple[Conn, ...]
     left: Left
     fault: Promise | None = None
@@ -78,16 +78,18 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Connection:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
 
     def initial(self) -> Iterable[State]:
-        return [State(0, (), 0, 0, (), Left(self.scene.drops, self.scene.handovers, self.scene.repeats))]
+        return [
+            State(0, (), 0, 0, (), Left(self.scenario.drops, self.scenario.handovers, self.scenario.repeats))
+        ]
 
     def steps(self, state: State) -> Steps:
         n = state.head + 1
-        if n <= self.scene.entries:
+        if n <= self.scenario.entries:
             yield ("entry", n, "commits"), state._replace(head=n, owed=(*state.owed, n))
         yield from self._pushes(state)
         yield from self._device(state)
@@ -129,7 +131,7 @@ class Connection:
     def _sent(self, state: State, number: int, conn: Conn, sequences: Iterable[int]) -> State:
         fault = state.fault
         for n in sequences:
-            if len(conn.frames) == self.scene.bound:
+            if len(conn.frames) == self.scenario.bound:
                 if self.mutant is not Mutant.SILENT_DROP:
                     conn = conn._replace(is_closed=True, reading=0, waiting=())
                     break
@@ -138,15 +140,15 @@ class Connection:
             if n != conn.position + 1:
                 fault = fault or (Promise.NO_HOLE if n > conn.position else Promise.IN_ORDER)
             conn = conn._replace(position=n, frames=(*conn.frames, n))
-        told = max(state.told, conn.position) if self.mutant is Mutant.FROM_SENT else 0
-        return _with(state, number, conn)._replace(fault=fault, told=told)
+        reported = max(state.reported, conn.position) if self.mutant is Mutant.FROM_SENT else 0
+        return _with(state, number, conn)._replace(fault=fault, reported=reported)
 
     def _device(self, state: State) -> Steps:
         handover = bool(state.left.handovers) and len(state.conns) == 1
         if state.conns and not handover:
             return
         left = state.left._replace(handovers=state.left.handovers - 1) if state.conns else state.left
-        start = state.told if self.mutant is Mutant.FROM_SENT else state.position
+        start = state.reported if self.mutant is Mutant.FROM_SENT else state.position
         conns = (*state.conns, Conn(start))
         yield ("the device connects, and holds", state.position), state._replace(conns=conns, left=left)
 
@@ -170,11 +172,11 @@ class Connection:
     def _taken(self, state: State, number: int, conn: Conn) -> State:
         """The client's rule: it ignores entries that it has."""
         n, *rest = conn.frames
-        there = _with(state, number, conn._replace(frames=tuple(rest)))
+        arrived = _with(state, number, conn._replace(frames=tuple(rest)))
         if n <= state.position and self.mutant is not Mutant.CLIENT_TAKES_ALL:
-            return there
+            return arrived
         fault = None if n == state.position + 1 else Promise.ONCE
-        return there._replace(position=n, fault=state.fault or fault)
+        return arrived._replace(position=n, fault=state.fault or fault)
 
     def _gateway(self, state: State, number: int, conn: Conn) -> Steps:
         if conn.phase == INSTALLED:

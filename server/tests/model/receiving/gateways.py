@@ -72,8 +72,8 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
-    """The numbers of a scene; `heals`: heartbeats occur, so a rule may depend on them."""
+class Scenario:
+    """The numbers of a scenario; `heals`: heartbeats occur, so a rule may depend on them."""
 
     entries: int = 2
     devices: int = 1
@@ -128,8 +128,8 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Gateways:
-    def __init__(self, scene: Scene, mutant: Mutant | None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
 
     def _devices(self, state: State) -> Steps:
@@ -151,7 +151,7 @@ class Gateways:
 
     def _held(self, state: State, d: int, conn: Conn) -> Steps:
         yield from self._next(state, d, conn)
-        if self.scene.heals and conn.phase == LIVE:
+        if self.scenario.heals and conn.phase == LIVE:
             yield from self._heartbeat(state, d, conn)
         if state.left.drops:
             left = state.left._replace(drops=state.left.drops - 1)
@@ -162,7 +162,7 @@ class Gateways:
         """A registered socket stays until its gateway detects the loss; an unregistered one is forgotten, or registers late."""
         if conn.epoch:
             return orphaned(device, conn)
-        if self.scene.late_registrations:
+        if self.scenario.late_registrations:
             return moved(device, conn, conn._replace(is_held=False))
         return without(device, conn)
 
@@ -170,7 +170,7 @@ class Gateways:
         """A socket without its device: the gateway detects it, or continues as if the device were connected."""
         if conn.phase != LIVE or conn.old != NOWHERE:
             yield from self._next(state, d, conn)
-        elif self.scene.heals:
+        elif self.scenario.heals:
             yield from self._heartbeat(state, d, conn)
         yield ("the gateway closes the old socket of", d, "by itself"), self._closed(state, d, conn)
 
@@ -182,7 +182,7 @@ class Gateways:
 
     def _next(self, state: State, d: int, conn: Conn) -> Steps:
         """Install, register, read, send missing entries, replay and go live, close the old socket."""
-        who, is_registered = _who(d, conn), conn.epoch and not conn.is_again
+        device_name, is_registered = _who(d, conn), conn.epoch and not conn.is_again
         if conn.phase == INSTALLED and not is_registered and not self._reads_first(conn):
             yield from self._registers(state, d, conn)
         elif conn.phase in {INSTALLED, REGISTERED}:
@@ -190,13 +190,13 @@ class Gateways:
         elif conn.phase == READ and not is_registered:
             yield from self._registers(state, d, conn)
         elif conn.phase == READ:
-            yield (*who, "sends what is ahead"), self._sends(state, d, conn)
+            yield (*device_name, "sends what is ahead"), self._sends(state, d, conn)
         elif conn.phase == SENT:
-            yield (*who, "replays its buffer and is live"), self._replays(state, d, conn)
+            yield (*device_name, "replays its buffer and is live"), self._replays(state, d, conn)
         elif conn.old != NOWHERE:
-            yield (*who, "has the old socket closed"), self._closes_old(state, d, conn)
+            yield (*device_name, "has the old socket closed"), self._closes_old(state, d, conn)
         elif conn.is_rung:
-            yield (*who, "was rung, and drains"), self._drains(state, d, conn)
+            yield (*device_name, "was rung, and drains"), self._drains(state, d, conn)
 
     def _reads_first(self, conn: Conn) -> bool:
         again = {Mutant.RESUME_FIRST, Mutant.SILENCE_READS}
@@ -226,9 +226,9 @@ class Gateways:
         new = conn._replace(epoch=epoch, phase=phase, is_again=False, old=old if has_old else NOWHERE)
         if conn.is_again and not conn.is_held:
             new = Conn(conn.gateway, epoch, LIVE, is_held=False)
-        there = with_device(state, d, moved(device, conn, new)._replace(epochs=epoch))
-        there = with_route(there, d, new.route)
-        return self._closes_old(there, d, new) if self.mutant is Mutant.CLOSE_FIRST else there
+        after = with_device(state, d, moved(device, conn, new)._replace(epochs=epoch))
+        after = with_route(after, d, new.route)
+        return self._closes_old(after, d, new) if self.mutant is Mutant.CLOSE_FIRST else after
 
     def _reads(self, state: State, d: int, conn: Conn) -> Steps:
         """Read with strong consistency: earlier writes are visible."""
@@ -265,11 +265,11 @@ class Gateways:
     def _closes_old(self, state: State, d: int, conn: Conn) -> State:
         """Close the old socket by its epoch: the device may be connected to the same gateway again."""
         device = moved(state.devices[d], conn, conn._replace(old=NOWHERE))
-        there = with_device(state, d, device)
+        after = with_device(state, d, device)
         if self.mutant is Mutant.CLOSE_BY_DEVICE and conn.gateway == conn.old[0]:
-            return there._replace(fault=Promise.UNDISTURBED)
+            return after._replace(fault=Promise.UNDISTURBED)
         old = at(device, conn.old)
-        return self._closed(there, d, old) if old else there
+        return self._closed(after, d, old) if old else after
 
     def _drains(self, state: State, d: int, conn: Conn) -> State:
         quiet = conn._replace(is_rung=False)
@@ -278,10 +278,10 @@ class Gateways:
 
     def _heartbeat(self, state: State, d: int, conn: Conn) -> Steps:
         """Renew the own route and re-create a missing one. A route of another socket means that this one is old."""
-        there = state.routes[d]
-        if there == conn.route:
+        after = state.routes[d]
+        if after == conn.route:
             return
-        if there == NOWHERE:
+        if after == NOWHERE:
             label: Label = (*_who(d, conn), "finds its route gone")
             yield label, self._recreated(state, d, conn)
         elif self.mutant is Mutant.HEARTBEAT_OVERWRITES:
@@ -308,8 +308,8 @@ class Gateways:
 
     def _put(self, state: State, d: int, new: Conn, old: Conn, sequences: Iterable[int]) -> State:
         device, fault = sent(state.devices[d], old, sequences)
-        there = with_device(state, d, moved(device, old, new))
-        return there._replace(fault=fault or state.fault)
+        after = with_device(state, d, moved(device, old, new))
+        return after._replace(fault=fault or state.fault)
 
     def pushed(self, state: State, d: int, conn: Conn, n: int) -> State:
         """Handle a push: buffer it while the device resumes, else send the missing entries."""

@@ -1,12 +1,12 @@
 """Model growth: a chat is large from the first entry whose member count exceeds 100, permanently.
 
 One chat, one user with one device. Entry 1 finds a small chat, entry 2 makes it large, the others follow; in some
-scenes the user joins with the third. The worker handles entries according to their sequence: up to the second by rows
+scenarios the user joins with the third. The worker handles entries according to their sequence: up to the second by rows
 and routes, later ones by the counter and the channel. A join is also sent by row and route to the user who joins. A
 worker dies, or loses its partition and finishes its current event, so an older event is handled late. A device
 resumes meanwhile, or is connected all the time.
 
-Bounds: entries and faults of the scene.
+Bounds: entries and faults of the scenario.
 
 Abstracted as in `small.py` and `large.py`, which also model old sockets. A gateway learns from the rows which chats
 are large. So it registers, reads the rows, subscribes, and then reads the counters.
@@ -42,7 +42,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     entries: int = 3
     joins: bool = False
     drops: int = 0
@@ -126,8 +126,8 @@ GROWS_OF_MUTANT = {
 
 
 class Growth:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
         self.sets_large_apart = LARGE in TODO_OF_MUTANT.get(mutant, ()) if mutant else False
         self.grows = (
@@ -135,12 +135,12 @@ class Growth:
         )
 
     def initial(self) -> Iterable[State]:
-        left = Left(self.scene.drops, self.scene.worker_deaths, self.scene.rebalances)
-        position = JOINS - 1 if self.scene.joins else 0
+        left = Left(self.scenario.drops, self.scenario.worker_deaths, self.scenario.rebalances)
+        position = JOINS - 1 if self.scenario.joins else 0
         return [State(0, 0, Row(), 0, position, Conn(), None, None, left)]
 
     def steps(self, state: State) -> Steps:
-        if state.head < self.scene.entries:
+        if state.head < self.scenario.entries:
             yield ("entry", state.head + 1, "commits"), state._replace(head=state.head + 1)
         yield from self._gateway(state)
         if state.work is None and state.offset < state.head:
@@ -157,13 +157,13 @@ class Growth:
     def _todo(self, state: State, n: int) -> tuple[str, ...]:
         if self.mutant is Mutant.AS_OF_NOW and state.head >= GROWS:
             return BY_CHANNEL
-        if n == GROWS and not self.scene.joins and self.mutant in TODO_OF_MUTANT:
+        if n == GROWS and not self.scenario.joins and self.mutant in TODO_OF_MUTANT:
             return TODO_OF_MUTANT[self.mutant]
         if n > GROWS:
-            names_him = self.scene.joins and n == JOINS and self.mutant is not Mutant.JOIN_ON_THE_CHANNEL
+            names_him = self.scenario.joins and n == JOINS and self.mutant is not Mutant.JOIN_ON_THE_CHANNEL
             return BY_BOTH if names_him else BY_CHANNEL
         # A user who joins later has no row yet to which these entries could be written.
-        return (COMMIT,) if self.scene.joins else BY_ROUTES
+        return (COMMIT,) if self.scenario.joins else BY_ROUTES
 
     def _works(self, state: State, work: Work) -> tuple[Label, Work | None, State]:
         n, what = work.n, work.todo[0]

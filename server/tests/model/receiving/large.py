@@ -8,7 +8,7 @@ After the confirmation, the gateway compares every device with the counter: a li
 and for a resuming one the counter is stored. The gateway may die: then its devices connect to another one that has
 not subscribed yet.
 
-Bounds: entries, devices and faults of the scene.
+Bounds: entries, devices and faults of the scenario.
 
 Abstracted as in `small.py`. A published entry reaches a subscribed gateway in the same step; entries lost in flight
 are those published just after the loss. Members: `membership.py`.
@@ -50,7 +50,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     entries: int = 2
     devices: int = 1
     drops: int = 0
@@ -114,16 +114,22 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Large:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
         publishes_first = mutant is Mutant.PUBLISH_FIRST
         self.order = (PUBLISH, COUNT, COMMIT) if publishes_first else (COUNT, PUBLISH, COMMIT)
 
     def initial(self) -> Iterable[State]:
-        scene = self.scene
-        left = Left(scene.drops, scene.worker_deaths, scene.gateway_deaths, scene.rebalances, scene.losses)
-        return [State(0, 0, Channel(), (Device(),) * scene.devices, None, None, left)]
+        scenario = self.scenario
+        left = Left(
+            scenario.drops,
+            scenario.worker_deaths,
+            scenario.gateway_deaths,
+            scenario.rebalances,
+            scenario.losses,
+        )
+        return [State(0, 0, Channel(), (Device(),) * scenario.devices, None, None, left)]
 
     def steps(self, state: State) -> Steps:
         for d, device in enumerate(state.devices):
@@ -196,7 +202,11 @@ class Large:
             yield ("devices are compared with the counter", state.counter), self._compared(state)
         if channel.wanted and all(device.phase == AWAY for device in state.devices):
             yield ("the gateway unsubscribes",), state._replace(channel=_left(channel))
-        if self.mutant is Mutant.LATE_UNSUBSCRIBE and channel.is_sure and state.left.drops < self.scene.drops:
+        if (
+            self.mutant is Mutant.LATE_UNSUBSCRIBE
+            and channel.is_sure
+            and state.left.drops < self.scenario.drops
+        ):
             forgotten = channel._replace(asked=(*channel.asked, (UNSUBSCRIBE, channel.wanted)), is_sure=False)
             yield ("the gateway unsubscribes, too late",), state._replace(channel=forgotten)
 
@@ -213,7 +223,7 @@ class Large:
         return self._heard(state, state.counter, is_noted=self.mutant is not Mutant.LOST_SKIPS_RESUMING)
 
     def _worker(self, state: State) -> Steps:
-        if state.work is None and state.offset < self.scene.entries:
+        if state.work is None and state.offset < self.scenario.entries:
             n = state.offset + 1
             offset = n if self.mutant is Mutant.COMMIT_FIRST else state.offset
             yield ("the worker takes", n), state._replace(work=Work(n), offset=offset)
@@ -276,7 +286,7 @@ class Large:
         """No rule."""
 
     def broken_at_end(self, state: State) -> str | None:
-        return Promise.ARRIVED if any(d.position < self.scene.entries for d in state.devices) else None
+        return Promise.ARRIVED if any(d.position < self.scenario.entries for d in state.devices) else None
 
     def show(self, state: State) -> str:
         devices = [

@@ -6,7 +6,7 @@ intervals that may be ahead of it. So late and repeated events, and those of a w
 the same as early ones. A gateway learns from passing entries whether its device's user is a member. The next entry of
 a member is sent directly; everything else is filtered by the current intervals.
 
-Bounds: the log and the faults of the scene.
+Bounds: the log and the faults of the scenario.
 
 Abstracted as in `small.py`, `large.py` and `growth.py`: a subscription takes no time here, and old sockets do not
 act.
@@ -40,7 +40,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """`log` is given by kinds.
 
     In a large chat entries use the counter and the channel; joins and leaves also use routes.
@@ -102,29 +102,29 @@ ROW, LOOKUP, PUSH, COUNT, PUBLISH, COMMIT = "row", "look-up", "push", "count", "
 
 
 class Membership:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
 
     def is_in(self, n: int) -> bool:
         """Return whether the user is a member after entry n."""
-        changes = [kind for kind in self.scene.log[:n] if kind != MESSAGE]
+        changes = [kind for kind in self.scenario.log[:n] if kind != MESSAGE]
         return not changes or changes[-1] == JOIN
 
     def may_see(self, n: int, head: int) -> bool:
         """Return visibility by the intervals as of `head`, which contain both the join and the leave."""
-        if self.mutant is Mutant.INTERVAL_REPLACED and n < self.scene.log[:head].rfind(JOIN) + 1:
+        if self.mutant is Mutant.INTERVAL_REPLACED and n < self.scenario.log[:head].rfind(JOIN) + 1:
             return False
         if n > head:
             return self.is_in(head)
         return self.is_in(n) or self.is_in(n - 1)
 
     def initial(self) -> Iterable[State]:
-        left = Left(self.scene.drops, self.scene.worker_deaths, self.scene.rebalances)
+        left = Left(self.scenario.drops, self.scenario.worker_deaths, self.scenario.rebalances)
         return [State(0, 0, 0, 0, 0, Conn(), None, None, left)]
 
     def steps(self, state: State) -> Steps:
-        if state.head < len(self.scene.log):
+        if state.head < len(self.scenario.log):
             yield ("entry", state.head + 1, "commits"), state._replace(head=state.head + 1)
         yield from self._gateway(state)
         if state.work is None and state.offset < state.head:
@@ -140,11 +140,11 @@ class Membership:
 
     def _todo(self, state: State, n: int) -> tuple[str, ...]:
         concerned = (ROW, LOOKUP, PUSH) if self._concerns(state, n) else ()
-        return (COUNT, *concerned, PUBLISH, COMMIT) if self.scene.is_large else (*concerned, COMMIT)
+        return (COUNT, *concerned, PUBLISH, COMMIT) if self.scenario.is_large else (*concerned, COMMIT)
 
     def _concerns(self, state: State, n: int) -> bool:
         """Return whether the entry is sent to this user by row and routes."""
-        if self.scene.is_large and self.scene.log[n - 1] == MESSAGE:
+        if self.scenario.is_large and self.scenario.log[n - 1] == MESSAGE:
             return False
         if self.mutant is Mutant.AUDIENCE_NOW:
             return self.is_in(state.head)
@@ -185,7 +185,7 @@ class Membership:
         if conn.phase == INSTALLED:
             yield ("the gateway registers",), state._replace(conn=conn._replace(phase=REGISTERED))
         elif conn.phase == REGISTERED:
-            target = max(state.row, state.counter) if self.scene.is_large else state.row
+            target = max(state.row, state.counter) if self.scenario.is_large else state.row
             read = conn._replace(phase=READ, target=target, known=self._kept(state.head))
             yield ("the gateway reads", target), state._replace(conn=read)
         elif conn.phase == READ:
@@ -203,7 +203,7 @@ class Membership:
             conn=conn._replace(phase=LIVE, target=0, buffer=(), is_in=self.is_in(conn.position))
         )
         if self.mutant is Mutant.POSITION_ASSUMED and self.is_in(conn.target):
-            since = self.scene.log[: conn.target].rfind(JOIN)
+            since = self.scenario.log[: conn.target].rfind(JOIN)
             live = live._replace(conn=live.conn._replace(position=max(conn.position, since)))
         for n in (conn.target, *conn.buffer):
             live = self._sent_up_to(live, n)
@@ -268,6 +268,6 @@ class Membership:
 
     def show(self, state: State) -> str:
         conn = state.conn
-        log = " ".join(self.scene.log[: state.head])
+        log = " ".join(self.scenario.log[: state.head])
         device = f"device holds {state.held} [{PHASES[conn.phase]} at {conn.position}]"
         return f"log {log} | row {state.row}, counter {state.counter} | {device}"

@@ -1,6 +1,6 @@
 """Every rule of receiving, with the mutants that break it and the promises that are then violated.
 
-`SAID` has the sentences of the design. `MISSING` has rules that the design lacks and the models need. `HEALED` has
+`STATED` has the sentences of the design. `MISSING` has rules that the design lacks and the models need. `HEALED` has
 mutants that break nothing if heartbeats occur and the relay runs: without the rule an entry is late, not lost.
 `SPARED` has mutants that break nothing at all, with the reason.
 """
@@ -64,11 +64,11 @@ class Spared:
     """A rule that no promise needs, and the reason for it."""
 
     mutant: StrEnum
-    scenes: tuple[Bounds, ...]
+    scenarios: tuple[Bounds, ...]
     why: str
 
 
-SAID = (
+STATED = (
     Rule(
         "The offset is committed after the effect.",
         Break(Small.COMMIT_FIRST, FIRST, Promise.ARRIVED),
@@ -268,7 +268,7 @@ MISSING = (
     ),
 )
 
-BREAKS = tuple(one for rule in SAID + MISSING for one in rule.breaks)
+BREAKS = tuple(one for rule in STATED + MISSING for one in rule.breaks)
 
 HEALED = (
     Healed(Small.UNREGISTER_WITHOUT_COMPARE, BEATS, "heartbeat"),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from model.page import broken, held, table
 from model.receiving.cases import HELD
-from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SAID, SPARED, Healed, Spared
+from model.receiving.mutants import HEALED, MISSING, NOT_MODELLED, SPARED, STATED, Healed, Spared
 
 PAGE = Path(__file__).parents[4] / "docs" / "explanation" / "delivery-models.md"
 
@@ -13,7 +13,7 @@ def tables() -> dict[str, str]:
     """Return the tables that a test compares with the page. `just models --wide --write` writes the wide one."""
     return {
         "held": held(HELD),
-        "said": broken(SAID),
+        "said": broken(STATED),
         "missing": broken(MISSING),
         "healed": table(("mutant: instead …", "model, scenario", "repaired by"), map(_healed_row, HEALED)),
         "spared": table(
@@ -24,9 +24,13 @@ def tables() -> dict[str, str]:
 
 
 def _spared_row(one: Spared) -> tuple[str, ...]:
-    scenes = ", ".join(bounds.scene for bounds in one.scenes)
-    return (one.mutant.value, f"`{one.scenes[0].model}.{one.mutant.name}`, {scenes}", one.why)
+    scenarios = ", ".join(bounds.scenario for bounds in one.scenarios)
+    return (one.mutant.value, f"`{one.scenarios[0].model}.{one.mutant.name}`, {scenarios}", one.why)
 
 
 def _healed_row(one: Healed) -> tuple[str, ...]:
-    return (one.mutant.value, f"`{one.bounds.model}.{one.mutant.name}`, {one.bounds.scene}", f"the {one.by}")
+    return (
+        one.mutant.value,
+        f"`{one.bounds.model}.{one.mutant.name}`, {one.bounds.scenario}",
+        f"the {one.by}",
+    )

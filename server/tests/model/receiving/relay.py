@@ -10,7 +10,7 @@ A rule that the text lacks and the model needs (docs/adr/0009): a missing checkp
 So a checkpoint is an interval: "processed from here to there". Entries between an event and the interval are read and
 handled with the event, on either side. Entries that do not touch the interval do not change it.
 
-Bounds: entries and faults of the scene.
+Bounds: entries and faults of the scenario.
 
 Abstracted: `small.py`, `large.py` and `membership.py` model the handling of an entry; here it is one step. Kafka
 keeps events that are not committed yet. The relay reads all commits from the stream, in order.
@@ -44,7 +44,7 @@ class Mutant(StrEnum):
 
 
 @dataclass(frozen=True)
-class Scene:
+class Scenario:
     """`handled`: number of entries that are processed and covered at the start; `relays`: a relay runs."""
 
     entries: int = 3
@@ -98,12 +98,12 @@ type Steps = Iterator[tuple[Label, State]]
 
 
 class Relay:
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        self.scene = scene
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        self.scenario = scenario
         self.mutant = mutant
 
     def initial(self) -> Iterable[State]:
-        s = self.scene
+        s = self.scenario
         left = Left(s.sender_deaths, s.worker_deaths, s.rebalances, s.kafka_losses, s.wipes)
         done = frozenset(range(1, s.handled + 1))
         mark = (0, s.handled) if s.handled else NO_MARK
@@ -111,7 +111,7 @@ class Relay:
 
     def steps(self, state: State) -> Steps:
         yield from self._senders(state)
-        if self.scene.relays:
+        if self.scenario.relays:
             yield from self._relay(state)
         if state.work is None and state.events:
             yield ("the worker takes", state.events[0]), self._taken(state)
@@ -125,13 +125,13 @@ class Relay:
 
     def _senders(self, state: State) -> Steps:
         n = state.head + 1
-        if state.head < self.scene.entries:
+        if state.head < self.scenario.entries:
             yield ("entry", n, "commits"), state._replace(head=n, unsent=(*state.unsent, n))
         for one in state.unsent:
             sent = state._replace(unsent=tuple(other for other in state.unsent if other != one))
             yield ("entry", one, "is published"), self._published(sent, one)
             # Without a relay the last entry must be published, because only its event makes a worker find the gap.
-            if state.left.sender_deaths and (self.scene.relays or one < self.scene.entries):
+            if state.left.sender_deaths and (self.scenario.relays or one < self.scenario.entries):
                 left = state.left._replace(sender_deaths=state.left.sender_deaths - 1)
                 yield ("the sender of", one, "dies before it publishes"), sent._replace(left=left)
 

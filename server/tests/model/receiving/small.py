@@ -3,10 +3,10 @@
 One chat, one user who only receives, one or two devices, one or two gateways, the worker of the chat's partition. A
 worker dies at any step and its events are delivered again; or it loses its partition, and finishes its current event
 while another worker starts. A gateway dies with all its sockets. A device loses its connection at any step and
-reconnects, to the same gateway or another, before or after the loss of the old socket is detected. In some scenes Redis loses
+reconnects, to the same gateway or another, before or after the loss of the old socket is detected. In some scenarios Redis loses
 routes or a gateway's channel, and heartbeats occur. In the others no heartbeat occurs, so no rule depends on one.
 
-Bounds: entries, devices and faults of the scene.
+Bounds: entries, devices and faults of the scenario.
 
 Abstracted: only the worker observes a commit, so an entry commits and is published when the worker takes it
 (`relay.py` models unpublished ones). A push reaches a gateway in the step in which it is published, because it may be
@@ -25,7 +25,7 @@ from model.receiving.gateways import (
     Gateways,
     Left,
     Mutant,
-    Scene,
+    Scenario,
     State,
     Steps,
     Work,
@@ -41,21 +41,21 @@ ROWS_LATE = (LOOKUP, ROWS, PUSH, PEND, AGAIN, RING, COMMIT)
 
 
 class Small(Gateways):
-    def __init__(self, scene: Scene, mutant: Mutant | None = None) -> None:
-        super().__init__(scene, mutant)
+    def __init__(self, scenario: Scenario, mutant: Mutant | None = None) -> None:
+        super().__init__(scenario, mutant)
         late = {Mutant.ROWS_AFTER_LOOKUP, Mutant.ROWS_OF_OFFLINE}
         self.order = ROWS_LATE if mutant in late else IN_ORDER
 
     def initial(self) -> Iterable[State]:
-        scene = self.scene
+        scenario = self.scenario
         deaths, losses = (
-            (scene.worker_deaths, scene.gateway_deaths, scene.rebalances),
-            (scene.losses, scene.silences),
+            (scenario.worker_deaths, scenario.gateway_deaths, scenario.rebalances),
+            (scenario.losses, scenario.silences),
         )
-        left = Left(scene.drops, *deaths, *losses)
-        devices, alive = (Device(),) * scene.devices, (True,) * scene.gateways
-        hears = (UNHEARD if self.mutant is Mutant.STARTS_DEAF else HEARS,) * scene.gateways
-        return [State(0, 0, (), (NOWHERE,) * scene.devices, devices, alive, hears, None, None, left)]
+        left = Left(scenario.drops, *deaths, *losses)
+        devices, alive = (Device(),) * scenario.devices, (True,) * scenario.gateways
+        hears = (UNHEARD if self.mutant is Mutant.STARTS_DEAF else HEARS,) * scenario.gateways
+        return [State(0, 0, (), (NOWHERE,) * scenario.devices, devices, alive, hears, None, None, left)]
 
     def steps(self, state: State) -> Steps:
         yield from self._devices(state)
@@ -63,7 +63,7 @@ class Small(Gateways):
         for gateway, hears in enumerate(state.hears):
             if hears != HEARS and state.alive[gateway]:
                 yield from self._notifications(state, gateway)
-        if state.work is None and state.offset < self.scene.entries:
+        if state.work is None and state.offset < self.scenario.entries:
             yield ("the worker takes", state.offset + 1), self._takes(state, state.offset + 1)
         if state.work:
             for label, work, after in self._works(state, state.work):
@@ -75,12 +75,12 @@ class Small(Gateways):
     def _notifications(self, state: State, gateway: int) -> Steps:
         """The gateway's channel was lost: it subscribes again, and after the confirmation every device on it resumes."""
         name = GATEWAYS[gateway]
-        heard = state._replace(hears=_with(state.hears, gateway, HEARS))
+        received = state._replace(hears=_with(state.hears, gateway, HEARS))
         quiet = {Mutant.STARTS_DEAF, Mutant.SILENCE_ALONE, Mutant.SILENCE_UNCONFIRMED}
         if self.mutant in quiet:
-            yield (name, "has its channel confirmed"), heard
+            yield (name, "has its channel confirmed"), received
         else:
-            resumed = self._all_resume(heard, gateway)
+            resumed = self._all_resume(received, gateway)
             yield (name, "has its channel again, and all devices resume"), resumed
         if self.mutant is Mutant.SILENCE_UNCONFIRMED and self._all_resume(state, gateway) != state:
             yield (name, "has lost its channel, and all devices resume"), self._all_resume(state, gateway)
@@ -123,7 +123,7 @@ class Small(Gateways):
     def _looks_up(self, state: State, work: Work) -> Iterable[tuple[Label, Work, State]]:
         yield ("looks up routes for", work.n), _on(work)._replace(found=state.routes), state
         if self.mutant is Mutant.LAGGING_LOOKUP:
-            missed = (NOWHERE,) * self.scene.devices
+            missed = (NOWHERE,) * self.scenario.devices
             yield ("finds no route for", work.n, "yet"), _on(work)._replace(found=missed), state
 
     def _pushes(self, state: State, work: Work) -> tuple[Label, Work, State]:
@@ -197,12 +197,12 @@ class Small(Gateways):
         """No rule."""
 
     def broken_at_end(self, state: State) -> str | None:
-        if any(device.position < self.scene.entries for device in state.devices):
+        if any(device.position < self.scenario.entries for device in state.devices):
             return Promise.ARRIVED
         # Race: a worker puts the queue item and dies before it sends the resume signal; the device gets the entry in
-        # another way, and the item stays. So the rule applies only to scenes without worker deaths.
-        scene = self.scene
-        is_sure = not (scene.worker_deaths or scene.rebalances or scene.heals)
+        # another way, and the item stays. So the rule applies only to scenarios without worker deaths.
+        scenario = self.scenario
+        is_sure = not (scenario.worker_deaths or scenario.rebalances or scenario.heals)
         return Promise.READ if state.pending and is_sure else None
 
     def show(self, state: State) -> str:

@@ -95,9 +95,9 @@ the relay finds 3 marked
 the worker commits the offset of 3
 """
 
-NO_FAULT = growth.Scene(3)
-A_JOIN = growth.Scene(3, joins=True)
-A_WIPE = relay.Scene(3, handled=1, sender_deaths=1, wipes=1)
+NO_FAULT = growth.Scenario(3)
+A_JOIN = growth.Scenario(3, joins=True)
+A_WIPE = relay.Scenario(3, handled=1, sender_deaths=1, wipes=1)
 
 
 @pytest.mark.parametrize(
@@ -124,5 +124,5 @@ def test_the_original_design_loses_an_entry(
     assert [_step(line) for line in breach.trace[1:]] == schedule.split("\n")[1:-1]
 
 
-def _step(told: str) -> str:
-    return told.split("\n", maxsplit=1)[0].split(". ", 1)[1]
+def _step(text: str) -> str:
+    return text.split("\n", maxsplit=1)[0].split(". ", 1)[1]

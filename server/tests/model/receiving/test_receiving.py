@@ -34,7 +34,7 @@ from model.receiving.cases import (
     TWICE,
     WIPED,
 )
-from model.receiving.mutants import BREAKS, HEALED, MISSING, SAID, SPARED, Healed, Spared
+from model.receiving.mutants import BREAKS, HEALED, MISSING, SPARED, STATED, Healed, Spared
 from model.receiving.page import PAGE, tables
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
@@ -42,14 +42,14 @@ MODELS = (connection, gateways, growth, large, membership, relay)
 SMALL_ENOUGH = 6_000
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
+@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
 def test_the_model_holds_for_every_schedule_in_its_bounds(bounds: Bounds) -> None:
     found = explored(bounds)
     assert found.breach is None, str(found.breach)
     assert found.ends > 0, "no schedule ended, so the rules for final states were not checked"
 
 
-@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scene}")
+@pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")
 def test_every_schedule_ends(bounds: Bounds) -> None:
     if explored(bounds).states > SMALL_ENOUGH:
         pytest.skip("explored in narrower bounds by another case")
@@ -72,7 +72,7 @@ def test_without_the_rule_an_entry_is_late_and_not_lost(one: Healed) -> None:
 
 @pytest.mark.parametrize("one", SPARED, ids=lambda one: one.mutant.name)
 def test_a_spared_mutant_breaks_nothing(one: Spared) -> None:
-    for bounds in one.scenes:
+    for bounds in one.scenarios:
         found = explored(bounds, one.mutant)
         assert found.breach is None, str(found.breach)
         assert found.ends > 0
@@ -85,7 +85,7 @@ def test_every_mutant_breaks_a_rule_or_is_listed_as_spared() -> None:
 
 
 def test_every_rule_has_a_mutant() -> None:
-    assert all(rule.breaks for rule in SAID + MISSING)
+    assert all(rule.breaks for rule in STATED + MISSING)
 
 
 REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [

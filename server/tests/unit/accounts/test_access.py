@@ -55,15 +55,15 @@ def parts(token: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def signed(key: bytes, header: dict[str, Any], claims: dict[str, Any]) -> str:
-    said = f"{part(header)}.{part(claims)}"
-    return f"{said}.{part(hmac.digest(key, said.encode(), hashlib.sha256))}"
+    signed_part = f"{part(header)}.{part(claims)}"
+    return f"{signed_part}.{part(hmac.digest(key, signed_part.encode(), hashlib.sha256))}"
 
 
 async def key_of(env: AccessTokenEnv, tenant: TenantId = ACME) -> bytes:
     return (await env.ring().signing_key(tenant))[1]
 
 
-async def test_what_one_process_mints_another_verifies() -> None:
+async def test_a_token_of_one_process_is_verified_by_another() -> None:
     env = AccessTokenEnv()
     token = await env.process().mint(WHO)
     header, claims = parts(token)
@@ -96,7 +96,7 @@ async def test_the_largest_token_is_within_the_bound() -> None:
     assert (await env.process().verify(token)).user == largest.user
 
 
-async def test_a_token_ends_with_its_time() -> None:
+async def test_a_token_expires() -> None:
     env = AccessTokenEnv()
     token = await env.process().mint(WHO)
     env.clock.now_s += LIFE_S - 1
@@ -131,16 +131,16 @@ async def test_a_token_ends_with_its_time() -> None:
         ({}, {"iat": 1.5}),
     ],
 )
-async def test_a_token_that_is_bent_is_refused_though_its_signature_is_right(
+async def test_a_token_with_changed_claims_is_refused_although_its_signature_is_valid(
     header: dict[str, Any], claims: dict[str, Any]
 ) -> None:
     env = AccessTokenEnv()
     good_header, good_claims = parts(await env.process().mint(WHO))
-    bent = signed(await key_of(env), good_header | header, good_claims | claims)
-    assert await code_of(env.process().verify(bent)) is Code.CREDENTIAL_INVALID
+    changed = signed(await key_of(env), good_header | header, good_claims | claims)
+    assert await code_of(env.process().verify(changed)) is Code.CREDENTIAL_INVALID
 
 
-async def test_the_bending_itself_is_not_what_is_refused() -> None:
+async def test_a_token_that_is_signed_again_unchanged_is_accepted() -> None:
     env = AccessTokenEnv()
     again = signed(await key_of(env), *parts(await env.process().mint(WHO)))
     assert (await env.process().verify(again)).user == "anna"
@@ -191,7 +191,7 @@ async def test_an_algorithm_of_key_pairs_is_refused() -> None:
 @pytest.mark.parametrize(
     "token", ["", ".", "..", "a.b.c", "é.b.c", "x" * (MAX_ACCESS_TOKEN_CHARS + 1), "eyJ.eyJ.x"]
 )
-async def test_what_is_no_token_is_refused(token: str) -> None:
+async def test_a_text_that_is_not_a_token_is_refused(token: str) -> None:
     assert await code_of(AccessTokenEnv().process().verify(token)) is Code.CREDENTIAL_INVALID
 
 
@@ -220,7 +220,7 @@ async def test_only_a_session_of_a_user_gets_a_token() -> None:
         await AccessTokenEnv().process().mint(Principal(tenant=ACME))
 
 
-async def test_a_key_that_is_due_is_replaced_and_no_process_meets_one_it_does_not_know() -> None:
+async def test_a_due_key_is_replaced_and_every_process_knows_the_new_one() -> None:
     env = AccessTokenEnv()
     old, other = env.process(), env.process()
     await other.verify(await old.mint(WHO))
@@ -237,7 +237,7 @@ async def test_a_key_that_is_due_is_replaced_and_no_process_meets_one_it_does_no
     assert seen == {"acme/1", "acme/2"}
 
 
-async def test_tokens_of_the_key_before_live_out_their_time_and_then_it_is_not_believed() -> None:
+async def test_tokens_of_the_previous_key_are_valid_until_they_expire_and_it_verifies_no_later_ones() -> None:
     env = AccessTokenEnv()
     await env.process().mint(WHO)
     leaked = await key_of(env)
@@ -255,7 +255,7 @@ async def test_tokens_of_the_key_before_live_out_their_time_and_then_it_is_not_b
     assert parts(await env.process().mint(WHO))[0]["kid"] == "acme/2"
 
 
-async def test_a_process_that_looked_too_early_knows_a_tenants_first_key_a_second_later() -> None:
+async def test_a_process_that_read_before_the_first_key_knows_it_a_second_later() -> None:
     env = AccessTokenEnv()
     early, late = env.process(), env.process()
     header = {"alg": "HS256", "typ": "at+jwt", "kid": "acme/1"}
@@ -265,7 +265,7 @@ async def test_a_process_that_looked_too_early_knows_a_tenants_first_key_a_secon
     assert (await early.verify(token)).user == "anna"
 
 
-async def test_while_the_key_service_is_away_a_key_that_is_due_still_signs() -> None:
+async def test_a_due_key_still_signs_while_the_key_service_is_unavailable() -> None:
     env = AccessTokenEnv()
     process = env.process()
     await process.mint(WHO)
@@ -274,7 +274,7 @@ async def test_while_the_key_service_is_away_a_key_that_is_due_still_signs() -> 
     assert parts(await process.mint(WHO))[0]["kid"] == "acme/1"
 
 
-async def test_a_first_login_does_not_stand_in_the_way_of_content_keys() -> None:
+async def test_a_first_login_does_not_prevent_content_keys() -> None:
     """An access key may be the tenant's first key. The fingerprint key is then created, not missing."""
     env = AccessTokenEnv()
     await env.process().mint(WHO)
@@ -301,5 +301,5 @@ async def test_a_key_whose_row_was_changed_verifies_nothing_and_signs_nothing() 
     assert await code_of(env.process().mint(WHO)) is Code.KEYS_UNAVAILABLE
 
 
-def test_the_key_is_one_that_joserfc_takes_as_it_is() -> None:
+def test_joserfc_accepts_the_key_unchanged() -> None:
     assert OctKey.import_key(b"\x00" * 32).raw_value == b"\x00" * 32

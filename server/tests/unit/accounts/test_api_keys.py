@@ -37,7 +37,7 @@ def env() -> AccessTokenEnv:
     return AccessTokenEnv()
 
 
-async def test_an_issued_key_says_its_tenant_and_scopes(env: AccessTokenEnv) -> None:
+async def test_an_issued_key_has_its_tenant_and_scopes(env: AccessTokenEnv) -> None:
     issued = await env.issue(ACME, Scope.USERS, Scope.NOTIFICATIONS)
     text = issued.text.reveal()
     assert re.fullmatch(r"tidings_sk\.acme\.[0-9A-Z]{26}\.[\w-]{43}", text)
@@ -69,7 +69,7 @@ async def test_another_secret_is_refused_by_a_comparison_in_constant_time(
     assert len(compared) == 1
 
 
-async def test_a_key_opens_its_own_tenant_only(env: AccessTokenEnv) -> None:
+async def test_a_key_is_valid_only_for_its_own_tenant(env: AccessTokenEnv) -> None:
     _, _, key, secret = (await env.issue(ACME)).text.reveal().split(".")
     await env.issue(GLOBEX)
     assert "globex has no API key" in await env.why_not(f"tidings_sk.globex.{key}.{secret}")
@@ -90,7 +90,7 @@ async def test_a_key_opens_its_own_tenant_only(env: AccessTokenEnv) -> None:
         "tidings_sk." + "a" * 1_000_000,
     ],
 )
-async def test_what_has_not_the_form_costs_no_read(env: AccessTokenEnv, text: str) -> None:
+async def test_a_malformed_key_costs_no_read(env: AccessTokenEnv, text: str) -> None:
     assert "form" in await env.why_not(text)
     assert env.store.finds == 0
 
@@ -121,7 +121,7 @@ async def test_a_revoked_key_stops_here_at_once_and_elsewhere_within_the_bound(e
         await elsewhere.examine(text)
 
 
-async def test_a_key_is_read_once_in_its_time_and_one_that_is_not_there_too(env: AccessTokenEnv) -> None:
+async def test_known_and_unknown_keys_are_read_once_per_interval(env: AccessTokenEnv) -> None:
     text = (await env.issue()).text.reveal()
     unknown = text.replace("acme", "globex")
     for _ in range(50):
@@ -141,19 +141,19 @@ async def test_rotation_leaves_the_old_one_until_it_is_revoked(env: AccessTokenE
     assert [key.name for key in await env.keys.list(ACME)] == sorted([old.key.name, new.key.name])
 
 
-async def test_what_is_not_there_or_was_revoked_is_not_rotated_and_what_is_not_there_not_revoked(
+async def test_missing_and_revoked_keys_are_not_rotated_and_missing_keys_not_revoked(
     env: AccessTokenEnv,
 ) -> None:
     issued = await env.issue()
     await env.keys.revoke(issued.key.name)
-    nobody = ApiKeyName(ACME, "0" * 26)
-    for asking in (env.keys.rotate(issued.key.name), env.keys.rotate(nobody), env.keys.revoke(nobody)):
+    unknown = ApiKeyName(ACME, "0" * 26)
+    for asking in (env.keys.rotate(issued.key.name), env.keys.rotate(unknown), env.keys.revoke(unknown)):
         with pytest.raises(TidingsError) as caught:
             await asking
         assert caught.value.code is Code.REQUEST_INVALID
 
 
-async def test_a_key_expires_when_it_was_issued_to_and_its_successor_lives_as_long(
+async def test_a_key_expires_as_issued_and_its_successor_has_the_same_lifetime(
     env: AccessTokenEnv,
 ) -> None:
     issued = await env.keys.issue(ACME, "backend", [Scope.USERS], life_s=90 * 86_400)
@@ -189,7 +189,7 @@ async def test_the_last_use_of_a_key_is_written_once_an_hour_by_all_processes(en
     assert env.clock.now_ms() - used_at_ms < 2 * USE_S * 1000
 
 
-async def test_an_operators_look_at_a_key_is_no_use_and_a_failed_write_refuses_nobody(
+async def test_reading_a_key_does_not_count_as_use_and_a_failed_write_rejects_no_request(
     env: AccessTokenEnv,
 ) -> None:
     text = (await env.issue()).text.reveal()

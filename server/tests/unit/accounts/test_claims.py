@@ -17,7 +17,7 @@ def env() -> AccountsUnitEnv:
     return AccountsUnitEnv()
 
 
-async def test_expiry_with_skew_and_that_it_is_told_from_invalid(env: AccountsUnitEnv) -> None:
+async def test_an_expired_token_is_reported_as_expired_after_the_skew(env: AccountsUnitEnv) -> None:
     token = env.token()  # good for 600 s, 60 s of skew
     env.clock.now_s += 659
     await env.admits(token)
@@ -28,7 +28,9 @@ async def test_expiry_with_skew_and_that_it_is_told_from_invalid(env: AccountsUn
 @pytest.mark.parametrize(
     "changed", [{"aud": "other"}, {"sub": "a#b"}, {"nbf": 9_999_999_999}, {"tenant": "nobody"}]
 )
-async def test_only_a_token_that_was_good_is_said_to_be_expired(env: AccountsUnitEnv, changed: Any) -> None:
+async def test_only_an_otherwise_valid_token_is_reported_as_expired(
+    env: AccountsUnitEnv, changed: Any
+) -> None:
     token = env.token(**changed)
     env.clock.now_s += 5000
     assert (await env.refuses(token)).code is Code.CREDENTIAL_INVALID
@@ -37,13 +39,13 @@ async def test_only_a_token_that_was_good_is_said_to_be_expired(env: AccountsUni
 
 
 @pytest.mark.parametrize("name", ["nbf", "iat"])
-async def test_a_token_from_the_future_is_good_within_the_skew_only(env: AccountsUnitEnv, name: str) -> None:
+async def test_a_token_from_the_future_is_valid_only_within_the_skew(env: AccountsUnitEnv, name: str) -> None:
     now = env.clock.now_s
     await env.admits(env.token(**{name: now + 60}))
     assert name in await env.why_not(env.token(**{name: now + 61}))
 
 
-async def test_the_skew_is_the_tenants(env: AccountsUnitEnv) -> None:
+async def test_the_skew_is_a_setting_of_the_tenant(env: AccountsUnitEnv) -> None:
     env.tenants.put("acme", TokenSettings(skew_s=0))
     token = env.token(exp=int(env.clock.now_s) + 1)
     env.clock.now_s += 1
@@ -79,7 +81,7 @@ async def test_numbers_that_json_does_not_have_are_refused(env: AccountsUnitEnv,
         assert "not JSON" in await env.why_not(mint(env.key, elsewhere))
 
 
-async def test_a_life_longer_than_allowed_is_refused_with_iat_and_without(env: AccountsUnitEnv) -> None:
+async def test_a_lifetime_longer_than_allowed_is_refused_with_and_without_iat(env: AccountsUnitEnv) -> None:
     now = int(env.clock.now_s)
     await env.admits(env.token(exp=now + 3600))
     assert "lifetime is longer" in await env.why_not(env.token(exp=now + 3601))
@@ -124,7 +126,7 @@ async def test_a_user_is_required_a_device_is_not(env: AccountsUnitEnv) -> None:
 
 
 @pytest.mark.parametrize("tenant", [None, 7, "", "nobody", "acme#x", "_system", "ACME", "\ud800"])
-async def test_a_tenant_that_is_not_there_is_refused_and_its_keys_are_not_looked_for(
+async def test_a_missing_tenant_is_refused_and_its_keys_are_not_read(
     env: AccountsUnitEnv, tenant: object
 ) -> None:
     assert "tenant" in await env.why_not(env.token(tenant=tenant))

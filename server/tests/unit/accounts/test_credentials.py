@@ -60,14 +60,16 @@ class RecordedAdmission(UserAdmission):
 
 
 @dataclass
-class Door:
-    env: AccountsUnitEnv = field(default_factory=AccountsUnitEnv)
+class CredentialsEnv:
+    accounts: AccountsUnitEnv = field(default_factory=AccountsUnitEnv)
     own: OwnTokens = field(default_factory=OwnTokens)
     admitted: RecordedAdmission = field(default_factory=RecordedAdmission)
 
     def __post_init__(self) -> None:
-        self.api_keys = ApiKeyService(MemoryApiKeyStore(), self.env.clock)
-        self.credentials = CredentialVerifierChain(self.api_keys, self.own, self.env.users, self.admitted)
+        self.api_keys = ApiKeyService(MemoryApiKeyStore(), self.accounts.clock)
+        self.credentials = CredentialVerifierChain(
+            self.api_keys, self.own, self.accounts.users, self.admitted
+        )
 
     async def code(self, bearer: str) -> Code:
         with pytest.raises(TidingsError) as caught:
@@ -76,65 +78,67 @@ class Door:
 
 
 @pytest.fixture
-def door() -> Door:
-    return Door()
+def env() -> CredentialsEnv:
+    return CredentialsEnv()
 
 
-async def test_each_kind_of_credential_has_its_own_verifier(door: Door) -> None:
-    issued = await door.api_keys.issue(TenantId("acme"), "backend", [Scope.USERS])
-    server = await door.credentials.verify(issued.text.reveal())
+async def test_each_kind_of_credential_has_its_own_verifier(env: CredentialsEnv) -> None:
+    issued = await env.api_keys.issue(TenantId("acme"), "backend", [Scope.USERS])
+    server = await env.credentials.verify(issued.text.reveal())
     assert (server.user, server.scopes) == (None, frozenset({Scope.USERS}))
-    assert (await door.credentials.verify(door.own.mint())).user == "phone-user"
-    assert len(door.own.asked) == 1
-    assert (await door.credentials.verify(door.env.token())).user == "anna"
-    assert len(door.own.asked) == 1
+    assert (await env.credentials.verify(env.own.mint())).user == "phone-user"
+    assert len(env.own.asked) == 1
+    assert (await env.credentials.verify(env.accounts.token())).user == "anna"
+    assert len(env.own.asked) == 1
 
 
-async def test_a_tenants_key_signs_no_token_of_ours(door: Door) -> None:
-    forged = door.env.token(header={"typ": ACCESS_JWT_TYPE}, iss=ISSUER)
-    assert await door.code(forged) is Code.CREDENTIAL_INVALID
-    assert door.own.asked == [forged]
+async def test_a_tenants_key_signs_no_token_of_ours(env: CredentialsEnv) -> None:
+    forged = env.accounts.token(header={"typ": ACCESS_JWT_TYPE}, iss=ISSUER)
+    assert await env.code(forged) is Code.CREDENTIAL_INVALID
+    assert env.own.asked == [forged]
 
 
-async def test_a_token_of_ours_is_not_taken_for_a_users_without_its_type_or_issuer(door: Door) -> None:
-    for token in (door.own.mint(typ="JWT"), door.own.mint(typ="AT+JWT")):
-        assert await door.code(token) is Code.CREDENTIAL_INVALID
-    assert door.own.asked == []
+async def test_an_access_token_without_its_type_or_issuer_is_not_verified_as_one(env: CredentialsEnv) -> None:
+    for token in (env.own.mint(typ="JWT"), env.own.mint(typ="AT+JWT")):
+        assert await env.code(token) is Code.CREDENTIAL_INVALID
+    assert env.own.asked == []
 
 
-async def test_the_tenants_public_key_is_no_secret_of_ours_nor_of_theirs(door: Door) -> None:
-    public = {name: door.env.key[name] for name in ("kty", "crv", "x")}
-    for secret in (door.env.key["x"], json.dumps(public)):
+async def test_the_public_key_of_a_tenant_does_not_verify_as_an_hmac_secret(env: CredentialsEnv) -> None:
+    public = {name: env.accounts.key[name] for name in ("kty", "crv", "x")}
+    for secret in (env.accounts.key["x"], json.dumps(public)):
         key = OctKey.import_key(secret.encode())
         for header in ({"typ": ACCESS_JWT_TYPE}, {"typ": "JWT"}):
-            claims = claims_of(door.env.clock.now_s, iss=ISSUER)
+            claims = claims_of(env.accounts.clock.now_s, iss=ISSUER)
             token = jwt.encode({"alg": "HS256", "kid": "k1", **header}, claims, key)
-            assert await door.code(token) is Code.CREDENTIAL_INVALID
+            assert await env.code(token) is Code.CREDENTIAL_INVALID
 
 
-async def test_an_identity_provider_that_calls_its_tokens_access_tokens_is_welcome(door: Door) -> None:
-    token = door.env.token(header={"typ": ACCESS_JWT_TYPE}, iss="https://id.acme.example")
-    assert (await door.credentials.verify(token)).user == "anna"
+async def test_a_user_token_with_the_type_of_access_tokens_is_accepted(env: CredentialsEnv) -> None:
+    token = env.accounts.token(header={"typ": ACCESS_JWT_TYPE}, iss="https://id.acme.example")
+    assert (await env.credentials.verify(token)).user == "anna"
 
 
-async def test_what_starts_like_an_api_key_is_nothing_else(door: Door) -> None:
-    assert await door.code("tidings_sk." + door.env.token()) is Code.CREDENTIAL_INVALID
+async def test_a_credential_with_the_prefix_of_api_keys_is_verified_only_as_one(env: CredentialsEnv) -> None:
+    assert await env.code("tidings_sk." + env.accounts.token()) is Code.CREDENTIAL_INVALID
 
 
 @pytest.mark.parametrize(
     "bearer", ["", "Bearer x", "a.b.c", "x" * 10_000_000, "tidings_sk", "\x00", "e30.e30.e30"]
 )
-async def test_junk_is_refused_in_order(door: Door, bearer: str) -> None:
-    assert await door.code(bearer) is Code.CREDENTIAL_INVALID
+async def test_invalid_credentials_are_refused(env: CredentialsEnv, bearer: str) -> None:
+    assert await env.code(bearer) is Code.CREDENTIAL_INVALID
 
 
-async def test_a_name_that_stands_twice_can_not_choose_two_ways(door: Door) -> None:
-    claims = json.dumps(claims_of(door.env.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
-    token = mint(door.env.key, claims, typ=ACCESS_JWT_TYPE)
-    assert await door.code(token) is Code.CREDENTIAL_INVALID
-    assert door.own.asked == []
+async def test_a_duplicate_issuer_claim_is_refused(env: CredentialsEnv) -> None:
+    claims = json.dumps(claims_of(env.accounts.clock.now_s, iss="x"))[:-1] + f', "iss": "{ISSUER}"}}'
+    token = mint(env.accounts.key, claims, typ=ACCESS_JWT_TYPE)
+    assert await env.code(token) is Code.CREDENTIAL_INVALID
+    assert env.own.asked == []
 
 
-async def test_one_who_is_not_there_is_told_from_one_who_can_not_be_asked(door: Door) -> None:
-    door.env.registered.is_down = True
-    assert await door.code(door.env.token(pair("k1"))) is Code.KEYS_UNAVAILABLE
+async def test_an_unavailable_key_store_is_distinguished_from_an_invalid_credential(
+    env: CredentialsEnv,
+) -> None:
+    env.accounts.registered.is_down = True
+    assert await env.code(env.accounts.token(pair("k1"))) is Code.KEYS_UNAVAILABLE

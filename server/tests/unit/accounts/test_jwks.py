@@ -61,15 +61,15 @@ async def test_any_number_of_unknown_kids_costs_one_fetch_per_interval(env: Acco
     assert len(env.published.fetched) == 2
 
 
-async def test_one_tenants_unknown_kids_do_not_hold_up_another(env: AccountsUnitEnv) -> None:
-    there = "https://id.globex.example/keys"
-    env.tenants.put("globex", TokenSettings(jwks_url=there))
-    env.published.put(there, key := pair("g"))
+async def test_unknown_kids_of_one_tenant_do_not_delay_another(env: AccountsUnitEnv) -> None:
+    url = "https://id.globex.example/keys"
+    env.tenants.put("globex", TokenSettings(jwks_url=url))
+    env.published.put(url, key := pair("g"))
     await env.why_not(env.token(pair("x")))
     await env.admits(env.token(key, tenant="globex"))
 
 
-async def test_who_comes_while_keys_are_fetched_waits_for_them(env: AccountsUnitEnv) -> None:
+async def test_a_request_during_a_fetch_of_keys_waits_for_it(env: AccountsUnitEnv) -> None:
     env.publish(key := pair("p"))
     env.published.gate = asyncio.Event()
     waiting = [asyncio.create_task(env.admits(env.token(key, sub=f"u{n}"))) for n in range(3)]
@@ -91,7 +91,7 @@ async def test_a_refresh_does_not_delay_requests(env: AccountsUnitEnv) -> None:
     env.published.gate.set()
 
 
-async def test_a_key_that_left_the_url_is_refused_when_its_time_is_over_even_if_nobody_came_meanwhile(
+async def test_a_key_removed_from_the_url_is_refused_after_its_time_even_without_requests(
     env: AccountsUnitEnv,
 ) -> None:
     env.publish(key := pair("p"))
@@ -101,7 +101,7 @@ async def test_a_key_that_left_the_url_is_refused_when_its_time_is_over_even_if_
     assert "no key 'p'" in await env.why_not(env.token(key))
 
 
-async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hammered(
+async def test_while_the_url_fails_keys_stay_valid_for_their_bound_and_fetches_are_spaced(
     env: AccountsUnitEnv,
 ) -> None:
     env.publish(key := pair("p"))
@@ -115,7 +115,7 @@ async def test_while_the_url_fails_keys_hold_for_their_bound_and_it_is_not_hamme
     assert await refused_code(env, env.token(key)) is Code.KEYS_UNAVAILABLE
 
 
-async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_users_fault(
+async def test_a_url_that_never_answered_is_retried_at_intervals_and_reported_as_unavailable(
     env: AccountsUnitEnv,
 ) -> None:
     env.published.documents.clear()
@@ -128,7 +128,7 @@ async def test_a_url_that_never_answered_is_tried_at_its_pace_and_is_not_the_use
     await env.admits(env.token(key))
 
 
-async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(env: AccountsUnitEnv) -> None:
+async def test_while_the_url_fails_a_new_key_is_reported_as_unavailable(env: AccountsUnitEnv) -> None:
     env.publish(old := pair("old"))
     await env.admits(env.token(old))
     env.published.documents.clear()
@@ -137,7 +137,7 @@ async def test_while_the_url_fails_a_new_key_is_not_said_to_be_wrong(env: Accoun
     await env.admits(env.token(old))
 
 
-async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_same() -> None:
+async def test_keys_evicted_during_their_fetch_are_still_returned() -> None:
     clock, gate, loads = AdjustableClock(), asyncio.Event(), []
 
     async def load(source: str) -> Mapping[str, PublicKey]:
@@ -153,7 +153,7 @@ async def test_who_is_driven_out_while_his_keys_are_fetched_gets_them_all_the_sa
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"keys": 1}', b'{"keys":' + b"[" * 5000])
-async def test_what_is_no_jwks_does_not_replace_keys_that_are(env: AccountsUnitEnv, body: bytes) -> None:
+async def test_an_invalid_jwks_does_not_replace_valid_keys(env: AccountsUnitEnv, body: bytes) -> None:
     env.publish(key := pair("p"))
     await env.admits(env.token(key))
     env.published.documents[URL] = body
@@ -183,7 +183,9 @@ async def test_a_key_just_registered_is_found_by_its_first_token_and_one_retired
     assert "retired" in await env.why_not(env.token(new))
 
 
-async def test_while_the_table_is_away_registered_keys_hold_for_their_bound(env: AccountsUnitEnv) -> None:
+async def test_while_the_table_is_unavailable_registered_keys_stay_valid_for_their_bound(
+    env: AccountsUnitEnv,
+) -> None:
     env.tenants.put("acme")
     await env.admits(env.token())
     env.registered.is_down = True
@@ -224,13 +226,13 @@ CURVED = public_part(make_pair("P-256"))
         [],
     ],
 )
-def test_keys_that_can_not_be_used_are_passed_over(jwk: Any) -> None:
+def test_unusable_keys_are_skipped(jwk: Any) -> None:
     with pytest.raises(BadKeyError):
         read_key(jwk)
     assert list(read_jwks(json.dumps({"keys": [jwk, USABLE]}).encode())) == [USABLE["kid"]]
 
 
-def test_a_document_that_is_no_text_is_refused() -> None:
+def test_a_document_that_is_not_text_is_refused() -> None:
     with pytest.raises(BadKeyError):
         read_jwks(b'{"keys": "\xff"}')
 
@@ -241,7 +243,7 @@ def test_the_number_of_keys_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("kind", ["Ed25519", "P-256"])
-def test_the_public_part_of_a_pair_holds_nothing_private(kind: Any) -> None:
+def test_the_public_part_of_a_pair_has_no_private_fields(kind: Any) -> None:
     private = make_pair(kind)
     assert "d" in private
     assert public_part(private).keys() <= {"kty", "crv", "x", "y", "kid", "use", "alg"}

@@ -16,7 +16,7 @@ from tidings.kernel.security import Secret
 CLOCK = AdjustableClock()
 
 
-def errand(n: int = 0, life_s: int = 600) -> SmsTask:
+def sms_task(n: int = 0, life_s: int = 600) -> SmsTask:
     return SmsTask(
         tenant=TenantId("acme"),
         to=Phone(f"+4915112345{n:03}"),
@@ -33,13 +33,13 @@ async def test_a_full_outbox_refuses_and_does_not_wait() -> None:
 
     outbox = SmsQueue(wait, CLOCK, max_waiting=2, workers=1)
     for n in range(2):
-        outbox.put(errand(n))
+        outbox.put(sms_task(n))
     with pytest.raises(TidingsError) as caught:
-        outbox.put(errand(2))
+        outbox.put(sms_task(2))
     assert caught.value.code is Code.OVERLOADED
 
 
-async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
+async def test_a_failed_message_is_logged_without_its_code_and_the_next_is_sent(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     sent = []
@@ -53,7 +53,7 @@ async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
     running = asyncio.create_task(outbox.run())
     with caplog.at_level(logging.WARNING):
         for n in range(3):
-            outbox.put(errand(n))
+            outbox.put(sms_task(n))
         await outbox.join()
     assert [to[-3:] for to in sent] == ["001", "002"]
     assert "could not be sent" in caplog.text
@@ -62,7 +62,7 @@ async def test_one_that_fails_is_told_without_its_code_and_the_next_goes_on(
     await asyncio.wait([running])
 
 
-async def test_a_code_that_is_over_is_not_sent() -> None:
+async def test_an_expired_code_is_not_sent() -> None:
     sent = []
 
     async def deliver(each: SmsTask) -> None:
@@ -70,15 +70,15 @@ async def test_a_code_that_is_over_is_not_sent() -> None:
 
     outbox = SmsQueue(deliver, CLOCK)
     running = asyncio.create_task(outbox.run())
-    outbox.put(errand(life_s=0))
+    outbox.put(sms_task(life_s=0))
     await outbox.join()
     assert sent == []
     running.cancel()
     await asyncio.wait([running])
 
 
-def test_an_errand_does_not_print_its_code() -> None:
-    assert "987654" not in repr(errand())
+def test_an_sms_task_does_not_print_its_code() -> None:
+    assert "987654" not in repr(sms_task())
 
 
 async def test_the_console_prints_the_message() -> None:

@@ -54,7 +54,7 @@ def test_some_addresses_are_never_reached(address: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["https://id.example/keys", "https://id.example:8443/a/b?c=d"])
-def test_https_is_always_right(url: str) -> None:
+def test_https_is_always_allowed(url: str) -> None:
     assert {check_url(url, reach) for reach in NetworkPolicy} == {None}
 
 

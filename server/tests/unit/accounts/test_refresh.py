@@ -30,7 +30,7 @@ KEY, OTHER_KEY = "k" * 16, "o" * 16
 
 
 def mac_with(key: bytes) -> Mac:
-    return lambda said: hmac.digest(key, said, hashlib.sha256)
+    return lambda data: hmac.digest(key, data, hashlib.sha256)
 
 
 MAC = mac_with(b"acme's key")
@@ -57,7 +57,7 @@ def row(**changes: object) -> Session:
     return replace(first, **changes)
 
 
-def test_a_token_is_read_as_it_was_spelled() -> None:
+def test_a_token_is_parsed_as_it_was_formatted() -> None:
     secret = os.urandom(32)
     found = parse_token(format_token(ACME, SESSION, secret, MAC))
     assert found is not None
@@ -65,13 +65,13 @@ def test_a_token_is_read_as_it_was_spelled() -> None:
     assert has_valid_mac(found, MAC)
 
 
-def test_a_tenants_name_may_hold_dots() -> None:
+def test_a_tenant_name_may_contain_dots() -> None:
     found = parse_token(format_token(TenantId("acme.eu"), SESSION, b"s" * 32, MAC))
     assert found is not None
     assert found.tenant == "acme.eu"
 
 
-def test_the_longest_token_is_read() -> None:
+def test_the_longest_token_is_parsed() -> None:
     longest = format_token(TenantId("t" * 32), SessionId(new_ulid()), b"s" * 32, MAC)
     assert len(longest) <= MAX_REFRESH_TOKEN_CHARS
     assert parse_token(longest)
@@ -92,12 +92,12 @@ def test_the_longest_token_is_read() -> None:
         lambda t: t * 100,
     ],
 )
-def test_what_is_not_spelled_so_is_none(spoil: object) -> None:
+def test_an_invalid_token_is_not_parsed(spoil: object) -> None:
     assert callable(spoil)
     assert parse_token(spoil(format_token(ACME, SESSION, b"s" * 32, MAC))) is None
 
 
-def test_a_tag_is_of_its_tenant_session_secret_and_key() -> None:
+def test_a_tag_depends_on_tenant_session_secret_and_key() -> None:
     good = presented(b"s" * 32)
     assert has_valid_mac(good, MAC)
     assert not has_valid_mac(good, mac_with(b"another tenant's key"))
@@ -107,7 +107,7 @@ def test_a_tag_is_of_its_tenant_session_secret_and_key() -> None:
     assert not has_valid_mac(good._replace(tag=b""), MAC)
 
 
-def test_the_token_that_follows_is_the_same_for_a_retry_and_for_nothing_else() -> None:
+def test_the_next_token_is_the_same_only_for_a_retry() -> None:
     one = next_token(presented(b"s" * 32), KEY, MAC)
     assert one == next_token(presented(b"s" * 32), KEY, MAC)
     others = {
@@ -120,7 +120,7 @@ def test_the_token_that_follows_is_the_same_for_a_retry_and_for_nothing_else() -
     assert len(others | {one}) == 5
 
 
-def test_judging() -> None:
+def test_the_use_of_a_token_is_classified() -> None:
     now, before, older = (presented(each * 32) for each in (b"n", b"b", b"o"))
     rotated = row(token_hash=now.hash, previous_hash=before.hash, rotation_key_hash=token_hash(KEY.encode()))
     assert classify_use(rotated, now, None) is TokenUse.CURRENT
@@ -136,12 +136,12 @@ def test_judging() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "short", "k" * 15, "k" * 65, "k" * 15 + " ", "ä" * 16])
-def test_a_retry_key_that_could_be_guessed_or_is_no_text_is_refused(key: str) -> None:
+def test_a_guessable_or_binary_retry_key_is_refused(key: str) -> None:
     with pytest.raises(TidingsError):
         check_retry_key(key)
 
 
-def test_a_retry_key_is_long_or_not_there() -> None:
+def test_a_retry_key_is_absent_or_long_enough() -> None:
     assert check_retry_key(None) is None
     assert check_retry_key(KEY) == KEY
     assert check_retry_key("k" * 64)

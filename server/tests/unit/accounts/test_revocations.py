@@ -28,29 +28,29 @@ class MemoryLog:
 class AccessTokenEnv:
     clock: AdjustableClock = field(default_factory=AdjustableClock)
     log: MemoryLog = field(default_factory=MemoryLog)
-    heard: list[str] = field(default_factory=list)
+    handled: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.watch = RevocationWatch(self.log.since, self.clock, self._hear)
 
     async def _hear(self, revocations: Sequence[Revocation]) -> None:
-        self.heard += [str(each.user) for each in revocations]
+        self.handled += [str(each.user) for each in revocations]
 
     def write(self, user: str, in_ms: int = 0) -> None:
         now_ms = self.clock.now_ms()
-        told = Revocation(tenant=ACME, user=UserId(user), from_ms=now_ms + in_ms)
-        self.log.rows[user] = (now_ms, told)
+        revocation = Revocation(tenant=ACME, user=UserId(user), from_ms=now_ms + in_ms)
+        self.log.rows[user] = (now_ms, revocation)
 
     async def run(self, for_s: float) -> list[str]:
         """Return the revocations that were handled in this time."""
-        before = len(self.heard)
+        before = len(self.handled)
         for _ in range(round(for_s / POLL_S)):
             self.clock.now_s += POLL_S
             await self.watch.poll()
-        return self.heard[before:]
+        return self.handled[before:]
 
 
-async def test_each_is_handled_at_once_and_once_more() -> None:
+async def test_each_revocation_is_handled_at_once_and_repeated_later() -> None:
     env = AccessTokenEnv()
     env.write("anna")
     assert await env.run(POLL_S) == ["anna"]
@@ -58,7 +58,7 @@ async def test_each_is_handled_at_once_and_once_more() -> None:
     assert await env.run(3 * WINDOW_MS / 1000) == []
 
 
-async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
+async def test_a_future_revocation_is_handled_at_its_time() -> None:
     env = AccessTokenEnv()
     env.write("anna", in_ms=2 * WINDOW_MS)
     assert await env.run(2 * WINDOW_MS / 1000 - POLL_S) == []
@@ -66,7 +66,7 @@ async def test_one_of_the_future_waits_longer_than_it_is_read() -> None:
     assert await env.run(60) == ["anna"]
 
 
-async def test_what_was_written_while_the_table_was_away_is_read_later() -> None:
+async def test_revocations_written_during_an_outage_are_read_later() -> None:
     env = AccessTokenEnv()
     env.write("anna")
     env.log.is_down = True

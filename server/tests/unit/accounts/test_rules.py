@@ -11,7 +11,7 @@ from tidings.kernel.ids import TenantId
 
 
 @pytest.mark.parametrize("number", ["+4915112345678", "+15555550100", "+2903333", "+123456789012345"])
-def test_a_number_in_e164_is_taken_as_it_stands(number: str) -> None:
+def test_a_number_in_e164_is_accepted_unchanged(number: str) -> None:
     assert rules.parse_phone(number) == number
 
 
@@ -33,7 +33,7 @@ def test_a_number_in_e164_is_taken_as_it_stands(number: str) -> None:
         "tel:+4915112345678",
     ],
 )
-def test_what_is_not_e164_is_refused(number: str) -> None:
+def test_a_number_not_in_e164_is_refused(number: str) -> None:
     with pytest.raises(TidingsError) as caught:
         rules.parse_phone(number)
     assert caught.value.code is Code.REQUEST_INVALID
@@ -47,7 +47,7 @@ def test_codes_have_six_digits_and_use_the_whole_space() -> None:
     assert {code[0] for code in codes} == set("0123456789")
 
 
-def test_challenges_are_drawn_by_chance_and_fit_a_key() -> None:
+def test_challenges_are_random_and_valid_in_a_key() -> None:
     drawn = {rules.new_challenge() for _ in range(1000)}
     assert len(drawn) == 1000
     assert {len(challenge) for challenge in drawn} == {26}
@@ -55,12 +55,12 @@ def test_challenges_are_drawn_by_chance_and_fit_a_key() -> None:
 
 
 @pytest.mark.parametrize("code", ["", "12345", "1234567", "12345a", "١٢٣٤٥٦", "12345\n", "#23456"])
-def test_what_is_not_six_digits_is_no_code(code: str) -> None:
+def test_a_text_other_than_six_digits_is_not_a_code(code: str) -> None:
     assert not rules.is_well_formed(rules.new_challenge(), code)
 
 
 @pytest.mark.parametrize("challenge", ["", "A" * 25, "A" * 27, "a" * 26, "A" * 25 + "#", "A" * 26 + "\n"])
-def test_what_is_not_a_challenge_is_none(challenge: str) -> None:
+def test_an_invalid_challenge_is_not_parsed(challenge: str) -> None:
     assert not rules.is_well_formed(challenge, "123456")
 
 
@@ -79,14 +79,14 @@ def test_different_codes_are_never_hashed_from_the_same_bytes(
     assert (rules.code_hash_input(*one) == rules.code_hash_input(*other)) == (one == other)
 
 
-def test_what_a_code_is_hashed_from_can_be_no_message() -> None:
+def test_the_hashed_bytes_of_a_code_are_no_valid_message() -> None:
     """Messages start with their tenant, and no tenant starts with `_`."""
-    said = rules.code_hash_input(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
-    assert said.startswith(b"_")
+    hashed = rules.code_hash_input(TenantId("acme"), rules.new_challenge(), Phone("+4915112345678"), "123456")
+    assert hashed.startswith(b"_")
 
 
 @pytest.mark.parametrize("user", ["anna", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "a@b.c", "auth0|65f", "x" * 64])
-def test_an_app_may_bring_its_own_ids(user: str) -> None:
+def test_an_app_may_choose_user_ids(user: str) -> None:
     assert rules.check_user_id(user) == user
 
 
@@ -107,7 +107,7 @@ def test_an_avatar_is_a_short_https_address(uri: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "  ", "ä" * 129])
-def test_a_display_name_is_there_and_short(name: str) -> None:
+def test_a_display_name_is_not_empty_and_short(name: str) -> None:
     with pytest.raises(TidingsError):
         rules.check_display_name(name)
     assert rules.check_display_name("ä" * 128)

@@ -21,7 +21,7 @@ def test_tokens_of_one_key_have_their_header_read_once() -> None:
     assert not hasattr(read_jwt_header(one), "__setitem__"), "the next reader gets the same"
 
 
-def test_a_long_header_is_read_and_not_kept() -> None:
+def test_a_long_header_is_read_and_not_cached() -> None:
     kept = jwt._cached_header.cache_info().currsize
     assert read_jwt_header(segment(kid="x" * 4_000))["kid"] == "x" * 4_000
     assert jwt._cached_header.cache_info().currsize == kept

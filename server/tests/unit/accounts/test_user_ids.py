@@ -54,7 +54,7 @@ def _sub(name: str) -> Any:
 @example("x" * 65)
 @example("a#b")
 @example("a*")
-def test_every_entry_point_takes_the_same_ids(text: str) -> None:
+def test_every_entry_point_accepts_the_same_ids(text: str) -> None:
     taken = {
         "sub": _is(_sub("sub"), text, CredentialRejectedError),
         "device": _is(_sub("device"), text, CredentialRejectedError),

@@ -29,7 +29,7 @@ def b64(data: bytes) -> str:
 
 
 @pytest.mark.parametrize(("kind", "alg"), [("Ed25519", "EdDSA"), ("Ed25519", "Ed25519"), ("P-256", "ES256")])
-async def test_a_good_token_gives_tenant_user_and_device(env: AccountsUnitEnv, kind: Any, alg: str) -> None:
+async def test_a_valid_token_has_tenant_user_and_device(env: AccountsUnitEnv, kind: Any, alg: str) -> None:
     key = pair("k2", kind)
     env.registered.register("acme", key)
     token = env.token(key, {"alg": alg}, device="phone-1")
@@ -44,7 +44,7 @@ async def test_a_good_token_gives_tenant_user_and_device(env: AccountsUnitEnv, k
     assert principal.session is None
 
 
-async def test_keys_are_not_shared_by_kid_two_tenants_have_the_same(env: AccountsUnitEnv) -> None:
+async def test_two_tenants_with_the_same_kid_do_not_share_keys(env: AccountsUnitEnv) -> None:
     assert env.key["kid"] == env.others_key["kid"]
     await env.admits(env.token())
     await env.admits(env.token(env.others_key, tenant="globex"))
@@ -100,7 +100,7 @@ async def test_a_key_in_the_header_is_refused(env: AccountsUnitEnv, name: str) -
 
 
 @pytest.mark.parametrize("alg", ["HS256", "HS512"])
-async def test_a_public_key_is_not_taken_for_a_secret(env: AccountsUnitEnv, alg: str) -> None:
+async def test_a_public_key_is_not_used_as_an_hmac_secret(env: AccountsUnitEnv, alg: str) -> None:
     """Algorithm confusion: the verifier trusts `alg` and uses the public key as the secret of an HMAC."""
     digest = {"HS256": hashlib.sha256, "HS512": hashlib.sha512}[alg]
     x = base64.urlsafe_b64decode(env.key["x"] + "==")
@@ -113,7 +113,7 @@ async def test_a_public_key_is_not_taken_for_a_secret(env: AccountsUnitEnv, alg:
 
 
 @pytest.mark.parametrize("alg", ["none", "None", "NONE", "", None, 7, ["EdDSA"], "RS256", "ES384", "HS256"])
-async def test_an_algorithm_that_is_not_ours_is_refused(env: AccountsUnitEnv, alg: object) -> None:
+async def test_an_unsupported_algorithm_is_refused(env: AccountsUnitEnv, alg: object) -> None:
     header = b64(json.dumps({"alg": alg, "kid": "k1"}).encode())
     claims = b64(json.dumps(claims_of(env.clock.now_s)).encode())
     for signature in ("", b64(b"x" * 64)):
@@ -131,11 +131,11 @@ async def test_a_key_is_used_with_the_algorithm_of_its_kind_only(env: AccountsUn
 
 
 @pytest.mark.parametrize("crit", [["b64"], ["exp"], ["whatever"], [], "b64"])
-async def test_what_must_be_understood_and_is_not_is_refused(env: AccountsUnitEnv, crit: object) -> None:
+async def test_a_critical_header_that_is_not_supported_is_refused(env: AccountsUnitEnv, crit: object) -> None:
     assert "crit" in await env.why_not(env.token(header={"crit": crit, "whatever": 1}))
 
 
-async def test_a_header_that_says_more_than_we_know_is_fine(env: AccountsUnitEnv) -> None:
+async def test_unknown_header_fields_are_accepted(env: AccountsUnitEnv) -> None:
     await env.admits(env.token(header={"cty": "x", "x-own": "y", "typ": None}))
 
 
@@ -148,7 +148,7 @@ async def test_a_changed_token_is_refused(env: AccountsUnitEnv) -> None:
     assert "signature" in await env.why_not(f"{header}.{claims}.{flipped}")
 
 
-async def test_a_retired_key_is_refused_from_its_moment_on(env: AccountsUnitEnv) -> None:
+async def test_a_retired_key_is_refused_from_its_end(env: AccountsUnitEnv) -> None:
     end_ms = env.clock.now_ms() + 10_000
     env.registered.register("acme", env.key, not_after_ms=end_ms)
     token = env.token()
@@ -158,13 +158,13 @@ async def test_a_retired_key_is_refused_from_its_moment_on(env: AccountsUnitEnv)
     assert "retired" in await env.why_not(token)
 
 
-async def test_a_key_retired_in_the_table_does_not_come_back_by_the_url(env: AccountsUnitEnv) -> None:
+async def test_a_key_retired_in_the_table_is_not_accepted_from_the_url(env: AccountsUnitEnv) -> None:
     env.registered.register("acme", env.key, not_after_ms=1)
     env.publish(env.key)
     assert "retired" in await env.why_not(env.token())
 
 
-async def test_a_token_of_absurd_size_is_refused_before_it_is_looked_at(
+async def test_an_oversized_token_is_refused_before_it_is_parsed(
     env: AccountsUnitEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def must_not(*_: object, **__: object) -> None:
@@ -176,7 +176,7 @@ async def test_a_token_of_absurd_size_is_refused_before_it_is_looked_at(
     assert "longer than" in await env.why_not("x" * 10_000_000)
 
 
-async def test_a_token_up_to_the_bound_is_taken(env: AccountsUnitEnv) -> None:
+async def test_a_token_of_the_maximum_size_is_accepted(env: AccountsUnitEnv) -> None:
     token = env.token(padding="x" * (MAX_TOKEN_BYTES * 3 // 4 - 400))
     assert MAX_TOKEN_BYTES * 0.95 < len(token) <= MAX_TOKEN_BYTES
     await env.admits(token)
@@ -218,7 +218,7 @@ async def test_duplicate_names_are_rejected_in_header_claims_and_nested_objects(
         b64(b"null") + ".e30.e30",
     ],
 )
-async def test_what_is_no_token_is_refused_in_order(env: AccountsUnitEnv, token: str) -> None:
+async def test_a_text_that_is_not_a_user_token_is_refused(env: AccountsUnitEnv, token: str) -> None:
     assert await env.why_not(token)
     assert (await env.refuses(token)).code is Code.CREDENTIAL_INVALID
 
@@ -228,14 +228,16 @@ async def test_a_key_must_be_named(env: AccountsUnitEnv, kid: object) -> None:
     assert "kid" in await env.why_not(env.token(header={"kid": kid}))
 
 
-async def test_while_the_table_is_away_a_token_is_neither_good_nor_bad(env: AccountsUnitEnv) -> None:
+async def test_while_the_table_is_unavailable_a_token_is_neither_accepted_nor_refused(
+    env: AccountsUnitEnv,
+) -> None:
     env.registered.is_down = True
     error = await env.refuses(env.token())
     assert error.code is Code.KEYS_UNAVAILABLE
     assert error.retryable
 
 
-async def test_a_verified_token_is_taken_again_for_a_moment_and_no_longer_than_it_lives(
+async def test_a_verified_token_is_cached_briefly_and_not_beyond_its_expiry(
     env: AccountsUnitEnv,
 ) -> None:
     env.users = env.process(kept_s=10)
@@ -247,7 +249,7 @@ async def test_a_verified_token_is_taken_again_for_a_moment_and_no_longer_than_i
     assert await env.admits(token) is not first, "past its end it is judged anew, skew and all"
 
 
-async def test_a_verified_token_is_looked_at_again_after_its_moment(env: AccountsUnitEnv) -> None:
+async def test_a_verified_token_is_verified_again_after_the_cache_time(env: AccountsUnitEnv) -> None:
     env.users = env.process(kept_s=10)
     token = env.token()
     await env.admits(token)
@@ -256,7 +258,7 @@ async def test_a_verified_token_is_looked_at_again_after_its_moment(env: Account
     assert (await env.refuses(token)).code is Code.CREDENTIAL_INVALID
 
 
-async def test_the_number_of_verified_tokens_that_are_kept_is_bounded(env: AccountsUnitEnv) -> None:
+async def test_the_number_of_cached_tokens_is_bounded(env: AccountsUnitEnv) -> None:
     env.users = env.process(kept_s=10)
     await asyncio.gather(*(env.admits(env.token(sub=f"u{n}")) for n in range(20)))
     assert len(env.users._verified) == 3
@@ -275,7 +277,7 @@ def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-async def test_who_comes_again_with_his_token_is_spared_the_signature_also_when_keys_were_read_anew(
+async def test_the_signature_of_a_repeated_token_is_verified_once_even_after_keys_are_read_again(
     env: AccountsUnitEnv, checked: list[str]
 ) -> None:
     token = env.token(exp=int(env.clock.now_s) + 3000)
@@ -285,7 +287,9 @@ async def test_who_comes_again_with_his_token_is_spared_the_signature_also_when_
     assert checked == [token]
 
 
-async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(env: AccountsUnitEnv) -> None:
+async def test_a_cached_signature_is_not_valid_for_another_key_with_the_same_kid(
+    env: AccountsUnitEnv,
+) -> None:
     token = env.token(exp=int(env.clock.now_s) + 3000)
     await env.admits(token)
     env.registered.register("acme", pair("k1"))
@@ -293,18 +297,14 @@ async def test_a_signature_that_was_good_is_none_of_another_key_with_its_name(en
     assert "its signature does not match key" in await env.why_not(token)
 
 
-async def test_a_forged_token_is_looked_at_each_time_it_comes(
-    env: AccountsUnitEnv, checked: list[str]
-) -> None:
+async def test_a_forged_token_is_verified_each_time(env: AccountsUnitEnv, checked: list[str]) -> None:
     forged = env.token(env.others_key)
     for _ in range(2):
         assert "its signature does not match key" in await env.why_not(forged)
     assert checked == [forged] * 2
 
 
-async def test_the_number_of_good_signatures_that_are_remembered_is_bounded(
-    env: AccountsUnitEnv, checked: list[str]
-) -> None:
+async def test_the_number_of_cached_signatures_is_bounded(env: AccountsUnitEnv, checked: list[str]) -> None:
     policy = TokenPolicy(max_lifetime_s=3600, cache_s=0.0, signed_count=2)
     users = env.process(policy=policy)
     tokens = [env.token(sub=f"user{n}") for n in range(3)]

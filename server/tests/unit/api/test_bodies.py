@@ -45,18 +45,18 @@ def refused(body: bytes) -> Code:
         b"[" + b"9" * 5000 + b"]",
     ],
 )
-def test_what_is_not_plain_json_is_refused(body: bytes) -> None:
+def test_a_body_that_is_not_plain_json_is_refused(body: bytes) -> None:
     assert refused(body) is Code.REQUEST_INVALID
 
 
 @pytest.mark.parametrize(
     "body", [b"[[[[[1]]]]]", b'{"a":{"a":{"a":{"a":{"a":1}}}}}', b"[" * 50_000, json.dumps([1] * 20).encode()]
 )
-def test_what_is_too_deep_or_too_much_is_refused(body: bytes) -> None:
+def test_a_body_that_is_too_deep_or_has_too_many_values_is_refused(body: bytes) -> None:
     assert refused(body) is Code.REQUEST_TOO_LARGE
 
 
-def test_what_is_within_the_bounds_comes_out_as_it_is() -> None:
+def test_a_body_within_the_bounds_is_decoded_unchanged() -> None:
     value = {"a": [1, 2.5, None, True, "ü👍"], "b": {"c": {"d": -1}}, "e": [18446744073709551615]}
     assert request_parsing.parse_json(json.dumps(value).encode(), OPTIONS) == value
 
@@ -79,19 +79,19 @@ async def test_an_announced_length_is_refused_before_anything_is_read() -> None:
     assert len(left) == 1
 
 
-async def test_a_body_that_was_not_announced_is_counted_while_it_comes_in() -> None:
+async def test_a_body_without_a_length_is_counted_while_it_is_received() -> None:
     asked, left = request([b"x" * 60, b"x" * 60, b"never read"], [])
     with pytest.raises(TidingsError):
         await request_parsing.read_body(asked, 100)
     assert left == [b"never read"]
 
 
-async def test_a_body_within_its_bound_is_read_whole() -> None:
+async def test_a_body_within_its_bound_is_read_completely() -> None:
     asked, _ = request([b"x" * 60, b"", b"y" * 40], [(b"content-length", b"100")])
     assert await request_parsing.read_body(asked, 100) == b"x" * 60 + b"y" * 40
 
 
-async def test_a_body_that_breaks_off_is_no_fault_of_the_server() -> None:
+async def test_an_incomplete_body_is_not_a_server_error() -> None:
     messages: list[Message] = [
         {"type": "http.request", "body": b'{"a"', "more_body": True},
         {"type": "http.disconnect"},
@@ -105,7 +105,7 @@ async def test_a_body_that_breaks_off_is_no_fault_of_the_server() -> None:
     assert caught.value.code is Code.REQUEST_INVALID
 
 
-async def test_a_large_body_is_looked_through_beside_the_loop_and_judged_alike(
+async def test_a_large_body_is_checked_outside_the_loop_with_the_same_result(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     where: list[bool] = []

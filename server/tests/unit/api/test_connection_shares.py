@@ -24,7 +24,7 @@ def test_the_oldest_anonymous_connection_makes_room() -> None:
     assert some.enter("new", "new") == AdmissionDecision(evicted="second"), "first has asked again since"
 
 
-def test_without_an_anonymous_connection_the_newcomer_is_refused_and_counts_for_nothing() -> None:
+def test_without_an_anonymous_connection_a_new_one_is_refused_and_not_counted() -> None:
     some = shares(total=2)
     served(some, "a", "a", "acme")
     assert some.enter("b", "b") == AdmissionDecision()
@@ -61,7 +61,7 @@ def test_a_tenant_above_its_share_keeps_connections_briefly() -> None:
     assert some.on_idle("1", None), "its credential is remembered; the share is free again"
 
 
-def test_everything_is_forgotten() -> None:
+def test_closed_connections_leave_no_state() -> None:
     some = shares()
     for one, place, tenant in (("a", "x", "acme"), ("b", "x", None), ("c", None, "acme")):
         served(some, one, place, tenant)

@@ -48,7 +48,7 @@ def test_a_cursor_of_another_list_is_refused(theirs: CursorScope) -> None:
     assert refused(OURS, written(theirs)) is Code.CURSOR_INVALID
 
 
-def test_every_altered_character_is_seen() -> None:
+def test_every_altered_character_is_detected() -> None:
     cursor = written(OURS)
     for n, sign in enumerate(cursor[:-1]):
         altered = cursor[:n] + ("A" if sign != "A" else "B") + cursor[n + 1 :]
@@ -56,11 +56,11 @@ def test_every_altered_character_is_seen() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x", "====", "ü", "a" * 500, "%00", "AAAAAAAAAAAAAAAAAAAAAA"])
-def test_what_is_no_cursor_at_all_is_refused_alike(text: str) -> None:
+def test_a_text_that_is_not_a_cursor_is_refused_in_the_same_way(text: str) -> None:
     assert refused(OURS, text) is Code.CURSOR_INVALID
 
 
-def test_a_secret_is_replaced_without_breaking_pages_that_are_under_way() -> None:
+def test_a_secret_is_replaced_without_breaking_pages_in_progress() -> None:
     before = CursorSigner([OLD]).of(ACME, ANNA, "members", "g1")
     after = CursorSigner([NEW, OLD]).of(ACME, ANNA, "members", "g1")
     assert after.read(written(before)) == "user-7"

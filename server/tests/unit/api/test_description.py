@@ -106,7 +106,7 @@ def test_a_route_answers_refusals_with_problems_only_and_names_their_codes(name:
 
 
 @each
-def test_a_route_with_a_body_tells_that_it_can_be_too_large(name: str) -> None:
+def test_a_route_with_a_body_documents_the_error_for_large_bodies(name: str) -> None:
     operation = OPERATIONS[name][2]
     assert ("requestBody" in operation) <= (Code.REQUEST_TOO_LARGE in error_codes(operation))
 
@@ -121,7 +121,7 @@ def test_a_route_names_access_patterns_that_exist_and_are_in_the_reference(name:
     assert [pattern for pattern in patterns if f"`{pattern}`" not in page] == []
 
 
-def test_nothing_is_of_any_form_but_the_apps_own_data() -> None:
+def test_only_the_data_of_apps_has_a_free_schema() -> None:
     free = [
         path
         for path, schema in schemas_of(DOCUMENT["components"]["schemas"])
@@ -137,7 +137,7 @@ def test_nothing_is_of_any_form_but_the_apps_own_data() -> None:
     assert [path for path in users if not any(f"/{name}/" in path for name in APPS_OWN)] == []
 
 
-def test_no_unknown_field_is_taken() -> None:
+def test_no_unknown_field_is_accepted() -> None:
     objects = [
         (path, schema)
         for path, schema in schemas_of(DOCUMENT["components"]["schemas"])

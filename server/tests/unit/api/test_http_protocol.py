@@ -43,28 +43,28 @@ async def _app(scope: object, receive: object, send: object) -> None:
     raise AssertionError("nobody has asked anything")
 
 
-async def test_how_many_are_waited_for_in_order_to_be_refused_is_bounded() -> None:
+async def test_the_number_of_connections_waiting_to_be_refused_is_bounded() -> None:
     kind = bounded_protocol(HttpBounds(30, 75, "/", ConnectionQuota(ROOM, ROOM, ROOM)))
     config, state = Config(_app, http=kind, lifespan="off", log_config=None), ServerState()
     config.load()
     wires = [Wire() for _ in range(ROOM + MAX_REFUSED + 2)]
-    guests = [kind(config, state, {}) for _ in wires]
-    for guest, wire in zip(guests, wires, strict=True):
-        guest.connection_made(wire)
-        kind.shares.on_request(guest)
+    protocols = [kind(config, state, {}) for _ in wires]
+    for protocol, wire in zip(protocols, wires, strict=True):
+        protocol.connection_made(wire)
+        kind.shares.on_request(protocol)
     assert [wire.is_cut for wire in wires] == [False] * (ROOM + MAX_REFUSED) + [True] * 2
-    for guest in guests:
-        guest.connection_lost(ConnectionResetError())
+    for protocol in protocols:
+        protocol.connection_lost(ConnectionResetError())
     assert state.connections == set()
 
 
-def guest_of(app: ASGI3Application) -> tuple[HttpToolsProtocol, Wire]:
+def protocol_of(app: ASGI3Application) -> tuple[HttpToolsProtocol, Wire]:
     kind = bounded_protocol(HttpBounds(30, 75, "/", ConnectionQuota(ROOM, ROOM, ROOM)))
     config = Config(app, http=kind, lifespan="off", log_config=None)
     config.load()
-    guest, wire = kind(config, ServerState(), {}), Wire()
-    guest.connection_made(wire)
-    return guest, wire
+    protocol, wire = kind(config, ServerState(), {}), Wire()
+    protocol.connection_made(wire)
+    return protocol, wire
 
 
 def headers(count: int, value: int) -> bytes:
@@ -84,23 +84,23 @@ def headers(count: int, value: int) -> bytes:
     ],
 )
 @pytest.mark.parametrize("piece", [1_000_000, 700])
-async def test_a_head_has_bounds(head: bytes, is_allowed: bool, piece: int) -> None:  # noqa: FBT001 - a parameter
+async def test_the_request_head_is_bounded(head: bytes, is_allowed: bool, piece: int) -> None:  # noqa: FBT001 - a parameter
     served = asyncio.Event()
 
     async def app(scope: object, receive: object, send: object) -> None:
         del scope, receive, send
         served.set()
 
-    guest, wire = guest_of(app)
+    protocol, wire = protocol_of(app)
     for start in range(0, len(head), piece):
-        guest.data_received(head[start : start + piece])
+        protocol.data_received(head[start : start + piece])
     await asyncio.sleep(0)
     assert (served.is_set(), wire.sent.startswith(b"HTTP/1.1 431 ")) == (is_allowed, not is_allowed)
-    guest.connection_lost(ConnectionResetError())
+    protocol.connection_lost(ConnectionResetError())
 
 
 @pytest.mark.parametrize("trailers", [headers(101, 1), b"x: " + b"v" * 40_000, headers(40, 1_000)])
-async def test_trailers_count_as_headers_and_never_become_some(trailers: bytes) -> None:
+async def test_trailers_count_as_headers_and_are_never_merged_into_them(trailers: bytes) -> None:
     seen: list[tuple[bytes, bytes]] = []
 
     async def app(scope: Any, receive: Any, send: object) -> None:
@@ -109,24 +109,24 @@ async def test_trailers_count_as_headers_and_never_become_some(trailers: bytes) 
             pass
         seen.extend(scope["headers"])
 
-    guest, wire = guest_of(app)
-    guest.data_received(b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n")
+    protocol, wire = protocol_of(app)
+    protocol.data_received(b"POST / HTTP/1.1\r\ntransfer-encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n")
     for start in range(0, len(trailers), 700):
-        guest.data_received(trailers[start : start + 700])
+        protocol.data_received(trailers[start : start + 700])
     assert wire.sent.startswith(b"HTTP/1.1 431 ")
     await asyncio.sleep(0)
     assert seen == [(b"transfer-encoding", b"chunked")]
-    guest.connection_lost(ConnectionResetError())
+    protocol.connection_lost(ConnectionResetError())
 
 
-async def test_what_is_sent_after_a_refusal_is_discarded_up_to_a_bound() -> None:
-    guest, wire = guest_of(_app)
-    guest.data_received(b"GET /" + b"u" * 9_000)
+async def test_bytes_sent_after_a_refusal_are_discarded_up_to_a_bound() -> None:
+    protocol, wire = protocol_of(_app)
+    protocol.data_received(b"GET /" + b"u" * 9_000)
     pieces = http_protocol._LINGER_BYTES // 65_536 + 1
     cut = []
     for _ in range(pieces):
-        guest.data_received(b"u" * 65_536)
+        protocol.data_received(b"u" * 65_536)
         cut.append(wire.is_cut)
     assert cut == [False] * (pieces - 1) + [True]
     assert wire.sent.count(b"HTTP/1.1") == 1
-    guest.connection_lost(ConnectionResetError())
+    protocol.connection_lost(ConnectionResetError())

@@ -22,7 +22,7 @@ def test_every_code_has_a_status() -> None:
 
 
 @pytest.mark.parametrize("code", list(Code))
-def test_a_retryable_code_is_told_as_one_that_passes(code: Code) -> None:
+def test_a_retryable_code_has_a_temporary_status(code: Code) -> None:
     """Retryable errors have the status 408, 429, 503 or 409; errors with another status are not retryable."""
     if TidingsError(code, "").retryable and code is not Code.ENGINE_FETCH_FAILED:
         assert STATUS[code] in {408, 409, 429, 503}
@@ -54,7 +54,7 @@ def test_retry_times_of_an_overload_are_spread() -> None:
     assert len(waits) > 1
 
 
-def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
+def test_errors_have_their_location_and_do_not_repeat_the_input() -> None:
     faults: list[dict[str, object]] = [
         {"loc": ("body", "mentions", 3), "msg": "too long", "input": "secret"},
         {"loc": ("query", "a/b~c"), "msg": "no such"},
@@ -69,7 +69,7 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "sent", "told"),
+    ("model", "sent", "message"),
     [
         (
             CreateDirectBody,
@@ -82,11 +82,11 @@ def test_faults_point_at_their_places_and_do_not_repeat_what_was_sent() -> None:
     ],
 )
 def test_common_mistakes_have_plain_messages(
-    model: type[CreateDirectBody | RequestCodeBody], sent: dict[str, str], told: str
+    model: type[CreateDirectBody | RequestCodeBody], sent: dict[str, str], message: str
 ) -> None:
     with pytest.raises(ValidationError) as caught:
         model.model_validate(sent)
-    assert told in to_validation_error(caught.value.errors()).message
+    assert message in to_validation_error(caught.value.errors()).message
 
 
 def test_an_unknown_path_refers_to_the_api_description() -> None:

@@ -28,13 +28,13 @@ def record(value: bytes | None) -> Record:
         bytes([_THREE_OF]) * 5_000,
     ],
 )
-def test_what_can_not_be_an_event_is_not_decoded(value: bytes | None) -> None:
+def test_a_record_that_is_not_an_event_is_not_decoded(value: bytes | None) -> None:
     with pytest.raises(UndecodableError):
         decode_committed(record(value))
 
 
-def test_no_bytes_whatever_are_worse_than_undecodable() -> None:
-    """The second byte says that a text follows: such get the furthest."""
+def test_any_bytes_raise_at_most_undecodable() -> None:
+    """The second byte starts a text, so that decoding gets as far as possible."""
     chance = random.Random(7)
     for _ in range(2_000):
         value = bytes([_THREE_OF, chance.randrange(0xA0, 0xC0)]) + chance.randbytes(62)

@@ -43,7 +43,7 @@ def test_a_proxy_is_reported_only_while_the_operator_has_not_decided() -> None:
     assert listened(GatewaySettings(trusted_proxies="10.0.0.0/8")).unnamed_proxy is None
 
 
-def test_a_network_that_is_none_is_a_fault_of_the_settings() -> None:
+def test_an_invalid_network_is_a_settings_error() -> None:
     with pytest.raises(TidingsError, match=r"trusted_proxies: .*10\.0\.0\.1/8") as caught:
         listened(GatewaySettings(trusted_proxies="10.0.0.1/8"))
     assert caught.value.code is Code.SETTINGS_INVALID

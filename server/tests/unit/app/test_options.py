@@ -70,7 +70,7 @@ def test_rates_are_counted_per_second_minute_hour_and_day(given: Given) -> None:
     assert policies.keys() == set(LimitKind)
 
 
-def test_what_comes_in_lists_is_taken_apart(given: Given) -> None:
+def test_lists_in_settings_are_split(given: Given) -> None:
     settings = given.settings(
         API_TRUSTED_PROXIES="10.0.0.0/8, 192.0.2.1",
         API_CURSOR_SECRET="the newest of the secrets, the one before that",
@@ -81,7 +81,7 @@ def test_what_comes_in_lists_is_taken_apart(given: Given) -> None:
     assert otlp_headers(settings) == {"x-team": Secret("chat"), "authorization": Secret("Basic YTpi==")}
 
 
-def test_a_process_lives_and_speaks_as_set(given: Given) -> None:
+def test_the_options_of_a_process_come_from_the_settings(given: Given) -> None:
     options = process_options(
         given.settings(
             TELEMETRY_LOG_FORMAT="console",
@@ -98,7 +98,7 @@ def test_a_process_lives_and_speaks_as_set(given: Given) -> None:
     assert (options.stop.drain_s, options.watchdog.exit_s) == (1.5, 7.0)
 
 
-def test_redis_is_reached_as_set(given: Given, tmp_path: Path) -> None:
+def test_the_options_of_redis_come_from_the_settings(given: Given, tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("")
     options = redis_options(
         given.settings(

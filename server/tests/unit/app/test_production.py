@@ -67,7 +67,7 @@ def installation(tmp_path: Path) -> Installation:
 
 
 @pytest.mark.parametrize("process", PROCESSES)
-def test_a_sound_installation_starts(installation: Installation, process: str) -> None:
+def test_a_correct_installation_starts(installation: Installation, process: str) -> None:
     assert installation.problems(process) == ""
 
 
@@ -120,7 +120,7 @@ def test_all_problems_are_reported_together_and_each_says_what_to_do(installatio
         ("api", {"ENCRYPTION_KMS": "credential"}, "encryption.credential_file"),
     ],
 )
-def test_each_of_them_is_refused(
+def test_each_unsafe_setting_is_refused(
     installation: Installation, process: str, changes: dict[str, str | None], named: str
 ) -> None:
     (problem,) = [line for line in installation.problems(process, **changes).splitlines() if "  - " in line]
@@ -143,7 +143,7 @@ def test_plaintext_stays_possible_on_this_machine(installation: Installation, pr
 
 
 @pytest.mark.parametrize("process", ["api", "gateway"])
-def test_an_edge_without_a_proxy_says_so(installation: Installation, process: str) -> None:
+def test_an_edge_without_a_proxy_is_configured_with_none(installation: Installation, process: str) -> None:
     assert not installation.problems(process, API_TRUSTED_PROXIES="none", GATEWAY_TRUSTED_PROXIES="none")
 
 
@@ -152,7 +152,7 @@ def test_a_worker_needs_no_secret_of_the_edge(installation: Installation) -> Non
     assert not installation.problems("delivery", **changes)
 
 
-def test_development_accepts_all_of_it(installation: Installation) -> None:
+def test_development_accepts_all_unsafe_settings(installation: Installation) -> None:
     for process in PROCESSES:
         assert not installation.problems(
             process,
@@ -191,19 +191,19 @@ def test_the_file_can_set_it_and_a_wrong_value_names_the_allowed_ones(tmp_path: 
         load({}, tmp_path)
 
 
-@pytest.mark.parametrize("said", ["production", None])
-def test_failpoints_are_refused_in_production(tmp_path: Path, said: str | None) -> None:
+@pytest.mark.parametrize("setting", ["production", None])
+def test_failpoints_are_refused_in_production(tmp_path: Path, setting: str | None) -> None:
     environ = {"TIDINGS_FAILPOINTS": "failpoints", "TIDINGS_FAILPOINTS_MUTANT": "forgets_keys"}
     with pytest.raises(TidingsError, match=r"TIDINGS_FAILPOINTS: is refused in production") as refused:
-        load(environ | ({"TIDINGS_INSTALLATION": said} if said else {}), tmp_path)
+        load(environ | ({"TIDINGS_INSTALLATION": setting} if setting else {}), tmp_path)
     assert refused.value.code is Code.SETTINGS_INVALID
     settings = load(environ | {"TIDINGS_INSTALLATION": "development"}, tmp_path).settings
     assert settings.failpoints == "failpoints"
 
 
-@pytest.mark.parametrize("said", ["production", None])
+@pytest.mark.parametrize("setting", ["production", None])
 def test_a_process_in_production_does_not_load_failpoints(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str | None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
@@ -211,8 +211,8 @@ def test_a_process_in_production_does_not_load_failpoints(
     for name in [name for name in os.environ if name.startswith("TIDINGS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("TIDINGS_FAILPOINTS", "harmful")
-    if said:
-        monkeypatch.setenv("TIDINGS_INSTALLATION", said)
+    if setting:
+        monkeypatch.setenv("TIDINGS_INSTALLATION", setting)
     error = CliRunner().invoke(tidings, ["run", "relay"]).exception
     assert isinstance(error, TidingsError)
     assert error.code is Code.SETTINGS_INVALID
@@ -248,7 +248,7 @@ def test_failpoints_are_installed_once(tmp_path: Path, monkeypatch: pytest.Monke
     assert load_failpoints(Settings(installation="development")) is NO_FAILPOINTS
 
 
-def test_no_command_makes_a_key_file_in_production(installation: Installation) -> None:
+def test_no_command_creates_a_key_file_in_production(installation: Installation) -> None:
     """An operator's shell without the processes' settings must not wrap a tenant's keys with a file of its own."""
     with pytest.raises(TidingsError, match=r"encryption\.kms: `file`") as caught:
         make_kms(installation.settings(ENCRYPTION_KMS="file"))

@@ -50,7 +50,7 @@ def limits(tenants: Tenants) -> tuple[RequestLimits, Seen]:
     return RequestLimits(limiter, tenants), seen
 
 
-async def test_a_stranger_is_counted_by_address_under_no_tenant() -> None:
+async def test_an_unauthenticated_request_is_counted_by_address_without_a_tenant() -> None:
     edge, seen = limits(Tenants())
     allowance = await edge.admit("2001:db8::7", None, None)
     assert seen.asked == [(LimitKind.ADDRESS, NO_TENANT, "2001:db8::/64")]
@@ -59,7 +59,7 @@ async def test_a_stranger_is_counted_by_address_under_no_tenant() -> None:
 
 
 @pytest.mark.parametrize("tenants", [Tenants(), Tenants(is_away=True)])
-async def test_who_is_known_is_counted_in_one_take_with_his_address_and_a_server_without_a_user(
+async def test_user_tenant_and_address_are_counted_in_one_take_and_a_server_without_a_user(
     tenants: Tenants,
 ) -> None:
     edge, seen = limits(tenants)
@@ -78,7 +78,7 @@ async def test_on_an_open_connection_the_address_counts_only_for_a_tenant_that_l
         assert len(seen.asked) == counted
 
 
-async def test_an_address_that_has_no_more_is_turned_away_without_asking_until_it_has_again() -> None:
+async def test_an_exhausted_address_is_rejected_locally_until_it_has_tokens_again() -> None:
     edge, seen = limits(Tenants())
     assert edge.is_blocked("192.0.2.1") is None
     await edge.admit("192.0.2.1", None, None)
@@ -90,7 +90,7 @@ async def test_an_address_that_has_no_more_is_turned_away_without_asking_until_i
     assert seen.takes == 1
 
 
-async def test_what_a_tenant_has_of_its_own_holds_for_it() -> None:
+async def test_the_limits_of_a_tenant_override_the_defaults() -> None:
     rates = RateOverrides(user=RateLimit(per_s=2.0, burst=9), address=RateLimit(per_s=0.5, burst=7))
     edge, seen = limits(Tenants(rates))
     await edge.admit("192.0.2.1", Principal(tenant=ACME, user=ANNA), ANNA)
@@ -106,7 +106,7 @@ async def test_what_a_tenant_has_of_its_own_holds_for_it() -> None:
     ]
 
 
-async def test_work_of_a_user_counts_against_the_user_alone() -> None:
+async def test_work_of_a_user_counts_only_against_the_user() -> None:
     edge, seen = limits(Tenants())
     await SocketRequestLimiter(edge).take_work(Principal(tenant=ACME, user=ANNA), 3)
     assert seen.asked == [(LimitKind.USER, ACME, ANNA)]

@@ -17,13 +17,13 @@ def faults(environ: dict[str, str], directory: Path) -> str:
     return caught.value.message
 
 
-def test_without_any_source_the_defaults_hold(tmp_path: Path) -> None:
+def test_without_any_source_the_defaults_apply(tmp_path: Path) -> None:
     loaded = load({}, tmp_path)
     assert loaded.settings.dynamo.endpoint is None
     assert loaded.sources == {}
 
 
-def test_environment_wins_over_file_and_file_over_running_engines(tmp_path: Path) -> None:
+def test_the_environment_overrides_the_file_and_the_file_overrides_running_engines(tmp_path: Path) -> None:
     (tmp_path / ".tidings").mkdir()
     (tmp_path / ".tidings/endpoints.toml").write_text(
         '[dynamo]\nendpoint = "http://127.0.0.1:1"\n[kafka]\nbootstrap_servers = "127.0.0.1:2"\n'
@@ -50,7 +50,7 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "expected"),
     [
         ("TELEMETRY_LOG_FORMAT", "text", "expected one of auto, console, json; got 'text'"),
         ("ENGINES_KAFKA_BROKERS", "2", "expected one of 1, 3; got '2'"),
@@ -59,10 +59,10 @@ def test_every_fault_is_reported_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_value_is_reported_once_with_the_allowed_ones(
-    tmp_path: Path, name: str, value: str, said: str
+    tmp_path: Path, name: str, value: str, expected: str
 ) -> None:
     message = faults({f"TIDINGS_{name}": value}, tmp_path)
-    assert f"TIDINGS_{name}: {said} (in environment)" in message
+    assert f"TIDINGS_{name}: {expected} (in environment)" in message
 
 
 def test_unknown_environment_variables_of_ours_are_refused(tmp_path: Path) -> None:

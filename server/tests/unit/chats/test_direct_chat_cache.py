@@ -62,7 +62,7 @@ async def test_the_two_members_are_read_once_and_cached() -> None:
     assert table.reads == {"all": 1}
 
 
-async def test_a_stranger_takes_the_same_reads_whether_there_is_such_a_chat_and_whether_it_is_known() -> None:
+async def test_a_non_member_costs_the_same_reads_for_existing_missing_and_cached_chats() -> None:
     table = Table()
     directs = DirectChatCache(table)
     assert await directs.intervals(DIRECT, CLEO) == ()
@@ -92,7 +92,7 @@ async def test_a_group_is_read_each_time() -> None:
     assert [row.user for row in await directs.members(GROUP)] == [ANNA]
 
 
-async def test_who_blocks_whom_is_not_kept() -> None:
+async def test_blocks_are_not_cached() -> None:
     table = Table()
     table.add(DIRECT, ANNA, BEN)
     table.rows[DIRECT] = [replace(row, blocks_other=True, right_since=7) for row in table.rows[DIRECT]]
@@ -102,7 +102,7 @@ async def test_who_blocks_whom_is_not_kept() -> None:
     ] * 2
 
 
-async def test_how_many_chats_are_kept_is_bounded_and_the_longest_unasked_goes() -> None:
+async def test_the_cache_is_bounded_and_evicts_the_least_recently_used_chat() -> None:
     table = Table()
     chats = [direct_chat_key(ACME, ANNA, UserId(f"user{n}")) for n in range(3)]
     for n, chat in enumerate(chats):

@@ -68,13 +68,15 @@ def test_the_matrix_has_every_action() -> None:
 
 
 @pytest.mark.parametrize(("action", "column"), list(EXPECTED))
-def test_every_role_may_what_the_matrix_says(action: ChatAction, column: tuple[ChatType, Role]) -> None:
+def test_every_role_has_the_permissions_of_the_matrix(
+    action: ChatAction, column: tuple[ChatType, Role]
+) -> None:
     expected = None if EXPECTED[action, column] else Code.FORBIDDEN
     assert check_permission(action, MemberStatus(*column)) is expected
 
 
 @pytest.mark.parametrize(("action", "kind"), list(product(ChatAction, ChatType)))
-def test_who_is_not_a_member_may_nothing(action: ChatAction, kind: ChatType) -> None:
+def test_a_non_member_has_no_permissions(action: ChatAction, kind: ChatType) -> None:
     assert check_permission(action, MemberStatus(kind, None)) is Code.NOT_A_MEMBER
 
 
@@ -85,13 +87,13 @@ def test_a_non_member_gets_chat_not_found(action: ChatAction, after: int | None)
 
 
 @pytest.mark.parametrize("action", list(ChatAction))
-def test_a_block_silences_and_takes_nothing_else(action: ChatAction) -> None:
+def test_a_block_prevents_sending_and_nothing_else(action: ChatAction) -> None:
     free = check_permission(action, MemberStatus(ChatType.DIRECT, Role.MEMBER))
     blocked = check_permission(action, MemberStatus(ChatType.DIRECT, Role.MEMBER, is_blocked=True))
     assert blocked is (Code.BLOCKED if action in SILENCED else free)
 
 
-def test_who_was_out_since_he_first_tried_asks_anew() -> None:
+def test_a_retry_from_before_a_rejoin_is_refused() -> None:
     back = MemberStatus(ChatType.GROUP, Role.MEMBER, since=7)
     assert check_permission(ChatAction.SEND, back, 6) is Code.NOT_A_MEMBER
     assert check_permission(ChatAction.SEND, back, 7) is None
@@ -132,7 +134,7 @@ def standings(kind: ChatType, entries: list[str]) -> list[MemberStatus]:
 
 @pytest.mark.parametrize(("kind", "action"), list(product(ChatType, ChatAction)))
 @given(data=st.data())
-def test_whoever_may_have_been_refused_since_he_first_tried_is_refused(
+def test_a_retry_is_refused_if_an_earlier_attempt_may_have_been_refused(
     kind: ChatType, action: ChatAction, data: st.DataObject
 ) -> None:
     """An attempt may wait while another is decided, at any head from `after` on."""
@@ -145,7 +147,7 @@ def test_whoever_may_have_been_refused_since_he_first_tried_is_refused(
         assert is_refused == was_refused, "and nobody else is"
 
 
-def test_a_role_that_a_chat_does_not_have_may_nothing() -> None:
+def test_a_role_that_a_chat_does_not_have_has_no_permissions() -> None:
     assert (ChatType.DIRECT, Role.OWNER) not in PERMISSIONS
     assert check_permission(ChatAction.SEND, MemberStatus(ChatType.DIRECT, Role.OWNER)) is Code.FORBIDDEN
 
@@ -155,7 +157,7 @@ def test_an_owner_cannot_be_removed() -> None:
     assert removal_action(Role.ADMIN) is ChatAction.REMOVE_ADMIN
 
 
-def test_a_row_has_room_for_every_stay() -> None:
+def test_a_row_has_room_for_every_interval() -> None:
     assert MAX_INTERVALS == INTERVALS
 
 
@@ -175,7 +177,7 @@ stays = st.lists(st.integers(1, 50), min_size=1, max_size=15, unique=True).map(s
 
 
 @given(stays, st.integers(0, 60), st.integers(0, 60))
-def test_what_is_visible_of_a_range_is_what_may_be_seen_one_by_one(
+def test_the_visible_part_of_a_range_has_exactly_the_visible_sequences(
     turns: list[int], after: int, up_to: int
 ) -> None:
     """Turns: sequences at which the user joins, leaves, joins …"""

@@ -1,4 +1,4 @@
-"""What `--help` says: whole sentences, however narrow the terminal."""
+"""`--help` prints complete sentences at any terminal width."""
 
 import pytest
 from click.testing import CliRunner

@@ -1,4 +1,4 @@
-"""What `tidings job` says of a job in one line."""
+"""The line that `tidings job` prints for a job."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def test_a_scheduled_broadcast_has_no_users_and_no_rate(state: JobState, done: i
     assert job_line(progress(JobKind.BROADCAST, state, done)) == line
 
 
-def test_a_send_has_both() -> None:
+def test_a_send_has_users_and_a_rate() -> None:
     assert job_line(progress(JobKind.DELIVER, JobState.DONE, 1)) == (
         "done: 1 of 1 users done, 0 failed; 0 a second"
     )

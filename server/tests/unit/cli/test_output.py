@@ -20,7 +20,9 @@ HOSTILE = (
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_a_cell_shows_what_is_stored_and_obeys_nothing(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_shows_stored_text_without_control_characters(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     table = SafeTable("name", "next")
     table.add_row(text, "whole")
     SafeConsole().print(table)
@@ -32,7 +34,7 @@ def test_a_cell_shows_what_is_stored_and_obeys_nothing(text: str, capsys: pytest
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_lines_obey_nothing_either(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_have_no_control_characters(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     echo(text)
     SafeConsole().print(text)
     SafeConsole().print(Text.assemble(("user ", "bold"), text))
@@ -43,7 +45,7 @@ def test_lines_obey_nothing_either(text: str, capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_json_is_whole_and_ascii(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_is_complete_and_ascii(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     echo_json({"name": text})
     shown = capsys.readouterr().out
     assert shown.strip().isascii()

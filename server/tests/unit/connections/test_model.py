@@ -33,15 +33,15 @@ WORDS = (
 )
 
 
-def test_words_come_as_they_were_said() -> None:
+def test_messages_are_decoded_as_they_were_encoded() -> None:
     assert decode_messages(encode_messages(WORDS)) == WORDS
 
 
-def test_half_a_word_is_none() -> None:
+def test_a_truncated_message_is_not_decoded() -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_messages(encode_messages(WORDS)[:-1])
 
 
-def test_a_word_that_is_no_text_is_none() -> None:
+def test_a_message_with_invalid_text_is_not_decoded() -> None:
     with pytest.raises(msgspec.DecodeError):
         decode_messages(encode_messages(WORDS).replace(ANNA.encode(), b"\xff" * len(ANNA)))

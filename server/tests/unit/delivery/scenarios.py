@@ -85,26 +85,26 @@ STEPS = ("say", "say", "say", "expire", "edit", "edit", "redact", "react", "move
 
 @st.composite
 def entry_scenarios(draw: st.DrawFn) -> EntryScenario:
-    story = EntryScenario()
-    story.inside = {USERS[0], USERS[1]}
-    story.add(EntryKind.CREATE, USERS[0], users=USERS[:2], member_count=2)
+    scenario = EntryScenario()
+    scenario.inside = {USERS[0], USERS[1]}
+    scenario.add(EntryKind.CREATE, USERS[0], users=USERS[:2], member_count=2)
     for step in draw(st.lists(st.sampled_from(STEPS), max_size=14)):
-        story.go_on(step, lambda some: draw(st.sampled_from(some)))
-    return story
+        scenario.go_on(step, lambda some: draw(st.sampled_from(some)))
+    return scenario
 
 
 def pushes_of(chance: random.Random) -> EntryScenario:
     """The same, a hundred times quicker to draw."""
-    story = EntryScenario()
-    story.inside = {USERS[0], USERS[1]}
-    story.add(EntryKind.CREATE, USERS[0], users=USERS[:2], member_count=2)
+    scenario = EntryScenario()
+    scenario.inside = {USERS[0], USERS[1]}
+    scenario.add(EntryKind.CREATE, USERS[0], users=USERS[:2], member_count=2)
     for _ in range(chance.randint(0, 14)):
-        story.go_on(chance.choice(STEPS), chance.choice)
-    return story
+        scenario.go_on(chance.choice(STEPS), chance.choice)
+    return scenario
 
 
-def deliveries_by(chance: random.Random, story: EntryScenario) -> list[list[Entry]]:
-    entries = story.log + chance.choices(story.log, k=chance.randint(0, 5))
+def deliveries_by(chance: random.Random, scenario: EntryScenario) -> list[list[Entry]]:
+    entries = scenario.log + chance.choices(scenario.log, k=chance.randint(0, 5))
     chance.shuffle(entries)
     handfuls = []
     while entries:
@@ -115,9 +115,9 @@ def deliveries_by(chance: random.Random, story: EntryScenario) -> list[list[Entr
 
 
 @st.composite
-def deliveries(draw: st.DrawFn, story: EntryScenario) -> list[list[Entry]]:
-    """All entries in any order, some of them again, in handfuls."""
-    entries = draw(st.permutations(story.log + draw(st.lists(st.sampled_from(story.log), max_size=5))))
+def deliveries(draw: st.DrawFn, scenario: EntryScenario) -> list[list[Entry]]:
+    """Return all entries in any order, some repeated, in small batches."""
+    entries = draw(st.permutations(scenario.log + draw(st.lists(st.sampled_from(scenario.log), max_size=5))))
     handfuls = []
     while entries:
         count = draw(st.integers(1, len(entries)))

@@ -52,7 +52,7 @@ class Source:
 
 
 async def reads(source: Source, kept: CachedAudience, entries: list[Entry], of: ChatKey | None = None) -> int:
-    """How many it takes to handle these."""
+    """Return the number of reads for these entries."""
     before = source.reads
     kept.follow(of or chat(), entries)
     await kept.of(of or chat(), entries[-1].sequence)
@@ -82,7 +82,7 @@ async def test_unseen_entries_may_be_membership_changes() -> None:
     assert source.reads == 3, "nobody showed it the entries up to 9"
 
 
-async def test_a_large_chat_is_large_for_good() -> None:
+async def test_a_large_chat_stays_large() -> None:
     kept = CachedAudience(source := Source(0, large_since=2))
     await reads(source, kept, run(1, 3))
     assert await reads(source, kept, run(40, 50, 44)) == 0

@@ -20,32 +20,32 @@ async def faults(seed: int, without: str | None = None) -> int:
     """Return how often the parts, one of them left out, do not give what the log says."""
     chance, found = random.Random(seed), 0
     for _ in range(HISTORIES):
-        story, truth = pushes_of(chance), MemoryChatRowWriter()
-        await rows_of(truth, story.chat).handle(CHAT, story.log)
+        scenario, truth = pushes_of(chance), MemoryChatRowWriter()
+        await rows_of(truth, scenario.chat).handle(CHAT, scenario.log)
         for user, known in truth.rows.items():
-            read = chance.randint(0, len(story.log))
-            mark = LogPosition(read, story.log[read - 1].ordinal) if read else None
-            told = rules.explain_unread(ChatRow(chat=CHAT.chat, known=known, read=mark))
-            wanted = expected(user, story.log, read)
+            read = chance.randint(0, len(scenario.log))
+            mark = LogPosition(read, scenario.log[read - 1].ordinal) if read else None
+            explanation = rules.explain_unread(ChatRow(chat=CHAT.chat, known=known, read=mark))
+            wanted = expected(user, scenario.log, read)
             assert wanted is not None
-            assert told.unread == wanted.unread
-            assert told.own is None or story.log[told.own.sequence - 1].sender == user
-            assert told.joined is None or story.log[told.joined.sequence - 1].kind in {
+            assert explanation.unread == wanted.unread
+            assert explanation.own is None or scenario.log[explanation.own.sequence - 1].sender == user
+            assert explanation.joined is None or scenario.log[explanation.joined.sequence - 1].kind in {
                 EntryKind.CREATE,
                 EntryKind.JOIN,
             }
-            found += _derived(told, without) != wanted.unread
+            found += _derived(explanation, without) != wanted.unread
     return found
 
 
-def _derived(told: UnreadExplanation, without: str | None) -> int:
-    parts = {"read": told.read, "own": told.own, "joined": told.joined}
-    if told.counts_after is not None and without is None:
-        counted = parts[told.counts_after]
+def _derived(explanation: UnreadExplanation, without: str | None) -> int:
+    parts = {"read": explanation.read, "own": explanation.own, "joined": explanation.joined}
+    if explanation.counts_after is not None and without is None:
+        counted = parts[explanation.counts_after]
         assert counted is not None
         assert counted.ordinal == max(mark.ordinal for mark in parts.values() if mark)
     seen = [mark.ordinal for name, mark in parts.items() if mark and name != without]
-    return max(0, told.head.ordinal - max(seen, default=0))
+    return max(0, explanation.head.ordinal - max(seen, default=0))
 
 
 @pytest.mark.parametrize("seed", range(2))

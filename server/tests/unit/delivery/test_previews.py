@@ -11,9 +11,9 @@ from tidings.schema.tables.limits import PREVIEW_BYTES
 
 
 def a_message() -> Entry:
-    story = EntryScenario()
-    story.say(USERS[0], expires=False)
-    return story.log[0]
+    scenario = EntryScenario()
+    scenario.say(USERS[0], expires=False)
+    return scenario.log[0]
 
 
 def test_a_preview_shows_the_text() -> None:

@@ -1,4 +1,4 @@
-"""A row says the same whether it comes alone or with all of its user's."""
+"""A row is decoded equally from a single read and from a list."""
 
 from hypothesis import given
 from hypothesis import strategies as st

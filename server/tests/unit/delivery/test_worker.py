@@ -156,7 +156,7 @@ class Queue:
 
 @dataclass
 class Crowds(MemoryChat):
-    """Chats have `members`, or the two who are in every other."""
+    """Chats have `members`, or two default members."""
 
     members: dict[ChatKey, tuple[UserId, ...]] = field(default_factory=dict)
 
@@ -165,7 +165,7 @@ class Crowds(MemoryChat):
         return [each for each in found if each.user in self.members.get(chat, (ANNA, BEN))]
 
 
-class Office:
+class WorkerEnv:
     def __init__(self, *online: UserId, entries: list[Entry] | None = None) -> None:
         self.entries = entries or log_of(4)
         self.members: dict[ChatKey, tuple[UserId, ...]] = {}
@@ -204,7 +204,7 @@ class Office:
         return [word for word in words if isinstance(word, Push)]
 
 
-def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
+def test_events_are_processed_in_order_and_none_twice() -> None:
     entries = log_of(4)
     found = group_by_chat([(chat("g1"), entries[2:]), (chat("g2"), entries[:1]), (chat("g1"), entries[:3])])
     assert [entry.sequence for entry in found[chat("g1")]] == [1, 2, 3, 4]
@@ -212,114 +212,112 @@ def test_events_are_brought_in_order_and_none_is_handled_twice() -> None:
 
 
 async def test_the_steps_run_in_order() -> None:
-    office = Office(ANNA)
-    await office.worker.handle([(chat("g1"), office.entries[:2])])
-    assert office.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
+    env = WorkerEnv(ANNA)
+    await env.worker.handle([(chat("g1"), env.entries[:2])])
+    assert env.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
 
 
 async def test_a_failing_chat_is_reported_and_does_not_delay_others() -> None:
-    office = Office(ANNA, BEN)
-    office.truths.broken.add(chat("g2"))
-    news = [(chat(name), office.entries) for name in ("g1", "g2", "g3")]
+    env = WorkerEnv(ANNA, BEN)
+    env.truths.broken.add(chat("g2"))
+    entries = [(chat(name), env.entries) for name in ("g1", "g2", "g3")]
     with pytest.raises(TidingsError) as caught:
-        await office.worker.handle(news)
+        await env.worker.handle(entries)
     assert caught.value.retryable
-    assert {push.chat for push in office.pushes} == {"g1", "g3"}
-    assert office.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
-    office.truths.broken.clear()
-    await office.worker.handle(news)
-    assert [push.chat for push in office.pushes] == ["g1", "g3", "g2"], "what got through is not done again"
-    assert office.marks.of_chats[chat("g2")] == 4
+    assert {push.chat for push in env.pushes} == {"g1", "g3"}
+    assert env.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
+    env.truths.broken.clear()
+    await env.worker.handle(entries)
+    assert [push.chat for push in env.pushes] == ["g1", "g3", "g2"], "what got through is not done again"
+    assert env.marks.of_chats[chat("g2")] == 4
 
 
 async def test_entries_that_cannot_be_queued_are_not_in_the_checkpoint() -> None:
-    office = Office(ANNA)
-    office.queue.is_broken = True
+    env = WorkerEnv(ANNA)
+    env.queue.is_broken = True
     with pytest.raises(TidingsError):
-        await office.worker.handle([(chat("g1"), office.entries)])
-    assert office.marks.of_chats == {}
+        await env.worker.handle([(chat("g1"), env.entries)])
+    assert env.marks.of_chats == {}
 
 
 async def test_a_payload_is_bounded_and_keeps_the_order_for_each_gateway() -> None:
-    office = Office(ANNA, BEN, entries=log_of(60, b"x" * 4096))
+    env = WorkerEnv(ANNA, BEN, entries=log_of(60, b"x" * 4096))
     chats = [chat(f"g{n}") for n in range(6)]
-    await office.worker.handle((each, office.entries) for each in chats)
-    assert len(office.redis.payloads) == 3
-    assert all(len(payload) < 1.2 * MAX_PAYLOAD_BYTES for payload in office.redis.payloads)
-    assert [push.chat for push in office.pushes] == [each.chat for each in chats]
+    await env.worker.handle((each, env.entries) for each in chats)
+    assert len(env.redis.payloads) == 3
+    assert all(len(payload) < 1.2 * MAX_PAYLOAD_BYTES for payload in env.redis.payloads)
+    assert [push.chat for push in env.pushes] == [each.chat for each in chats]
 
 
 async def test_a_silent_shard_of_a_user_defers_only_their_chat() -> None:
-    office = Office(ANNA, BEN)
-    office.redis.unknown = {CLEO}
-    office.members[chat("g2")] = (ANNA, BEN, CLEO)
-    await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2", "g3")])
-    assert office.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
-    assert {push.chat for push in office.pushes} == {"g1", "g2", "g3"}, (
-        "the others of g2 are found, and get it"
-    )
-    assert office.counts.deferred == 4
-    office.redis.unknown, office.redis.online = set(), {ANNA, BEN, CLEO}
-    office.redis.payloads.clear()
-    await office.worker.handle([(chat("g2"), log_of(5)[4:])])
-    (push,) = office.pushes
+    env = WorkerEnv(ANNA, BEN)
+    env.redis.unknown = {CLEO}
+    env.members[chat("g2")] = (ANNA, BEN, CLEO)
+    await env.worker.handle([(chat(name), env.entries) for name in ("g1", "g2", "g3")])
+    assert env.marks.of_chats == {chat("g1"): 4, chat("g3"): 4}
+    assert {push.chat for push in env.pushes} == {"g1", "g2", "g3"}, "the others of g2 are found, and get it"
+    assert env.counts.deferred == 4
+    env.redis.unknown, env.redis.online = set(), {ANNA, BEN, CLEO}
+    env.redis.payloads.clear()
+    await env.worker.handle([(chat("g2"), log_of(5)[4:])])
+    (push,) = env.pushes
     assert [entry.sequence for entry in push.entries] == [1, 2, 3, 4, 5], "what was late goes first"
-    assert office.marks.of_chats[chat("g2")] == 5
+    assert env.marks.of_chats[chat("g2")] == 5
 
 
 async def test_an_unknown_checkpoint_defers_only_its_chat() -> None:
-    office = Office(ANNA, BEN)
-    office.marks.unknown = {chat("g2")}
-    await office.worker.handle([(chat(name), office.entries) for name in ("g1", "g2")])
-    assert office.marks.of_chats == {chat("g1"): 4}
-    assert {push.chat for push in office.pushes} == {"g1"}, "earlier entries of g2 may be unpushed"
+    env = WorkerEnv(ANNA, BEN)
+    env.marks.unknown = {chat("g2")}
+    await env.worker.handle([(chat(name), env.entries) for name in ("g1", "g2")])
+    assert env.marks.of_chats == {chat("g1"): 4}
+    assert {push.chat for push in env.pushes} == {"g1"}, "earlier entries of g2 may be unpushed"
 
 
 async def test_a_silent_channel_of_a_gateway_defers_only_its_chats() -> None:
-    office = Office(ANNA, BEN)
-    office.redis.silent = {HERE}
-    office.members[chat("g2")] = (CLEO, DORA)
-    await office.worker.handle([(chat("g1"), office.entries), (chat("g2"), office.entries)])
-    assert office.marks.of_chats == {chat("g2"): 4}
-    assert {user for user, _ in office.queue.kept} == {CLEO, DORA}
+    env = WorkerEnv(ANNA, BEN)
+    env.redis.silent = {HERE}
+    env.members[chat("g2")] = (CLEO, DORA)
+    await env.worker.handle([(chat("g1"), env.entries), (chat("g2"), env.entries)])
+    assert env.marks.of_chats == {chat("g2"): 4}
+    assert {user for user, _ in env.queue.kept} == {CLEO, DORA}
 
 
-async def test_late_entries_are_not_worked_off_with_every_entry_of_a_long_outage() -> None:
-    office = Office(ANNA, BEN, entries=log_of(2_000))
-    office.redis.unknown = {BEN}
-    office.marks.of_chats[chat("g1")] = 0
+async def test_deferred_entries_are_not_processed_again_with_every_entry_of_a_long_outage() -> None:
+    env = WorkerEnv(ANNA, BEN, entries=log_of(2_000))
+    env.redis.unknown = {BEN}
+    env.marks.of_chats[chat("g1")] = 0
     for n in range(1, 2_001):
-        await office.worker.handle([(chat("g1"), office.entries[n - 1 : n])])
-    pushed = sum(len(push.entries) for push in office.pushes)
+        await env.worker.handle([(chat("g1"), env.entries[n - 1 : n])])
+    pushed = sum(len(push.entries) for push in env.pushes)
     assert pushed < 30_000, "2,000 entries one by one, each with all before it, would be 2 million"
-    office.redis.unknown = set()
-    await office.worker.handle([(chat("g1"), office.entries)])
-    assert office.marks.of_chats[chat("g1")] == 2_000
+    env.redis.unknown = set()
+    await env.worker.handle([(chat("g1"), env.entries)])
+    assert env.marks.of_chats[chat("g1")] == 2_000
 
 
 @pytest.mark.parametrize("what", ["row", "queue"])
 async def test_a_throttled_user_does_not_stop_the_partition(what: str) -> None:
-    office = Office(ANNA, BEN)
-    office.members[chat("g2")] = (ANNA, CLEO)
+    env = WorkerEnv(ANNA, BEN)
+    env.members[chat("g2")] = (ANNA, CLEO)
     if what == "row":
-        office.truths.broken.add(chat("g2"))
+        env.truths.broken.add(chat("g2"))
     else:
-        office.queue.throttled.add(CLEO)
-    news = [(chat("g1"), office.entries), (chat("g2"), office.entries)]
+        env.queue.throttled.add(CLEO)
+    entries = [(chat("g1"), env.entries), (chat("g2"), env.entries)]
     for n in range(3):
         with pytest.raises(TidingsError):
-            await office.worker.handle([*news, (chat(f"other-{n}"), office.entries)])
-    await office.worker.handle(news)
-    assert chat("g2") not in office.marks.of_chats, "it is not marked, so the relay brings it again"
-    office.truths.broken.clear()
-    office.queue.throttled.clear()
-    await office.worker.handle([(chat("g2"), office.entries)])
-    assert office.marks.of_chats[chat("g2")] == 4
+            await env.worker.handle([*entries, (chat(f"other-{n}"), env.entries)])
+    await env.worker.handle(entries)
+    assert chat("g2") not in env.marks.of_chats, "it is not marked, so the relay brings it again"
+    env.truths.broken.clear()
+    env.queue.throttled.clear()
+    await env.worker.handle([(chat("g2"), env.entries)])
+    assert env.marks.of_chats[chat("g2")] == 4
 
 
-async def test_while_nothing_gets_through_the_partition_waits() -> None:
-    office = Office(ANNA, BEN)
-    office.truths.broken |= {chat("g1"), chat("g2")}
+async def test_the_partition_waits_while_nothing_can_be_delivered() -> None:
+    env = WorkerEnv(ANNA, BEN)
+    env.truths.broken |= {chat("g1"), chat("g2")}
     for _ in range(10):
         with pytest.raises(TidingsError):
-            await office.worker.handle([(chat("g1"), office.entries), (chat("g2"), office.entries)])
+            await env.worker.handle([(chat("g1"), env.entries), (chat("g2"), env.entries)])

@@ -21,7 +21,7 @@ def test_processes_and_levels_have_colours_of_their_own() -> None:
     assert {"bold red", API.colour} <= styles
 
 
-def test_an_error_comes_with_the_end_of_its_stack() -> None:
+def test_an_error_has_the_end_of_its_stack() -> None:
     frames = [{"filename": f"f{n}.py", "lineno": n, "name": "go"} for n in range(5)]
     text = format_entry(
         line(exception=[{"exc_type": "ValueError", "exc_value": "no", "frames": frames}]), API
@@ -40,9 +40,9 @@ def test_a_long_value_is_cut() -> None:
     assert text.endswith("…")
 
 
-def test_what_is_no_log_line_is_shown_as_it_came() -> None:
-    for said in ("Traceback (most recent call last):", "7", "[bold]{}[/bold]", '{"no": "event"}'):
-        assert format_entry(said, API).plain.endswith(f"│ {said}")
+def test_a_line_that_is_not_a_log_line_is_shown_unchanged() -> None:
+    for text in ("Traceback (most recent call last):", "7", "[bold]{}[/bold]", '{"no": "event"}'):
+        assert format_entry(text, API).plain.endswith(f"│ {text}")
 
 
 def test_parts_that_start_and_stop_well_are_not_shown() -> None:
@@ -52,7 +52,7 @@ def test_parts_that_start_and_stop_well_are_not_shown() -> None:
     assert not is_quiet("component started")
 
 
-def test_requests_are_known() -> None:
+def test_requests_are_recognized() -> None:
     assert is_request(line(event="request"))
     assert not is_request(line())
     assert not is_request("request")

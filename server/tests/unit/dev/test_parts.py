@@ -1,4 +1,4 @@
-"""The smaller parts of `tidings dev`: its files, its code, what it refuses."""
+"""The smaller parts of `tidings dev`: files, code changes and refusals."""
 
 import stat
 from pathlib import Path
@@ -18,7 +18,7 @@ def loaded(tmp_path: Path, **environment: str) -> LoadedSettings:
     return load({f"TIDINGS_{name}": value for name, value in environment.items()}, tmp_path)
 
 
-def test_what_is_private_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+def test_private_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     path = tmp_path / "keys.json"
     path.touch(0o644)
     write_private(path, '{"a": 1}')
@@ -28,12 +28,12 @@ def test_what_is_private_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{"])
-def test_a_file_that_holds_no_object_is_as_good_as_none(tmp_path: Path, text: str) -> None:
+def test_a_file_without_an_object_is_treated_as_missing(tmp_path: Path, text: str) -> None:
     (tmp_path / "keys.json").write_text(text)
     assert read_json(tmp_path / "keys.json") == {}
 
 
-def test_leaving_takes_tokens_along_and_forgetting_the_keys_too(tmp_path: Path) -> None:
+def test_leave_deletes_tokens_and_delete_removes_keys(tmp_path: Path) -> None:
     place = StateDir(tmp_path)
     with place.held():
         for path in (place.client, place.keys, place.header("anna")):
@@ -48,7 +48,7 @@ def test_leaving_takes_tokens_along_and_forgetting_the_keys_too(tmp_path: Path) 
         assert not place.keys.exists()
 
 
-def test_one_place_is_held_once_and_then_free_again(tmp_path: Path) -> None:
+def test_a_directory_is_locked_once_and_then_free_again(tmp_path: Path) -> None:
     place = StateDir(tmp_path)
     with place.held(), pytest.raises(TidingsError) as taken, place.held():
         pass
@@ -74,14 +74,12 @@ def test_code_that_does_not_compile_is_reported(tmp_path: Path) -> None:
         ({"REDIS_URL": "rediss://a:b@cache.example:6379"}, "redis.url"),
     ],
 )
-def test_engines_that_are_not_on_this_machine_are_left_alone(
-    tmp_path: Path, given: dict[str, str], named: str
-) -> None:
+def test_engines_on_other_machines_are_not_used(tmp_path: Path, given: dict[str, str], named: str) -> None:
     with pytest.raises(TidingsError, match=named):
         require_local(loaded(tmp_path, **given))
 
 
-def test_engines_in_containers_on_this_machine_are_taken(tmp_path: Path) -> None:
+def test_engines_in_containers_on_this_machine_are_used(tmp_path: Path) -> None:
     given = {
         "DYNAMO_ENDPOINT": "http://localhost:8000",
         "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:9092",
@@ -90,7 +88,7 @@ def test_engines_in_containers_on_this_machine_are_taken(tmp_path: Path) -> None
     require_local(loaded(tmp_path, **given))
 
 
-def test_what_somebody_has_set_stays_and_the_rest_is_eased(tmp_path: Path) -> None:
+def test_explicit_settings_stay_and_the_others_are_relaxed(tmp_path: Path) -> None:
     kind = ProcessSpec("gateway", admin_port=7001, port=7002)
     given = process_settings(kind, loaded(tmp_path, PROCESS_DRAIN_S="3"), "secret")
     assert "TIDINGS_PROCESS_DRAIN_S" not in given
@@ -99,7 +97,7 @@ def test_what_somebody_has_set_stays_and_the_rest_is_eased(tmp_path: Path) -> No
     assert given["TIDINGS_API_CURSOR_SECRET"] == "secret"
 
 
-def test_the_eased_settings_are_good_for_every_process(tmp_path: Path) -> None:
+def test_the_relaxed_settings_are_valid_for_every_process(tmp_path: Path) -> None:
     from tidings.app.processes.gateway import make_drain_options, make_listen_options  # noqa: PLC0415 - slow to import
 
     given = process_settings(ProcessSpec("gateway", 1, 2), loaded(tmp_path), "x" * 32)

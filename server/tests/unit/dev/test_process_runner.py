@@ -1,4 +1,4 @@
-"""Deaths and changes of the code, with children that only seem to live."""
+"""Restarts after a death and after code changes, with fake child processes."""
 
 import asyncio
 import re
@@ -16,8 +16,8 @@ CRASHED, KILLED, SETTINGS = 70, -9, 2
 
 
 @dataclass
-class Body:
-    """Dies at once with a code, or lives until it is stopped."""
+class FakeChild:
+    """A child that exits at once with a code, or runs until it is stopped."""
 
     code: int | None
     has_started: bool = True
@@ -41,109 +41,113 @@ class Body:
 
 
 @dataclass
-class Scene:
-    keeper: ProcessRunner
-    bodies: list[Body]
-    born: list[Body]
+class RunnerEnv:
+    runner: ProcessRunner
+    children: list[FakeChild]
+    started: list[FakeChild]
     capture: pytest.CaptureFixture[str]
-    said: str = ""
+    output: str = ""
 
-    def hear(self) -> str:
-        self.said += self.capture.readouterr().out
-        return self.said
+    def read_output(self) -> str:
+        self.output += self.capture.readouterr().out
+        return self.output
 
 
 @pytest.fixture
-def scene(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Scene:
+def env(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> RunnerEnv:
     monkeypatch.setattr(process_runner, "_PAUSES_S", (0.0, 0.0, 0.0))
-    bodies: list[Body] = []
-    born: list[Body] = []
+    children: list[FakeChild] = []
+    started: list[FakeChild] = []
 
     async def start() -> ChildProcess:
         await asyncio.sleep(0)
-        born.append(bodies.pop(0) if bodies else Body(None))
-        return cast("ChildProcess", born[-1])
+        started.append(children.pop(0) if children else FakeChild(None))
+        return cast("ChildProcess", started[-1])
 
-    voice = DevConsole(["api"], tmp_path, is_raw=False)
-    kept = ProcessRunner("api", start, voice, stop_s=1.0, waits_for_code=True)
-    return Scene(kept, bodies, born, capsys)
+    console = DevConsole(["api"], tmp_path, is_raw=False)
+    runner = ProcessRunner("api", start, console, stop_s=1.0, waits_for_code=True)
+    return RunnerEnv(runner, children, started, capsys)
 
 
-async def lives(scene: Scene, births: int) -> None:
+async def wait_for_starts(env: RunnerEnv, count: int) -> None:
     async with asyncio.timeout(30):
-        while len(scene.born) < births:  # noqa: ASYNC110 - one turn of the loop after the other
+        while len(env.started) < count:  # noqa: ASYNC110 - one turn of the loop after the other
             await asyncio.sleep(0)
 
 
-async def test_after_a_death_it_is_started_again_and_that_is_said(scene: Scene) -> None:
-    scene.bodies += [Body(KILLED)]
-    keeping = asyncio.create_task(scene.keeper.run())
-    await lives(scene, 2)
-    assert "api died (SIGKILL): starting it again" in scene.hear()
-    await scene.keeper.stop()
+async def test_a_process_that_died_is_restarted_and_reported(env: RunnerEnv) -> None:
+    env.children += [FakeChild(KILLED)]
+    keeping = asyncio.create_task(env.runner.run())
+    await wait_for_starts(env, 2)
+    assert "api died (SIGKILL): starting it again" in env.read_output()
+    await env.runner.stop()
     await keeping
 
 
-async def test_three_quick_deaths_in_a_row_end_the_trying_with_what_it_said_last(scene: Scene) -> None:
-    scene.bodies += [Body(CRASHED, last_lines=["first"]), Body(CRASHED), Body(CRASHED, last_lines=["last"])]
+async def test_after_three_quick_deaths_restarts_end_with_the_last_lines(env: RunnerEnv) -> None:
+    env.children += [
+        FakeChild(CRASHED, last_lines=["first"]),
+        FakeChild(CRASHED),
+        FakeChild(CRASHED, last_lines=["last"]),
+    ]
     with pytest.raises(ProcessFailedError, match=r"api died .exit code 70") as given_up:
-        await scene.keeper.run()
+        await env.runner.run()
     assert given_up.value.last_lines == ["last"]
-    assert len(scene.born) == 3
+    assert len(env.started) == 3
 
 
-async def test_who_lived_long_is_forgiven(scene: Scene) -> None:
-    old = Body(CRASHED, age_s=process_runner.QUICK_S)
-    scene.bodies += [Body(CRASHED), Body(CRASHED), old, Body(CRASHED)]
-    keeping = asyncio.create_task(scene.keeper.run())
-    await lives(scene, 5)
-    await scene.keeper.stop()
+async def test_a_long_run_resets_the_count_of_deaths(env: RunnerEnv) -> None:
+    old = FakeChild(CRASHED, age_s=process_runner.QUICK_S)
+    env.children += [FakeChild(CRASHED), FakeChild(CRASHED), old, FakeChild(CRASHED)]
+    keeping = asyncio.create_task(env.runner.run())
+    await wait_for_starts(env, 5)
+    await env.runner.stop()
     await keeping
 
 
-async def test_who_never_started_died_quickly_however_long_it_took(scene: Scene) -> None:
-    scene.bodies += [Body(CRASHED, has_started=False, age_s=100) for _ in range(3)]
+async def test_a_process_that_never_became_ready_counts_as_a_quick_death(env: RunnerEnv) -> None:
+    env.children += [FakeChild(CRASHED, has_started=False, age_s=100) for _ in range(3)]
     with pytest.raises(ProcessFailedError):
-        await scene.keeper.run()
+        await env.runner.run()
 
 
-async def test_settings_that_it_cannot_use_are_not_tried_again(scene: Scene) -> None:
-    scene.bodies += [Body(SETTINGS)]
+async def test_a_process_with_invalid_settings_is_not_restarted(env: RunnerEnv) -> None:
+    env.children += [FakeChild(SETTINGS)]
     with pytest.raises(ProcessFailedError):
-        await scene.keeper.run()
-    assert len(scene.born) == 1
+        await env.runner.run()
+    assert len(env.started) == 1
 
 
-async def test_once_it_was_ready_the_next_change_of_the_code_is_waited_for(scene: Scene) -> None:
-    scene.keeper.was_ready = True
-    scene.bodies += [Body(CRASHED), Body(CRASHED), Body(CRASHED)]
-    keeping = asyncio.create_task(scene.keeper.run())
-    await lives(scene, 3)
+async def test_a_process_that_was_ready_waits_for_the_next_code_change(env: RunnerEnv) -> None:
+    env.runner.was_ready = True
+    env.children += [FakeChild(CRASHED), FakeChild(CRASHED), FakeChild(CRASHED)]
+    keeping = asyncio.create_task(env.runner.run())
+    await wait_for_starts(env, 3)
     async with asyncio.timeout(30):
-        while "waiting until the code changes" not in scene.hear():  # noqa: ASYNC110 - as above
+        while "waiting until the code changes" not in env.read_output():  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)
     assert not keeping.done()
-    await scene.keeper.restart()
-    await lives(scene, 4)
-    await scene.keeper.stop()
+    await env.runner.restart()
+    await wait_for_starts(env, 4)
+    await env.runner.stop()
     await keeping
 
 
-async def test_a_stop_while_it_is_being_started_is_heard(scene: Scene) -> None:
-    keeping = asyncio.create_task(scene.keeper.run())
-    stopping = asyncio.create_task(scene.keeper.stop())
+async def test_a_stop_during_the_start_is_applied(env: RunnerEnv) -> None:
+    keeping = asyncio.create_task(env.runner.run())
+    stopping = asyncio.create_task(env.runner.stop())
     async with asyncio.timeout(30):
         await stopping
         await keeping
-    assert [body.is_alive for body in scene.born] in ([], [False])
+    assert [body.is_alive for body in env.started] in ([], [False])
 
 
-async def test_a_change_of_the_code_is_no_death(scene: Scene) -> None:
-    keeping = asyncio.create_task(scene.keeper.run())
-    for births in range(1, 6):
-        await lives(scene, births)
-        await scene.keeper.restart()
-    await lives(scene, 6)
-    await scene.keeper.stop()
+async def test_a_restart_for_a_code_change_is_not_a_death(env: RunnerEnv) -> None:
+    keeping = asyncio.create_task(env.runner.run())
+    for count in range(1, 6):
+        await wait_for_starts(env, count)
+        await env.runner.restart()
+    await wait_for_starts(env, 6)
+    await env.runner.stop()
     await keeping
-    assert not re.search("died", scene.hear())
+    assert not re.search("died", env.read_output())

@@ -15,7 +15,7 @@ def locked(content: bytes) -> LockedJar:
 
 
 def repository(monkeypatch: pytest.MonkeyPatch, *answers: bytes | Exception) -> None:
-    """Gives these answers in turn, in place of the network."""
+    """Return these answers in turn instead of using the network."""
     left = list(answers)
 
     class Artifact:
@@ -51,7 +51,7 @@ def repository(monkeypatch: pytest.MonkeyPatch, *answers: bytes | Exception) -> 
     monkeypatch.setattr(jars, "_jgo_maven", lambda: Maven)
 
 
-def test_a_file_with_the_right_sum_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_the_right_checksum_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     repository(monkeypatch, b"good")
     cache = DownloadCache(tmp_path)
     jars._fetch_one(locked(b"good"), cache)
@@ -59,7 +59,9 @@ def test_a_file_with_the_right_sum_is_kept(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.glob("landing-*")) == []
 
 
-def test_a_file_with_a_wrong_sum_is_fetched_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_with_a_wrong_checksum_is_fetched_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     repository(monkeypatch, b"torn", b"good")
     jars._fetch_one(locked(b"good"), DownloadCache(tmp_path))
     assert locked(b"good").path(DownloadCache(tmp_path)).read_bytes() == b"good"
@@ -86,7 +88,7 @@ def test_without_a_network_the_message_says_what_was_not_fetched(
 
 
 @pytest.mark.parametrize("name", ["kafka", "dynamodb-local"])
-def test_every_file_of_a_lock_has_a_checksum_and_stands_once(name: str) -> None:
+def test_every_file_of_a_lock_has_a_checksum_and_is_listed_once(name: str) -> None:
     files = jars.read_lock(name)
     assert len(files) > 20
     assert all(len(file.sha256) == 64 for file in files)

@@ -13,6 +13,6 @@ COMPILED = {
 """SHA-256 of the source, and of the class that javac made of it. The Java runtime of the tests has no compiler."""
 
 
-def test_the_class_was_compiled_from_the_source_beside_it() -> None:
+def test_the_class_was_compiled_from_the_current_source() -> None:
     found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in FOLDER.glob("Loopback*")}
     assert found == COMPILED, "compile the source as its comment says, then write both sums here"

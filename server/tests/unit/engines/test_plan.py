@@ -33,7 +33,7 @@ def brokers(*ports: int, **more: object) -> list[EngineNode]:
     ]
 
 
-def test_a_node_survives_being_written_down() -> None:
+def test_a_node_is_read_back_from_its_file() -> None:
     for one in [*brokers(1, 2, 3), node(Engine.DYNAMO, "local", 8)]:
         assert EngineNode.from_json(one.to_json()) == one
 
@@ -73,7 +73,7 @@ def test_short_memory_is_refused_with_both_figures(monkeypatch: pytest.MonkeyPat
     assert caught.value.code is Code.ENGINE_OUT_OF_MEMORY
 
 
-def test_a_machine_without_a_library_for_dynamodb_local_is_told_what_else_there_is(
+def test_a_machine_without_a_library_for_dynamodb_local_gets_the_alternatives(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("platform.machine", lambda: "riscv64")
@@ -106,7 +106,7 @@ def test_without_the_extra_packages_the_message_names_them(monkeypatch: pytest.M
         ("segmentation fault", Code.ENGINE_DIED),
     ],
 )
-def test_a_death_is_told_by_its_last_words(tmp_path: Path, last_words: str, code: Code) -> None:
+def test_a_death_is_reported_with_its_last_lines(tmp_path: Path, last_words: str, code: Code) -> None:
     log = tmp_path / "log"
     log.write_text(f"many lines\n{last_words}\n")
     error = local_cluster._died(node(Engine.KAFKA, "broker", 1, log=log))
@@ -114,7 +114,7 @@ def test_a_death_is_told_by_its_last_words(tmp_path: Path, last_words: str, code
     assert last_words in error.message
 
 
-def test_scratch_data_of_two_directories_never_meets() -> None:
+def test_scratch_data_of_two_directories_is_separate() -> None:
     one = _data(Path("/a"), "dynamo", "dynoxide", is_kept=False)
     other = _data(Path("/b"), "dynamo", "dynoxide", is_kept=False)
     assert one != other

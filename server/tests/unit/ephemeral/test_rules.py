@@ -52,8 +52,8 @@ def test_merging_receipts_does_not_depend_on_their_order(some: list[MemberReceip
 
 
 def test_receipts_received_during_a_read_raise_the_snapshot_and_add_no_members() -> None:
-    heard = {ANNA: MemberReceipt(ANNA, 5, 3), UserId("gone"): MemberReceipt(UserId("gone"), 9, 9)}
-    assert apply_updates([MemberReceipt(ANNA, 4, 4, 1), MemberReceipt(BEN, 2, 0, 1)], heard) == (
+    received = {ANNA: MemberReceipt(ANNA, 5, 3), UserId("gone"): MemberReceipt(UserId("gone"), 9, 9)}
+    assert apply_updates([MemberReceipt(ANNA, 4, 4, 1), MemberReceipt(BEN, 2, 0, 1)], received) == (
         MemberReceipt(ANNA, 5, 4, 1),
         MemberReceipt(BEN, 2, 0, 1),
     )

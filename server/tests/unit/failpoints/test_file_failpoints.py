@@ -8,7 +8,9 @@ from failpoints.file_failpoints import FileFailpoints
 
 
 @pytest.mark.parametrize("steps", [["worker.looked_up"], ["*"]])
-async def test_it_says_where_it_stands_and_goes_on_when_let(tmp_path: Path, steps: list[str]) -> None:
+async def test_a_held_failpoint_reports_its_step_and_continues_when_released(
+    tmp_path: Path, steps: list[str]
+) -> None:
     pauses = FileFailpoints(tmp_path, steps)
     hold = tmp_path / "worker.looked_up.hold"
     hold.touch()
@@ -22,7 +24,7 @@ async def test_it_says_where_it_stands_and_goes_on_when_let(tmp_path: Path, step
         await held
 
 
-async def test_steps_that_are_not_named_or_not_held_are_passed(tmp_path: Path) -> None:
+async def test_steps_that_are_not_named_or_not_held_do_not_pause(tmp_path: Path) -> None:
     (tmp_path / "worker.pushed.hold").touch()
     pauses = FileFailpoints(tmp_path, ["worker.looked_up"])
     await pauses.hit("worker.pushed")

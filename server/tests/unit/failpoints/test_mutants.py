@@ -10,7 +10,7 @@ from faults.whole.mutants import BREAKING
 from tidings_harness.checking.verdict import Rule
 
 
-def test_an_unknown_mutant_is_refused_with_those_that_there_are() -> None:
+def test_an_unknown_mutant_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="does_everything_wrong") as refused:
         activate_mutant("does_everything_wrong")
     assert all(name in str(refused.value) for name in (*MUTANTS, *NOTIFICATION_MUTANTS))

@@ -33,7 +33,7 @@ def connection(
     limits: ConnectionLimits = LIMITS,
     welcome: Welcome = WELCOME,
 ) -> ConnectionProtocol:
-    """Brought to its state the way a device brings it there, at the time 0."""
+    """Return a connection in this state, reached by the frames of a device at time 0."""
     made = ConnectionProtocol(limits, 0.0, lambda: 0.5)
     if state is ConnectionState.CONNECTING:
         return made

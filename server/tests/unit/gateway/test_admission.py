@@ -33,7 +33,7 @@ def storm(
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("clients", [600, 5_000, 20_000])
-def test_a_storm_is_all_in_within_the_stated_time(clients: int, seed: int) -> None:
+def test_all_clients_of_a_storm_are_connected_within_the_stated_time(clients: int, seed: int) -> None:
     entered, _ = storm(clients, OPTIONS, seed)
     assert len(entered) == clients
     assert max(entered) <= max_admission_delay_s(clients, OPTIONS)
@@ -43,7 +43,7 @@ def test_no_client_is_rejected_many_times() -> None:
     assert storm(5_000, OPTIONS, seed=1)[1] <= 4
 
 
-def test_no_second_of_a_storm_lets_in_more_than_the_rate_and_the_burst() -> None:
+def test_no_second_of_a_storm_admits_more_than_the_rate_and_the_burst() -> None:
     entered = sorted(storm(5_000, OPTIONS, seed=2)[0])
     most = max(sum(start <= at < start + 1 for at in entered) for start in entered[::50])
     assert most <= OPTIONS.burst + OPTIONS.max_connects_per_s + 1
@@ -69,7 +69,7 @@ def test_connections_below_the_rate_are_accepted_immediately() -> None:
     assert [bucket.take(n / 400) for n in range(2_000)] == [None] * 2_000
 
 
-def test_no_wait_is_longer_than_the_longest_and_beyond_it_nothing_is_booked() -> None:
+def test_no_wait_exceeds_the_maximum_and_none_is_reserved_beyond_it() -> None:
     options = AdmissionOptions(max_connects_per_s=10, burst=1, jitter_s=1.0, max_wait_s=5.0)
     bucket = ConnectLimiter(options, 0.0, random.Random(4).random)
     waits_ms = [wait for _ in range(1_000) if (wait := bucket.take(0.0)) is not None]
@@ -94,7 +94,7 @@ def upgrade_from(client: str) -> UpgradeRequest:
 
 
 @pytest.mark.parametrize("attackers", [1, 4], ids=["one address", "as many as take all there is"])
-def test_addresses_that_upgrade_as_often_as_they_can_keep_no_newcomer_out(attackers: int) -> None:
+def test_addresses_that_upgrade_at_their_limit_do_not_exclude_new_ones(attackers: int) -> None:
     now = [0.0]
     options = AdmissionOptions(max_connects_per_s=20, burst=20, per_address_per_s=10.0)
     admit = UpgradeLimiter(options, lambda: now[0]).admit

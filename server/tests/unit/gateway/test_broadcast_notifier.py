@@ -11,7 +11,7 @@ from fixtures.loops import until
 
 from tidings.bus.model import BroadcastLogAdvanced, encode_messages
 from tidings.bus.ports import BusHandler, Subscribed, SubscriptionLost
-from tidings.gateway import broadcast_notifier as desk_of
+from tidings.gateway import broadcast_notifier
 from tidings.gateway.broadcast_notifier import BroadcastNotifier
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ports import InboxUseCases
@@ -39,7 +39,7 @@ LOG = BroadcastLogId(ACME, "default")
 N1, N2, N3 = (f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}" for letter in "DEF")
 
 
-class World:
+class FakeBroadcasts:
     """A broadcast log with its contents, the members of segments, and a channel. It counts the reads."""
 
     def __init__(self) -> None:
@@ -130,23 +130,23 @@ class Phone:
         return [each for frame in self.frames for each in frame.get("removed", ())]
 
 
-type Stage = Callable[..., tuple[World, BroadcastNotifier, list[Phone]]]
+type OpenNotifier = Callable[..., tuple[FakeBroadcasts, BroadcastNotifier, list[Phone]]]
 
 
 @pytest.fixture
-def stage() -> Stage:
-    def made(users: int = 3, spread_s: float = 0.0) -> tuple[World, BroadcastNotifier, list[Phone]]:
+def open_notifier() -> OpenNotifier:
+    def made(users: int = 3, spread_s: float = 0.0) -> tuple[FakeBroadcasts, BroadcastNotifier, list[Phone]]:
         """Return phones that watch the inbox and have the current log, on a confirmed channel."""
-        world = World()
-        cases = InboxUseCases(*([cast("Any", world)] * 5))
+        broadcasts = FakeBroadcasts()
+        cases = InboxUseCases(*([cast("Any", broadcasts)] * 5))
         notifier = BroadcastNotifier(
-            cases, cast("Any", world), report, clock=SystemClock(), spread_s=spread_s
+            cases, cast("Any", broadcasts), report, clock=SystemClock(), spread_s=spread_s
         )
         phones = [Phone(f"user{number}") for number in range(users)]
         for phone in phones:
             notifier.enter(phone.device, "default")
             notifier.answered(phone.device, "default", 0, has_list=True)
-        return world, notifier, phones
+        return broadcasts, notifier, phones
 
     return made
 
@@ -155,188 +155,196 @@ def report(what: str, error: BaseException) -> None:
     pytest.fail(f"{what}: {error!r}")
 
 
-async def stands(world: World, *, was_lost: bool = False) -> None:
-    assert world.hear
-    before = world.asked.count("log")
-    world.hear(Subscribed(was_lost=was_lost))
-    await until(lambda: world.asked.count("log") > before)
+async def stands(broadcasts: FakeBroadcasts, *, was_lost: bool = False) -> None:
+    assert broadcasts.hear
+    before = broadcasts.asked.count("log")
+    broadcasts.hear(Subscribed(was_lost=was_lost))
+    await until(lambda: broadcasts.asked.count("log") > before)
 
 
 async def quiet(notifier: BroadcastNotifier) -> None:
     await until(lambda: not notifier._reads and not any(each.pushes for each in notifier._channels.values()))
 
 
-async def test_all_watchers_are_notified_with_one_read_of_log_and_content(stage: Stage) -> None:
-    world, notifier, phones = stage(200)
-    await stands(world)
-    world.asked.clear()
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    world.say()
+async def test_all_watchers_are_notified_with_one_read_of_log_and_content(
+    open_notifier: OpenNotifier,
+) -> None:
+    broadcasts, notifier, phones = open_notifier(200)
+    await stands(broadcasts)
+    broadcasts.asked.clear()
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
     await quiet(notifier)
-    assert world.asked == ["log", f"words of {N1}"]
+    assert broadcasts.asked == ["log", f"words of {N1}"]
     assert phones[0].frames[0]["up_to"] == 1
     assert "counts" not in phones[0].frames[0]
     assert notifier.pushes == 200
 
 
-async def test_a_rollout_step_is_announced_only_to_its_users(stage: Stage) -> None:
-    world, notifier, phones = stage(100)
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1, span=BucketRange(0, PARTS // 2))
-    world.say()
+async def test_a_rollout_step_is_announced_only_to_its_users(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier(100)
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1, span=BucketRange(0, PARTS // 2))
+    broadcasts.say()
     first = {
         each.device.user
         for each in phones
         if rollout_bucket(stable_hash(each.device.user), stable_hash(N1)) < PARTS // 2
     }
     await until(lambda: {each.device.user for each in phones if each.added} == first)
-    world.append(BroadcastEntryKind.RAMP, N1, span=BucketRange(PARTS // 2, PARTS))
-    world.say()
+    broadcasts.append(BroadcastEntryKind.RAMP, N1, span=BucketRange(PARTS // 2, PARTS))
+    broadcasts.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
     await quiet(notifier)
     assert 30 < len(first) < 70
     assert notifier.pushes == 100
 
 
-async def test_the_segment_is_checked_once_per_user_in_their_slot(stage: Stage) -> None:
-    world, notifier, phones = stage(20)
-    world.members["pros"] = {"user3", "user7"}
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1, segment="pros")
-    world.say()
+async def test_the_segment_is_checked_once_per_user_in_their_slot(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier(20)
+    broadcasts.members["pros"] = {"user3", "user7"}
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1, segment="pros")
+    broadcasts.say()
     await until(lambda: notifier.pushes == 2)
     await quiet(notifier)
-    assert {phone.device.user for phone in phones if phone.added} == world.members["pros"]
-    assert sum(each.startswith("profile") for each in world.asked) == 20
+    assert {phone.device.user for phone in phones if phone.added} == broadcasts.members["pros"]
+    assert sum(each.startswith("profile") for each in broadcasts.asked) == 20
 
 
-async def test_a_broadcast_that_was_listed_is_not_announced_again(stage: Stage) -> None:
-    world, notifier, (one, two, three) = stage()
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
+async def test_a_broadcast_that_was_listed_is_not_announced_again(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, (one, two, three) = open_notifier()
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     notifier.answered(one.device, "default", 1, has_list=True)
     notifier.answered(two.device, "default", 1, has_list=False)
-    world.say()
+    broadcasts.say()
     await until(lambda: two.added == three.added == [N1])
     await quiet(notifier)
     assert one.frames == []
 
 
-async def test_a_lost_message_is_replaced_by_the_next_answer_to_any_device(stage: Stage) -> None:
-    world, notifier, (one, two, three) = stage()
-    await stands(world)
+async def test_a_lost_message_is_replaced_by_the_next_answer_to_any_device(
+    open_notifier: OpenNotifier,
+) -> None:
+    broadcasts, notifier, (one, two, three) = open_notifier()
+    await stands(broadcasts)
     await quiet(notifier)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     notifier.answered(one.device, "default", 1, has_list=True)
     await until(lambda: two.added == three.added == [N1])
     assert one.frames == []
 
 
 async def test_broadcasts_missed_without_a_channel_are_announced_when_it_is_confirmed(
-    stage: Stage,
+    open_notifier: OpenNotifier,
 ) -> None:
-    world, _, phones = stage()
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    await stands(world)
+    broadcasts, _, phones = open_notifier()
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    await stands(broadcasts)
     await until(lambda: all(phone.added == [N1] for phone in phones))
-    assert world.hear
-    world.hear(SubscriptionLost("away"))
-    world.append(BroadcastEntryKind.PUBLISH, N2)
-    world.append(BroadcastEntryKind.REDACT, N1)
-    await stands(world, was_lost=True)
+    assert broadcasts.hear
+    broadcasts.hear(SubscriptionLost("away"))
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N2)
+    broadcasts.append(BroadcastEntryKind.REDACT, N1)
+    await stands(broadcasts, was_lost=True)
     await until(lambda: all(phone.added == [N1, N2] and phone.gone == [N1] for phone in phones))
 
 
-async def test_a_new_watcher_is_not_notified_of_old_broadcasts(stage: Stage) -> None:
-    world, notifier, phones = stage(0)
+async def test_a_new_watcher_is_not_notified_of_old_broadcasts(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier(0)
     for name in (N1, N2):
-        world.append(BroadcastEntryKind.PUBLISH, name)
+        broadcasts.append(BroadcastEntryKind.PUBLISH, name)
     phone = Phone("anna")
     notifier.enter(phone.device, "default")
-    await stands(world)
+    await stands(broadcasts)
     await quiet(notifier)
-    assert world.asked == ["log"]
+    assert broadcasts.asked == ["log"]
     notifier.answered(phone.device, "default", 2, has_list=True)
-    world.append(BroadcastEntryKind.PUBLISH, N3)
-    world.say()
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N3)
+    broadcasts.say()
     await until(lambda: phone.added)
     assert (phone.added, phones) == ([N3], [])
 
 
-async def test_a_broadcast_redacted_before_a_users_slot_is_not_sent_to_them(stage: Stage) -> None:
+async def test_a_broadcast_redacted_before_a_users_slot_is_not_sent_to_them(
+    open_notifier: OpenNotifier,
+) -> None:
     """The message of the redaction is lost: the push reads the log itself."""
-    world, notifier, phones = stage(300, spread_s=3.0)
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    world.say()
+    broadcasts, notifier, phones = open_notifier(300, spread_s=3.0)
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.say()
     await until(lambda: notifier.pushes > 0)
-    world.append(BroadcastEntryKind.REDACT, N1)
+    broadcasts.append(BroadcastEntryKind.REDACT, N1)
     await quiet(notifier)
-    told = [phone for phone in phones if phone.added]
-    assert 0 < len(told) < 200
+    notified = [phone for phone in phones if phone.added]
+    assert 0 < len(notified) < 200
 
 
-async def test_a_redaction_ends_the_push_at_once_and_is_announced(stage: Stage) -> None:
-    world, notifier, phones = stage(100, spread_s=1.0)
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    world.say()
+async def test_a_redaction_ends_the_push_at_once_and_is_announced(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier(100, spread_s=1.0)
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.say()
     await until(lambda: notifier.pushes > 0)
-    world.append(BroadcastEntryKind.REDACT, N1)
-    world.say()
+    broadcasts.append(BroadcastEntryKind.REDACT, N1)
+    broadcasts.say()
     await until(lambda: all(phone.gone == [N1] for phone in phones))
     assert all(phone.frames[-1].get("removed") for phone in phones)
     assert 0 < sum(bool(phone.added) for phone in phones) < 100
 
 
-async def test_amended_content_is_announced(stage: Stage) -> None:
-    world, notifier, phones = stage()
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    world.say()
+async def test_amended_content_is_announced(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier()
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.say()
     await until(lambda: all(phone.added for phone in phones))
-    world.words[N1] = "corrected"
-    world.say(N1)
+    broadcasts.words[N1] = "corrected"
+    broadcasts.say(N1)
     await until(lambda: all(len(phone.frames) == 2 for phone in phones))
     assert phones[0].frames[1]["amended"][0]["message"] == {"title": "corrected"}
-    world.say("never heard of")
+    broadcasts.say("never heard of")
     await quiet(notifier)
 
 
-async def test_a_failed_read_of_the_log_is_retried(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_of, "_RETRY_S", 0.01)
-    world, _, phones = stage()
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    world.faults = 2
-    world.say()
+async def test_a_failed_read_of_the_log_is_retried(
+    open_notifier: OpenNotifier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broadcast_notifier, "_RETRY_S", 0.01)
+    broadcasts, _, phones = open_notifier()
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.faults = 2
+    broadcasts.say()
     await until(lambda: all(phone.added == [N1] for phone in phones))
 
 
-async def test_after_many_changes_devices_are_asked_to_list_again(stage: Stage) -> None:
-    world, notifier, phones = stage()
-    await stands(world)
-    for _ in range(desk_of.MAX_CONCURRENT_PUSHES + 1):
-        world.append(BroadcastEntryKind.PUBLISH, new_ulid())
-    world.say()
+async def test_after_many_changes_devices_are_asked_to_list_again(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier()
+    await stands(broadcasts)
+    for _ in range(broadcast_notifier.MAX_CONCURRENT_PUSHES + 1):
+        broadcasts.append(BroadcastEntryKind.PUBLISH, new_ulid())
+    broadcasts.say()
     await until(lambda: all(phone.frames for phone in phones))
     await quiet(notifier)
     assert [frame.get("has_more") for frame in phones[0].frames] == [True]
-    assert phones[0].frames[0]["up_to"] == desk_of.MAX_CONCURRENT_PUSHES + 1
+    assert phones[0].frames[0]["up_to"] == broadcast_notifier.MAX_CONCURRENT_PUSHES + 1
 
 
-async def test_an_inbox_without_watchers_is_not_subscribed(stage: Stage) -> None:
-    world, notifier, phones = stage(2, spread_s=60)
-    await stands(world)
-    world.append(BroadcastEntryKind.PUBLISH, N1)
-    world.say()
+async def test_an_inbox_without_watchers_is_not_subscribed(open_notifier: OpenNotifier) -> None:
+    broadcasts, notifier, phones = open_notifier(2, spread_s=60)
+    await stands(broadcasts)
+    broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
+    broadcasts.say()
     await until(lambda: any(each.pushes for each in notifier._channels.values()))
     for phone in phones:
         notifier.leave(phone.device, "default")
-    assert world.is_closed
+    assert broadcasts.is_closed
     assert len(notifier) == 0
     await asyncio.sleep(0)
-    world.say()
+    broadcasts.say()
     await until(lambda: not notifier._reads)
     await until(lambda: len(asyncio.all_tasks()) == 1)

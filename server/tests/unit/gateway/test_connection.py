@@ -1,4 +1,4 @@
-"""What holds over several steps of a connection: ids, what is in flight, rates, heartbeats, typing, resuming."""
+"""Rules over several steps of a connection: ids, requests in flight, rates, heartbeats, typing, resuming."""
 
 from math import inf
 
@@ -58,9 +58,9 @@ def test_an_answer_is_given_once() -> None:
 def test_a_request_id_in_flight_is_rejected_and_the_first_request_is_still_answered() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
-    (told,) = made.received(send(7), 0.1)
-    assert "id" not in frame(told)
-    assert frame(told)["error"]["request_id"] == 7
+    (effect,) = made.received(send(7), 0.1)
+    assert "id" not in frame(effect)
+    assert frame(effect)["error"]["request_id"] == 7
     assert words(made.answered(call.number, CommitResult(sequence=2), 0.2)) == "ok"
     assert words(made.received(send(7), 0.3)) == "call"
 
@@ -68,26 +68,26 @@ def test_a_request_id_in_flight_is_rejected_and_the_first_request_is_still_answe
 def test_an_error_about_a_frame_whose_id_is_in_flight_is_not_taken_for_its_answer() -> None:
     made = connection()
     made.received(send(7), 0.1)
-    (told,) = made.received(b'{"id":7,"send":{"chat":5}}', 0.1)
-    assert "id" not in frame(told)
+    (effect,) = made.received(b'{"id":7,"send":{"chat":5}}', 0.1)
+    assert "id" not in frame(effect)
 
 
 def test_requests_in_flight_are_bounded() -> None:
     made = connection()
     assert all(words(made.received(send(n + 1), 0.1)) == "call" for n in range(LIMITS.in_flight))
-    (told,) = made.received(send(99), 0.1)
-    assert frame(told)["error"]["code"] == "rate_limited"
+    (effect,) = made.received(send(99), 0.1)
+    assert frame(effect)["error"]["code"] == "rate_limited"
     assert made.in_flight == LIMITS.in_flight
 
 
 def test_a_device_over_its_limit_gets_a_retry_time_and_is_closed_if_it_ignores_it() -> None:
     made = connection(limits=ConnectionLimits(frames_per_s=10, burst=20))
     pings = [made.received(b'{"id":9,"ping":{}}', 0.0) for _ in range(60)]
-    said = [words(effects) for effects in pings]
-    assert said[:19] == ["ok"] * 19, "one went for `connect`"
-    assert said[19:38] == ["rate_limited"] * 19
-    assert said[38] == "close:rate_limited"
-    assert said[39:] == ["-"] * 21
+    texts = [words(effects) for effects in pings]
+    assert texts[:19] == ["ok"] * 19, "one went for `connect`"
+    assert texts[19:38] == ["rate_limited"] * 19
+    assert texts[38] == "close:rate_limited"
+    assert texts[39:] == ["-"] * 21
     assert frame(pings[19][0])["error"]["retry_after_ms"] == 200
 
 
@@ -101,8 +101,8 @@ def test_requests_succeed_after_the_retry_time() -> None:
 
 def test_a_row_of_faults_closes_and_a_fault_now_and_then_does_not() -> None:
     hasty, calm = connection(), connection()
-    said = [words(hasty.received(b"{", 0.1)) for _ in range(LIMITS.faults + 1)]
-    assert said == ["request_invalid"] * LIMITS.faults + ["request_invalid close:frame_invalid"]
+    texts = [words(hasty.received(b"{", 0.1)) for _ in range(LIMITS.faults + 1)]
+    assert texts == ["request_invalid"] * LIMITS.faults + ["request_invalid close:frame_invalid"]
     assert all(words(calm.received(b"{", 11.0 * n)) == "request_invalid" for n in range(50))
 
 
@@ -119,7 +119,7 @@ def test_heartbeats_follow_the_announced_interval_and_silence_closes_the_connect
 
 
 @pytest.mark.parametrize("sign", [b'{"pong":{}}', b"garbage", typing("d")])
-def test_any_frame_is_a_sign_of_life(sign: bytes) -> None:
+def test_any_frame_counts_as_activity(sign: bytes) -> None:
     made = connection()
     at = made.due_at
     assert words(made.on_timer(at)) == "ping!"
@@ -135,7 +135,7 @@ def test_a_process_that_was_suspended_pings_before_it_closes_silent_connections(
     assert words(made.on_timer(3610.0)) == "close:heartbeat_timeout"
 
 
-def test_a_connection_is_let_in_within_5_seconds_or_closed() -> None:
+def test_a_connection_is_authenticated_within_5_seconds_or_closed() -> None:
     waiting = connection(ConnectionState.AUTHENTICATING)
     assert waiting.due_at == 5.0
     assert words(waiting.on_timer(4.99)) == "-"
@@ -143,7 +143,7 @@ def test_a_connection_is_let_in_within_5_seconds_or_closed() -> None:
     assert waiting.answered(1, WELCOME, 5.1) == []
 
 
-def test_the_end_of_a_credential_closes() -> None:
+def test_the_expiry_of_a_credential_closes_the_connection() -> None:
     made = connection(welcome=msgspec.structs.replace(WELCOME, at=1_000_000, expires_at=1_010_000))
     assert words(made.on_timer(9.9)) == "-"
     assert words(made.on_timer(10.0)) == "close:credential_expired"
@@ -151,14 +151,14 @@ def test_the_end_of_a_credential_closes() -> None:
 
 def test_typing_is_debounced_for_each_chat_and_its_end_is_sent_immediately() -> None:
     made = connection()
-    said = [
+    texts = [
         words(made.received(typing("a"), 0.0)),
         words(made.received(typing("a"), 2.9)),
         words(made.received(typing("b"), 2.9)),
         words(made.received(typing("a"), 3.0)),
         words(made.received(typing("a", "false"), 3.1)),
     ]
-    assert said == ["call", "-", "call", "call", "call"]
+    assert texts == ["call", "-", "call", "call", "call"]
 
 
 def test_the_number_of_chats_with_typing_is_bounded() -> None:
@@ -231,12 +231,12 @@ def test_a_reconnect_close_has_a_jittered_delay_and_a_terminal_close_has_none() 
 def test_a_rejected_connect_has_a_retry_time() -> None:
     made = connection(ConnectionState.AUTHENTICATING)
     error = make_error_body(Code.RATE_LIMITED, "full", retry_after_ms=777)
-    told, close = made.answered(1, error, 0.1)
-    assert frame(told)["error"]["retry_after_ms"] == 777
+    effect, close = made.answered(1, error, 0.1)
+    assert frame(effect)["error"]["retry_after_ms"] == 777
     assert close == CloseConnection(CloseCode.TRY_AGAIN_LATER, "try_again_later retry_after_ms=777")
 
 
-def test_a_closed_connection_holds_nothing_and_wants_nothing() -> None:
+def test_a_closed_connection_has_no_state_and_no_timer() -> None:
     made = connection()
     call = only_call(made.received(send(7), 0.1))
     made.received(typing("a"), 0.1)

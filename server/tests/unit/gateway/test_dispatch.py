@@ -100,8 +100,8 @@ async def test_no_request_is_served_before_authentication() -> None:
 
 async def test_the_device_of_the_credential_takes_precedence() -> None:
     bound = Principal(tenant=TenantId("acme"), user=UserId("anna"), device=DeviceId("d-7"), expires_at_ms=5)
-    told = await welcome(handler(bound))
-    assert (told.user, told.device, told.expires_at) == ("anna", "d-7", 5)
+    answer = await welcome(handler(bound))
+    assert (answer.user, answer.device, answer.expires_at) == ("anna", "d-7", 5)
     assert (await welcome(handler())).device == "phone-1"
     nameless = await welcome(handler(), Connect(credential="c", protocol=1))
     assert len(nameless.device) == 26
@@ -133,7 +133,7 @@ class Counting:
         return None
 
 
-async def test_every_resume_but_the_one_that_belongs_to_connect_counts_as_a_request() -> None:
+async def test_every_resume_except_that_of_connect_counts_as_a_request() -> None:
     limiter = Counting()
     made = handler(limiter=limiter)
     await welcome(made)

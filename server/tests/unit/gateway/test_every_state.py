@@ -1,4 +1,4 @@
-"""Every state with every frame and every other thing that can happen; what is expected is written out by hand."""
+"""Every state with every frame and event. The expected effects are written by hand."""
 
 from collections.abc import Callable
 
@@ -88,7 +88,7 @@ def rows(table: str) -> list[tuple[str, ConnectionState, str]]:
     return [(what, state, cell) for what, *row in cells for state, cell in zip(states, row, strict=True)]
 
 
-def test_the_tables_leave_nothing_out() -> None:
+def test_the_tables_are_complete() -> None:
     assert {(what, state) for what, state, _ in rows(BY_FRAME)} == {
         (f, s) for f in FRAMES for s in ConnectionState
     }

@@ -10,7 +10,7 @@ import pytest
 from fixtures.loops import until
 
 from tidings.bus.model import InboxChanged
-from tidings.gateway import inbox_notifier as desk_of
+from tidings.gateway import inbox_notifier
 from tidings.gateway.broadcast_notifier import BroadcastNotifier
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.inbox_notifier import MAX_INBOXES, InboxNotifier
@@ -34,7 +34,7 @@ ACME, ANNA = TenantId("acme"), UserId("anna")
 N1, N2 = (NotificationId(f"01JCQ4Z7N3V5X9B2M8K6T1R0W{letter}") for letter in "DE")
 
 
-class Shelf:
+class FakeInboxes:
     """An inbox whose reads return increasing versions. `hold`: reads wait for it. `faults`: number of reads that fail."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Shelf:
         self.hold = asyncio.Event()
         self.hold.set()
         self.faults = 0
-        self.there = {N1, N2}
+        self.existing = {N1, N2}
 
     async def of(self, _: TenantId, inbox: str, /) -> Inbox:
         return Inbox(id=InboxId(inbox), title="News")
@@ -58,7 +58,7 @@ class Shelf:
             raise TidingsError(Code.OVERLOADED, "not now")
         counts = UnreadCounts(total=version, version=version)
         sheet = InboxSnapshot(owner=owner, stored=counts, counts=counts, now_ms=version, retain_from_ms=0)
-        return NotificationSlice([_notification(each) for each in ids if each in self.there], None, sheet)
+        return NotificationSlice([_notification(each) for each in ids if each in self.existing], None, sheet)
 
 
 def _notification(name: NotificationId) -> VisibleNotification:
@@ -82,9 +82,9 @@ def device(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
     return ConnectedDevice(DeviceKey(ACME, user, DeviceId(device)), cast("Any", line)), line
 
 
-def notifier(shelf: Shelf) -> InboxNotifier:
+def notifier(inboxes: FakeInboxes) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
-    cases = InboxUseCases(cast("Any", shelf), cast("Any", shelf), nothing, logs=nothing, audience=nothing)
+    cases = InboxUseCases(cast("Any", inboxes), cast("Any", inboxes), nothing, logs=nothing, audience=nothing)
     broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
     return InboxNotifier(cases, broadcasts, report)
 
@@ -98,8 +98,8 @@ def word(*added: str, gone: tuple[str, ...] = (), user: str = "anna", inbox: str
 
 
 async def test_only_watching_devices_are_notified() -> None:
-    shelf = Shelf()
-    at = notifier(shelf)
+    inboxes = FakeInboxes()
+    at = notifier(inboxes)
     (phone, to_phone), (laptop, to_laptop), (idle, to_idle) = map(device, ("phone", "laptop", "idle"))
     at.watch(phone, "default")
     at.watch(laptop, "default")
@@ -112,85 +112,85 @@ async def test_only_watching_devices_are_notified() -> None:
 
 
 async def test_an_unwatched_inbox_is_not_read() -> None:
-    shelf = Shelf()
-    at = notifier(shelf)
+    inboxes = FakeInboxes()
+    at = notifier(inboxes)
     phone, _ = device("phone")
     at.watch(phone, "default")
     at.on_left(phone)
     at.on_inbox_changed(word(N1))
     at.on_inbox_changed(word(N1, user="ben"))
     await at.wait_idle(1)
-    assert shelf.reads == []
+    assert inboxes.reads == []
     assert not at._watchers
 
 
 async def test_changes_during_a_read_are_sent_together_afterwards_and_in_order() -> None:
-    shelf = Shelf()
-    at = notifier(shelf)
-    phone, told = device("phone")
+    inboxes = FakeInboxes()
+    at = notifier(inboxes)
+    phone, pushed = device("phone")
     at.watch(phone, "default")
-    shelf.hold.clear()
+    inboxes.hold.clear()
     at.on_inbox_changed(word(N1))
-    await until(lambda: shelf.reads)
+    await until(lambda: inboxes.reads)
     for each in (word(N2), word(), word(gone=(N1,))):
         at.on_inbox_changed(each)
     await asyncio.sleep(0)
-    assert len(shelf.reads) == 1
-    shelf.hold.set()
-    await until(lambda: len(told.frames) == 2)
-    assert [frame["counts"]["version"] for frame in told.frames] == [1, 2]
-    assert (told.frames[1]["removed"], [each["id"] for each in told.frames[1]["added"]]) == ([N1], [N2])
-    assert shelf.reads == [[N1], [N2]]
+    assert len(inboxes.reads) == 1
+    inboxes.hold.set()
+    await until(lambda: len(pushed.frames) == 2)
+    assert [frame["counts"]["version"] for frame in pushed.frames] == [1, 2]
+    assert (pushed.frames[1]["removed"], [each["id"] for each in pushed.frames[1]["added"]]) == ([N1], [N2])
+    assert inboxes.reads == [[N1], [N2]]
 
 
 async def test_a_notification_that_was_removed_before_the_read_is_not_sent() -> None:
-    shelf = Shelf()
-    shelf.there = set()
-    at = notifier(shelf)
-    phone, told = device("phone")
+    inboxes = FakeInboxes()
+    inboxes.existing = set()
+    at = notifier(inboxes)
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     at.on_inbox_changed(word(N1))
-    await until(lambda: told.frames)
-    assert "added" not in told.frames[0]
+    await until(lambda: pushed.frames)
+    assert "added" not in pushed.frames[0]
 
 
 async def test_a_notification_added_and_removed_in_between_is_sent_as_removed() -> None:
-    shelf = Shelf()
-    at = notifier(shelf)
-    phone, told = device("phone")
+    inboxes = FakeInboxes()
+    at = notifier(inboxes)
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     at.on_inbox_changed(word(N1))
     at.on_inbox_changed(word(gone=(N1,)))
-    await until(lambda: told.frames)
-    assert (told.frames[0]["removed"], told.frames[0].get("added")) == ([N1], None)
+    await until(lambda: pushed.frames)
+    assert (pushed.frames[0]["removed"], pushed.frames[0].get("added")) == ([N1], None)
 
 
 async def test_a_resumed_device_receives_counts_and_has_more() -> None:
-    shelf = Shelf()
-    at = notifier(shelf)
-    phone, told = device("phone")
+    inboxes = FakeInboxes()
+    at = notifier(inboxes)
+    phone, pushed = device("phone")
     at.on_live(phone)
     at.watch(phone, "default")
     at.on_live(phone)
-    await until(lambda: told.frames)
-    assert told.frames[0]["has_more"] is True
-    assert shelf.reads == [[]]
+    await until(lambda: pushed.frames)
+    assert pushed.frames[0]["has_more"] is True
+    assert inboxes.reads == [[]]
 
 
 async def test_a_read_that_fails_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_of, "_RETRY_S", 0.001)
-    shelf = Shelf()
-    shelf.faults = 2
-    at = notifier(shelf)
-    phone, told = device("phone")
+    monkeypatch.setattr(inbox_notifier, "_RETRY_S", 0.001)
+    inboxes = FakeInboxes()
+    inboxes.faults = 2
+    at = notifier(inboxes)
+    phone, pushed = device("phone")
     at.watch(phone, "default")
     at.on_inbox_changed(word(N1))
-    await until(lambda: told.frames)
-    assert [each["id"] for each in told.frames[0]["added"]] == [N1]
+    await until(lambda: pushed.frames)
+    assert [each["id"] for each in pushed.frames[0]["added"]] == [N1]
 
 
 async def test_the_number_of_watched_inboxes_is_limited() -> None:
-    at = notifier(Shelf())
+    at = notifier(FakeInboxes())
     phone, _ = device("phone")
     for number in range(MAX_INBOXES):
         at.watch(phone, f"inbox-{number}")
@@ -201,7 +201,7 @@ async def test_the_number_of_watched_inboxes_is_limited() -> None:
 
 async def test_a_disconnected_device_is_not_remembered() -> None:
     """A request that was in flight when its device disconnected reaches the notifier afterwards."""
-    at = notifier(Shelf())
+    at = notifier(FakeInboxes())
     phone, _ = device("phone")
     phone.is_gone = True
     at.watch(phone, "default")

@@ -27,12 +27,12 @@ def put_together(data: bytes, cuts: list[int], max_bytes: int = 10_000) -> bytes
 
 
 @given(st.text(max_size=200), st.lists(st.integers(min_value=0, max_value=800), max_size=8))
-def test_any_text_in_any_pieces_is_that_text(text: str, cuts: list[int]) -> None:
+def test_a_fragmented_text_is_received_unchanged(text: str, cuts: list[int]) -> None:
     assert put_together(text.encode(), cuts) == text.encode()
 
 
 @given(st.binary(max_size=60), st.lists(st.integers(min_value=0, max_value=60), max_size=5))
-def test_pieces_are_refused_exactly_when_the_whole_is(data: bytes, cuts: list[int]) -> None:
+def test_fragments_are_refused_exactly_when_the_whole_text_is(data: bytes, cuts: list[int]) -> None:
     try:
         check_utf8(data)
     except ProtocolViolationError as violation:
@@ -42,7 +42,7 @@ def test_pieces_are_refused_exactly_when_the_whole_is(data: bytes, cuts: list[in
         assert put_together(data, cuts) == data
 
 
-def test_the_bound_is_on_the_whole() -> None:
+def test_the_size_limit_applies_to_the_whole_message() -> None:
     assert put_together(b"x" * 100, [50], max_bytes=100) == b"x" * 100
     with pytest.raises(ProtocolViolationError, match="at most 100 bytes"):
         put_together(b"x" * 101, [50, 99], max_bytes=100)

@@ -1,4 +1,4 @@
-"""A peer joins socket, connection and calls; the hub knows who is here. Without a network and without engines."""
+"""A connection joins socket, protocol and calls; the hub has all connected devices. Without a network and without engines."""
 
 import asyncio
 from collections.abc import Iterable
@@ -34,7 +34,7 @@ SEND = b'{"id":%d,"send":{"chat":"c","client_message_id":"k","text":"hi"}}'
 
 @dataclass(eq=False)
 class Wire:
-    """The socket: what was said on it."""
+    """A socket that records what was sent."""
 
     upgrade: UpgradeRequest = UPGRADE
     received_at: float = 0.0
@@ -55,7 +55,7 @@ class Wire:
         return [msgspec.json.decode(data) for data in self.sent]
 
 
-class World:
+class ConnectionEnv:
     """`gate` holds every send and every credential until it is set."""
 
     def __init__(self, **limits: int) -> None:
@@ -113,79 +113,79 @@ def _send_all(sockets: Iterable[Socket], data: bytes) -> None:
         socket.send(data)
 
 
-async def test_a_frame_is_the_same_object_for_every_device_that_is_here() -> None:
-    world = World()
-    (one, _), (two, _) = await world.device("phone"), await world.device("laptop")
+async def test_a_frame_is_the_same_object_for_every_connected_device() -> None:
+    env = ConnectionEnv()
+    (one, _), (two, _) = await env.device("phone"), await env.device("laptop")
     frame = b'{"ping":{}}'
     other, away = KEY._replace(device=DeviceId("laptop")), KEY._replace(user=UserId("ben"))
-    here = [seat for key in (KEY, away, other) if (seat := world.hub.get(key)) is not None]
-    assert [seat.key for seat in here] == [KEY, other]
-    world.hub.send(frame, [seat.socket for seat in here])
+    here = [device for key in (KEY, away, other) if (device := env.hub.get(key)) is not None]
+    assert [device.key for device in here] == [KEY, other]
+    env.hub.send(frame, [device.socket for device in here])
     assert one.sent[-1] is frame
     assert two.sent[-1] is frame
-    assert (world.traffic.frames_out, world.traffic.bytes_out) == (6, sum(map(len, one.sent + two.sent)))
+    assert (env.traffic.frames_out, env.traffic.bytes_out) == (6, sum(map(len, one.sent + two.sent)))
 
 
 async def test_closing_a_replaced_connection_keeps_the_newer_one() -> None:
-    world = World()
-    older, peer = await world.device()
-    newer, _ = await world.device()
+    env = ConnectionEnv()
+    older, peer = await env.device()
+    newer, _ = await env.device()
     assert older.closed == (CloseCode.REPLACED, "replaced")
     assert newer.closed is None
     peer.on_close(CloseCode.REPLACED)
-    seat = world.hub.get(KEY)
-    assert seat is not None
-    assert seat.socket is newer
+    device = env.hub.get(KEY)
+    assert device is not None
+    assert device.socket is newer
 
 
 async def test_an_authentication_after_the_close_is_ignored() -> None:
-    world = World()
-    world.gate.clear()
+    env = ConnectionEnv()
+    env.gate.clear()
     wire = Wire()
-    peer = Connection(world.shared, wire, UPGRADE)
+    peer = Connection(env.shared, wire, UPGRADE)
     peer.on_message(CONNECT)
     peer.on_close(1006)
-    world.gate.set()
-    await until(lambda: len(world.requests) == 0)
-    assert (wire.sent, len(world.hub), len(world.timers), world.shared.connections) == ([], 0, 0, {})
-    assert (world.faults, world.traffic.closes) == ([], {"abnormal": 1})
+    env.gate.set()
+    await until(lambda: len(env.requests) == 0)
+    assert (wire.sent, len(env.hub), len(env.timers), env.shared.connections) == ([], 0, 0, {})
+    assert (env.faults, env.traffic.closes) == ([], {"abnormal": 1})
 
 
 async def test_requests_in_flight_are_bounded_over_all_devices_of_a_user() -> None:
-    world = World(user_in_flight=3)
-    (one, first), (two, second) = await world.device("phone"), await world.device("laptop")
-    world.gate.clear()
+    env = ConnectionEnv(user_in_flight=3)
+    (one, first), (two, second) = await env.device("phone"), await env.device("laptop")
+    env.gate.clear()
     for n in range(10, 14):
         (first if n % 2 else second).on_message(SEND % n)
     refused = [frame for frame in one.frames + two.frames if "error" in frame]
     assert [frame["error"]["code"] for frame in refused] == [Code.RATE_LIMITED]
-    world.gate.set()
-    await until(lambda: len(world.requests) == 0)
+    env.gate.set()
+    await until(lambda: len(env.requests) == 0)
     first.on_message(SEND % 20)
     await until(lambda: one.frames[-1].get("id") == 20)
     assert one.frames[-1]["ok"]["sequence"] == 2
 
 
-async def test_time_that_passes_pings_and_then_closes() -> None:
-    world = World()
-    wire, _ = await world.device()
+async def test_a_silent_device_is_pinged_and_then_closed() -> None:
+    env = ConnectionEnv()
+    wire, _ = await env.device()
     for _ in range(200):
-        world.now += 0.25
-        for peer in world.timers.due(world.now):
+        env.now += 0.25
+        for peer in env.timers.due(env.now):
             peer.on_timer()
     assert wire.frames[2:] == [{"ping": {}}]
     assert wire.closed is not None
     assert wire.closed[0] == CloseCode.HEARTBEAT_TIMEOUT
-    assert (len(world.hub), len(world.timers)) == (0, 0)
+    assert (len(env.hub), len(env.timers)) == (0, 0)
 
 
-async def test_calls_that_do_not_end_are_cut_off_when_it_stops() -> None:
-    world = World()
-    _, peer = await world.device()
-    world.gate.clear()
+async def test_unfinished_calls_are_cancelled_at_the_stop() -> None:
+    env = ConnectionEnv()
+    _, peer = await env.device()
+    env.gate.clear()
     peer.on_message(SEND % 9)
-    assert await world.requests.wait_idle(0.01) == 1
-    assert (len(world.requests), world.faults) == (0, [])
+    assert await env.requests.wait_idle(0.01) == 1
+    assert (len(env.requests), env.faults) == (0, [])
 
 
 @pytest.mark.parametrize(("code", "name"), [(4002, "slow_consumer"), (1001, "going_away"), (3999, "other")])
@@ -195,30 +195,30 @@ def test_closes_are_counted_by_known_codes_only(code: int, name: str) -> None:
     assert traffic.closes == {name: 1}
 
 
-async def test_one_device_too_many_of_a_user_closes_the_oldest_for_good() -> None:
-    world = World()
-    world.shared.hub._options = HubOptions(devices_per_user=2)
-    wires = [(await world.device(name))[0] for name in ("one", "two", "three")]
+async def test_one_device_too_many_of_a_user_closes_the_oldest_permanently() -> None:
+    env = ConnectionEnv()
+    env.shared.hub._options = HubOptions(devices_per_user=2)
+    wires = [(await env.device(name))[0] for name in ("one", "two", "three")]
     assert [wire.closed and wire.closed[0] for wire in wires] == [CloseCode.TOO_MANY_DEVICES, None, None]
     assert not CloseCode.TOO_MANY_DEVICES.is_reconnect
-    again, _ = await world.device("two")
-    fourth, _ = await world.device("four")
+    again, _ = await env.device("two")
+    fourth, _ = await env.device("four")
     assert wires[1].closed == (CloseCode.REPLACED, "replaced")
     assert wires[2].closed is not None, "the device that came back is the newest by now"
     assert (again.closed, fourth.closed) == (None, None)
 
 
-async def test_a_tenant_that_has_its_share_is_told_to_come_later_and_its_devices_may_come_back() -> None:
-    world = World()
-    world.hub._of_tenant.each = 1
-    first, _ = await world.device("one")
-    second, _ = await world.device("two")
+async def test_a_tenant_at_its_limit_gets_try_again_later_and_its_devices_may_reconnect() -> None:
+    env = ConnectionEnv()
+    env.hub._of_tenant.each = 1
+    first, _ = await env.device("one")
+    second, _ = await env.device("two")
     assert second.closed is not None
     assert second.closed[0] == CloseCode.TRY_AGAIN_LATER
-    again, peer = await world.device("one")
+    again, peer = await env.device("one")
     assert first.closed == (CloseCode.REPLACED, "replaced")
     assert again.closed is None
     peer.on_close(1_000)
-    third, _ = await world.device("three")
+    third, _ = await env.device("three")
     assert third.closed is None
-    assert world.hub._of_tenant.held(KEY.tenant) == 1
+    assert env.hub._of_tenant.held(KEY.tenant) == 1

@@ -1,4 +1,4 @@
-"""The plan of a resume: exactly what the user may see ahead of each position, in order, whatever is kept of it."""
+"""The plan of a resume: exactly the visible entries after each position, in order, for any offline queue."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def entry(sequence: int) -> Entry:
 def row_of(
     intervals: list[Interval], handled: int, chat: ChatId = CHAT, *, is_large: bool = False
 ) -> ChatRow:
-    """As delivery leaves it when everything up to `handled` was handled."""
+    """Return the row that delivery writes when it has processed everything up to `handled`."""
     joins = [i for i in intervals if i.joined < handled]
     heads = [n for n in range(1, handled + 1) if may_see(intervals, n)]
     removed = [i.removed for i in joins if i.removed is not None and i.removed <= handled]
@@ -42,14 +42,14 @@ def row_of(
 
 @st.composite
 def stays(draw: st.DrawFn) -> list[Interval]:
-    """One after the other; the last may be open."""
+    """Consecutive intervals; the last may be open."""
     cuts = sorted(draw(st.sets(st.integers(0, 40), min_size=1, max_size=6)))
     pairs = [Interval(low, high) for low, high in zip(cuts[::2], cuts[1::2], strict=False)]
     return [*pairs, Interval(cuts[-1])] if len(cuts) % 2 else pairs
 
 
 def carried_out(ahead: MissedEntries, intervals: list[Interval], top: int) -> list[int]:
-    """As the runner does it: what is sure is read as it is, the rest through the user's intervals."""
+    """Read like the runner: certain ranges directly, the others through the user's intervals."""
     low, high = ahead.reads
     if ahead.is_sure:
         read = list(range(low + 1, high + 1))

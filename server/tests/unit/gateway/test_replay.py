@@ -12,16 +12,16 @@ CHAT = ChatId("g")
 
 
 class Ranges:
-    """As the real ones: nothing is read for a device that has left."""
+    """Like the real ranges, read nothing for a device that has left."""
 
     def __init__(self) -> None:
         self.asked = 0
 
-    async def catch_up(self, seat: ConnectedDevice, chat: ChatId, place: ChatPosition) -> None:
+    async def catch_up(self, device: ConnectedDevice, chat: ChatId, place: ChatPosition) -> None:
         del chat
         self.asked += 1
         assert self.asked < 10, "it goes round"
-        if not seat.is_gone:
+        if not device.is_gone:
             place.position = place.ahead
 
 
@@ -29,21 +29,21 @@ def behind(ranges: Ranges) -> tuple[ResumeService, ConnectedDevice]:
     resuming: Any = object.__new__(ResumeService)
     resuming._parts, resuming._failpoints = SimpleNamespace(ranges=ranges), NO_FAILPOINTS
     connected: Any = SimpleNamespace()
-    seat = ConnectedDevice(DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone")), connected)
-    seat.positions[CHAT] = ChatPosition(1)
-    seat.positions[CHAT].on_push(5)
-    return resuming, seat
+    device = ConnectedDevice(DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone")), connected)
+    device.positions[CHAT] = ChatPosition(1)
+    device.positions[CHAT].on_push(5)
+    return resuming, device
 
 
 async def test_recorded_pushes_are_read_before_the_device_is_live() -> None:
-    resuming, seat = behind(Ranges())
-    await resuming._replay(seat)
-    assert seat.is_live
-    assert seat.positions[CHAT].position == 5
+    resuming, device = behind(Ranges())
+    await resuming._replay(device)
+    assert device.is_live
+    assert device.positions[CHAT].position == 5
 
 
 async def test_a_device_that_left_while_it_resumed_is_not_waited_for() -> None:
-    resuming, seat = behind(Ranges())
-    seat.is_gone = True
-    await resuming._replay(seat)
-    assert not seat.is_live
+    resuming, device = behind(Ranges())
+    device.is_gone = True
+    await resuming._replay(device)
+    assert not device.is_live

@@ -73,7 +73,7 @@ async def test_a_cancelled_wait_frees_its_slot(turns: int) -> None:
 
 async def test_work_that_steps_aside_gives_up_its_slot_and_waits_for_it_again() -> None:
     slots: FairSlots[str] = FairSlots(1, 1)
-    said: list[str] = []
+    steps: list[str] = []
     go = asyncio.Event()
 
     async def slow() -> None:
@@ -81,16 +81,16 @@ async def test_work_that_steps_aside_gives_up_its_slot_and_waits_for_it_again() 
             async with release_slot():
                 await go.wait()
             assert slots.held("slow") == 1
-            said.append("slow")
+            steps.append("slow")
 
     task = asyncio.create_task(slow())
     await asyncio.sleep(0)
     async with asyncio.timeout(1), slots.slot("quick"):
         go.set()
         await asyncio.sleep(0)
-        said.append("quick")
+        steps.append("quick")
     await task
-    assert said == ["quick", "slow"]
+    assert steps == ["quick", "slow"]
     assert slots.held("slow") == slots.held("quick") == 0
 
 

@@ -1,4 +1,4 @@
-"""Timers: each is given out once, never early, and costs nothing while it waits."""
+"""Timers: each is returned once, never early, and costs nothing while it waits."""
 
 from math import inf
 
@@ -11,7 +11,7 @@ TURN_S = 0.25
 
 
 class Item(TimerEntry):
-    """Something with a timer."""
+    """An item with a timer."""
 
 
 def test_due_items_are_returned_once_and_the_earliest_first() -> None:

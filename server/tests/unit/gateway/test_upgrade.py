@@ -76,7 +76,7 @@ def test_list_headers_count_over_all_their_lines_and_in_any_case() -> None:
     assert (upgrade.subprotocol, upgrade.client) == ("two", "192.0.2.1")
 
 
-def test_what_was_checked_is_told_again_the_same() -> None:
+def test_a_rebuilt_request_passes_the_same_check() -> None:
     head = read(RAW)
     assert head is not None
     upgrade = check_upgrade(head, "192.0.2.1", RULES)
@@ -88,7 +88,7 @@ def test_what_was_checked_is_told_again_the_same() -> None:
     assert (repeated.key, repeated.subprotocol) == (upgrade.key, upgrade.subprotocol)
 
 
-def test_no_header_can_be_smuggled_into_what_is_told_again() -> None:
+def test_no_header_can_be_smuggled_into_a_rebuilt_request() -> None:
     smuggled = RAW.replace(b"Protocol: one", b"Extensions: a\rX: b")
     with pytest.raises(BadRequestHeadError):
         read(smuggled)
@@ -116,14 +116,14 @@ PROXIES = tuple(ipaddress.ip_network(text) for text in ("10.0.0.0/8", "2001:db8:
         ("", "x-forwarded-for", ["203.0.113.9"], ""),
     ],
 )
-def test_the_client_is_the_first_that_is_no_proxy_of_ours(
+def test_the_client_is_the_first_address_that_is_not_a_trusted_proxy(
     peer: str, by: ForwardedBy, values: list[str], client: str
 ) -> None:
     head = RequestHead("GET", "/", "1.1", tuple((by, value) for value in values))
     assert client_address(peer, head, UpgradeRules(trusted_proxies=PROXIES, forwarded_by=by)) == client
 
 
-def test_a_refusal_is_an_answer_that_a_machine_can_read() -> None:
+def test_a_refusal_is_a_machine_readable_answer() -> None:
     raw = render_refusal(UpgradeRefusal(503, Code.OVERLOADED, "Full", {"X-A": "b"}, retry_after_ms=1_001))
     head, _, body = raw.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")

@@ -22,7 +22,7 @@ class MemoryBus(UnusedBus):
 
     def __init__(self, away: int = 0) -> None:
         self.away = away
-        self.said: list[tuple[str, BroadcastLogAdvanced]] = []
+        self.published: list[tuple[str, BroadcastLogAdvanced]] = []
 
     @override
     async def publish_broadcasts(self, tenant: TenantId, inbox: str, payload: bytes) -> int:
@@ -31,45 +31,50 @@ class MemoryBus(UnusedBus):
             raise UnavailableError("gone")
         (word,) = decode_messages(payload)
         assert isinstance(word, BroadcastLogAdvanced)
-        self.said.append((inbox, word))
+        self.published.append((inbox, word))
         return 1
 
 
-async def settled(told: BroadcastLogPublisher) -> None:
-    await until(lambda: told._debouncer.is_idle)
+async def settled(log_publisher: BroadcastLogPublisher) -> None:
+    await until(lambda: log_publisher._debouncer.is_idle)
 
 
-async def test_what_happens_in_one_go_is_one_word_for_each_log() -> None:
-    told = BroadcastLogPublisher(bus := MemoryBus())
-    told.log_advanced(LOG, 2)
-    told.log_advanced(LOG, 1)
-    told.broadcast_amended(LOG, "n1")
-    told.broadcast_amended(LOG, "n1")
-    told.log_advanced(BroadcastLogId(ACME, "other"), 7)
-    await settled(told)
-    assert bus.said == [("default", BroadcastLogAdvanced(2, ("n1",))), ("other", BroadcastLogAdvanced(7))]
+async def test_changes_in_one_turn_are_one_message_per_log() -> None:
+    log_publisher = BroadcastLogPublisher(bus := MemoryBus())
+    log_publisher.log_advanced(LOG, 2)
+    log_publisher.log_advanced(LOG, 1)
+    log_publisher.broadcast_amended(LOG, "n1")
+    log_publisher.broadcast_amended(LOG, "n1")
+    log_publisher.log_advanced(BroadcastLogId(ACME, "other"), 7)
+    await settled(log_publisher)
+    assert bus.published == [
+        ("default", BroadcastLogAdvanced(2, ("n1",))),
+        ("other", BroadcastLogAdvanced(7)),
+    ]
 
 
-async def test_while_redis_is_away_words_wait_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_redis_is_unavailable_messages_wait_and_are_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
-    told = BroadcastLogPublisher(bus := MemoryBus(away=3))
-    told.log_advanced(LOG, 1)
-    told.broadcast_amended(LOG, "n1")
+    log_publisher = BroadcastLogPublisher(bus := MemoryBus(away=3))
+    log_publisher.log_advanced(LOG, 1)
+    log_publisher.broadcast_amended(LOG, "n1")
     await until(lambda: bus.away < 3)
-    told.log_advanced(LOG, 2)
-    told.broadcast_amended(LOG, "n2")
-    await settled(told)
-    assert bus.said == [("default", BroadcastLogAdvanced(2, ("n1", "n2")))]
+    log_publisher.log_advanced(LOG, 2)
+    log_publisher.broadcast_amended(LOG, "n2")
+    await settled(log_publisher)
+    assert bus.published == [("default", BroadcastLogAdvanced(2, ("n1", "n2")))]
 
 
-async def test_no_more_logs_wait_than_are_allowed_and_those_left_out_are_counted(
+async def test_the_number_of_waiting_logs_is_bounded_and_dropped_ones_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(publisher, "MAX_PENDING_LOGS", 2)
-    told = BroadcastLogPublisher(bus := MemoryBus())
+    log_publisher = BroadcastLogPublisher(bus := MemoryBus())
     for number in range(4):
-        told.log_advanced(BroadcastLogId(ACME, f"inbox-{number}"), 1)
-    told.log_advanced(BroadcastLogId(ACME, "inbox-0"), 2)
-    await settled(told)
-    assert [inbox for inbox, _ in bus.said] == ["inbox-0", "inbox-1"]
-    assert told.lost == 2
+        log_publisher.log_advanced(BroadcastLogId(ACME, f"inbox-{number}"), 1)
+    log_publisher.log_advanced(BroadcastLogId(ACME, "inbox-0"), 2)
+    await settled(log_publisher)
+    assert [inbox for inbox, _ in bus.published] == ["inbox-0", "inbox-1"]
+    assert log_publisher.lost == 2

@@ -10,7 +10,7 @@ from tidings.kernel.errors import Code, TidingsError
 NEWS, NAME = InboxSpec(title="News", categories=("sport", "weather")), InboxId("default")
 
 
-def test_a_code_stays_with_its_category_for_good() -> None:
+def test_a_category_keeps_its_code_permanently() -> None:
     first = apply_spec(NAME, None, NEWS, 1)
     second = apply_spec(NAME, first, replace(NEWS, categories=("weather", "traffic")), 2)
     assert dict(second.codes) == {"sport": 1, "weather": 2, "traffic": 3}
@@ -27,7 +27,7 @@ def test_only_a_schema_that_changes_gets_another_version() -> None:
     assert [each.version for each in (plain, with_one, same)] == [1, 2, 3]
 
 
-def test_an_inbox_described_as_it_is_stays_as_it_is() -> None:
+def test_an_inbox_described_without_changes_is_unchanged() -> None:
     inbox = apply_spec(NAME, None, replace(NEWS, retention_days=3, default_category="sport"), 1)
     again = apply_spec(NAME, inbox, spec_of(inbox), 1)
     assert replace(again, version=1) == inbox
@@ -47,7 +47,7 @@ def test_an_inbox_described_as_it_is_stays_as_it_is() -> None:
         replace(NEWS, categories=tuple(f"c{number}" for number in range(MAX_CATEGORIES + 1))),
     ],
 )
-def test_what_can_not_be_is_refused(wanted: InboxSpec) -> None:
+def test_an_invalid_spec_is_refused(wanted: InboxSpec) -> None:
     with pytest.raises(TidingsError) as refused:
         apply_spec(NAME, None, wanted, 1)
     assert refused.value.code is Code.REQUEST_INVALID

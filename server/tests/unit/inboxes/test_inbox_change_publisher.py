@@ -24,7 +24,7 @@ class MemoryGateways(UnusedBus, UnusedRoutes):
 
     def __init__(self, **gateways: Sequence[str]) -> None:
         self.gateways = gateways
-        self.said: list[tuple[str, list[InboxChanged]]] = []
+        self.published: list[tuple[str, list[InboxChanged]]] = []
         self.asked: list[list[str]] = []
         self.away = 0
 
@@ -48,38 +48,38 @@ class MemoryGateways(UnusedBus, UnusedRoutes):
 
     @override
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        self.said.append(
+        self.published.append(
             (gateway, [word for word in decode_messages(payload) if isinstance(word, InboxChanged)])
         )
         return True
 
     def words(self) -> list[InboxChanged]:
-        return [word for _, some in self.said for word in some]
+        return [word for _, some in self.published for word in some]
 
 
 def owner(user: str, inbox: str = "default") -> InboxKey:
     return InboxKey(ACME, UserId(user), InboxId(inbox))
 
 
-def news(gateways: MemoryGateways) -> InboxChangePublisher:
+def open_publisher(gateways: MemoryGateways) -> InboxChangePublisher:
     return InboxChangePublisher(gateways, gateways, within_s=0.01)
 
 
-async def settled(told: InboxChangePublisher) -> None:
-    await until(lambda: told._debouncer.is_idle)
+async def settled(change_publisher: InboxChangePublisher) -> None:
+    await until(lambda: change_publisher._debouncer.is_idle)
 
 
-async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_each_gateway() -> None:
+async def test_changes_of_a_window_are_one_message_per_inbox_and_one_payload_per_gateway() -> None:
     gateways = MemoryGateways(anna=["g1", "g2", "g1"], ben=["g1"])
-    told = news(gateways)
+    change_publisher = open_publisher(gateways)
     for notification in ("n1", "n2"):
-        told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(notification))
-    told.notify(owner("anna"), InboxEvent.COUNTED)
-    told.notify(owner("ben"), InboxEvent.COUNTED)
-    told.notify(owner("ben", "other"), InboxEvent.COUNTED)
-    told.notify(owner("cleo"), InboxEvent.COUNTED)
-    await settled(told)
-    assert sorted((gateway, len(words)) for gateway, words in gateways.said) == [("g1", 3), ("g2", 1)]
+        change_publisher.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(notification))
+    change_publisher.notify(owner("anna"), InboxEvent.COUNTED)
+    change_publisher.notify(owner("ben"), InboxEvent.COUNTED)
+    change_publisher.notify(owner("ben", "other"), InboxEvent.COUNTED)
+    change_publisher.notify(owner("cleo"), InboxEvent.COUNTED)
+    await settled(change_publisher)
+    assert sorted((gateway, len(words)) for gateway, words in gateways.published) == [("g1", 3), ("g2", 1)]
     of_anna = [word for word in gateways.words() if word.user == "anna"]
     assert of_anna == [InboxChanged(ACME, UserId("anna"), "default", added=("n1", "n2"))] * 2
     assert gateways.asked == [["anna", "ben", "cleo"]]
@@ -94,54 +94,58 @@ async def test_news_of_a_window_are_one_word_for_each_inbox_and_one_payload_for_
         ([InboxEvent.AMENDED], {"amended": ("n",)}),
     ],
 )
-async def test_a_notification_is_told_of_by_what_became_of_it_last(
+async def test_a_notification_is_published_with_its_last_change(
     happened: list[InboxEvent], word: dict[str, tuple[str, ...]]
 ) -> None:
     gateways = MemoryGateways(anna=["g1"])
-    told = news(gateways)
+    change_publisher = open_publisher(gateways)
     for each in happened:
-        told.notify(owner("anna"), each, NotificationId("n"))
-    await settled(told)
+        change_publisher.notify(owner("anna"), each, NotificationId("n"))
+    await settled(change_publisher)
     assert gateways.words() == [InboxChanged(ACME, UserId("anna"), "default", **word)]  # type: ignore[arg-type]
 
 
-async def test_more_notifications_than_a_word_names_are_said_to_be_more() -> None:
+async def test_a_message_with_too_many_notifications_says_that_there_are_more() -> None:
     gateways = MemoryGateways(anna=["g1"])
-    told = news(gateways)
+    change_publisher = open_publisher(gateways)
     for number in range(publisher.MAX_NAMED + 3):
-        told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(f"n{number:02}"))
-    await settled(told)
+        change_publisher.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId(f"n{number:02}"))
+    await settled(change_publisher)
     [word] = gateways.words()
     assert (len(word.added), word.added[-1], word.has_more) == (publisher.MAX_NAMED, "n12", True)
 
 
-async def test_while_redis_is_away_it_is_kept_and_said_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_while_redis_is_unavailable_changes_wait_and_are_published_afterwards(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
     gateways = MemoryGateways(anna=["g1"])
     gateways.away = 3
-    told = news(gateways)
-    told.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId("n"))
-    await settled(told)
+    change_publisher = open_publisher(gateways)
+    change_publisher.notify(owner("anna"), InboxEvent.DELIVERED, NotificationId("n"))
+    await settled(change_publisher)
     assert gateways.words() == [InboxChanged(ACME, UserId("anna"), "default", added=("n",))]
 
 
-async def test_what_waits_is_bounded_and_what_is_lost_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_waiting_changes_are_bounded_and_dropped_ones_are_counted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(publisher, "MAX_PENDING_INBOXES", 2)
     gateways = MemoryGateways(anna=["g1"], ben=["g1"], cleo=["g1"])
-    told = news(gateways)
+    change_publisher = open_publisher(gateways)
     for user in ("anna", "ben", "cleo", "anna"):
-        told.notify(owner(user), InboxEvent.COUNTED)
-    await settled(told)
-    assert ({word.user for word in gateways.words()}, told.lost) == ({"anna", "ben"}, 1)
+        change_publisher.notify(owner(user), InboxEvent.COUNTED)
+    await settled(change_publisher)
+    assert ({word.user for word in gateways.words()}, change_publisher.lost) == ({"anna", "ben"}, 1)
 
 
-async def test_what_is_told_while_others_are_being_told_is_not_forgotten() -> None:
+async def test_a_change_during_a_publish_is_published_afterwards() -> None:
     gateways = MemoryGateways(anna=["g1"], ben=["g1"])
-    told = news(gateways)
-    told.notify(owner("anna"), InboxEvent.COUNTED)
-    await until(lambda: gateways.said)
-    told.notify(owner("ben"), InboxEvent.COUNTED)
-    await until(lambda: len(gateways.said) == 2)
-    await told.wait_idle(5)
+    change_publisher = open_publisher(gateways)
+    change_publisher.notify(owner("anna"), InboxEvent.COUNTED)
+    await until(lambda: gateways.published)
+    change_publisher.notify(owner("ben"), InboxEvent.COUNTED)
+    await until(lambda: len(gateways.published) == 2)
+    await change_publisher.wait_idle(5)
     assert {word.user for word in gateways.words()} == {"anna", "ben"}
     await asyncio.sleep(0)

@@ -45,13 +45,13 @@ def sheet(counts: UnreadCounts | None = None, keep_from_ms: int = 0) -> InboxSna
         (ROW, sheet(keep_from_ms=NOW - 4_999), False),
     ],
 )
-def test_unread_is_what_nothing_speaks_against(
+def test_a_notification_is_unread_unless_a_mark_covers_it(
     row: NotificationRow, at: InboxSnapshot, *, is_unread: bool
 ) -> None:
     assert rules.is_unread(row, at) is is_unread
 
 
-def test_an_inbox_is_never_behind_what_happened_in_it() -> None:
+def test_the_time_of_an_inbox_is_never_before_its_latest_change() -> None:
     ahead = UnreadCounts(latest_ms=NOW + 60_000, version=1)
     assert rules.settle_expired(OWNER, StoredInbox(ahead, ()), NOW).now_ms == NOW + 60_001
     assert rules.settle_expired(OWNER, StoredInbox(UnreadCounts(), ()), NOW).now_ms == NOW
@@ -62,7 +62,7 @@ def test_a_mark_reaches_no_further_than_now() -> None:
     assert rules.mark_ms(sheet(), NOW - 1) == NOW - 1
 
 
-def test_what_stands_below_a_mark_is_dropped_and_not_counted_out() -> None:
+def test_an_expiry_below_a_mark_is_dropped_without_lowering_counts() -> None:
     left = ExpiryEntry(id=ROW.id, at_ms=NOW - 1, category=1, since_ms=NOW - 4_000, delivered_ms=NOW - 4_000)
     found = rules.settle_expired(OWNER, StoredInbox(MARKED, (left,)), NOW)
     assert (found.counts.total, found.dropped) == (1, (left,))

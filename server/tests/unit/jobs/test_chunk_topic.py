@@ -35,6 +35,6 @@ def test_a_chunk_is_read() -> None:
         b'{"tenant":"acme","job":"a","chunk":10000000}',
     ],
 )
-def test_what_can_not_be_a_chunk_is_not_decoded(value: bytes | None) -> None:
+def test_an_invalid_chunk_is_not_decoded(value: bytes | None) -> None:
     with pytest.raises(UndecodableError):
         decode_chunk(record(value))

@@ -38,11 +38,11 @@ def test_a_job_is_done_when_each_of_its_chunks_is() -> None:
     assert (over.state, over.done, over.failed, over.finished_ms) == ("done", 249, 1, NOW - 1_000)
 
 
-def test_a_job_that_stands_has_no_time_left_to_tell() -> None:
+def test_a_stalled_job_has_no_remaining_time() -> None:
     assert rules.job_progress(JOB, [done(0, ago_ms=30_000)], NOW).remaining_s is None
 
 
-def test_what_is_over_can_not_be_changed() -> None:
+def test_a_finished_job_cannot_be_changed() -> None:
     assert rules.changes_state(JOB, JobState.PAUSED, [])
     assert not rules.changes_state(JOB, JobState.RUNNING, [])
     with pytest.raises(TidingsError) as refused:
@@ -50,7 +50,7 @@ def test_what_is_over_can_not_be_changed() -> None:
     assert refused.value.code is Code.NO_CHANGE
 
 
-def test_a_job_without_progress_is_looked_after_later_and_later() -> None:
+def test_a_job_without_progress_is_checked_at_growing_intervals() -> None:
     due = DueJob(JOB.tenant, JOB.id, NOW)
     waits = []
     for _ in range(9):

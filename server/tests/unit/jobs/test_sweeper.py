@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 import pytest
-from fixtures.job_env import JobScene
+from fixtures.job_env import JobEnv
 
 from tidings.jobs import rules
 from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job
@@ -13,83 +13,83 @@ from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at
 ALL = [0, 1, 2, 3]
 
 
-def published(starts_in_ms: int | None = None, lag: int = 1_000) -> JobScene:
+def published(starts_in_ms: int | None = None, lag: int = 1_000) -> JobEnv:
     """Return a job whose chunks wait behind those of other jobs, in both partitions."""
-    scene = JobScene(starts_in_ms)
-    scene.topic.ends = [lag + 2, lag + 2]
-    return scene
+    env = JobEnv(starts_in_ms)
+    env.topic.ends = [lag + 2, lag + 2]
+    return env
 
 
 async def test_chunks_behind_lag_are_not_published_again_however_long_it_takes() -> None:
-    scene = published()
+    env = published()
     for _ in range(12):
-        assert await scene.look() == []
-        scene.topic.committed = [at + 50 for at in scene.topic.committed]
-        scene.topic.ends = [at + 60 for at in scene.topic.ends]
-    scene.topic.committed = [1_002, 1_002]
-    scene.do(*ALL)
-    assert await scene.look() == []
-    assert scene.queue == []
+        assert await env.look() == []
+        env.topic.committed = [at + 50 for at in env.topic.committed]
+        env.topic.ends = [at + 60 for at in env.topic.ends]
+    env.topic.committed = [1_002, 1_002]
+    env.do(*ALL)
+    assert await env.look() == []
+    assert env.queue == []
 
 
 async def test_a_lost_chunk_is_published_once_the_consumers_are_past_the_fence_whatever_follows_it() -> None:
-    scene = published()
-    assert await scene.look() == []
-    scene.do(0, 2)
-    scene.topic.ends = [9_000, 9_000]
-    assert await scene.look() == []
-    scene.topic.committed = [1_001, 1_001]
-    assert await scene.look() == []
-    scene.topic.committed, scene.topic.ends = [1_002, 1_002], [19_000, 19_000]
-    assert await scene.look() == [1, 3]
+    env = published()
+    assert await env.look() == []
+    env.do(0, 2)
+    env.topic.ends = [9_000, 9_000]
+    assert await env.look() == []
+    env.topic.committed = [1_001, 1_001]
+    assert await env.look() == []
+    env.topic.committed, env.topic.ends = [1_002, 1_002], [19_000, 19_000]
+    assert await env.look() == [1, 3]
 
 
 async def test_only_chunks_of_a_partition_without_lag_are_published() -> None:
-    scene = published()
-    scene.topic.committed[1] = scene.topic.ends[1]
-    assert await scene.look() == [1, 3]
-    assert [fence.partition for fence in scene.queue[0].fences] == [0]
+    env = published()
+    env.topic.committed[1] = env.topic.ends[1]
+    assert await env.look() == [1, 3]
+    assert [fence.partition for fence in env.queue[0].fences] == [0]
 
 
-async def test_what_was_published_again_is_waited_for_before_the_next_time() -> None:
-    scene = published(lag=-2)
-    assert await scene.look() == ALL
-    assert await scene.look() == []
-    scene.topic.ends = [500, 500]
-    assert await scene.look() == []
-    scene.topic.committed = [2, 2]
-    assert await scene.look() == ALL
+async def test_a_republished_chunk_is_given_time_before_the_next_attempt() -> None:
+    env = published(lag=-2)
+    assert await env.look() == ALL
+    assert await env.look() == []
+    env.topic.ends = [500, 500]
+    assert await env.look() == []
+    env.topic.committed = [2, 2]
+    assert await env.look() == ALL
 
 
 async def test_a_chunk_that_is_done_while_the_brokers_are_asked_is_not_published() -> None:
     """A worker processes, marks and commits a chunk between the read of the marks and the brokers' answer."""
-    scene = published()
-    scene.topic.committed = scene.topic.ends
-    scene.topic.once_asked = lambda: scene.do(0, 1, 2)
-    assert await scene.look() == [3]
+    env = published()
+    env.topic.committed = env.topic.ends
+    env.topic.once_asked = lambda: env.do(0, 1, 2)
+    assert await env.look() == [3]
 
 
 async def test_a_job_that_starts_later_is_published_at_its_start_whatever_the_lag() -> None:
-    scene = published(starts_in_ms=60_000)
-    assert await scene.look() == ALL
-    assert await scene.look() == []
+    env = published(starts_in_ms=60_000)
+    assert await env.look() == ALL
+    assert await env.look() == []
 
 
 async def test_a_log_that_was_lost_explains_nothing() -> None:
-    scene = published()
-    assert await scene.look() == []
-    scene.topic.ends, scene.topic.committed = [0, 0], [0, 0]
-    assert await scene.look() == ALL
+    env = published()
+    assert await env.look() == []
+    env.topic.ends, env.topic.committed = [0, 0], [0, 0]
+    assert await env.look() == ALL
 
 
 async def test_while_the_brokers_do_not_answer_nothing_is_published_and_fences_stay() -> None:
-    scene = published()
-    assert await scene.look() == []
-    fences, scene.topic.is_away = scene.queue[0].fences, True
-    assert await scene.look() == []
-    assert scene.queue[0].fences == fences != ()
-    scene.topic.is_away, scene.topic.committed = False, [1_002, 1_002]
-    assert await scene.look() == ALL
+    env = published()
+    assert await env.look() == []
+    fences, env.topic.is_away = env.queue[0].fences, True
+    assert await env.look() == []
+    assert env.queue[0].fences == fences != ()
+    env.topic.is_away, env.topic.committed = False, [1_002, 1_002]
+    assert await env.look() == ALL
 
 
 type Apply = Callable[[pytest.MonkeyPatch], None]
@@ -174,7 +174,7 @@ def forgets_fences_while_the_brokers_are_away(patch: pytest.MonkeyPatch) -> None
 MUTANTS = {
     asks_nobody: test_chunks_behind_lag_are_not_published_again_however_long_it_takes,
     notes_a_fence_at_every_look: test_a_lost_chunk_is_published_once_the_consumers_are_past_the_fence_whatever_follows_it,
-    keeps_a_passed_fence: test_what_was_published_again_is_waited_for_before_the_next_time,
+    keeps_a_passed_fence: test_a_republished_chunk_is_given_time_before_the_next_attempt,
     publishes_all_or_nothing: test_only_chunks_of_a_partition_without_lag_are_published,
     reads_the_marks_before_the_offsets: test_a_chunk_that_is_done_while_the_brokers_are_asked_is_not_published,
     asks_before_the_start: test_a_job_that_starts_later_is_published_at_its_start_whatever_the_lag,
@@ -184,10 +184,10 @@ MUTANTS = {
 }
 
 
-@pytest.mark.parametrize(("mutant", "scene"), MUTANTS.items())
+@pytest.mark.parametrize(("mutant", "check"), MUTANTS.items())
 async def test_every_mutant_is_caught(
-    mutant: Apply, scene: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+    mutant: Apply, check: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mutant(monkeypatch)
     with pytest.raises(AssertionError):
-        await scene()
+        await check()

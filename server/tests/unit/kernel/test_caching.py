@@ -37,7 +37,7 @@ def source() -> Source:
     return Source({name: name.upper() for name in "abcdef"})
 
 
-async def test_an_answer_is_loaded_once_and_again_when_it_is_no_longer_fresh(source: Source) -> None:
+async def test_a_value_is_loaded_once_and_again_when_it_is_stale(source: Source) -> None:
     cache = source.cache()
     assert [await cache.get("a"), await cache.get("a")] == ["A", "A"]
     source.rows["a"] = "changed"
@@ -60,7 +60,7 @@ async def test_age_counts_from_before_the_load(source: Source) -> None:
     assert await cache.get("a") == "changed"
 
 
-async def test_what_is_absent_is_not_asked_for_each_time(source: Source) -> None:
+async def test_an_absent_value_is_not_loaded_each_time(source: Source) -> None:
     cache = source.cache()
     for _ in range(5):
         assert await cache.get("nobody") is None
@@ -76,7 +76,7 @@ async def test_concurrent_calls_share_one_load(source: Source) -> None:
     assert source.loads == ["a"]
 
 
-async def test_the_number_is_bounded_and_the_least_used_goes_first(source: Source) -> None:
+async def test_the_cache_is_bounded_and_evicts_the_least_recently_used(source: Source) -> None:
     cache = source.cache()
     for key in "abcad":  # b is the one that was not used for longest
         await cache.get(key)
@@ -88,7 +88,7 @@ async def test_the_number_is_bounded_and_the_least_used_goes_first(source: Sourc
     assert source.loads == ["b"]
 
 
-async def test_names_that_are_not_there_drive_out_nothing_that_is(source: Source) -> None:
+async def test_absent_names_evict_no_present_values(source: Source) -> None:
     cache = source.cache()
     await cache.get("a")
     for n in range(100):
@@ -99,7 +99,7 @@ async def test_names_that_are_not_there_drive_out_nothing_that_is(source: Source
     assert len(cache._absent) == 2
 
 
-async def test_while_the_source_fails_the_last_answer_serves_within_its_bound(source: Source) -> None:
+async def test_while_the_source_fails_the_last_value_is_used_within_its_bound(source: Source) -> None:
     cache = source.cache()
     await cache.get("a")
     source.fails_with = TidingsError(Code.OVERLOADED, "no")
@@ -123,7 +123,7 @@ async def test_a_permanent_error_is_not_hidden_by_the_cache(source: Source) -> N
         await cache.get("a")
 
 
-async def test_what_was_forgotten_is_loaded_again(source: Source) -> None:
+async def test_an_invalidated_value_is_loaded_again(source: Source) -> None:
     cache = source.cache()
     await cache.get("a")
     await cache.get("nobody")

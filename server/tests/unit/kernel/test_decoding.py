@@ -13,12 +13,12 @@ NO_TEXT = msgspec.msgpack.encode(["typing", "typing"]).replace(b"typing", b"\xff
 texts = wrap_decoder(msgspec.msgpack.Decoder(list[str]).decode, msgspec.DecodeError)
 
 
-def test_what_can_be_read_is_given() -> None:
+def test_a_valid_payload_is_decoded() -> None:
     assert texts(msgspec.msgpack.encode(["anna"])) == ["anna"]
 
 
 @pytest.mark.parametrize("payload", [b"", b"\xc1", NO_TEXT])
 @pytest.mark.parametrize("decode", [texts, model.decode_messages, signs.decode_event])
-def test_what_can_not_is_told_by_one_error(decode: Callable[[bytes], object], payload: bytes) -> None:
+def test_every_invalid_payload_raises_decode_error(decode: Callable[[bytes], object], payload: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         decode(payload)

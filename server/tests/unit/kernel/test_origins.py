@@ -1,4 +1,4 @@
-"""Which web pages may call."""
+"""Origins of web pages that may call the API."""
 
 import pytest
 
@@ -24,7 +24,7 @@ from tidings.kernel.security import LOCAL, AllowedOrigins
         ("", False),
     ],
 )
-def test_exact_origins_and_any_port_of_this_machine(origin: str, is_allowed: bool) -> None:  # noqa: FBT001
+def test_exact_origins_and_any_local_port_are_allowed(origin: str, is_allowed: bool) -> None:  # noqa: FBT001
     assert AllowedOrigins.parse(["https://app.example", *LOCAL.split(",")]).allow(origin) is is_allowed
 
 

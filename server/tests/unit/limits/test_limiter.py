@@ -40,7 +40,7 @@ class Shared:
         return TakeResult(is_allowed=True, levels=tuple(policy.capacity for policy in policies[: len(asks)]))
 
 
-class Scene:
+class LimiterEnv:
     def __init__(self, max_buckets: int = 10) -> None:
         self.clock, self.shared = HeldClock(), Shared()
         self.local = LocalBuckets(self.clock, max_buckets=max_buckets)
@@ -50,62 +50,62 @@ class Scene:
         return (await self.limiter.take(asks)).is_allowed
 
 
-async def test_while_the_shared_buckets_are_away_the_same_limit_holds_here() -> None:
-    scene = Scene()
-    scene.shared.is_away = True
-    assert [await scene.allowed(ANNA) for _ in range(5)] == [True, True, True, False, False]
-    assert await scene.allowed(BEN)
-    scene.clock.at += 60
-    assert [await scene.allowed(ANNA) for _ in range(2)] == [True, False]
-    assert (await scene.limiter.take([ANNA])).is_local
-    assert scene.limiter.counts.local == 9
+async def test_while_the_shared_buckets_are_unavailable_the_same_limit_applies_locally() -> None:
+    env = LimiterEnv()
+    env.shared.is_away = True
+    assert [await env.allowed(ANNA) for _ in range(5)] == [True, True, True, False, False]
+    assert await env.allowed(BEN)
+    env.clock.at += 60
+    assert [await env.allowed(ANNA) for _ in range(2)] == [True, False]
+    assert (await env.limiter.take([ANNA])).is_local
+    assert env.limiter.counts.local == 9
 
 
-async def test_in_trouble_one_asker_a_second_tries_and_the_first_answer_ends_it(
+async def test_during_an_outage_one_request_per_second_tries_redis_until_it_answers(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    scene = Scene()
-    scene.shared.is_away = True
+    env = LimiterEnv()
+    env.shared.is_away = True
     with caplog.at_level(logging.WARNING):
         for _ in range(10):
-            await scene.allowed(ANNA)
-        assert scene.shared.asked == 1
-        scene.clock.at += 1.0
+            await env.allowed(ANNA)
+        assert env.shared.asked == 1
+        env.clock.at += 1.0
         for _ in range(10):
-            await scene.allowed(ANNA)
-        assert scene.shared.asked == 2
-        assert scene.limiter.trouble == "no answer in time"
-        scene.shared.is_away = False
-        scene.clock.at += 1.0
-        verdict = await scene.limiter.take([ANNA])
-        assert (verdict.is_allowed, verdict.is_local, scene.limiter.trouble) == (True, False, "")
-        await scene.allowed(ANNA)
-        assert scene.shared.asked == 4
+            await env.allowed(ANNA)
+        assert env.shared.asked == 2
+        assert env.limiter.trouble == "no answer in time"
+        env.shared.is_away = False
+        env.clock.at += 1.0
+        verdict = await env.limiter.take([ANNA])
+        assert (verdict.is_allowed, verdict.is_local, env.limiter.trouble) == (True, False, "")
+        await env.allowed(ANNA)
+        assert env.shared.asked == 4
     assert [record.message for record in caplog.records] == [
         "rate limits: Redis is unavailable, using local buckets: no answer in time",
         "rate limits: Redis is available again, after: no answer in time",
     ]
 
 
-async def test_the_number_of_buckets_here_is_bounded_and_the_longest_unseen_goes() -> None:
-    scene = Scene(max_buckets=3)
-    scene.shared.is_away = True
+async def test_the_number_of_local_buckets_is_bounded_and_the_least_recently_used_is_evicted() -> None:
+    env = LimiterEnv(max_buckets=3)
+    env.shared.is_away = True
     for name in "abcab":
-        await scene.allowed(TokenRequest(LimitKind.USER, ACME, name))
-    await scene.allowed(TokenRequest(LimitKind.USER, ACME, "d"))
-    assert len(scene.local) == 3
+        await env.allowed(TokenRequest(LimitKind.USER, ACME, name))
+    await env.allowed(TokenRequest(LimitKind.USER, ACME, "d"))
+    assert len(env.local) == 3
     assert [
-        (await scene.limiter.take([TokenRequest(LimitKind.USER, ACME, name)])).remaining for name in "ac"
+        (await env.limiter.take([TokenRequest(LimitKind.USER, ACME, name)])).remaining for name in "ac"
     ] == [0, 2]
 
 
-async def test_nothing_is_taken_here_unless_all_allow() -> None:
-    scene = Scene()
-    scene.shared.is_away = True
+async def test_no_local_bucket_is_charged_unless_all_allow() -> None:
+    env = LimiterEnv()
+    env.shared.is_away = True
     for _ in range(3):
-        assert await scene.allowed(TokenRequest(LimitKind.TENANT, ACME))
-    assert not await scene.allowed(ANNA, TokenRequest(LimitKind.TENANT, ACME))
-    assert (await scene.limiter.take([ANNA])).remaining == 2
+        assert await env.allowed(TokenRequest(LimitKind.TENANT, ACME))
+    assert not await env.allowed(ANNA, TokenRequest(LimitKind.TENANT, ACME))
+    assert (await env.limiter.take([ANNA])).remaining == 2
 
 
 @pytest.mark.parametrize(
@@ -117,29 +117,29 @@ async def test_nothing_is_taken_here_unless_all_allow() -> None:
         [TokenRequest(LimitKind.USER, ACME, "anna", 0)],
     ],
 )
-async def test_asks_that_make_no_sense_are_refused(asks: list[TokenRequest]) -> None:
+async def test_invalid_requests_for_tokens_are_refused(asks: list[TokenRequest]) -> None:
     with pytest.raises(ValueError, match=r"different buckets|at least one"):
-        await Scene().limiter.take(asks)
+        await LimiterEnv().limiter.take(asks)
 
 
-async def test_who_was_refused_is_not_asked_for_again_before_there_is_a_token() -> None:
-    scene = Scene()
+async def test_a_refused_key_is_not_requested_again_before_it_has_a_token() -> None:
+    env = LimiterEnv()
     policy = POLICIES[LimitKind.USER]
-    scene.shared.left = policy.token // 3
-    assert not await scene.allowed(ANNA)
-    scene.clock.at += 39.9
-    assert [await scene.allowed(ANNA), scene.shared.asked] == [False, 1]
-    assert scene.limiter.counts.refused == 2
-    scene.shared.left = None
-    scene.clock.at += 0.2
-    assert [await scene.allowed(ANNA), scene.shared.asked] == [True, 2]
+    env.shared.left = policy.token // 3
+    assert not await env.allowed(ANNA)
+    env.clock.at += 39.9
+    assert [await env.allowed(ANNA), env.shared.asked] == [False, 1]
+    assert env.limiter.counts.refused == 2
+    env.shared.left = None
+    env.clock.at += 0.2
+    assert [await env.allowed(ANNA), env.shared.asked] == [True, 2]
 
 
-async def test_how_many_are_remembered_as_refused_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_cached_refusals_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tidings.limits.limiter.MAX_BLOCKED", 2)
-    scene = Scene()
-    scene.shared.left = 0
+    env = LimiterEnv()
+    env.shared.left = 0
     asks = [TokenRequest(LimitKind.USER, ACME, f"user{n}") for n in range(5)]
     for ask in asks:
-        assert not await scene.allowed(ask)
-    assert [scene.limiter.is_blocked(ask) is not None for ask in asks] == [False] * 3 + [True] * 2
+        assert not await env.allowed(ask)
+    assert [env.limiter.is_blocked(ask) is not None for ask in asks] == [False] * 3 + [True] * 2

@@ -49,41 +49,51 @@ def test_a_caller_that_waits_for_the_retry_time_is_accepted(
     bucket = BucketState(min(policy.capacity, level_tenths * policy.token // 10_000), at_us)
     ask = TokenRequest(LimitKind.USER, ACME, "anna", tokens)
     taking = one(bucket, policy, at_us, tokens)
-    told = rules.to_verdict([policy], [ask], taking, is_local=False)
-    assert (told.retry_after_s == 0) is taking.is_allowed
-    later = one(bucket, policy, at_us + told.retry_after_s * 1_000_000, tokens)
+    verdict = rules.to_verdict([policy], [ask], taking, is_local=False)
+    assert (verdict.retry_after_s == 0) is taking.is_allowed
+    later = one(bucket, policy, at_us + verdict.retry_after_s * 1_000_000, tokens)
     assert later.is_allowed
-    if told.retry_after_s > 1:
-        assert not one(bucket, policy, at_us + (told.retry_after_s - 1) * 1_000_000, tokens).is_allowed
+    if verdict.retry_after_s > 1:
+        assert not one(bucket, policy, at_us + (verdict.retry_after_s - 1) * 1_000_000, tokens).is_allowed
 
 
 @given(policies, st.integers(1, 100))
-def test_after_the_reset_it_is_full(policy: LimitPolicy, taken: int) -> None:
+def test_a_bucket_is_full_after_its_reset_time(policy: LimitPolicy, taken: int) -> None:
     taking = one(None, policy, 0, taken)
-    told = rules.to_verdict([policy], [USER], taking, is_local=False)
-    level = rules.level_at(BucketState(taking.levels[0], 0), policy, told.reset_s * 1_000_000)
+    verdict = rules.to_verdict([policy], [USER], taking, is_local=False)
+    level = rules.level_at(BucketState(taking.levels[0], 0), policy, verdict.reset_s * 1_000_000)
     assert level == policy.capacity
 
 
-def test_nothing_is_taken_anywhere_unless_all_allow() -> None:
+def test_no_bucket_is_charged_unless_all_buckets_allow() -> None:
     roomy, empty = LimitPolicy(count=1, period_s=1, burst=10), LimitPolicy(count=1, period_s=1, burst=1)
     asks = [USER, TokenRequest(LimitKind.TENANT, ACME)]
     taking = rules.take([None, BucketState(0, 0)], [roomy, empty], asks, 0)
     assert taking == TakeResult(is_allowed=False, levels=(roomy.capacity, 0))
-    told = rules.to_verdict([roomy, empty], asks, taking, is_local=False)
-    assert (told.kind, told.limit, told.remaining, told.retry_after_s) == (LimitKind.TENANT, 1, 0, 1)
+    verdict = rules.to_verdict([roomy, empty], asks, taking, is_local=False)
+    assert (verdict.kind, verdict.limit, verdict.remaining, verdict.retry_after_s) == (
+        LimitKind.TENANT,
+        1,
+        0,
+        1,
+    )
 
 
 def test_the_bucket_closest_to_its_limit_is_reported() -> None:
     wide, narrow = LimitPolicy(count=100, period_s=1, burst=1000), LimitPolicy(count=1, period_s=60, burst=3)
     asks = [USER, TokenRequest(LimitKind.CODE_NUMBER, ACME, "+49")]
-    told = rules.to_verdict(
+    verdict = rules.to_verdict(
         [wide, narrow], asks, rules.take([None, None], [wide, narrow], asks, 0), is_local=False
     )
-    assert (told.kind, told.limit, told.remaining, told.reset_s) == (LimitKind.CODE_NUMBER, 3, 2, 60)
+    assert (verdict.kind, verdict.limit, verdict.remaining, verdict.reset_s) == (
+        LimitKind.CODE_NUMBER,
+        3,
+        2,
+        60,
+    )
 
 
-def test_asking_for_more_than_there_ever_is_takes_all_of_it() -> None:
+def test_a_request_above_the_capacity_takes_a_full_bucket() -> None:
     policy = LimitPolicy(count=1, period_s=1, burst=5)
     taking = one(None, policy, 0, tokens=50)
     assert taking == TakeResult(is_allowed=True, levels=(0,))
@@ -121,7 +131,7 @@ def test_any_rate_that_a_tenant_may_have_can_be_counted(per_s: float, burst: int
     assert policy.count / policy.period_s == pytest.approx(per_s, rel=0.2)
 
 
-def test_whole_rates_stay_what_they_are_and_slow_ones_have_an_end() -> None:
+def test_integer_rates_are_unchanged_and_slow_ones_have_a_minimum() -> None:
     assert rules.policy_for(20.0, 60) == LimitPolicy(count=20, period_s=1, burst=60)
     assert rules.policy_for(0.1, 1) == LimitPolicy(count=1, period_s=10, burst=1)
     assert rules.policy_for(0.000001, 1) == LimitPolicy(count=1, period_s=3_600, burst=1)

@@ -69,7 +69,7 @@ def test_content_is_bounded_in_size_and_depth_and_not_empty() -> None:
     encode_content(Content(data={}))
 
 
-def test_tries_differ_in_anything_that_matters_and_in_nothing_else() -> None:
+def test_the_hash_of_a_try_covers_exactly_the_relevant_fields() -> None:
     body = encode_content(Content(text="hi"))
     first = fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, body)
     assert fingerprint_input(CHAT, KEY, EntryKind.MESSAGE, encode_content(Content(text="hi"))) == first
@@ -86,13 +86,13 @@ def test_tries_differ_in_anything_that_matters_and_in_nothing_else() -> None:
     assert len({first, *others}) == len(others) + 1
 
 
-def test_a_message_id_spells_its_chat_and_sequence() -> None:
+def test_a_message_id_contains_its_chat_and_sequence() -> None:
     assert split_message_id(message_id(ChatId("d.ot"), 42)) == ("d.ot", 42)
     for wrong in ("", "x", ".5", "c.", "c.0", "c.05", "c.-1", "c.x", "c.\u0661"):
         assert split_message_id(wrong) is None  # type: ignore[arg-type]
 
 
-def test_ulids_are_as_the_specification_spells_them() -> None:
+def test_ulids_are_encoded_as_specified() -> None:
     assert encode_ulid(1469918176385, 0) == "01ARYZ6S41" + "0" * 16
     assert len({new_ulid() for _ in range(1000)}) == 1000
     assert len(new_ulid()) == 26

@@ -72,7 +72,7 @@ async def test_reading_forward_returns_nothing_after_the_readers_removal() -> No
     assert (page.after, page.up_to) == (2, 4)
 
 
-async def test_the_newest_page_ends_where_the_reader_was_taken_out() -> None:
+async def test_the_newest_page_ends_at_the_readers_removal() -> None:
     assert sequences(await history().before(CHAT, CLEO, None, 2)) == [4, 3]
 
 

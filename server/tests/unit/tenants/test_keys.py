@@ -38,7 +38,7 @@ async def test_concurrent_calls_share_one_look_up() -> None:
     assert (env.store.lists, len(env.kms.made), env.kms.unwraps) == (1, 2, 2)
 
 
-async def test_two_processes_that_make_the_first_keys_at_once_end_with_the_same() -> None:
+async def test_two_processes_that_create_the_first_keys_at_once_agree() -> None:
     env = TenantsEnv()
     one, other = env.process(), env.process()
     a, b = await asyncio.gather(one.of(ACME), other.of(ACME))
@@ -58,7 +58,7 @@ async def test_a_cancelled_call_does_not_cancel_the_look_up_of_others() -> None:
     assert env.store.lists == 1
 
 
-async def test_a_look_that_fails_after_all_were_cancelled_is_not_an_unseen_error() -> None:
+async def test_a_look_up_that_fails_after_all_callers_were_cancelled_is_not_an_unhandled_error() -> None:
     unseen: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, found: unseen.append(found))
     env = TenantsEnv()
@@ -116,7 +116,7 @@ async def test_any_process_replaces_a_due_key_at_its_next_look_up() -> None:
     assert await opened(process, old) == b"old"
 
 
-async def test_a_key_made_elsewhere_is_found_by_one_look_when_its_content_is_read() -> None:
+async def test_a_key_created_elsewhere_is_found_by_one_look_up_when_its_content_is_read() -> None:
     env = TenantsEnv()
     one, other = env.process(), env.process()
     await other.of(ACME)
@@ -128,7 +128,7 @@ async def test_a_key_made_elsewhere_is_found_by_one_look_when_its_content_is_rea
 
 
 @pytest.mark.parametrize("early_by", ["refreshing", "searching"])
-async def test_a_look_that_began_before_the_key_was_made_does_not_make_decryption_failed(
+async def test_a_look_up_from_before_the_key_existed_does_not_fail_decryption(
     early_by: str,
 ) -> None:
     env = TenantsEnv()
@@ -163,7 +163,7 @@ async def test_an_unknown_key_costs_one_look_up_and_is_then_unreadable() -> None
     assert await opened(process, content) == b"hello"
 
 
-async def test_while_the_table_is_away_an_unknown_key_is_not_called_unreadable() -> None:
+async def test_while_the_table_is_unavailable_an_unknown_key_is_not_reported_as_unreadable() -> None:
     env = TenantsEnv()
     process = env.process()
     content = await sealed(process, b"hello")
@@ -190,7 +190,7 @@ async def test_older_keys_are_unwrapped_when_they_are_needed_once() -> None:
     assert env.kms.unwraps == 7
 
 
-async def test_who_reads_without_saying_what_is_told_so() -> None:
+async def test_unsealing_without_loading_its_key_reports_keys_unavailable() -> None:
     env = TenantsEnv()
     content = await sealed(env.process(), b"hello")
     await env.process().rotate(ACME)
@@ -209,18 +209,18 @@ def test_content_stays_readable_after_any_rotations_and_restarts(
         processes = [env.process(), env.process()]
         stored: list[tuple[int, bytes]] = []
         for step, name in enumerate(steps, 1):
-            who = data.draw(st.integers(0, 1))
+            index = data.draw(st.integers(0, 1))
             match name:
                 case "rotate":
-                    await processes[who].rotate(ACME)
+                    await processes[index].rotate(ACME)
                 case "seal":
-                    stored.append((step, await sealed(processes[who], b"%d" % step, step)))
+                    stored.append((step, await sealed(processes[index], b"%d" % step, step)))
                 case "refresh":
                     env.clock.now_s += REFRESH_S
                 case "restart":
-                    processes[who] = env.process()
+                    processes[index] = env.process()
                 case _:
-                    processes[who] = env.process(is_encrypting=False)
+                    processes[index] = env.process(is_encrypting=False)
         for reader in (*processes, env.process()):
             assert [await opened(reader, content, at) for at, content in stored] == [
                 b"%d" % at for at, _ in stored
@@ -238,7 +238,7 @@ async def test_fingerprints_outlive_rotations_restarts_and_the_mode() -> None:
     assert (await env.process(is_encrypting=False).of(ACME)).fingerprint(b"hello") == before
 
 
-async def test_tenants_that_were_not_used_for_longest_are_forgotten() -> None:
+async def test_the_least_recently_used_tenants_are_evicted() -> None:
     env = TenantsEnv()
     process = env.process(tenants_kept=2)
     for name in ("a", "b", "a", "c"):

@@ -46,7 +46,7 @@ async def test_without_cached_keys_the_error_is_retryable() -> None:
         assert (await process.of(ACME)).active_version == 1
 
 
-async def test_a_key_that_is_due_seals_on_while_the_key_service_is_away() -> None:
+async def test_a_due_key_still_seals_while_the_key_service_is_unavailable() -> None:
     env = TenantsEnv()
     process = env.process()
     await process.of(ACME)
@@ -58,7 +58,7 @@ async def test_a_key_that_is_due_seals_on_while_the_key_service_is_away() -> Non
     assert (await process.of(ACME)).active_version == 2
 
 
-async def test_a_key_that_is_due_seals_on_while_no_new_one_can_be_made() -> None:
+async def test_a_due_key_still_seals_while_no_new_one_can_be_created() -> None:
     env = TenantsEnv()
     await env.process().of(ACME)
     env.kms.makes_no_more = True
@@ -73,7 +73,7 @@ async def test_a_key_of_another_length_is_not_used() -> None:
     assert await refusal(env.process().of(ACME)) is Code.KEYS_UNAVAILABLE
 
 
-async def test_a_key_service_that_cannot_unwrap_what_is_there_wraps_nothing_new() -> None:
+async def test_a_key_service_that_cannot_unwrap_existing_keys_wraps_no_new_ones() -> None:
     """A wrong key file must not create the next key: a tenant would have keys of two master keys."""
     env = TenantsEnv()
     await env.process().of(ACME)
@@ -94,7 +94,7 @@ async def three_keys(env: TenantsEnv) -> list[bytes]:
     return contents
 
 
-async def test_an_older_key_that_was_altered_makes_unreadable_what_it_sealed_and_nothing_else() -> None:
+async def test_an_altered_older_key_makes_only_its_own_content_unreadable() -> None:
     env = TenantsEnv()
     contents = await three_keys(env)
     env.store.alter(ACME, content_key(2), b"altered")

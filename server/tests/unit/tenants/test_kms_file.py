@@ -35,7 +35,7 @@ def refusal(path: Path, generated: GeneratedKey) -> TidingsError:
     return caught.value
 
 
-def test_the_file_is_made_for_its_owner_alone_and_says_what_it_is(path: Path) -> None:
+def test_the_file_is_private_to_its_owner_and_has_a_warning(path: Path) -> None:
     generated = generate(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [p.name for p in path.parent.iterdir()] == ["tidings.key"]
@@ -43,7 +43,7 @@ def test_the_file_is_made_for_its_owner_alone_and_says_what_it_is(path: Path) ->
     assert len(unwrap(path, generated)) == 32
 
 
-def test_the_mode_does_not_hang_on_the_umask(path: Path) -> None:
+def test_the_mode_does_not_depend_on_the_umask(path: Path) -> None:
     before = os.umask(0)
     try:
         generate(path)
@@ -109,25 +109,19 @@ def test_an_unwritable_path_is_reported(tmp_path: Path) -> None:
     assert caught.value.code is Code.KEYS_UNAVAILABLE
 
 
-def test_concurrent_creators_of_the_file_all_use_the_same_key(path: Path) -> None:
-    async def check() -> None:
-        services = [FileKms(path) for _ in range(16)]
-        made = await asyncio.gather(*(service.generate(FOR) for service in services))
-        assert len({generated.wrapped_by for generated in made}) == 1
-        unwraps: list[Awaitable[bytes]] = [
-            reader.unwrap(generated.wrapped, FOR)
-            for reader, generated in zip(reversed(services), made, strict=True)
-        ]
-        assert len(set(await asyncio.gather(*unwraps))) == 16
-
-    asyncio.run(check())
+async def test_concurrent_creators_of_the_file_all_use_the_same_key(path: Path) -> None:
+    services = [FileKms(path) for _ in range(16)]
+    made = await asyncio.gather(*(service.generate(FOR) for service in services))
+    assert len({generated.wrapped_by for generated in made}) == 1
+    unwraps: list[Awaitable[bytes]] = [
+        reader.unwrap(generated.wrapped, FOR)
+        for reader, generated in zip(reversed(services), made, strict=True)
+    ]
+    assert len(set(await asyncio.gather(*unwraps))) == 16
 
 
-def test_the_file_is_not_read_again_once_it_is_known(path: Path) -> None:
-    async def check() -> None:
-        kms = FileKms(path)
-        generated = await kms.generate(FOR)
-        path.unlink()  # noqa: ASYNC240 - a file of this test
-        assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
-
-    asyncio.run(check())
+async def test_the_file_is_read_once(path: Path) -> None:
+    kms = FileKms(path)
+    generated = await kms.generate(FOR)
+    path.unlink()  # noqa: ASYNC240 - a file of this test
+    assert len(await kms.unwrap(generated.wrapped, FOR)) == 32

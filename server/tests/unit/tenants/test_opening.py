@@ -40,7 +40,7 @@ def test_encryption_can_be_switched_off(tmp_path: Path) -> None:
     assert not key_policy(settings(tmp_path, mode="off").encryption).is_encrypting
 
 
-def test_aws_is_asked_with_the_keys_that_are_named(tmp_path: Path) -> None:
+def test_aws_is_called_with_the_configured_keys(tmp_path: Path) -> None:
     kms = opened(
         settings(
             tmp_path,
@@ -55,7 +55,7 @@ def test_aws_is_asked_with_the_keys_that_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key_id", [{}, {"kms_key_id": ""}])
-def test_aws_without_a_key_is_a_fault_of_the_settings(tmp_path: Path, key_id: dict[str, str]) -> None:
+def test_aws_without_a_key_is_a_settings_error(tmp_path: Path, key_id: dict[str, str]) -> None:
     with pytest.raises(TidingsError, match="kms_key_id") as caught:
         opened(settings(tmp_path, kms="aws", **key_id))
     assert caught.value.code is Code.SETTINGS_INVALID
@@ -68,15 +68,11 @@ def master_key(path: Path, mode: int) -> Path:
 
 
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o440])
-def test_a_mounted_secret_holds_the_master_key(tmp_path: Path, mode: int) -> None:
+async def test_a_mounted_secret_contains_the_master_key(tmp_path: Path, mode: int) -> None:
     path = master_key(tmp_path / "mounted", mode)
     kms = opened(settings(tmp_path, kms="credential", credential_file=str(path)))
-
-    async def round_trip() -> None:
-        generated = await kms.generate(FOR)
-        assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
-
-    asyncio.run(round_trip())
+    generated = await kms.generate(FOR)
+    assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
 
 
 def test_systemd_passes_the_master_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,16 +88,14 @@ def test_a_world_readable_or_group_writable_secret_is_rejected(tmp_path: Path, m
         asyncio.run(opened(settings(tmp_path, kms="credential", credential_file=str(path))).generate(FOR))
 
 
-def test_a_master_key_that_is_passed_in_is_never_made(tmp_path: Path) -> None:
+def test_a_master_key_from_a_credential_is_never_created(tmp_path: Path) -> None:
     path = tmp_path / "mounted"
     with pytest.raises(TidingsError, match="Cannot read the key file"):
         asyncio.run(opened(settings(tmp_path, kms="credential", credential_file=str(path))).generate(FOR))
     assert not path.exists()
 
 
-def test_a_credential_that_nobody_passed_is_a_fault_of_the_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_credential_is_a_settings_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
     with pytest.raises(TidingsError, match="credential_file") as caught:
         opened(settings(tmp_path, kms="credential"))

@@ -28,16 +28,16 @@ def test_names_sort_as_their_versions_do(one: KeyName, other: KeyName) -> None:
     "text",
     ["", "content", "content-", "content-x", "content-0", "content--1", "search-1", f"content-{2**32}"],
 )
-def test_what_this_tidings_does_not_know_is_no_name(text: str) -> None:
+def test_an_unknown_key_name_is_not_parsed(text: str) -> None:
     assert KeyName.parse(text) is None
 
 
 @given(names, names, st.sampled_from(["a", "b"]), st.sampled_from(["a", "b"]))
 def test_a_key_is_wrapped_for_one_tenant_and_one_name(
-    one: KeyName, other: KeyName, tenant: str, stranger: str
+    one: KeyName, other: KeyName, tenant: str, other_tenant: str
 ) -> None:
-    mine, theirs = wrap_context(TenantId(tenant), one), wrap_context(TenantId(stranger), other)
-    assert (mine == theirs) is ((tenant, one) == (stranger, other))
+    mine, theirs = wrap_context(TenantId(tenant), one), wrap_context(TenantId(other_tenant), other)
+    assert (mine == theirs) is ((tenant, one) == (other_tenant, other))
 
 
 @pytest.mark.parametrize(

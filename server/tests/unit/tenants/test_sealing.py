@@ -45,7 +45,7 @@ def refused(opening: Callable[[], bytes]) -> Code:
 
 
 @given(places, bodies)
-def test_what_is_stored_opens_at_its_place(where: Place, body: bytes) -> None:
+def test_content_is_unsealed_at_its_place(where: Place, body: bytes) -> None:
     key, spot = ContentKey(7, KEY), seal_location(*where)
     sealed, clear = key.seal(spot, body), key.leave_clear(spot, body)
     assert key.open(spot, sealed) == key.open(spot, clear) == body
@@ -54,7 +54,7 @@ def test_what_is_stored_opens_at_its_place(where: Place, body: bytes) -> None:
 
 
 @given(places, places, bodies)
-def test_what_is_moved_does_not_open(where: Place, elsewhere: Place, body: bytes) -> None:
+def test_moved_content_is_not_unsealed(where: Place, elsewhere: Place, body: bytes) -> None:
     assume(where != elsewhere)
     key = ContentKey(7, KEY)
     for stored in (key.seal(seal_location(*where), body), key.leave_clear(seal_location(*where), body)):
@@ -63,7 +63,7 @@ def test_what_is_moved_does_not_open(where: Place, elsewhere: Place, body: bytes
 
 
 @given(places, places)
-def test_two_places_never_spell_the_same_nor_begin_alike(one: Place, other: Place) -> None:
+def test_two_places_never_have_the_same_bytes_or_prefix(one: Place, other: Place) -> None:
     assert (seal_location(*one) == seal_location(*other)) is (one == other)
     assert one == other or not seal_location(*other).startswith(seal_location(*one))
 
@@ -73,7 +73,7 @@ def test_two_places_never_spell_the_same_nor_begin_alike(one: Place, other: Plac
     ("chat", "sequence"),
     [(ChatKey(TenantId("other"), ChatId("c")), 5), (ChatKey(ACME, ChatId("d")), 5), (CHAT, 6), (CHAT, 55)],
 )
-def test_another_tenant_chat_or_sequence_can_not_take_it(
+def test_content_is_not_unsealed_for_another_tenant_chat_or_sequence(
     chat: ChatKey, sequence: int, *, is_encrypting: bool
 ) -> None:
     content = keys_of(is_encrypting=is_encrypting).seal(CHAT, 5, b"hello")
@@ -139,7 +139,7 @@ def test_the_newest_key_seals_and_the_older_ones_still_open() -> None:
     assert keys.unseal(CHAT, 5, before) == b"old"
 
 
-def test_a_key_is_not_lent_to_another_tenant() -> None:
+def test_a_key_is_not_used_for_another_tenant() -> None:
     with pytest.raises(ValueError, match="not for other"):
         keys_of().seal(ChatKey(TenantId("other"), ChatId("c")), 1, b"hello")
 
@@ -156,12 +156,12 @@ def test_the_form_of_sealed_content_is_the_documented_one() -> None:
     assert clear == b"\x00\x00\x00\x00\x01" + tag + b"hello"
 
 
-def test_what_an_earlier_tidings_stored_still_opens() -> None:
+def test_content_of_an_earlier_version_is_unsealed() -> None:
     sealed = "01000000010102030405060708090a0b0cfd1b1a418ab550144b77ebd02701dd36bacccf76ce"
     assert keys_of().unseal(CHAT, 5, bytes.fromhex(sealed)) == b"hello"
 
 
-def test_a_fingerprint_knows_the_same_words_and_shows_nothing() -> None:
+def test_a_fingerprint_is_equal_for_equal_content_and_reveals_nothing() -> None:
     keys = keys_of()
     assert keys.fingerprint(b"hello") == hmac.digest(FINGERPRINT_KEY, b"hello", "sha256")
     assert keys.fingerprint(b"hello") != keys.fingerprint(b"hello!")
@@ -173,7 +173,7 @@ def test_keys_do_not_print() -> None:
     assert KEY.hex() not in shown
 
 
-def test_errors_say_where_and_never_what() -> None:
+def test_errors_have_the_place_and_never_the_content() -> None:
     with pytest.raises(TidingsError) as caught:
         keys_of().unseal(CHAT, 5, keys_of().seal(CHAT, 6, b"hello"))
     assert caught.value.details == {"tenant": "acme", "chat": "c", "sequence": 5}

@@ -49,7 +49,7 @@ async def test_ten_thousand_requests_for_a_missing_tenant_cost_one_read(
 
 
 @pytest.mark.parametrize("name", ["", "_system", "a#b", "a.b", "A", "a" * 33, "-a", "a\n", "ä", "a b"])
-async def test_what_can_not_be_a_tenant_costs_no_read_and_can_not_be_made(
+async def test_an_invalid_tenant_name_costs_no_read_and_cannot_be_created(
     store: MemoryTenantStore, name: str
 ) -> None:
     assert await TenantReader(store, AdjustableClock()).find(TenantId(name)) is None

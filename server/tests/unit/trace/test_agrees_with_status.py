@@ -31,7 +31,7 @@ HAVE_IT = {RecipientState.READ, RecipientState.DELIVERED}
 class History:
     """Sends, replies, leaves and joins of several members; some of the entries are not delivered to rows yet."""
 
-    story: EntryScenario = field(default_factory=EntryScenario)
+    scenario: EntryScenario = field(default_factory=EntryScenario)
     truth: MemoryChatRowWriter = field(default_factory=MemoryChatRowWriter)
     delivered: dict[UserId, int] = field(default_factory=dict)
     read: dict[UserId, int] = field(default_factory=dict)
@@ -39,22 +39,22 @@ class History:
     @classmethod
     async def by(cls, chance: random.Random) -> "History":
         history = cls()
-        story = history.story
-        story.inside = set(USERS[:2])
-        story.add(EntryKind.CREATE, USERS[0], users=USERS[:2], member_count=2)
+        scenario = history.scenario
+        scenario.inside = set(USERS[:2])
+        scenario.add(EntryKind.CREATE, USERS[0], users=USERS[:2], member_count=2)
         for _ in range(chance.randint(3, 20)):
-            story.go_on(chance.choice(STEPS), chance.choice)
+            scenario.go_on(chance.choice(STEPS), chance.choice)
             for marks in (history.delivered, history.read):
                 if chance.random() < 0.3:
                     user = chance.choice(USERS)
-                    marks[user] = max(marks.get(user, 0), chance.randint(1, len(story.log)))
-        handled = story.log[: chance.choice((len(story.log), chance.randint(1, len(story.log))))]
+                    marks[user] = max(marks.get(user, 0), chance.randint(1, len(scenario.log)))
+        handled = scenario.log[: chance.choice((len(scenario.log), chance.randint(1, len(scenario.log))))]
         await rows_of(history.truth, history.chat).handle(CHAT, handled)
         return history
 
     @property
     def chat(self) -> MemoryChat:
-        return self.story.chat
+        return self.scenario.chat
 
     def row(self, user: UserId) -> ChatRow | None:
         known = self.truth.rows.get(user)
@@ -68,7 +68,7 @@ class History:
         )
 
     def _mark(self, sequence: int | None) -> LogPosition | None:
-        return None if sequence is None else LogPosition(sequence, self.story.log[sequence - 1].ordinal)
+        return None if sequence is None else LogPosition(sequence, self.scenario.log[sequence - 1].ordinal)
 
     async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, ChatRow]:
         assert chat == CHAT
@@ -94,7 +94,7 @@ async def _evidence(history: History, message: Entry) -> Evidence:
         entry=message,
         now_ms=10**9,
         users=tuple(people),
-        mark=len(history.story.log),
+        mark=len(history.scenario.log),
         topic=PartitionState(partition=0, end=1, committed=1),
     )
 
@@ -104,19 +104,19 @@ def _moved(row: ChatRow | None) -> RowWithTimes | None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-async def test_both_say_the_same_of_every_message_and_member(seed: int) -> None:
+async def test_trace_and_delivery_status_agree_for_every_message_and_member(seed: int) -> None:
     chance = random.Random(seed)
     implied = 0
     for _ in range(HISTORIES):
         history = await History.by(chance)
         statuses = MessageStatusReader(history.chat, history)
-        for message in [entry for entry in history.story.now if entry.kind is EntryKind.MESSAGE]:
-            [told] = await statuses.of(CHAT, message.sender, [message])
+        for message in [entry for entry in history.scenario.now if entry.kind is EntryKind.MESSAGE]:
+            [status] = await statuses.of(CHAT, message.sender, [message])
             trace = rules.build_trace(await _evidence(history, message))
             states = {each.user: each.state for each in trace.recipients}
-            assert sorted(u for u, s in states.items() if s is RecipientState.READ) == list(told.read_by)
-            assert sorted(u for u, s in states.items() if s in HAVE_IT) == list(told.delivered_to)
-            if told.status is not DeliveryStatus.SENT and len(told.delivered_to) == _addressed(states):
+            assert sorted(u for u, s in states.items() if s is RecipientState.READ) == list(status.read_by)
+            assert sorted(u for u, s in states.items() if s in HAVE_IT) == list(status.delivered_to)
+            if status.status is not DeliveryStatus.SENT and len(status.delivered_to) == _addressed(states):
                 assert trace.outcome is TraceOutcome.ARRIVED
             implied += sum("implied" in each.verdict for each in trace.recipients)
     assert implied > HISTORIES // 4, "the histories hold too few replies to show the rule"

@@ -1,4 +1,4 @@
-"""Two ranges, names that don't change, reasons that fit into a close frame."""
+"""Close codes: two ranges, stable names, reasons that fit into a close frame."""
 
 from tidings.kernel.errors import Code
 from tidings_wire.close_codes import RECONNECT, TERMINAL, TEXTS, CloseCode, close_code_for_error, close_reason
@@ -11,7 +11,7 @@ def test_every_code_lies_in_one_of_the_two_ranges_and_has_a_text() -> None:
     assert list(TEXTS) == list(CloseCode)
 
 
-def test_the_codes_are_those_that_were_published_first() -> None:
+def test_the_codes_are_those_of_the_first_publication() -> None:
     """A code is never reused: a new one gets a new line here."""
     assert {code.value: code.name for code in CloseCode} == {
         4000: "SERVER_SHUTDOWN",

@@ -64,7 +64,7 @@ def test_brackets_in_a_text_are_not_nesting() -> None:
     assert isinstance(decode(frame), DecodedRequest)
 
 
-def test_what_is_wide_is_bounded_as_what_is_deep() -> None:
+def test_width_is_bounded_like_depth() -> None:
     assert is_too_deep(b"[" + b",".join([b"[]"] * fields.MAX_FRAME_CONTAINERS) + b"]")
 
 
@@ -86,7 +86,7 @@ def _depth(value: object) -> int:
 
 
 @given(st.binary(max_size=200))
-def test_no_bytes_make_it_raise(data: bytes) -> None:
+def test_no_bytes_make_the_decoder_raise(data: bytes) -> None:
     assert isinstance(decode(data), DecodedRequest | InvalidFrame)
 
 
@@ -102,7 +102,7 @@ def test_a_connect_does_not_print_its_credential() -> None:
     assert "s3cret" not in f"{DecodedRequest(1, connect)}"
 
 
-def test_only_connect_ignores_what_it_does_not_know() -> None:
+def test_only_connect_ignores_unknown_fields() -> None:
     lenient = [kind.name for kind in REQUESTS if not kind.body.__struct_config__.forbid_unknown_fields]
     assert lenient == ["connect"]
 

@@ -1,14 +1,13 @@
 """The log and its copies, as several processes have them: dense, converging within the bound, read once a second."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 from fixtures.engines import Namespace
-from fixtures.loops import until
+from fixtures.loops import AsyncFixture, until
 from fixtures.tables import REGION, Tables
 
 from tidings.app.wiring.inboxes import BroadcastServices, build_broadcasts
@@ -28,8 +27,8 @@ BOUND_S = 1.0
 _DEAD = "redis://127.0.0.1:1"
 
 
-class HeldTime(SystemClock):
-    """Copies grow old when the test says so."""
+class ManualTime(SystemClock):
+    """A clock that only the test moves."""
 
     at_s = 100.0
 
@@ -38,13 +37,13 @@ class HeldTime(SystemClock):
 
 
 @dataclass
-class Scene:
+class BroadcastLogEnv:
     client: DynamoClient
     log: BroadcastLogId
-    time: HeldTime
+    time: ManualTime
 
     def process(self, snapshots: Snapshots | None = None) -> BroadcastServices:
-        """One more, with copies of its own."""
+        """Open another process with its own copies."""
         return build_broadcasts(self.client, self.time, snapshots or NoSnapshots())
 
     def calls(self, pattern: str) -> float:
@@ -65,24 +64,19 @@ def draft() -> BroadcastDraft:
     return BroadcastDraft(notification=new_ulid(), category=1, expires_ms=SystemClock().now_ms() + LONGEST_MS)
 
 
-type Play = Callable[[Callable[[Scene], Coroutine[Any, Any, None]]], None]
-
-
 @pytest.fixture
-def play(tables: Tables, space: Namespace) -> Play:
-    def run(scene: Callable[[Scene], Coroutine[Any, Any, None]]) -> None:
-        async def played() -> None:
-            async with open_client(tables.url, REGION, tables.prefix) as client:
-                log = BroadcastLogId(TenantId(space.tenant), "default")
-                await asyncio.wait_for(scene(Scene(client, log, HeldTime())), 120)
+def log_env(tables: Tables, space: Namespace) -> AsyncFixture[BroadcastLogEnv]:
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[BroadcastLogEnv]:
+        async with open_client(tables.url, REGION, tables.prefix) as client:
+            log = BroadcastLogId(TenantId(space.tenant), "default")
+            yield BroadcastLogEnv(client, log, ManualTime())
 
-        asyncio.run(played())
-
-    return run
+    return AsyncFixture(opened)
 
 
 @asynccontextmanager
-async def opened(url: str, space: Namespace) -> AsyncIterator[RedisClient]:
+async def open_redis(url: str, space: Namespace) -> AsyncIterator[RedisClient]:
     options = replace(RedisOptions.from_url(url), key_prefix=space.key_prefix)
     redis = await RedisClient.connect(options, wait=False)
     try:
@@ -91,61 +85,58 @@ async def opened(url: str, space: Namespace) -> AsyncIterator[RedisClient]:
         await redis.close()
 
 
-def test_concurrent_appends_of_processes_make_one_dense_log(play: Play) -> None:
-    async def scene(at: Scene) -> None:
-        one, two = at.process(), at.process()
-        entries = await asyncio.gather(*(at.publish(by) for by in (one, two) for _ in range(12)))
-        assert sorted(each.sequence for each in entries) == list(range(1, 25))
-        stands = await DynamoBroadcastLog(at.client).after(at.log, 0)
-        assert [(each.sequence, each.id) for each in stands] == sorted(
-            (each.sequence, each.id) for each in entries
-        )
-        assert [each.at_ms for each in stands] == sorted(each.at_ms for each in stands)
-        at.time.at_s += BOUND_S
-        boards = [await each.logs.index(at.log) for each in (one, two, at.process())]
-        assert boards[0].view == boards[1].view == boards[2].view
-
-    play(scene)
+async def test_concurrent_appends_of_processes_make_one_dense_log(log_env: BroadcastLogEnv) -> None:
+    one, two = log_env.process(), log_env.process()
+    entries = await asyncio.gather(*(log_env.publish(by) for by in (one, two) for _ in range(12)))
+    assert sorted(each.sequence for each in entries) == list(range(1, 25))
+    stored = await DynamoBroadcastLog(log_env.client).after(log_env.log, 0)
+    assert [(each.sequence, each.id) for each in stored] == sorted(
+        (each.sequence, each.id) for each in entries
+    )
+    assert [each.at_ms for each in stored] == sorted(each.at_ms for each in stored)
+    log_env.time.at_s += BOUND_S
+    boards = [await each.logs.index(log_env.log) for each in (one, two, log_env.process())]
+    assert boards[0].view == boards[1].view == boards[2].view
 
 
-def test_a_copy_is_at_most_a_second_old_and_at_least_makes_it_move_at_once(play: Play) -> None:
-    async def scene(at: Scene) -> None:
-        sender, reader = at.process(), at.process()
-        assert await at.head(reader) == 0
-        entry = await at.publish(sender)
-        assert await at.head(sender) == 1
-        at.time.at_s += BOUND_S - 0.001
-        assert await at.head(reader) == 0
-        assert await at.head(reader, entry.sequence) == 1
-        await sender.rollout.redact(at.log, entry.notification)
-        at.time.at_s += BOUND_S
-        board = await reader.logs.index(at.log)
-        assert (board.head, board.live(at.time.now_ms())) == (2, 0)
-        with pytest.raises(TidingsError) as refused:
-            await at.head(reader, 3)
-        assert refused.value.code is Code.POSITION_AHEAD
-
-    play(scene)
-
-
-def test_a_log_is_read_once_a_second_whatever_its_readers_and_never_for_nobody(play: Play) -> None:
-    async def scene(at: Scene) -> None:
-        reader = at.process()
-        await at.head(reader)
-        before = at.calls("inbox.follow_broadcasts")
-        for _ in range(5):
-            at.time.at_s += BOUND_S
-            await asyncio.gather(*(at.head(reader) for _ in range(100)))
-            await asyncio.gather(*(at.head(reader) for _ in range(100)))
-        assert at.calls("inbox.follow_broadcasts") - before == 5
-        at.time.at_s += 3_600
-        await asyncio.sleep(0)
-        assert at.calls("inbox.follow_broadcasts") - before == 5
-
-    play(scene)
+async def test_a_copy_is_at_most_a_second_old_and_at_least_makes_it_move_at_once(
+    log_env: BroadcastLogEnv,
+) -> None:
+    sender, reader = log_env.process(), log_env.process()
+    assert await log_env.head(reader) == 0
+    entry = await log_env.publish(sender)
+    assert await log_env.head(sender) == 1
+    log_env.time.at_s += BOUND_S - 0.001
+    assert await log_env.head(reader) == 0
+    assert await log_env.head(reader, entry.sequence) == 1
+    await sender.rollout.redact(log_env.log, entry.notification)
+    log_env.time.at_s += BOUND_S
+    board = await reader.logs.index(log_env.log)
+    assert (board.head, board.live(log_env.time.now_ms())) == (2, 0)
+    with pytest.raises(TidingsError) as refused:
+        await log_env.head(reader, 3)
+    assert refused.value.code is Code.POSITION_AHEAD
 
 
-def test_a_put_that_was_not_answered_is_known_again(play: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_log_is_read_once_a_second_for_any_number_of_readers_and_never_without(
+    log_env: BroadcastLogEnv,
+) -> None:
+    reader = log_env.process()
+    await log_env.head(reader)
+    before = log_env.calls("inbox.follow_broadcasts")
+    for _ in range(5):
+        log_env.time.at_s += BOUND_S
+        await asyncio.gather(*(log_env.head(reader) for _ in range(100)))
+        await asyncio.gather(*(log_env.head(reader) for _ in range(100)))
+    assert log_env.calls("inbox.follow_broadcasts") - before == 5
+    log_env.time.at_s += 3_600
+    await asyncio.sleep(0)
+    assert log_env.calls("inbox.follow_broadcasts") - before == 5
+
+
+async def test_an_unanswered_put_is_recognized_when_repeated(
+    log_env: BroadcastLogEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = DynamoBroadcastLog.put
 
     async def put_twice(
@@ -154,64 +145,52 @@ def test_a_put_that_was_not_answered_is_known_again(play: Play, monkeypatch: pyt
         assert await real(log, at, entry) is None
         return await real(log, at, entry)
 
-    async def scene(at: Scene) -> None:
-        monkeypatch.setattr(DynamoBroadcastLog, "put", put_twice)
-        process = at.process()
-        assert [(await at.publish(process)).sequence for _ in range(3)] == [1, 2, 3]
-        assert len(await DynamoBroadcastLog(at.client).after(at.log, 0)) == 3
-
-    play(scene)
+    monkeypatch.setattr(DynamoBroadcastLog, "put", put_twice)
+    process = log_env.process()
+    assert [(await log_env.publish(process)).sequence for _ in range(3)] == [1, 2, 3]
+    assert len(await DynamoBroadcastLog(log_env.client).after(log_env.log, 0)) == 3
 
 
-def test_a_new_process_starts_from_the_snapshot_or_reads_the_log(
-    play: Play, valkey: str, space: Namespace
+async def test_a_new_process_starts_from_the_snapshot_or_reads_the_log(
+    log_env: BroadcastLogEnv, valkey: str, space: Namespace
 ) -> None:
-    async def scene(at: Scene) -> None:
-        async with opened(valkey, space) as redis:
-            snapshots = RedisSnapshots(redis)
-            sender = at.process(snapshots)
-            for _ in range(30):
-                await at.publish(sender)
-            watcher = at.process(snapshots)
-            assert await at.head(watcher) == 30
-            while await snapshots.read(at.log) is None:  # noqa: ASYNC110 - written soon, without an answer
-                await asyncio.sleep(0.01)
-            await at.publish(sender)
-            whole = at.calls("inbox.open_broadcasts")
-            started = await at.process(snapshots).logs.index(at.log)
-            assert (started.head, at.calls("inbox.open_broadcasts")) == (31, whole)
-            await redis.write("DEL", snapshots._key(at.log))
-            wiped = await at.process(snapshots).logs.index(at.log)
-            assert at.calls("inbox.open_broadcasts") == whole + 1
-        assert started.view == wiped.view == (await at.process().logs.index(at.log)).view
-
-    play(scene)
+    async with open_redis(valkey, space) as redis:
+        snapshots = RedisSnapshots(redis)
+        sender = log_env.process(snapshots)
+        for _ in range(30):
+            await log_env.publish(sender)
+        watcher = log_env.process(snapshots)
+        assert await log_env.head(watcher) == 30
+        while await snapshots.read(log_env.log) is None:  # noqa: ASYNC110 - written soon, without an answer
+            await asyncio.sleep(0.01)
+        await log_env.publish(sender)
+        whole = log_env.calls("inbox.open_broadcasts")
+        started = await log_env.process(snapshots).logs.index(log_env.log)
+        assert (started.head, log_env.calls("inbox.open_broadcasts")) == (31, whole)
+        await redis.write("DEL", snapshots._key(log_env.log))
+        wiped = await log_env.process(snapshots).logs.index(log_env.log)
+        assert log_env.calls("inbox.open_broadcasts") == whole + 1
+    assert started.view == wiped.view == (await log_env.process().logs.index(log_env.log)).view
 
 
-def test_an_unavailable_redis_or_a_corrupt_snapshot_does_no_harm(
-    play: Play, valkey: str, space: Namespace
+async def test_an_unavailable_redis_or_a_corrupt_snapshot_does_no_harm(
+    log_env: BroadcastLogEnv, valkey: str, space: Namespace
 ) -> None:
-    async def scene(at: Scene) -> None:
-        async with opened(_DEAD, space) as away, opened(valkey, space) as redis:
-            process = at.process(RedisSnapshots(away))
-            for _ in range(26):
-                await at.publish(process)
-            assert await at.head(process) == 26
-            snapshots = RedisSnapshots(redis)
-            await redis.write("SET", snapshots._key(at.log), b"nonsense")
-            assert await at.head(at.process(snapshots)) == 26
-
-    play(scene)
+    async with open_redis(_DEAD, space) as away, open_redis(valkey, space) as redis:
+        process = log_env.process(RedisSnapshots(away))
+        for _ in range(26):
+            await log_env.publish(process)
+        assert await log_env.head(process) == 26
+        snapshots = RedisSnapshots(redis)
+        await redis.write("SET", snapshots._key(log_env.log), b"nonsense")
+        assert await log_env.head(log_env.process(snapshots)) == 26
 
 
-def test_copies_of_unread_logs_are_evicted_first(play: Play) -> None:
-    async def scene(at: Scene) -> None:
-        process = at.process()
-        process.logs._capacity = 2
-        logs = [at.log._replace(inbox=f"inbox{number}") for number in range(4)]
-        for log in logs:
-            await process.logs.index(log)
-        assert list(process.logs._copies) == logs[2:]
-        await until(lambda: not process.logs._reads._running, 30)
-
-    play(scene)
+async def test_copies_of_unread_logs_are_evicted_first(log_env: BroadcastLogEnv) -> None:
+    process = log_env.process()
+    process.logs._capacity = 2
+    logs = [log_env.log._replace(inbox=f"inbox{number}") for number in range(4)]
+    for log in logs:
+        await process.logs.index(log)
+    assert list(process.logs._copies) == logs[2:]
+    await until(lambda: not process.logs._reads._running, 30)

@@ -5,7 +5,7 @@ from tidings.platform.dynamo.capacity import CapacityLedger, Sample
 from tidings.platform.dynamo.responses import Consumed, Units
 
 
-def test_a_row_adds_up_and_says_what_was_guessed() -> None:
+def test_a_ledger_row_adds_up_and_marks_estimates() -> None:
     row = CapacityLedger().open("read", "GetItem")
     row.read(0.5, is_exact=True)
     row.read(1.5, is_exact=False)
@@ -13,14 +13,14 @@ def test_a_row_adds_up_and_says_what_was_guessed() -> None:
     assert (row.read_units, row.write_units, row.estimated) == (2.0, 3.0, 1)
 
 
-def test_what_the_engine_says_is_kept_apart_table_from_indexes() -> None:
+def test_measured_units_of_tables_and_indexes_are_separate() -> None:
     row = CapacityLedger().open("write", "PutItem")
     row.write(1, [Consumed(CapacityUnits=4.0, Table=Units(1.0))], is_exact=True)
     row.write(1, [Consumed(CapacityUnits=2.0)], is_exact=True)
     assert (row.measured_table_units, row.measured_index_units) == (3.0, 3.0)
 
 
-def test_one_name_has_one_row() -> None:
+def test_each_pattern_has_one_row() -> None:
     ledger = CapacityLedger()
     assert ledger.open("a", "GetItem") is ledger.open("a", "GetItem")
     assert ledger["a"].pattern == "a"

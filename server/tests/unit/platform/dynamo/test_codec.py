@@ -59,7 +59,7 @@ def as_bytes(value: Any) -> Any:
 
 
 @given(items)
-def test_what_goes_in_comes_out(item: Item) -> None:
+def test_an_item_is_decoded_as_it_was_encoded(item: Item) -> None:
     assert round_trip(item) == item
 
 
@@ -79,13 +79,13 @@ def test_boto3_reads_what_we_read(item: Item) -> None:
 
 
 def test_equal_sets_have_equal_bytes_for_any_order() -> None:
-    there: set[int] = set()
+    positions: set[int] = set()
     back: set[int] = set()
     for one, other in ((0, 8), (8, 0)):
-        there.add(one)
+        positions.add(one)
         back.add(other)
-    assert list(there) != list(back), "these two should show the order they were filled in"
-    assert encode_item({"s": there}) == encode_item({"s": back})
+    assert list(positions) != list(back), "these two should show the order they were filled in"
+    assert encode_item({"s": positions}) == encode_item({"s": back})
 
 
 @given(broken_numbers)
@@ -124,7 +124,7 @@ def test_a_number_is_exact_and_whole_ones_are_int(number: Decimal) -> None:
         type(value).__name__ if isinstance(value, set) or type(value) is object else repr(value)
     ),
 )
-def test_what_dynamodb_cannot_hold_exactly_is_refused(value: Any) -> None:
+def test_a_number_that_dynamodb_cannot_store_exactly_is_refused(value: Any) -> None:
     with pytest.raises(UnsupportedValueError):
         encode_item({"x": value})
 
@@ -156,17 +156,17 @@ def test_a_name_that_is_not_unicode_is_refused(name: str) -> None:
     ],
     ids=repr,
 )
-def test_what_dynamodb_can_hold_just_so_is_kept(value: ItemValue) -> None:
+def test_the_largest_exact_number_is_kept(value: ItemValue) -> None:
     assert round_trip({"x": value}) == {"x": value}
 
 
-def test_a_whole_number_in_scientific_spelling_is_an_int() -> None:
+def test_an_integer_in_scientific_notation_is_an_int() -> None:
     came = decode_item(read(b'{"a":{"N":"1E+3"},"b":{"N":"1.50"}}'))
     assert came == {"a": 1000, "b": Decimal("1.5")}
     assert isinstance(came["a"], int)
 
 
-def test_kinds_of_a_type_go_as_that_type() -> None:
+def test_subclasses_are_encoded_as_their_base_type() -> None:
     class Colour(StrEnum):
         RED = "red"
 
@@ -178,16 +178,16 @@ def test_kinds_of_a_type_go_as_that_type() -> None:
 
 
 @pytest.mark.parametrize("tagged", [b'{"a":{}}', b'{"a":{"S":null}}', b'{"a":{"L":[{}]}}'])
-def test_a_value_without_a_type_is_not_read_as_something(tagged: bytes) -> None:
+def test_a_value_without_a_type_is_refused(tagged: bytes) -> None:
     with pytest.raises(UnsupportedValueError):
         decode_item(read(tagged))
 
 
 @pytest.mark.parametrize("tagged", [b'{"a":{"X":"1"}}', b'{"a":{"S":1}}', b'{"a":1}', b'{"a":{"B":"%%"}}'])
-def test_a_type_that_does_not_exist_is_not_read_as_something(tagged: bytes) -> None:
+def test_a_value_of_an_unknown_type_is_refused(tagged: bytes) -> None:
     with pytest.raises(msgspec.DecodeError):
         read(tagged)
 
 
-def test_zero_has_one_spelling() -> None:
+def test_zero_has_one_encoding() -> None:
     assert {format_number(zero) for zero in (0, Decimal(0), Decimal("-0"), Decimal("0E+5"))} == {"0"}

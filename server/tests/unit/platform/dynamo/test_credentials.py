@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import botocore.session
@@ -23,7 +23,7 @@ OLD, NEW = AwsKeys("old", Secret("s")), AwsKeys("new", Secret("s"))
 
 
 class Provider:
-    """Gives keys when the test lets it."""
+    """Return keys once the test opens the gate."""
 
     def __init__(self, *, is_open: bool = True) -> None:
         self.gate = threading.Event()
@@ -40,10 +40,6 @@ class Provider:
         return NEW
 
 
-def run(test: Callable[[], Coroutine[None, None, None]]) -> None:
-    asyncio.run(test())
-
-
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - a thread changes it
@@ -56,61 +52,49 @@ def renewed(provider: Provider) -> RenewedCredentials:
     )
 
 
-def test_young_keys_are_renewed_beside_the_call_that_noticed() -> None:
-    async def check() -> None:
-        provider = Provider(is_open=False)
-        source = renewed(provider)
-        noticed = source.ask_at + 1
-        await source.ask(noticed)
-        assert source.keys is OLD, "the call went on with what was there"
-        assert source.ask_at == noticed + 60, "the next call does not ask again"
-        provider.gate.set()
-        await until(lambda: source.keys is NEW)
-
-    run(check)
+async def test_keys_near_expiry_are_renewed_without_delaying_the_call() -> None:
+    provider = Provider(is_open=False)
+    source = renewed(provider)
+    noticed = source.ask_at + 1
+    await source.ask(noticed)
+    assert source.keys is OLD, "the call went on with what was there"
+    assert source.ask_at == noticed + 60, "the next call does not ask again"
+    provider.gate.set()
+    await until(lambda: source.keys is NEW)
 
 
-def test_stale_keys_are_waited_for() -> None:
-    async def check() -> None:
-        source = renewed(Provider())
-        await source.ask(source.ask_at + 300)
-        assert source.keys is NEW
-
-    run(check)
+async def test_stale_keys_are_waited_for() -> None:
+    source = renewed(Provider())
+    await source.ask(source.ask_at + 300)
+    assert source.keys is NEW
 
 
-def test_many_callers_make_one_fetch_and_one_that_leaves_does_not_stop_it() -> None:
-    async def check() -> None:
-        provider = Provider(is_open=False)
-        source = renewed(provider)
-        callers = [asyncio.create_task(source.renew()) for _ in range(5)]
-        await until(lambda: provider.asked == 1)
-        callers[0].cancel()
-        await asyncio.wait(callers[:1])
-        provider.gate.set()
-        await asyncio.gather(*callers[1:])
-        assert source.keys is NEW
-        assert provider.asked == 1
-
-    run(check)
+async def test_many_callers_make_one_fetch_and_one_that_leaves_does_not_stop_it() -> None:
+    provider = Provider(is_open=False)
+    source = renewed(provider)
+    callers = [asyncio.create_task(source.renew()) for _ in range(5)]
+    await until(lambda: provider.asked == 1)
+    callers[0].cancel()
+    await asyncio.wait(callers[:1])
+    provider.gate.set()
+    await asyncio.gather(*callers[1:])
+    assert source.keys is NEW
+    assert provider.asked == 1
 
 
-def test_a_provider_that_fails_leaves_the_keys_that_are_there(caplog: pytest.LogCaptureFixture) -> None:
-    async def check() -> None:
-        provider = Provider()
-        provider.error = OSError("metadata service is away")
-        source = renewed(provider)
-        await source.renew()
-        assert source.keys is OLD
-        provider.error = None
-        await source.renew()
-        assert source.keys is NEW
-
-    run(check)
+async def test_a_failing_provider_keeps_the_current_keys(caplog: pytest.LogCaptureFixture) -> None:
+    provider = Provider()
+    provider.error = OSError("metadata service is away")
+    source = renewed(provider)
+    await source.renew()
+    assert source.keys is OLD
+    provider.error = None
+    await source.renew()
+    assert source.keys is NEW
     assert "cannot renew credentials" in caplog.text
 
 
-def test_fixed_keys_are_never_asked_for() -> None:
+def test_fixed_keys_are_never_fetched() -> None:
     assert StaticCredentials(LOCAL_KEYS).ask_at == float("inf")
     assert LOCAL_KEYS.access_key.isalnum()
 
@@ -121,13 +105,13 @@ def session_with(credentials: Credentials | None) -> botocore.session.Session:
     return session
 
 
-def test_botocores_keys_are_taken_with_their_token() -> None:
+def test_keys_of_botocore_are_used_with_their_token() -> None:
     fetch = botocore_keys(session_with(Credentials("AK", "SK", "TOK")))
     assert fetch() == AwsKeys("AK", Secret("SK"), Secret("TOK"))
     assert botocore_keys(session_with(Credentials("AK", "SK")))().token is None
 
 
-def test_keys_near_their_end_are_refreshed_by_botocore_when_it_is_asked() -> None:
+def test_botocore_refreshes_keys_near_expiry() -> None:
     def refreshed() -> dict[str, str]:
         later = datetime.now(UTC) + timedelta(hours=1)
         return {"access_key": "AK2", "secret_key": "SK2", "token": "T2", "expiry_time": later.isoformat()}
@@ -137,7 +121,7 @@ def test_keys_near_their_end_are_refreshed_by_botocore_when_it_is_asked() -> Non
     assert botocore_keys(session_with(expiring))() == AwsKeys("AK2", Secret("SK2"), Secret("T2"))
 
 
-def test_no_credentials_anywhere_is_an_error_that_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_credentials_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     session = botocore.session.Session()
     monkeypatch.setattr(session, "get_credentials", lambda: None)
     with pytest.raises(NoCredentialsError):

@@ -1,4 +1,4 @@
-"""Where the calls go."""
+"""Endpoints of the client."""
 
 import ssl
 
@@ -30,7 +30,7 @@ def test_an_endpoint_is_read_from_its_url(url: str, address: str, port: int, hos
 
 
 @pytest.mark.parametrize("url", ["dynamodb", "ftp://host", "http://", "http://host/path"])
-def test_what_is_no_endpoint_is_refused(url: str) -> None:
+def test_an_invalid_endpoint_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="is not an endpoint"):
         parse_endpoint(url)
 
@@ -53,6 +53,6 @@ def test_tls_verifies_certificate_and_name() -> None:
         (STREAMS, "eu-central-1", "streams.dynamodb.eu-central-1.amazonaws.com"),
     ],
 )
-def test_botocore_knows_where_aws_is(service: str, region: str, host: str) -> None:
+def test_the_endpoint_of_aws_comes_from_botocore(service: str, region: str, host: str) -> None:
     endpoint = aws_endpoint(botocore.session.Session(), service, region)
     assert (endpoint.host, endpoint.port, endpoint.tls is not None) == (host, 443, True)

@@ -29,7 +29,7 @@ def item_of(size_bytes: int) -> Item:
 
 
 @given(items)
-def test_an_item_weighs_what_the_published_rules_say(item: Item) -> None:
+def test_an_item_has_the_size_of_the_published_rules(item: Item) -> None:
     assert encoded_item_bytes(item) == item_bytes(json.loads(encode_item(item)))
 
 
@@ -52,7 +52,7 @@ def test_a_write_is_paid_by_the_larger_of_the_items_before_and_after() -> None:
     assert larger_units(2, None) == 2
 
 
-def test_an_update_is_guessed_by_its_key_and_its_values() -> None:
+def test_the_size_of_an_update_is_estimated_by_key_and_values() -> None:
     key, values = {"pk": "a"}, {":v": "x" * 2 * KB}
     assert estimate_write_units(encode_item(key), key, encode_item(values), values) == 3
     assert estimate_write_units(encode_item(key), key, b"", {}) == 1
@@ -85,8 +85,8 @@ def test_a_missing_item_of_a_batch_costs_the_least_that_a_read_can() -> None:
     assert batch_get_units([], asked=4, strong=False) == 2
 
 
-def test_a_page_is_what_the_engine_says_and_its_bytes_if_it_says_nothing() -> None:
-    told = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
+def test_a_page_costs_the_reported_units_or_is_estimated_by_its_bytes() -> None:
+    reply = QueryReply(["…"], None, 1, 9_100, (Consumed(CapacityUnits=7.0),))
     silent = QueryReply(["…"], None, 1, 9_100, ())
     nothing = QueryReply(list[str](), None, 0, 40, (Consumed(CapacityUnits=0.0),))
-    assert [query_units(each, strong=True) for each in (told, silent, nothing)] == [7.0, 3.0, 1.0]
+    assert [query_units(each, strong=True) for each in (reply, silent, nothing)] == [7.0, 3.0, 1.0]

@@ -32,13 +32,13 @@ def page(*items: bytes) -> bytes:
     return b'{"Items":[' + b",".join(items) + b'],"ScannedCount":7,"LastEvaluatedKey":{"name":{"S":"x"}}}'
 
 
-def test_what_a_struct_names_is_read_and_the_rest_passed_over() -> None:
+def test_the_fields_of_a_struct_are_read_and_others_ignored() -> None:
     read = PARCEL.verb.read(page(encode_item(ITEM), encode_item({"name": "ben"})))
     assert read.items == [WHOLE, Parcel(StringValue("ben"))]
     assert (read.last_key, read.scanned, read.consumed) == ({"name": "x"}, 7, ())
 
 
-def test_an_item_at_hand_has_the_same_shape_as_one_that_was_read() -> None:
+def test_an_item_in_memory_has_the_same_shape_as_one_that_was_read() -> None:
     assert PARCEL.of(ITEM) == WHOLE
     assert PLAIN.of(ITEM) is ITEM
     assert PLAIN.verb.read(page(encode_item(ITEM))).items == [ITEM]
@@ -54,7 +54,7 @@ def test_an_item_at_hand_has_the_same_shape_as_one_that_was_read() -> None:
         b'{"weight":{"N":"1"}}',
     ],
 )
-def test_what_is_of_another_type_is_not_taken_for_something_else(item: bytes) -> None:
+def test_a_value_of_another_type_is_refused(item: bytes) -> None:
     with pytest.raises(UNREADABLE):
         PARCEL.verb.read(page(item))
 

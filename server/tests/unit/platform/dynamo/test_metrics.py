@@ -9,7 +9,7 @@ def page(metrics: Metrics) -> list[str]:
     return metrics.render().decode().splitlines()
 
 
-def test_the_units_of_each_pattern_are_exported_as_they_are_when_asked() -> None:
+def test_the_units_of_each_pattern_are_exported_at_collection() -> None:
     metrics, ledger = Metrics(), CapacityLedger()
     export_capacity(metrics, ledger)
     row = ledger.open("messages.append", "PutItem")

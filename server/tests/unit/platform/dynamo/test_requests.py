@@ -66,12 +66,12 @@ def test_another_table_than_the_patterns_is_refused(plans: PatternChecker) -> No
         (pattern(Operation.QUERY, Consistency.STRONG, index="i"), "no strong reads"),
     ],
 )
-def test_a_pattern_that_cannot_be_is_refused(plans: PatternChecker, wrong: AccessPattern, why: str) -> None:
+def test_an_invalid_pattern_is_refused(plans: PatternChecker, wrong: AccessPattern, why: str) -> None:
     with pytest.raises(PatternError, match=re.escape(why)):
         plans.of(wrong, wrong.operation)
 
 
-def test_two_patterns_of_one_name_are_refused_because_the_ledger_goes_by_name(plans: PatternChecker) -> None:
+def test_two_patterns_with_one_name_are_refused(plans: PatternChecker) -> None:
     plans.of(pattern(), Operation.GET_ITEM)
     plans.of(pattern(), Operation.GET_ITEM)
     with pytest.raises(PatternError, match="Two access patterns have the name read one"):

@@ -1,4 +1,4 @@
-"""Which error an answer stands for, and which answers are no answers."""
+"""Errors from answers, and answers that cannot be read."""
 
 import json
 import zlib
@@ -92,15 +92,15 @@ def test_each_code_has_its_type(code: str, kind: type[errors.DynamoError], *, is
 def test_every_error_that_botocore_knows_for_our_calls_has_a_type(service: str) -> None:
     model = get_session().get_service_model(service)
     ours = ("Get", "Put", "Update", "Delete", "Query", "Batch", "Transact", "List", "Describe")
-    told = {
+    outcomes = {
         shape.name
         for name in model.operation_names
         if name.endswith(("Item", "Items", "Query", "Records", "Stream", "Streams", "Iterator"))
         and name.startswith(ours)
         for shape in model.operation_model(name).error_shapes
     }
-    assert len(told) > 3
-    assert told - responses._CODES.keys() <= {"InternalServerError"}
+    assert len(outcomes) > 3
+    assert outcomes - responses._CODES.keys() <= {"InternalServerError"}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_throttling_is_recognized_for_any_status() -> None:
         b'{"__type":"x#ConditionalCheckFailedException","Item":{"a":{"N":"one"}}}',
     ],
 )
-def test_an_answer_that_cannot_be_read_is_none(status: int, body: bytes) -> None:
+def test_an_unreadable_answer_counts_as_no_answer(status: int, body: bytes) -> None:
     error = error_from_response(status, {}, body)
     assert isinstance(error, errors.OutcomeUnknownError)
     assert str(status) in error.message
@@ -159,11 +159,11 @@ def test_a_checksum_that_is_no_number_matches_nothing(checksum: bytes) -> None:
         check_integrity({b"x-amz-crc32": checksum}, b"{}")
 
 
-def test_an_answer_without_a_checksum_is_taken() -> None:
+def test_an_answer_without_a_checksum_is_accepted() -> None:
     check_integrity({b"content-length": b"2"}, b"{}")
 
 
-def test_an_error_tells_code_doubt_and_request() -> None:
+def test_an_error_has_code_outcome_and_request_id() -> None:
     error = errors.OutcomeUnknownError("no answer in time", code="X", request_id="R")
     assert str(error) == "X: no answer in time (may have been applied) [request R]"
     assert str(errors.NotSentError("refused")) == "refused"

@@ -1,4 +1,4 @@
-"""When a call is tried again, how long it waits, and when the budget says no."""
+"""Retries: which calls, after which wait, and within which budget."""
 
 import random
 
@@ -18,13 +18,13 @@ def retries(draw: float = 1.0) -> Retries:
 
 @pytest.mark.parametrize("error", [errors.ThrottledError(), errors.ConflictError(), errors.NotSentError()])
 @pytest.mark.parametrize("is_repeatable", [True, False])
-def test_what_was_surely_not_applied_goes_again_whatever_it_is(
+def test_a_call_that_was_not_applied_is_always_retried(
     error: errors.DynamoError, *, is_repeatable: bool
 ) -> None:
     assert retries().wait_s(error, 1, LONG_S, is_repeatable=is_repeatable) is not None
 
 
-def test_an_unanswered_call_goes_again_only_if_it_is_safe_to_repeat() -> None:
+def test_an_unanswered_call_is_retried_only_if_it_is_idempotent() -> None:
     assert retries().wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=True) is not None
     assert retries().wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=False) is None
 
@@ -41,11 +41,11 @@ def test_an_unanswered_call_goes_again_only_if_it_is_safe_to_repeat() -> None:
         errors.NotSentError(transient=False),
     ],
 )
-def test_what_cannot_get_better_is_not_tried_again(error: errors.DynamoError) -> None:
+def test_a_permanent_error_is_not_retried(error: errors.DynamoError) -> None:
     assert retries().wait_s(error, 1, LONG_S, is_repeatable=True) is None
 
 
-def test_waits_double_up_to_a_bound_and_are_drawn_from_nothing_up() -> None:
+def test_waits_double_up_to_a_bound_with_full_jitter() -> None:
     assert [retries().backoff_s(tries) for tries in (1, 2, 3, 9)] == [0.1, 0.2, 0.25, 0.25]
     assert retries(0.0).backoff_s(5) == 0
     assert retries(0.5).backoff_s(1) == 0.05
@@ -97,7 +97,7 @@ def test_a_retry_that_succeeds_gives_its_cost_back(error: errors.DynamoError) ->
 
 
 @pytest.mark.parametrize("percent", [25, 40, 100])
-def test_no_call_fails_for_want_of_budget_while_every_first_retry_succeeds(percent: int) -> None:
+def test_the_budget_suffices_while_every_first_retry_succeeds(percent: int) -> None:
     chance, shared, refused = random.Random(percent), Retries(RetryLimits(), draw=lambda: 0.0), 0
     for _ in range(5000):
         error = errors.ThrottledError() if chance.random() * 100 < percent else None
@@ -124,7 +124,7 @@ def test_the_budget_does_not_grow_above_its_size() -> None:
     assert rich.tokens == LIMITS.budget
 
 
-def test_what_is_not_tried_again_costs_no_budget() -> None:
+def test_a_call_that_is_not_retried_costs_no_budget() -> None:
     untouched = retries()
     untouched.wait_s(errors.ConditionFailedError(), 1, LONG_S, is_repeatable=True)
     untouched.wait_s(errors.OutcomeUnknownError(), 1, LONG_S, is_repeatable=False)

@@ -122,7 +122,7 @@ def test_ten_thousand_generated_requests_are_signed_as_botocore_signs_them(clock
             compared.check(drawn.target(), drawn.body())
 
 
-def test_nothing_of_one_second_is_used_in_the_next(clock: Clock) -> None:
+def test_a_signature_of_one_second_is_not_reused_in_the_next(clock: Clock) -> None:
     signer = Compared(clock).signer
     first = signer.request("T.PutItem", b"{}")
     clock.now_s += 0.05
@@ -152,7 +152,7 @@ def test_the_answer_is_asked_for_uncompressed_because_the_checksum_is_of_the_pla
     assert headers["accept-encoding"] == "identity"
 
 
-def test_secrets_do_not_show_in_what_prints(clock: Clock) -> None:
+def test_secrets_are_not_printed(clock: Clock) -> None:
     keys = AwsKeys("visible", Secret("hidden-secret"), Secret("hidden-token"))
     assert "hidden" not in repr(keys)
     assert b"hidden-secret" not in Compared(clock, keys=keys).signer.request("T.GetItem", b"{}")

@@ -13,8 +13,8 @@ def body(identity: dict[str, str] | None) -> bytes:
         "eventName": "REMOVE",
         "dynamodb": {"SequenceNumber": "7", "Keys": {"pk": {"S": "a"}}, "SizeBytes": 3},
     }
-    told = record if identity is None else record | {"userIdentity": identity}
-    return json.dumps({"Records": [told], "NextShardIterator": "more"}).encode()
+    data = record if identity is None else record | {"userIdentity": identity}
+    return json.dumps({"Records": [data], "NextShardIterator": "more"}).encode()
 
 
 @pytest.mark.parametrize(
@@ -26,23 +26,23 @@ def body(identity: dict[str, str] | None) -> bytes:
         (None, False),
     ],
 )
-def test_a_removal_by_ttl_is_told_from_one_by_hand_however_it_is_spelled(
+def test_a_removal_by_ttl_is_distinguished_from_a_delete_in_every_format(
     identity: dict[str, str] | None, *, is_expiry: bool
 ) -> None:
     (record,) = read_records(body(identity)).records
     assert record.is_expiry is is_expiry
 
 
-def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
+def test_a_value_without_its_type_is_skipped() -> None:
     """As DynamoDB Local has them in its stream; in an answer to a read it would be an answer that can't be read."""
-    told = json.loads(body(None))
-    told["Records"][0]["dynamodb"]["NewImage"] = {
+    data = json.loads(body(None))
+    data["Records"][0]["dynamodb"]["NewImage"] = {
         "pk": {"S": "a"},
         "strange": {},
         "deep": {"M": {"within": {}}},
         "many": {"L": [{"N": "1"}]},
     }
-    (record,) = read_records(json.dumps(told).encode()).records
+    (record,) = read_records(json.dumps(data).encode()).records
     assert record.new == {"pk": "a", "many": [1]}
 
 
@@ -54,12 +54,12 @@ def test_a_value_without_its_type_is_left_out_and_holds_up_nothing() -> None:
         ({"OldImage": {"pk": {"S": "a"}}}, ChangeType.REMOVE),
     ],
 )
-def test_an_unknown_event_name_is_replaced_by_what_the_images_show(
+def test_an_unknown_event_name_is_derived_from_the_images(
     images: dict[str, object], change: ChangeType
 ) -> None:
     """DynamoDB Local sometimes returns such a record. The records behind it must stay readable."""
-    told = json.loads(body(None))
-    told["Records"][0]["eventName"] = "UNKNOWN_TO_SDK_VERSION"
-    told["Records"][0]["dynamodb"] |= images
-    (record,) = read_records(json.dumps(told).encode()).records
+    data = json.loads(body(None))
+    data["Records"][0]["eventName"] = "UNKNOWN_TO_SDK_VERSION"
+    data["Records"][0]["dynamodb"] |= images
+    (record,) = read_records(json.dumps(data).encode()).records
     assert record.change is change

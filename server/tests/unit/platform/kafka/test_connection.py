@@ -9,7 +9,7 @@ from tidings.platform.kafka.publisher import PublisherTuning, producer_config
 PLAIN = KafkaConfig(bootstrap_servers="a:1", topic_prefix="acme-")
 
 
-def test_the_prefix_stands_before_topics_and_groups() -> None:
+def test_topics_and_groups_have_the_prefix() -> None:
     assert PLAIN.topic("messages") == "acme-messages"
     assert consumer_config(PLAIN, PLAIN.group("delivery"))["group.id"] == "acme-delivery"
 
@@ -34,7 +34,7 @@ def test_without_security_nothing_of_it_is_set() -> None:
     assert not any(key.startswith(("sasl.", "ssl.")) for key in PLAIN.config())
 
 
-def test_what_the_promises_rest_on_is_set() -> None:
+def test_the_required_client_settings_are_set() -> None:
     """librdkafka's own defaults for these are others."""
     producer = producer_config(PLAIN, PublisherTuning())
     assert (producer["acks"], producer["enable.idempotence"]) == ("all", True)

@@ -53,7 +53,7 @@ class FakeMessage:
 
 
 class FakeConsumer:
-    """Does in `consume` what the test asks for: that is where librdkafka calls back."""
+    """Run the callbacks of the test inside `consume`, as librdkafka does."""
 
     def __init__(self, _config: object = None) -> None:
         self.during_consume: Callable[[], None] = lambda: None
@@ -114,7 +114,7 @@ def test_the_first_message_of_a_fresh_partition_is_kept(reader: Any) -> None:
     assert offsets(reader._with_rest(cast("Message", FakeMessage(0)))) == [0, 1]
 
 
-def test_records_of_a_partition_that_is_gone_are_dropped(reader: Any) -> None:
+def test_records_of_a_lost_partition_are_dropped(reader: Any) -> None:
     reader._on_assign(reader._consumer, [PART])
     worker = reader._workers["t", 0]
     reader._hand_over([FakeMessage(0), FakeMessage(0, partition=1)])
@@ -129,7 +129,7 @@ def test_nothing_is_committed_for_a_partition_that_was_lost(reader: Any) -> None
     assert reader._consumer.commits == []
 
 
-def test_when_the_loop_does_not_answer_nothing_is_committed_for_what_is_taken_away(reader: Any) -> None:
+def test_nothing_is_committed_for_revoked_partitions_while_the_loop_does_not_answer(reader: Any) -> None:
     """The event loop of this consumer is closed, so the progress of its workers is unknown."""
     reader._on_assign(reader._consumer, [PART])
     reader._workers["t", 0].done = 10
@@ -143,7 +143,7 @@ def commits_of(
     return OffsetCommits(KafkaHealthTracker("test"), every_s=0), FakeConsumer(), list(workers)
 
 
-def test_a_commit_that_failed_goes_again_and_one_that_is_known_does_not() -> None:
+def test_a_failed_commit_is_repeated_and_a_confirmed_one_is_not() -> None:
     worker = make_worker(("t", 0))
     commits, consumer, workers = commits_of(worker)
     worker.done = 5
@@ -159,7 +159,7 @@ def test_a_commit_that_failed_goes_again_and_one_that_is_known_does_not() -> Non
     assert commits.due(workers) == []
 
 
-def test_what_is_on_its_way_is_still_due_until_it_is_known() -> None:
+def test_a_commit_in_flight_stays_due_until_it_is_confirmed() -> None:
     worker = make_worker(("t", 0))
     commits, consumer, workers = commits_of(worker)
     worker.done = 5

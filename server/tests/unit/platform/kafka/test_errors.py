@@ -1,4 +1,4 @@
-"""Which outcome is certain and which is not."""
+"""Errors with a certain and with an unknown outcome."""
 
 import pytest
 from confluent_kafka import KafkaError
@@ -14,7 +14,7 @@ from tidings.platform.kafka.errors import (
 
 
 @pytest.mark.parametrize("code", [KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_RECORD])
-def test_what_is_wrong_with_the_message_itself_is_certain(code: int) -> None:
+def test_an_error_of_the_message_itself_is_certain(code: int) -> None:
     error = from_delivery(KafkaError(code))
     assert isinstance(error, RejectedError)
     assert not is_retryable(error)
@@ -32,7 +32,7 @@ def test_what_is_wrong_with_the_message_itself_is_certain(code: int) -> None:
         KafkaError.UNKNOWN_TOPIC_OR_PART,
     ],
 )
-def test_anything_else_may_be_in_the_log(code: int) -> None:
+def test_other_errors_have_an_unknown_outcome(code: int) -> None:
     error = from_delivery(KafkaError(code))
     assert isinstance(error, UnknownOutcomeError)
     assert is_retryable(error)
@@ -44,7 +44,7 @@ def test_a_fatal_error_is_known_by_its_flag_or_by_its_code() -> None:
     assert not is_fatal(KafkaError(KafkaError._TRANSPORT))
 
 
-def test_errors_of_the_house_say_themselves_whether_to_try_again() -> None:
+def test_a_tidings_error_states_whether_it_is_retryable() -> None:
     assert is_retryable(TidingsError(Code.ENGINE_UNREACHABLE, "away"))
     assert not is_retryable(TidingsError(Code.SETTINGS_INVALID, "wrong"))
     assert not is_retryable(ValueError("a defect"))

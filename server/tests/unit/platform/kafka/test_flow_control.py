@@ -61,7 +61,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return Bench()
 
 
-def test_trouble_pauses_once_and_its_end_resumes_once(bench: Bench) -> None:
+def test_a_failure_pauses_once_and_its_end_resumes_once(bench: Bench) -> None:
     bench.a.trouble = PartitionFailure(0, 1, "away")
     assert [bench.steer(), bench.steer()] == [[("pause", 0)], []]
     bench.a.trouble = None
@@ -79,7 +79,7 @@ def test_a_resume_never_follows_a_pause_too_soon(bench: Bench, monkeypatch: pyte
     assert time.monotonic() - paused_at >= 0.04
 
 
-def test_a_pause_outlives_the_assignment_and_is_ended_at_the_next(bench: Bench) -> None:
+def test_a_pause_survives_the_assignment_and_ends_at_the_next_one(bench: Bench) -> None:
     bench.a.is_full = True
     bench.steer()
     gone = bench.workers.pop(A)
@@ -89,12 +89,12 @@ def test_a_pause_outlives_the_assignment_and_is_ended_at_the_next(bench: Bench) 
     assert bench.steer() == [("resume", 0)]
 
 
-def test_a_kick_pauses_and_then_resumes_a_lane_that_is_well(bench: Bench) -> None:
+def test_a_kick_pauses_and_then_resumes_a_healthy_partition(bench: Bench) -> None:
     bench.flow.kick([B])
     assert [bench.steer(), bench.steer(), bench.steer()] == [[("pause", 1)], [("resume", 1)], []]
 
 
-def test_a_full_lane_that_makes_room_is_not_paused(bench: Bench) -> None:
+def test_a_full_partition_that_makes_room_is_not_paused(bench: Bench) -> None:
     bench.a.is_full = True
 
     def make_room() -> None:
@@ -106,7 +106,7 @@ def test_a_full_lane_that_makes_room_is_not_paused(bench: Bench) -> None:
     assert bench.steer() == []
 
 
-def test_a_slow_lane_gets_patience_once_until_it_has_caught_up(bench: Bench) -> None:
+def test_a_slow_partition_is_waited_for_once_until_it_has_caught_up(bench: Bench) -> None:
     bench.a.is_full = True
     assert waited_s(bench) >= 0.4
     assert waited_s(bench) < 0.4
@@ -118,12 +118,12 @@ def test_a_slow_lane_gets_patience_once_until_it_has_caught_up(bench: Bench) -> 
     assert waited_s(bench) >= 0.4
 
 
-def test_nobody_waits_for_a_lane_in_trouble(bench: Bench) -> None:
+def test_a_failing_partition_is_not_waited_for(bench: Bench) -> None:
     bench.a.is_full, bench.a.trouble = True, PartitionFailure(0, 1, "away")
     assert waited_s(bench) < 0.4
 
 
-def test_only_a_full_lane_is_polled_for_often(bench: Bench) -> None:
+def test_polling_is_frequent_only_while_a_partition_is_full(bench: Bench) -> None:
     bench.a.trouble = PartitionFailure(0, 1, "away")
     bench.steer()
     assert not bench.flow.is_holding_back

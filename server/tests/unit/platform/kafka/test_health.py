@@ -26,14 +26,14 @@ def test_silence_becomes_a_reason_and_an_answer_ends_it() -> None:
     assert pulse.status().reason == ""
 
 
-def test_before_the_first_answer_an_error_is_told_at_once() -> None:
+def test_an_error_before_the_first_answer_is_reported_at_once() -> None:
     pulse = KafkaHealthTracker("publisher", clock=Clock())
     assert pulse.status().is_ok
     pulse.failed("connection refused")
     assert "connection refused" in pulse.status().reason
 
 
-def test_silence_is_told_without_an_error_too() -> None:
+def test_silence_is_reported_without_an_error_too() -> None:
     clock = Clock()
     pulse = KafkaHealthTracker("consumer", quiet_s=10, clock=clock)
     clock.now_s = 11

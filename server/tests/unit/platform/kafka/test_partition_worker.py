@@ -1,9 +1,8 @@
-"""One partition at work, without a broker."""
+"""The worker of one partition, without a broker."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 import pytest
 
@@ -36,7 +35,7 @@ def text(one: Record) -> str:
 
 @dataclass
 class Handler:
-    """Notes the offsets of each try; `fails` says what the next tries raise."""
+    """Record the offsets of each try. `fails` has the errors of the next tries."""
 
     fails: list[BaseException] = field(default_factory=list)
     tries: list[list[int]] = field(default_factory=list)
@@ -70,10 +69,6 @@ async def reaches(worker: PartitionWorker[str], offset: int) -> None:
             await asyncio.sleep(0.001)
 
 
-def run(scenario: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    asyncio.run(scenario())
-
-
 class Started:
     """A running worker. `ended` returns the error that ended it."""
 
@@ -85,137 +80,113 @@ class Started:
         self.ended.set_result(None if task.cancelled() else task.exception())
 
 
-def test_batches_come_in_order_and_what_is_done_is_known_after_the_effect() -> None:
-    async def scenario() -> None:
-        handler = Handler(hold=asyncio.Event())
-        worker = handler.worker()
-        Started(worker)
-        give(worker, records(7))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert handler.tries == [[0, 1, 2]]
-        assert worker.done is None
-        handler.hold.set()  # type: ignore[union-attr]
-        await reaches(worker, 7)
-        assert handler.tries == [[0, 1, 2], [3, 4, 5], [6]]
-        await worker.end(1)
-
-    run(scenario)
+async def test_batches_are_handled_in_order_and_done_advances_after_the_effect() -> None:
+    handler = Handler(hold=asyncio.Event())
+    worker = handler.worker()
+    Started(worker)
+    give(worker, records(7))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert handler.tries == [[0, 1, 2]]
+    assert worker.done is None
+    handler.hold.set()  # type: ignore[union-attr]
+    await reaches(worker, 7)
+    assert handler.tries == [[0, 1, 2], [3, 4, 5], [6]]
+    await worker.end(1)
 
 
-def test_the_same_batch_is_tried_again_while_a_dependency_fails() -> None:
-    async def scenario() -> None:
-        handler = Handler(
-            fails=[
-                UnavailableEngineError("redis"),
-                UnavailableEngineError("redis"),
-                UnavailableEngineError("dynamo"),
-            ]
-        )
-        troubles: list[tuple[int, str]] = []
-
-        def note_trouble() -> None:
-            if trouble := worker.trouble:
-                troubles.append((trouble.tries, trouble.why))
-
-        worker = handler.worker(note_trouble)
-        worker.start(lambda _: None)
-        give(worker, records(5))
-        await reaches(worker, 5)
-        assert handler.tries == [[0, 1, 2]] * 4 + [[3, 4]]
-        assert troubles == [
-            (1, "UnavailableEngineError: redis"),
-            (2, "UnavailableEngineError: redis"),
-            (3, "UnavailableEngineError: dynamo"),
+async def test_the_same_batch_is_tried_again_while_a_dependency_fails() -> None:
+    handler = Handler(
+        fails=[
+            UnavailableEngineError("redis"),
+            UnavailableEngineError("redis"),
+            UnavailableEngineError("dynamo"),
         ]
-        assert worker.trouble is None
-        await worker.end(1)
+    )
+    troubles: list[tuple[int, str]] = []
 
-    run(scenario)
+    def note_trouble() -> None:
+        if trouble := worker.trouble:
+            troubles.append((trouble.tries, trouble.why))
+
+    worker = handler.worker(note_trouble)
+    worker.start(lambda _: None)
+    give(worker, records(5))
+    await reaches(worker, 5)
+    assert handler.tries == [[0, 1, 2]] * 4 + [[3, 4]]
+    assert troubles == [
+        (1, "UnavailableEngineError: redis"),
+        (2, "UnavailableEngineError: redis"),
+        (3, "UnavailableEngineError: dynamo"),
+    ]
+    assert worker.trouble is None
+    await worker.end(1)
 
 
-def test_a_dead_letter_that_fails_is_tried_again_and_the_batch_waits_for_it() -> None:
-    async def scenario() -> None:
-        handler = Handler(fails=[UnavailableEngineError("kafka")])
-        worker = handler.worker()
-        Started(worker)
-        give(worker, [record(0), record(1, b"poison"), record(2)])
-        await reaches(worker, 3)
-        assert handler.buried == [(1, "no text"), (1, "no text")]
-        assert handler.tries == [[0, 2]]
-        await worker.end(1)
-
-    run(scenario)
+async def test_a_dead_letter_that_fails_is_tried_again_and_the_batch_waits_for_it() -> None:
+    handler = Handler(fails=[UnavailableEngineError("kafka")])
+    worker = handler.worker()
+    Started(worker)
+    give(worker, [record(0), record(1, b"poison"), record(2)])
+    await reaches(worker, 3)
+    assert handler.buried == [(1, "no text"), (1, "no text")]
+    assert handler.tries == [[0, 2]]
+    await worker.end(1)
 
 
-def test_a_batch_of_nothing_but_poison_is_done_too() -> None:
-    async def scenario() -> None:
-        handler = Handler()
-        worker = handler.worker()
-        Started(worker)
-        give(worker, [record(0, b"poison")])
-        await reaches(worker, 1)
-        assert handler.tries == []
-        await worker.end(1)
-
-    run(scenario)
+async def test_a_batch_of_only_undecodable_records_is_done_too() -> None:
+    handler = Handler()
+    worker = handler.worker()
+    Started(worker)
+    give(worker, [record(0, b"poison")])
+    await reaches(worker, 1)
+    assert handler.tries == []
+    await worker.end(1)
 
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), UndecodableError("which one?")])
-def test_anything_else_ends_the_lane_and_nothing_of_the_batch_is_done(error: Exception) -> None:
-    async def scenario() -> None:
-        handler = Handler(fails=[error])
-        worker = handler.worker()
-        ended = Started(worker).ended
-        give(worker, records(3))
-        assert await ended is error
-        assert worker.done is None
-
-    run(scenario)
+async def test_any_other_error_ends_the_worker_and_nothing_of_the_batch_is_done(error: Exception) -> None:
+    handler = Handler(fails=[error])
+    worker = handler.worker()
+    ended = Started(worker).ended
+    give(worker, records(3))
+    assert await ended is error
+    assert worker.done is None
 
 
-def test_a_named_record_that_is_not_in_the_batch_is_a_defect_not_an_endless_loop() -> None:
-    async def scenario() -> None:
-        handler = Handler(fails=[UndecodableError("stranger", record(99))])
-        worker = handler.worker()
-        ended = Started(worker).ended
-        give(worker, records(3))
-        assert isinstance(await ended, UndecodableError)
-        assert handler.buried == []
-
-    run(scenario)
+async def test_a_named_record_that_is_not_in_the_batch_is_a_defect_not_an_endless_loop() -> None:
+    handler = Handler(fails=[UndecodableError("stranger", record(99))])
+    worker = handler.worker()
+    ended = Started(worker).ended
+    give(worker, records(3))
+    assert isinstance(await ended, UndecodableError)
+    assert handler.buried == []
 
 
-def test_an_ending_lane_finishes_the_batch_at_hand_and_starts_no_other() -> None:
-    async def scenario() -> None:
-        handler = Handler(hold=asyncio.Event())
-        worker = handler.worker()
-        Started(worker)
-        give(worker, records(6))
-        await asyncio.sleep(0)
-        ending = asyncio.create_task(worker.end(5))
-        await asyncio.sleep(0)
-        handler.hold.set()  # type: ignore[union-attr]
-        await ending
-        assert (worker.done, handler.tries) == (3, [[0, 1, 2]])
-
-    run(scenario)
+async def test_an_ending_worker_finishes_the_current_batch_and_starts_no_other() -> None:
+    handler = Handler(hold=asyncio.Event())
+    worker = handler.worker()
+    Started(worker)
+    give(worker, records(6))
+    await asyncio.sleep(0)
+    ending = asyncio.create_task(worker.end(5))
+    await asyncio.sleep(0)
+    handler.hold.set()  # type: ignore[union-attr]
+    await ending
+    assert (worker.done, handler.tries) == (3, [[0, 1, 2]])
 
 
-def test_a_batch_that_takes_too_long_is_abandoned() -> None:
-    async def scenario() -> None:
-        handler = Handler(hold=asyncio.Event())
-        worker = handler.worker()
-        ended = Started(worker).ended
-        give(worker, records(3))
-        await worker.end(0.01)
-        assert await ended is None
-        assert worker.done is None
-
-    run(scenario)
+async def test_a_batch_that_takes_too_long_is_abandoned() -> None:
+    handler = Handler(hold=asyncio.Event())
+    worker = handler.worker()
+    ended = Started(worker).ended
+    give(worker, records(3))
+    await worker.end(0.01)
+    assert await ended is None
+    assert worker.done is None
 
 
-def test_a_lane_knows_when_it_is_full_and_when_it_wants_more() -> None:
+def test_a_worker_is_full_at_its_bound_and_accepts_more_below() -> None:
     worker = Handler().worker()
 
     def state() -> tuple[bool, bool]:
@@ -230,7 +201,7 @@ def test_a_lane_knows_when_it_is_full_and_when_it_wants_more() -> None:
     assert state() == (False, True)
 
 
-def test_bytes_fill_a_lane_as_well_as_records() -> None:
+def test_bytes_count_towards_the_bound_as_well_as_records() -> None:
     worker = Handler().worker()
     worker.hand([record(0, b"x" * TUNING.max_queued_bytes)])
     assert worker.is_full

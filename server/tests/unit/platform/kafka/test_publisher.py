@@ -1,8 +1,9 @@
-"""What no broker does on demand: fatal errors, a full queue inside librdkafka, a thread that breaks."""
+"""Faults that no broker produces on demand: fatal errors, a full queue in librdkafka, a failing thread."""
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import pytest
@@ -25,7 +26,7 @@ class Answer:
 
 
 class FakeProducer:
-    """librdkafka's producer as far as a pump sees it; the test says when it answers."""
+    """A fake of librdkafka's producer that answers when the test says so."""
 
     def __init__(self, config: LibrdkafkaConfig) -> None:
         self.config = config
@@ -55,7 +56,7 @@ class FakeProducer:
         return len(self.waiting) + len(self._calls)
 
     def answer(self, error: KafkaError | None = None) -> None:
-        """All that waits, in the next `poll`."""
+        """Answer all waiting messages in the next `poll`."""
         waiting, self.waiting = self.waiting, []
         self.in_poll(*(lambda deliver=deliver: deliver(error, Answer()) for _, deliver in waiting))
 
@@ -79,16 +80,13 @@ class Factory:
         return self.made[-1]
 
 
-def run(scenario: Callable[[Factory, KafkaPublisher], Coroutine[Any, Any, None]], **tuning: Any) -> None:
-    async def bounded() -> None:
-        factory = Factory()
-        publisher = KafkaPublisher(
-            KafkaConfig(bootstrap_servers="x:1"), PublisherTuning(**tuning), make=factory
-        )
-        async with asyncio.timeout(10):
-            await scenario(factory, publisher)
-
-    asyncio.run(bounded())
+@asynccontextmanager
+async def fake_publisher(**tuning: Any) -> AsyncIterator[tuple[Factory, KafkaPublisher]]:
+    """A publisher whose producers are fakes that the factory has made."""
+    factory = Factory()
+    publisher = KafkaPublisher(KafkaConfig(bootstrap_servers="x:1"), PublisherTuning(**tuning), make=factory)
+    async with asyncio.timeout(10):
+        yield factory, publisher
 
 
 def values(producer: FakeProducer) -> list[bytes]:
@@ -109,10 +107,10 @@ def produce_is_fatal(producer: FakeProducer) -> None:
 
 
 @pytest.mark.parametrize("strike", [fatal, delivery_is_fatal, produce_is_fatal])
-def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes_on(
+async def test_after_a_fatal_error_messages_in_flight_are_unknown_and_a_new_producer_continues(
     strike: Callable[[FakeProducer], None],
 ) -> None:
-    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
+    async with fake_publisher() as (factory, publisher):
         first = factory.made[0]
         before = publisher.send("t", b"k", b"before")
         strike(first)
@@ -132,11 +130,9 @@ def test_after_a_fatal_error_those_in_flight_are_unknown_and_a_new_producer_goes
         assert await publisher.close(1) == 0
         assert len(factory.made) == 2
 
-    run(scenario)
 
-
-def test_a_failing_thread_leaves_no_caller_waiting() -> None:
-    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
+async def test_a_failing_thread_leaves_no_caller_waiting() -> None:
+    async with fake_publisher() as (factory, publisher):
         answer = publisher.send("t", b"k", b"v")
 
         def break_it() -> None:
@@ -148,11 +144,9 @@ def test_a_failing_thread_leaves_no_caller_waiting() -> None:
         await factory.another(2)
         await publisher.close(1)
 
-    run(scenario)
 
-
-def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() -> None:
-    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
+async def test_messages_wait_in_order_while_librdkafka_is_full() -> None:
+    async with fake_publisher() as (factory, publisher):
         producer = factory.made[0]
         answers = [publisher.send("t", b"k", b"0")]
         producer.raises.append(BufferError("full"))
@@ -165,11 +159,9 @@ def test_when_librdkafka_is_full_messages_wait_in_line_and_keep_their_order() ->
         await asyncio.gather(*answers)
         assert await publisher.close(1) == 0
 
-    run(scenario)
 
-
-def test_closing_while_the_producer_is_being_renewed_refuses_the_line_and_makes_no_other() -> None:
-    async def scenario(factory: Factory, publisher: KafkaPublisher) -> None:
+async def test_closing_while_the_producer_is_renewed_refuses_waiting_messages_and_creates_no_other() -> None:
+    async with fake_publisher() as (factory, publisher):
         fatal(factory.made[0])
         before = publisher.send("t", b"k", b"v")
         with pytest.raises(UnknownOutcomeError):
@@ -179,5 +171,3 @@ def test_closing_while_the_producer_is_being_renewed_refuses_the_line_and_makes_
         with pytest.raises(Exception, match="closing"):
             await waiting
         assert len(factory.made) == 1
-
-    run(scenario)

@@ -52,7 +52,7 @@ class FakeComponent(Component):
     ) -> None:
         self.name = name
         self.start_s = self.stop_s = 1.0
-        self.said: Health | None = None
+        self.reported_health: Health | None = None
         self._diary = diary
         self._start = start
         self._stop = stop
@@ -71,7 +71,7 @@ class FakeComponent(Component):
 
     @override
     def health(self) -> Health | None:
-        return self.said
+        return self.reported_health
 
 
 class ProcessRun:

@@ -23,7 +23,7 @@ def report(*, ok: bool) -> ProcessReport:
     return ProcessReport(Phase.RUNNING, (kafka,))
 
 
-def test_ready_is_green_and_lists_all_components() -> None:
+def test_a_ready_process_answers_200_and_lists_all_components() -> None:
     answer = readyz(ME, report(ok=True), 0.1, 5)
     body = json.loads(answer.body)
     assert answer.status == 200
@@ -40,7 +40,7 @@ def test_not_ready_names_the_problems() -> None:
     assert body["components"]["kafka"]["since"] == "2026-01-01T00:00:00Z"
 
 
-def test_a_loop_that_does_not_turn_is_neither_alive_nor_ready() -> None:
+def test_a_blocked_loop_is_neither_alive_nor_ready() -> None:
     assert livez(0.1, 5).status == 200
     assert livez(5.5, 5).status == 503
     assert json.loads(livez(5.5, 5).body)["reason"] == "the event loop is blocked for 5.5 s"
@@ -49,7 +49,7 @@ def test_a_loop_that_does_not_turn_is_neither_alive_nor_ready() -> None:
     assert json.loads(answer.body)["problems"] == ["the event loop is blocked for 5.5 s"]
 
 
-def test_without_uvloop_the_standard_loop_runs_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_uvloop_the_standard_loop_is_used_and_logged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert loop_factory().__module__.startswith("uvloop")
     monkeypatch.setitem(sys.modules, "uvloop", None)
     with capture_logs() as lines:

@@ -11,7 +11,7 @@ from tidings.platform.lifecycle.component import (
 )
 
 
-def test_before_the_first_answer_it_is_not_well() -> None:
+def test_a_component_is_not_healthy_before_the_first_answer() -> None:
     clock = StillClock()
     pulse = HealthTracker(clock, "no broker answered")
     clock.gone_s = 3
@@ -30,7 +30,7 @@ def test_the_reason_says_since_when_and_the_last_error() -> None:
     assert (pulse.health().since - StillClock().now()).total_seconds() == 2
 
 
-def test_a_miss_within_its_patience_does_no_harm() -> None:
+def test_a_missed_answer_within_the_grace_time_is_ignored() -> None:
     pulse = HealthTracker(StillClock(), "no answer", patience=2)
     pulse.answered()
     pulse.failed("late")
@@ -43,9 +43,9 @@ def test_a_miss_within_its_patience_does_no_harm() -> None:
 
 
 def test_an_error_is_reported_in_one_short_line_without_secrets() -> None:
-    told = describe_error(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
-    assert told.startswith("OSError: can't reach redis://***@cache xxx")
-    assert len(told) < 330
+    description = describe_error(OSError("can't reach\n redis://app:hunter2@cache " + "x" * 1_000))
+    assert description.startswith("OSError: can't reach redis://***@cache xxx")
+    assert len(description) < 330
     assert describe_error(TimeoutError()) == "TimeoutError"
 
 

@@ -1,11 +1,11 @@
-"""Memory is given back when most of what took it has gone, and not each time that one goes."""
+"""Memory is trimmed when most connections have closed, and not after each one."""
 
 import gc
 
 from tidings.platform.lifecycle.process import MallocTrimmer, freeze_gc
 
 
-def test_it_is_given_back_once_after_a_crowd_has_left() -> None:
+def test_memory_is_trimmed_once_after_many_connections_closed() -> None:
     memory = MallocTrimmer()
     for count in (0, 5_000, 4_000, 2_600):
         memory.trim_if_idle(count)
@@ -15,14 +15,14 @@ def test_it_is_given_back_once_after_a_crowd_has_left() -> None:
     assert memory.times == 1
 
 
-def test_a_few_that_leave_are_not_worth_it() -> None:
+def test_a_few_closed_connections_do_not_trim_memory() -> None:
     memory = MallocTrimmer()
     memory.trim_if_idle(900)
     memory.trim_if_idle(0)
     assert memory.times == 0
 
 
-def test_what_stands_after_the_start_is_not_searched_again() -> None:
+def test_objects_of_the_start_are_not_collected_again() -> None:
     stays = [object() for _ in range(10)]
     try:
         freeze_gc()

@@ -10,59 +10,50 @@ from tidings.platform.lifecycle.component import ExitCode
 from tidings.platform.lifecycle.process_status import ComponentState, Phase
 
 
-def test_components_start_in_order_and_stop_in_reverse() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        life = ProcessRun(
-            FakeComponent("dynamo", diary), FakeComponent("kafka", diary), FakeComponent("api", diary)
-        )
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.CLEAN
-        started = [
-            "start dynamo",
-            "started dynamo",
-            "start kafka",
-            "started kafka",
-            "start api",
-            "started api",
-        ]
-        stopped = ["stop api", "stopped api", "stop kafka", "stopped kafka", "stop dynamo", "stopped dynamo"]
-        assert diary == started + stopped
-
-    asyncio.run(scenario())
+async def test_components_start_in_order_and_stop_in_reverse() -> None:
+    diary: list[str] = []
+    life = ProcessRun(
+        FakeComponent("dynamo", diary), FakeComponent("kafka", diary), FakeComponent("api", diary)
+    )
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.CLEAN
+    started = [
+        "start dynamo",
+        "started dynamo",
+        "start kafka",
+        "started kafka",
+        "start api",
+        "started api",
+    ]
+    stopped = ["stop api", "stopped api", "stop kafka", "stopped kafka", "stop dynamo", "stopped dynamo"]
+    assert diary == started + stopped
 
 
-def test_draining_is_red_but_nothing_stops_until_it_is_over() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        life = ProcessRun(FakeComponent("api", diary), drain_s=60.0)
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        await life.until(lambda: life.board.report.phase is Phase.DRAINING)
-        assert not life.board.report.is_ready
-        assert "stop api" not in diary
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.LATE
-
-    asyncio.run(scenario())
+async def test_a_draining_process_is_not_ready_and_stops_nothing_before_the_end() -> None:
+    diary: list[str] = []
+    life = ProcessRun(FakeComponent("api", diary), drain_s=60.0)
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    await life.until(lambda: life.board.report.phase is Phase.DRAINING)
+    assert not life.board.report.is_ready
+    assert "stop api" not in diary
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.LATE
 
 
-def test_after_the_drain_everything_stops() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        life = ProcessRun(FakeComponent("api", diary), drain_s=0.05)
-        await life.until(lambda: life.board.report.is_ready)
-        began = time.monotonic()
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.CLEAN
-        assert time.monotonic() - began >= 0.05
-        assert diary[-1] == "stopped api"
-
-    asyncio.run(scenario())
+async def test_after_the_drain_everything_stops() -> None:
+    diary: list[str] = []
+    life = ProcessRun(FakeComponent("api", diary), drain_s=0.05)
+    await life.until(lambda: life.board.report.is_ready)
+    began = time.monotonic()
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.CLEAN
+    assert time.monotonic() - began >= 0.05
+    assert diary[-1] == "stopped api"
 
 
-def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
+def test_a_component_that_fails_to_start_is_named_and_stops_the_others() -> None:
     async def scenario() -> None:
         diary: list[str] = []
         life = ProcessRun(
@@ -80,80 +71,59 @@ def test_one_that_fails_to_start_stops_the_others_and_is_named() -> None:
     assert line["reason"] == "RuntimeError: token=*** is wrong"
 
 
-def test_one_that_takes_too_long_to_start_is_a_failed_start() -> None:
-    async def scenario() -> None:
-        part = FakeComponent("kafka", [], start=hang)
-        part.start_s = 0.02
-        life = ProcessRun(part)
-        assert await life.ended() is ExitCode.START_FAILED
-        assert life.board.report.components[0].reason == "not started within 0.02 s"
-
-    asyncio.run(scenario())
+async def test_a_component_that_takes_too_long_to_start_is_a_failed_start() -> None:
+    part = FakeComponent("kafka", [], start=hang)
+    part.start_s = 0.02
+    life = ProcessRun(part)
+    assert await life.ended() is ExitCode.START_FAILED
+    assert life.board.report.components[0].reason == "not started within 0.02 s"
 
 
-def test_a_signal_during_the_start_stops_what_has_started() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        life = ProcessRun(
-            FakeComponent("dynamo", diary), FakeComponent("kafka", diary, start=hang), drain_s=60.0
-        )
-        await life.until(lambda: "start kafka" in diary)
-        life.process.signalled(signal.SIGINT)
-        assert await life.ended() is ExitCode.CLEAN
-        assert diary[-2:] == ["stop dynamo", "stopped dynamo"]
-
-    asyncio.run(scenario())
+async def test_a_signal_during_the_start_stops_started_components() -> None:
+    diary: list[str] = []
+    life = ProcessRun(FakeComponent("dynamo", diary), FakeComponent("kafka", diary, start=hang), drain_s=60.0)
+    await life.until(lambda: "start kafka" in diary)
+    life.process.signalled(signal.SIGINT)
+    assert await life.ended() is ExitCode.CLEAN
+    assert diary[-2:] == ["stop dynamo", "stopped dynamo"]
 
 
-def test_one_that_hangs_in_stop_is_left_behind_and_the_others_are_stopped() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        stuck = FakeComponent("kafka", diary, stop=hang)
-        stuck.stop_s = 0.02
-        life = ProcessRun(FakeComponent("dynamo", diary), stuck, FakeComponent("api", diary))
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.LATE
-        assert diary[-5:] == ["stop api", "stopped api", "stop kafka", "stop dynamo", "stopped dynamo"]
-        states = {part.name: part.state for part in life.board.report.components}
-        assert states == {
-            "dynamo": ComponentState.STOPPED,
-            "kafka": ComponentState.FAILED,
-            "api": ComponentState.STOPPED,
-        }
-
-    asyncio.run(scenario())
+async def test_a_component_that_hangs_in_stop_is_abandoned_and_the_others_are_stopped() -> None:
+    diary: list[str] = []
+    stuck = FakeComponent("kafka", diary, stop=hang)
+    stuck.stop_s = 0.02
+    life = ProcessRun(FakeComponent("dynamo", diary), stuck, FakeComponent("api", diary))
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.LATE
+    assert diary[-5:] == ["stop api", "stopped api", "stop kafka", "stop dynamo", "stopped dynamo"]
+    states = {part.name: part.state for part in life.board.report.components}
+    assert states == {
+        "dynamo": ComponentState.STOPPED,
+        "kafka": ComponentState.FAILED,
+        "api": ComponentState.STOPPED,
+    }
 
 
-def test_all_stops_together_have_a_deadline_too() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        life = ProcessRun(
-            FakeComponent("dynamo", diary), FakeComponent("kafka", diary, stop=hang), stop_s=0.02
-        )
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.LATE
-        assert "stop dynamo" not in diary
-        assert life.board.report.components[0].reason == "no time was left for it"
-
-    asyncio.run(scenario())
+async def test_all_stops_together_have_a_deadline_too() -> None:
+    diary: list[str] = []
+    life = ProcessRun(FakeComponent("dynamo", diary), FakeComponent("kafka", diary, stop=hang), stop_s=0.02)
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.LATE
+    assert "stop dynamo" not in diary
+    assert life.board.report.components[0].reason == "no time was left for it"
 
 
-def test_the_second_signal_stops_at_once() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        life = ProcessRun(
-            FakeComponent("dynamo", diary), FakeComponent("kafka", diary, stop=hang), stop_s=60.0
-        )
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        await life.until(lambda: "stop kafka" in diary)
-        life.process.signalled(signal.SIGINT)
-        assert await life.ended() is ExitCode.LATE
-        assert "stop dynamo" not in diary
-
-    asyncio.run(scenario())
+async def test_the_second_signal_stops_at_once() -> None:
+    diary: list[str] = []
+    life = ProcessRun(FakeComponent("dynamo", diary), FakeComponent("kafka", diary, stop=hang), stop_s=60.0)
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    await life.until(lambda: "stop kafka" in diary)
+    life.process.signalled(signal.SIGINT)
+    assert await life.ended() is ExitCode.LATE
+    assert "stop dynamo" not in diary
 
 
 def test_a_task_that_crashes_ends_the_process_without_draining() -> None:
@@ -172,47 +142,35 @@ def test_a_task_that_crashes_ends_the_process_without_draining() -> None:
     assert line["reason"] == "RuntimeError: token=*** is wrong"
 
 
-def test_a_crash_during_the_drain_cuts_it_short() -> None:
-    async def scenario() -> None:
-        life = ProcessRun(FakeComponent("api", []), drain_s=60.0)
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        await life.until(lambda: life.board.report.phase is Phase.DRAINING)
-        _ = life.process.tasks.spawn("consume", fail())
-        assert await life.ended() is ExitCode.CRASHED
-
-    asyncio.run(scenario())
+async def test_a_crash_during_the_drain_cuts_it_short() -> None:
+    life = ProcessRun(FakeComponent("api", []), drain_s=60.0)
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    await life.until(lambda: life.board.report.phase is Phase.DRAINING)
+    _ = life.process.tasks.spawn("consume", fail())
+    assert await life.ended() is ExitCode.CRASHED
 
 
-def test_one_that_fails_to_stop_is_a_crash_and_the_first_fault_gives_the_code() -> None:
-    async def scenario() -> None:
-        diary: list[str] = []
-        stuck = FakeComponent("dynamo", diary, stop=hang)
-        stuck.stop_s = 0.02
-        life = ProcessRun(stuck, FakeComponent("kafka", diary, stop=fail))
-        await life.until(lambda: life.board.report.is_ready)
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.CRASHED
-        assert "stop dynamo" in diary
-
-    asyncio.run(scenario())
+async def test_a_component_that_fails_to_stop_is_a_crash_and_the_first_fault_sets_the_exit_code() -> None:
+    diary: list[str] = []
+    stuck = FakeComponent("dynamo", diary, stop=hang)
+    stuck.stop_s = 0.02
+    life = ProcessRun(stuck, FakeComponent("kafka", diary, stop=fail))
+    await life.until(lambda: life.board.report.is_ready)
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.CRASHED
+    assert "stop dynamo" in diary
 
 
-def test_remaining_tasks_are_stopped_at_the_end() -> None:
-    async def scenario() -> None:
-        life = ProcessRun(FakeComponent("api", []))
-        await life.until(lambda: life.board.report.is_ready)
-        task = life.process.tasks.spawn("forgotten", hang())
-        life.process.signalled(signal.SIGTERM)
-        assert await life.ended() is ExitCode.CLEAN
-        assert task.cancelled()
-
-    asyncio.run(scenario())
+async def test_remaining_tasks_are_stopped_at_the_end() -> None:
+    life = ProcessRun(FakeComponent("api", []))
+    await life.until(lambda: life.board.report.is_ready)
+    task = life.process.tasks.spawn("forgotten", hang())
+    life.process.signalled(signal.SIGTERM)
+    assert await life.ended() is ExitCode.CLEAN
+    assert task.cancelled()
 
 
-def test_two_components_of_one_name_are_refused() -> None:
-    async def scenario() -> None:
-        with pytest.raises(ValueError, match="the same name"):
-            await ProcessRun(FakeComponent("api", []), FakeComponent("api", [])).running
-
-    asyncio.run(scenario())
+async def test_two_components_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="the same name"):
+        await ProcessRun(FakeComponent("api", []), FakeComponent("api", [])).running

@@ -53,7 +53,7 @@ def test_stopping_a_task_is_no_crash() -> None:
     assert crashes(scenario) == []
 
 
-def test_a_task_that_somebody_else_cancelled_is_a_crash() -> None:
+def test_a_task_cancelled_from_outside_is_a_crash() -> None:
     async def scenario(tasks: TaskSupervisor) -> None:
         task = tasks.spawn("consume", hang())
         task.cancel()

@@ -40,7 +40,7 @@ def watch(beats: Beats, *, exit_s: float) -> tuple[Watchdog, list[int], threadin
     return watchdog, codes, has_left
 
 
-def test_a_loop_that_does_not_turn_ends_the_process_with_its_stack_in_the_log() -> None:
+def test_a_blocked_loop_ends_the_process_with_its_stack_in_the_log() -> None:
     with capture_logs() as lines:
         watchdog, codes, has_left = watch(Beats(), exit_s=0.1)
         assert has_left.wait(DEADLINE_S)
@@ -53,7 +53,7 @@ def test_a_loop_that_does_not_turn_ends_the_process_with_its_stack_in_the_log() 
     assert lines[0]["stuck_at"][-1].endswith(" wait")
 
 
-def test_a_loop_that_turns_is_left_alone() -> None:
+def test_a_running_loop_does_not_end_the_process() -> None:
     beats = Beats()
     watchdog, codes, has_left = watch(beats, exit_s=1.0)
     for _ in range(40):
@@ -63,5 +63,5 @@ def test_a_loop_that_turns_is_left_alone() -> None:
     assert codes == []
 
 
-def test_the_stack_of_a_thread_that_is_gone_is_empty() -> None:
+def test_the_stack_of_a_finished_thread_is_empty() -> None:
     assert format_stack(1) == []

@@ -1,4 +1,4 @@
-"""Keys, options, errors, a cluster's map: what is pure."""
+"""The parts without I/O: keys, options, errors, slot maps."""
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ from tidings.platform.redis.topology import parse_slots
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}#:"), min_size=1, max_size=12)
 
 
-def test_the_tenant_stands_first_and_with_the_user_in_braces() -> None:
+def test_a_key_starts_with_tenant_and_user_in_braces() -> None:
     assert KeyBuilder("tidings").key("acme", "ann", "route", "phone") == "tidings:{acme#ann}:route:phone"
 
 
@@ -39,11 +39,11 @@ def test_all_keys_of_a_user_share_a_slot(tenant: str, user: str, kind: str, more
 
 
 @given(st.tuples(names, names, names), st.tuples(names, names, names))
-def test_different_things_have_different_keys(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
+def test_different_parts_have_different_keys(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
     assert (KeyBuilder("p").key(*one) == KeyBuilder("p").key(*other)) == (one == other)
 
 
-def test_a_user_may_have_signs_that_do_not_harm() -> None:
+def test_a_user_id_may_have_harmless_punctuation() -> None:
     assert KeyBuilder("p").key("acme", "auth0|a:b#c", "x") == "p:{acme#auth0|a:b#c}:x"
 
 
@@ -59,7 +59,7 @@ def test_a_user_may_have_signs_that_do_not_harm() -> None:
         ("t", "u", "k:"),
     ],
 )
-def test_parts_that_would_make_two_keys_alike_are_refused(tenant: str, user: str, kind: str) -> None:
+def test_parts_that_would_make_two_keys_equal_are_refused(tenant: str, user: str, kind: str) -> None:
     with pytest.raises(ValueError, match="of a key must not"):
         KeyBuilder("p").key(tenant, user, kind)
     with pytest.raises(ValueError, match="braces"):
@@ -94,7 +94,7 @@ def test_a_url_names_hosts(url: str, seeds: object) -> None:
     assert RedisOptions.from_url(url).seeds == seeds
 
 
-def test_a_url_brings_user_password_and_tls_and_shows_none_of_it() -> None:
+def test_a_url_sets_user_password_and_tls_and_prints_no_password() -> None:
     options = RedisOptions.from_url(Secret("rediss://ann:p%40ss@host"))
     assert (options.is_tls, options.username, options.password) == (True, "ann", Secret("p@ss"))
     assert options.hello[2:5] == ("AUTH", "ann", "p@ss")
@@ -104,7 +104,7 @@ def test_a_url_brings_user_password_and_tls_and_shows_none_of_it() -> None:
 
 
 @pytest.mark.parametrize("url", ["http://x", "redis://", "redis://x/3", "redis://x?db=1", "redis://h:port"])
-def test_a_url_that_is_not_meant_so_is_refused(url: str) -> None:
+def test_an_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError, match="Redis URL"):
         RedisOptions.from_url(url)
 
@@ -138,19 +138,19 @@ def test_pauses_grow_to_a_bound_and_differ() -> None:
         ("ERR whatever", ServerError, False),
     ],
 )
-def test_a_servers_words_become_types(text: str, kind: type[ServerError], *, transient: bool) -> None:
+def test_error_replies_of_a_server_have_types(text: str, kind: type[ServerError], *, transient: bool) -> None:
     error = error_from_reply(text)
     assert type(error) is kind
     assert (error.transient, error.maybe_applied, str(error)) == (transient, False, text)
 
 
-def test_a_redirection_says_where_to() -> None:
+def test_a_redirection_has_its_target() -> None:
     error = error_from_reply("MOVED 3999 ::1:6381")
     assert isinstance(error, MovedRedirectError)
     assert (error.slot, error.address) == (3999, Address("::1", 6381))
 
 
-def test_a_map_names_primaries_and_a_nameless_node_is_the_one_that_was_asked() -> None:
+def test_a_slot_map_has_the_primaries_and_a_node_without_host_is_the_answering_one() -> None:
     asked = Address("asked", 1)
     named: list[object] = [0, 5460, [b"10.0.0.1", 7000, b"id", []], [b"10.0.0.9", 7009, b"replica"]]
     nameless: list[object] = [5461, 10922, [None, 7001, b"id"]]
@@ -164,7 +164,7 @@ def test_a_map_names_primaries_and_a_nameless_node_is_the_one_that_was_asked() -
     assert list(parse_slots(b"nonsense", asked)) == []
 
 
-def test_a_script_is_found_beside_its_users_and_known_by_its_hash() -> None:
+def test_a_script_is_loaded_from_its_package_and_identified_by_its_hash() -> None:
     script = Script.load("fixtures.lua", "peek.lua", keys=1, is_read=True)
     assert "KEYS[1]" in script.source
     assert len(script.sha) == 40
@@ -172,6 +172,6 @@ def test_a_script_is_found_beside_its_users_and_known_by_its_hash() -> None:
 
 
 @pytest.mark.parametrize("command", ["MULTI", "BLPOP", "SELECT", "SUBSCRIBE"])
-def test_commands_that_the_others_on_the_connection_would_suffer_from_are_a_mistake(command: str) -> None:
+def test_commands_that_would_affect_others_on_the_connection_are_refused(command: str) -> None:
     with pytest.raises(ValueError, match="that all callers share"):
         _frame(command, "key")

@@ -24,7 +24,7 @@ HERE = Address("somewhere", 6379)
 
 
 class Wire:
-    """Takes what is written; gives what a test wants the server to have said."""
+    """Record written bytes, and feed the bytes that the test chooses as answers."""
 
     def __init__(self, max_commands: int = 1000, max_bytes: int = 10**6) -> None:
         self.writes: list[bytes] = []
@@ -47,7 +47,7 @@ async def a_turn() -> None:
     await asyncio.sleep(0)
 
 
-async def test_what_is_submitted_in_one_turn_is_one_write() -> None:
+async def test_commands_submitted_in_one_turn_are_one_write() -> None:
     wire = Wire().open()
     for name in "abc":
         _ = wire.submit("GET", name)
@@ -81,7 +81,7 @@ async def test_a_cancelled_call_keeps_its_place_until_its_answer_arrives() -> No
     assert futures[2].result() == 3
 
 
-async def test_who_leaves_before_the_write_is_not_written() -> None:
+async def test_a_call_cancelled_before_the_write_is_not_written() -> None:
     wire = Wire().open()
     first, second = wire.submit("DEL", "a"), wire.submit("GET", "b")
     first.cancel()
@@ -153,7 +153,7 @@ async def test_commands_wait_for_the_connection_and_its_greeting() -> None:
     assert waiting.result() == 1
 
 
-async def test_a_loss_tells_the_sent_from_the_unsent() -> None:
+async def test_a_loss_distinguishes_sent_and_unsent_commands() -> None:
     wire = Wire().open()
     sent = wire.submit("INCR", "a")
     await a_turn()
@@ -166,7 +166,7 @@ async def test_a_loss_tells_the_sent_from_the_unsent() -> None:
     wire.pipeline.feed(b":1\r\n")  # too late: the waiter has its error
 
 
-async def test_deadlines_hold_also_when_a_later_one_stands_before() -> None:
+async def test_deadlines_apply_also_behind_a_later_one() -> None:
     wire = Wire().open()
     now = asyncio.get_running_loop().time()
     futures = [wire.submit("GET", "x", deadline=now + after_s) for after_s in (0.06, 0.02, 0.04)]
@@ -194,7 +194,7 @@ async def test_a_command_that_was_too_late_to_be_sent_is_never_sent() -> None:
     assert wire.writes == []
 
 
-async def test_bounds_count_what_is_not_answered_yet() -> None:
+async def test_bounds_count_unanswered_commands() -> None:
     wire = Wire(max_commands=2).open()
     wire.submit("GET", "a").cancel()
     _ = wire.submit("GET", "b")
@@ -208,7 +208,7 @@ async def test_bounds_count_what_is_not_answered_yet() -> None:
     _ = wire.submit("GET", "d")
 
 
-async def test_silence_counts_from_the_question_not_from_the_last_answer() -> None:
+async def test_silence_counts_from_the_request_not_from_the_last_answer() -> None:
     wire = Wire().open()
     now = asyncio.get_running_loop().time()
     assert wire.pipeline.silent_s(now + 100) == 0.0  # no command is in flight
@@ -249,25 +249,25 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     st.lists(st.tuples(replies, st.booleans(), st.booleans()), max_size=20), st.lists(st.integers(0, 10**6))
 )
 def test_every_answer_is_complete_for_any_split_of_the_bytes(
-    story: list[tuple[Any, bool, bool]], places: list[int]
+    answers: list[tuple[Any, bool, bool]], places: list[int]
 ) -> None:
-    """With pushes in between and some who have left."""
+    """With pushes in between and some cancelled calls."""
 
     async def tell() -> None:
         wire = Wire().open()
-        futures = [wire.submit("GET", str(n)) for n in range(len(story))]
+        futures = [wire.submit("GET", str(n)) for n in range(len(answers))]
         await a_turn()
-        said, pushed = b"", 0
-        for (answer, has_push, _), _future in zip(story, futures, strict=True):
-            said += b">2\r\n+note\r\n:%d\r\n" % pushed if has_push else b""
+        sent, pushed = b"", 0
+        for (answer, has_push, _), _future in zip(answers, futures, strict=True):
+            sent += b">2\r\n+note\r\n:%d\r\n" % pushed if has_push else b""
             pushed += has_push
-            said += encoded(answer)
-        for future, (_, _, leaves) in zip(futures, story, strict=True):
+            sent += encoded(answer)
+        for future, (_, _, leaves) in zip(futures, answers, strict=True):
             if leaves:
                 future.cancel()
-        for part in cut(said, places):
+        for part in cut(sent, places):
             wire.pipeline.feed(part)
-        for future, (answer, _, leaves) in zip(futures, story, strict=True):
+        for future, (answer, _, leaves) in zip(futures, answers, strict=True):
             assert future.cancelled() if leaves else future.result() == answer
         assert wire.pushes == [[b"note", n] for n in range(pushed)]
         assert wire.pipeline.in_flight == 0
@@ -280,7 +280,7 @@ def test_every_answer_is_complete_for_any_split_of_the_bytes(
         st.binary(max_size=30) | st.text(st.characters(exclude_categories=["Cs"])) | st.integers(), max_size=6
     )
 )
-def test_a_packed_command_is_read_as_it_was_given(args: list[Any]) -> None:
+def test_a_packed_command_is_parsed_unchanged(args: list[Any]) -> None:
     server_side = reply_reader()
     server_side.feed(pack_command("CMD", *args))
     plain = [a if isinstance(a, bytes) else str(a).encode() for a in args]

@@ -9,9 +9,9 @@ def message(number: int) -> ChannelMessage:
     return ChannelMessage(b"%d" % number)
 
 
-def test_a_reckoning_that_finds_what_vanished() -> None:
+def test_the_check_finds_messages_missing_without_a_loss() -> None:
     """The check of the pub/sub suites finds messages that are missing without a report."""
-    heard = Recorder()
+    recorder = Recorder()
     for event in (
         ChannelSubscribed(0),
         message(1),
@@ -21,6 +21,6 @@ def test_a_reckoning_that_finds_what_vanished() -> None:
         ChannelSubscribed(0),
         message(9),
     ):
-        heard(event)
-    assert vanished(range(1, 10), heard.events) == [3, 4]
-    assert heard.shape == "SmLSm"
+        recorder(event)
+    assert vanished(range(1, 10), recorder.events) == [3, 4]
+    assert recorder.shape == "SmLSm"

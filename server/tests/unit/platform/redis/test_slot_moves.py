@@ -23,7 +23,7 @@ class Link:
 
 
 class Listener:
-    """Subscribes at once, and is released when the test says so."""
+    """Subscribe at once, and release when the test says so."""
 
     def __init__(self, address: Address, *_: object) -> None:
         self.address = address
@@ -63,33 +63,33 @@ async def test_the_new_node_is_subscribed_after_the_old_one_has_released_the_slo
     monkeypatch: pytest.MonkeyPatch, *, is_lost: bool
 ) -> None:
     monkeypatch.setattr(subject, "PubSubConnection", Listener)
-    nodes, heard = Map(), Recorder()
+    nodes, recorder = Map(), Recorder()
     everybody = SubscriptionRegistry(RedisOptions(seeds=(A,)), cast("Any", nodes))
-    everybody.add(Key("{x}c"), heard)
+    everybody.add(Key("{x}c"), recorder)
     nodes.at = B
     everybody.relocate()
     everybody.relocate()
-    assert heard.shape == "SL"  # reported at once
+    assert recorder.shape == "SL"  # reported at once
     old = cast("Any", everybody._listeners[A])
     if is_lost:
         old.released.set_exception(OutcomeUnknownError("gone"))
     else:
         old.released.set_result(b"PONG")
     await asyncio.sleep(0)
-    assert heard.shape == "SLS"
+    assert recorder.shape == "SLS"
     assert not everybody._listeners[B].is_idle
 
 
-async def test_who_is_closed_while_moving_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_subscription_closed_during_a_slot_move_stays_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "PubSubConnection", Listener)
-    nodes, heard = Map(), Recorder()
+    nodes, recorder = Map(), Recorder()
     everybody = SubscriptionRegistry(RedisOptions(seeds=(A,)), cast("Any", nodes))
-    subscription = everybody.add(Key("{x}c"), heard)
+    subscription = everybody.add(Key("{x}c"), recorder)
     nodes.at = B
     everybody.relocate()
     subscription.close()
     old = cast("Any", everybody._listeners[A])
     old.released.set_result(b"PONG")
     await asyncio.sleep(0)
-    assert heard.shape == "SL"
+    assert recorder.shape == "SL"
     assert B not in everybody._listeners

@@ -1,4 +1,4 @@
-"""Logging is global; what a test does to it is undone."""
+"""Restore the global logging configuration after each test."""
 
 import logging
 import sys

@@ -46,7 +46,7 @@ def stream() -> Stream:
     return stream
 
 
-def test_a_line_says_when_what_and_who(stream: Stream) -> None:
+def test_a_line_has_time_event_and_process(stream: Stream) -> None:
     logs.get_logger("here").info("sent", sequence=7)
     (line,) = stream.lines
     assert line.pop("time").endswith("Z")
@@ -83,7 +83,7 @@ def test_the_current_span_is_on_the_line(stream: Stream) -> None:
     assert stream.lines[0]["span_id"] == f"{context.span_id:016x}"
 
 
-def test_lines_of_libraries_come_out_the_same_way(stream: Stream) -> None:
+def test_lines_of_libraries_have_the_same_format(stream: Stream) -> None:
     logging.getLogger("botocore.auth").warning("signed %s", Secret("hunter2"), extra={"password": "hunter2"})
     logging.getLogger("botocore.auth").info("not shown")
     (signed,) = stream.lines
@@ -91,7 +91,7 @@ def test_lines_of_libraries_come_out_the_same_way(stream: Stream) -> None:
     assert signed["process"] == "sample"
 
 
-def test_a_library_that_logs_wrongly_is_still_heard(stream: Stream) -> None:
+def test_an_invalid_log_call_of_a_library_is_still_logged(stream: Stream) -> None:
     record = logging.makeLogRecord({"name": "odd", "levelname": "WARNING", "msg": "%d", "args": ("x",)})
     (handler,) = (
         each for each in logging.getLogger().handlers if isinstance(each, logs._StandardLibraryHandler)
@@ -137,7 +137,7 @@ def test_a_field_of_the_caller_does_not_push_out_the_ones_that_every_line_has(st
     assert len(stream.text) < 20_000
 
 
-def test_what_is_below_the_level_is_not_written() -> None:
+def test_events_below_the_level_are_not_written() -> None:
     stream = Stream()
     logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(level="warning"), stream=stream)
     logs.get_logger("here").info("hidden")
@@ -145,7 +145,7 @@ def test_what_is_below_the_level_is_not_written() -> None:
     assert [line["event"] for line in stream.lines] == ["shown"]
 
 
-def test_for_people_there_is_a_readable_form_with_the_same_mask() -> None:
+def test_the_console_format_is_readable_and_masked_too() -> None:
     stream = Stream()
     logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(format="console"), stream=stream)
     try:
@@ -182,7 +182,7 @@ def test_colours_are_for_terminals_whose_user_wants_them() -> None:
     assert b"\x1b[" not in stream.text
 
 
-def test_the_form_follows_the_place_unless_it_is_set() -> None:
+def test_the_format_follows_the_output_unless_it_is_set() -> None:
     assert not in_a_terminal("auto").startswith("{")
     assert in_a_terminal("json").startswith("{")
     stream = Stream()
@@ -223,7 +223,7 @@ def test_no_field_of_a_caller_breaks_the_line(form: Any, fields: dict[str, Any],
         assert stream.lines[0]["process"] == "sample"
 
 
-def test_a_reader_that_went_away_costs_lines_and_not_the_caller() -> None:
+def test_a_closed_reader_loses_lines_without_failing_the_caller() -> None:
     class Gone:
         def write(self, _: memoryview, /) -> int:
             raise BrokenPipeError
@@ -270,7 +270,7 @@ def test_a_security_event_is_a_line_with_its_fields_at_the_highest_level_too(str
     assert (line["tenant"], line["user"], line["subject"]) == ("acme", "anna", "s1")
 
 
-def test_refused_credentials_are_bounded_for_each_place_and_the_rest_is_counted(
+def test_refused_credentials_are_bounded_for_each_address_and_the_rest_is_counted(
     stream: Stream, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs.configure_logs(ProcessIdentity("sample", "one"), LogOptions(), stream=stream)

@@ -125,7 +125,7 @@ def test_each_part_of_the_mask_is_needed(
         *("client_secret", "aws_secret_access_key", "otp", "data_key", "verification_code", "Set-Cookie"),
     ],
 )
-def test_a_name_that_says_secret_hides_its_value(name: str) -> None:
+def test_a_field_with_a_secret_name_is_masked(name: str) -> None:
     assert mask_fields({"outer": [{name: HIDDEN}]}, BOUNDS) == {"outer": [{name: STARS}]}
 
 
@@ -133,11 +133,11 @@ def test_a_name_that_says_secret_hides_its_value(name: str) -> None:
     "name",
     ["error_code", "exit_code", "close_code", "key", "sequence", "author", "tenant", "chat", "encoded"],
 )
-def test_other_names_do_not(name: str) -> None:
+def test_fields_with_other_names_are_not_masked(name: str) -> None:
     assert not names_a_secret(name)
 
 
-def test_that_a_secret_is_missing_may_be_told() -> None:
+def test_a_missing_secret_is_not_masked() -> None:
     assert mask_fields({"token": None, "has_token": True}, BOUNDS) == {"token": None, "has_token": True}
 
 
@@ -156,12 +156,12 @@ def test_that_a_secret_is_missing_may_be_told() -> None:
         f"eyJhbGciOiJIUzI1NiJ9.{HIDDEN}.x",
     ],
 )
-def test_what_looks_like_a_secret_inside_a_text_is_masked(text: str) -> None:
+def test_secrets_inside_a_text_are_masked(text: str) -> None:
     assert HIDDEN not in mask_secrets(text)
     assert STARS in mask_secrets(text)
 
 
-def test_ordinary_texts_stay_as_they_are() -> None:
+def test_ordinary_texts_are_unchanged() -> None:
     for text in ("delivered 3 entries", "at 12:30: ok", "a=b", "http://host:8000/path", "tokens are fine"):
         assert mask_secrets(text) == text
 
@@ -182,7 +182,7 @@ def test_values_and_lines_are_bounded() -> None:
     assert len(msgspec.json.encode(mask_fields(wide, BOUNDS))) < 20_000
 
 
-def test_a_structure_that_explodes_or_holds_itself_is_cut_in_little_time() -> None:
+def test_a_huge_or_recursive_structure_is_cut_quickly() -> None:
     bush: list[object] = [1]
     for _ in range(12):
         bush = [bush] * 50
@@ -258,10 +258,10 @@ def test_our_own_credentials_numbers_and_aws_keys_are_masked_in_texts(
 
 
 @pytest.mark.parametrize("name", ["phone", "to", "text", "content", "challenge", "phone_number"])
-def test_fields_that_hold_words_or_numbers_of_people_are_masked(name: str) -> None:
+def test_fields_with_content_or_phone_numbers_of_users_are_masked(name: str) -> None:
     assert mask_fields({name: "+4915112345678"}, SizeLimits()) == {name: STARS}
 
 
 @pytest.mark.parametrize("text", ["1 + 1", "took +250 ms", "+12", "context", "a.b.c"])
-def test_what_is_no_number_and_no_credential_stays(text: str) -> None:
+def test_texts_without_numbers_and_credentials_are_unchanged(text: str) -> None:
     assert mask_secrets(text) == text

@@ -25,7 +25,7 @@ def test_two_registries_share_nothing() -> None:
     assert "tidings_sends_total 0.0\n" in two.render().decode()
 
 
-def test_every_declared_series_is_there_from_the_start_and_no_other_can_be_made() -> None:
+def test_every_declared_series_exists_from_the_start_and_no_other_can_be_created() -> None:
     metrics = Metrics()
     sends = metrics.counters("sends_total", "Sends.", {"outcome": ["ok", "refused"], "shape": ["a", "b"]})
     sends["ok", "a"].inc()
@@ -58,7 +58,7 @@ def test_a_label_that_grows_with_use_is_refused(label: str) -> None:
 @pytest.mark.parametrize(
     "label", ["outcome", "operation", "table", "topic", "phase", "component", "kind", "error_code"]
 )
-def test_a_label_with_few_values_is_taken(label: str) -> None:
+def test_a_label_with_few_values_is_accepted(label: str) -> None:
     Metrics().counters("sends_total", "Sends.", {label: ["a"]})
 
 
@@ -89,7 +89,7 @@ def test_units_are_seconds_and_bytes() -> None:
         metrics.sizes("frame_seconds", "A frame.")
 
 
-def test_a_tally_is_read_when_somebody_looks() -> None:
+def test_a_tally_is_read_when_metrics_are_collected() -> None:
     metrics, frames = Metrics(), [0]
     metrics.counter_callback("frames_total", "Frames.", lambda: frames[0])
     frames[0] = 5

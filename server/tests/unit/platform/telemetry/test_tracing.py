@@ -37,12 +37,12 @@ def traceparent(span: Span) -> str:
 
 def test_a_span_in_another_process_is_a_child_of_the_one_whose_header_it_got() -> None:
     here, sent = recording()
-    there, received = recording()
+    exporter, received = recording()
     with here.span("send") as span:
         header = traceparent(span)
-    with there.span("handle", parent=there.extract(header)):
+    with exporter.span("handle", parent=exporter.extract(header)):
         pass
-    send, handle = finished(here, sent)["send"], finished(there, received)["handle"]
+    send, handle = finished(here, sent)["send"], finished(exporter, received)["handle"]
     assert handle.parent is not None
     assert handle.parent.span_id == send.context.span_id
     assert handle.context.trace_id == send.context.trace_id
@@ -51,7 +51,7 @@ def test_a_span_in_another_process_is_a_child_of_the_one_whose_header_it_got() -
 @pytest.mark.parametrize(
     "value", [None, "", "garbage", "\xff\xfe", f"00-{'0' * 32}-{'0' * 16}-01", "x" * 5_000]
 )
-def test_a_header_that_can_not_be_read_is_no_parent(value: str | None) -> None:
+def test_an_invalid_header_is_not_a_parent(value: str | None) -> None:
     traced, _ = recording()
     assert traced.extract(value) is None
     traced.close()

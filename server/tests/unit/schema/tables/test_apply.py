@@ -31,7 +31,7 @@ class FakeEngine:
     """Executes requests `late_s` after their answer. It can be busy before, or ignore them."""
 
     clock: Clock
-    there: dict[str, ObservedTable] = field(default_factory=dict)
+    tables: dict[str, ObservedTable] = field(default_factory=dict)
     late_s: float = 0
     busy_times: int = 0
     lies: bool = False
@@ -46,19 +46,19 @@ class FakeEngine:
             if at_s <= self.clock.now():
                 happen()
         self.coming = [(at_s, happen) for at_s, happen in self.coming if at_s > self.clock.now()]
-        return self.there.get(name)
+        return self.tables.get(name)
 
     def create(self, table: Table) -> None:
         self.asked.append(f"create {table.name}")
         made = replace(as_declared(table), ttl=None, has_pitr=False)
-        self._later(lambda: self.there.__setitem__(made.name, made))
+        self._later(lambda: self.tables.__setitem__(made.name, made))
 
     def change(self, table: Table, seen: ObservedTable, change: TableChange) -> bool:
         if self.busy_times:
             self.busy_times -= 1
             return False
         self.asked.append(f"{change.aspect} {table.name}")
-        self._later(lambda: self.there.__setitem__(seen.name, _made(table, self.there[seen.name], change)))
+        self._later(lambda: self.tables.__setitem__(seen.name, _made(table, self.tables[seen.name], change)))
         if self.somebody_is_first:
             raise TidingsError(Code.TABLES_FAILED, "is already enabled")
         return True
@@ -83,7 +83,7 @@ def run(
 ) -> list[ProgressEvent]:
     steps: list[ProgressEvent] = []
     policy = replace(POLL_POLICY, timeout_s=timeout_s, now=engine.clock.now, pause=engine.clock.pause)
-    apply_tables(engine, plan_tables(tables, engine.there, prefix=PREFIX), steps.append, policy)
+    apply_tables(engine, plan_tables(tables, engine.tables, prefix=PREFIX), steps.append, policy)
     return steps
 
 
@@ -92,29 +92,29 @@ def engine() -> FakeEngine:
     return FakeEngine(Clock())
 
 
-def test_all_tables_are_asked_for_before_any_is_waited_for(engine: FakeEngine) -> None:
+def test_all_tables_are_requested_before_any_is_waited_for(engine: FakeEngine) -> None:
     engine.late_s = 30
     run(engine)
     assert engine.asked[: len(TABLES)] == [f"create {table.name}" for table in TABLES]
-    assert plan_tables(TABLES, engine.there, prefix=PREFIX).drift == ()
+    assert plan_tables(TABLES, engine.tables, prefix=PREFIX).drift == ()
 
 
-def test_a_second_run_asks_for_nothing(engine: FakeEngine) -> None:
+def test_a_second_run_requests_nothing(engine: FakeEngine) -> None:
     run(engine)
     engine.asked.clear()
     run(engine)
     assert engine.asked == []
 
 
-def test_an_answer_that_is_older_than_the_change_is_not_taken_for_a_failure(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+def test_an_answer_from_before_the_change_is_not_a_failure(engine: FakeEngine) -> None:
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.late_s = 20
     run(engine, (MESSAGES,))
     assert engine.asked == [f"{TableAspect.PITR} messages"]
 
 
-def test_a_busy_engine_is_asked_again(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+def test_a_busy_engine_is_retried(engine: FakeEngine) -> None:
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.busy_times = 7
     steps = run(engine, (MESSAGES,))
     assert any("can be changed" in step.action for step in steps)
@@ -122,35 +122,35 @@ def test_a_busy_engine_is_asked_again(engine: FakeEngine) -> None:
 
 
 def test_a_change_that_another_process_made_first_is_no_failure(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.somebody_is_first = True
     run(engine, (MESSAGES,))
-    assert engine.there[PREFIX + "messages"].has_pitr
+    assert engine.tables[PREFIX + "messages"].has_pitr
 
 
-def test_a_refusal_is_passed_on(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+def test_a_refusal_is_raised(engine: FakeEngine) -> None:
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.lies = engine.somebody_is_first = True
     with pytest.raises(TidingsError, match="already"):
         run(engine, (MESSAGES,))
 
 
 def test_another_ttl_attribute_takes_two_steps(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), ttl="old")}
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), ttl="old")}
     run(engine, (MESSAGES,))
     assert engine.asked == [f"{TableAspect.TTL} messages"] * 2
-    assert engine.there[PREFIX + "messages"].ttl == "expires_at"
+    assert engine.tables[PREFIX + "messages"].ttl == "expires_at"
 
 
-def test_an_engine_that_says_yes_and_does_nothing_is_told_of(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
+def test_an_engine_that_accepts_and_does_nothing_is_reported(engine: FakeEngine) -> None:
+    engine.tables = {PREFIX + "messages": replace(as_declared(MESSAGES), has_pitr=False)}
     engine.lies = True
     with pytest.raises(TidingsError, match="is still off") as caught:
         run(engine, (MESSAGES,))
     assert caught.value.code is Code.TABLES_FAILED
 
 
-def test_a_table_that_never_comes_ends_the_wait(engine: FakeEngine) -> None:
+def test_a_table_that_never_becomes_active_ends_the_wait(engine: FakeEngine) -> None:
     engine.lies = True
     with pytest.raises(TidingsError, match="not active after 60 s") as caught:
         run(engine, (MESSAGES,), timeout_s=60)
@@ -159,7 +159,7 @@ def test_a_table_that_never_comes_ends_the_wait(engine: FakeEngine) -> None:
 
 
 def test_a_plan_that_would_destroy_something_is_refused_whole(engine: FakeEngine) -> None:
-    engine.there = {PREFIX + "users": replace(as_declared(USERS), keys=(KeyAttribute("id"),))}
+    engine.tables = {PREFIX + "users": replace(as_declared(USERS), keys=(KeyAttribute("id"),))}
     with pytest.raises(TidingsError, match="1,234 items") as caught:
         run(engine)
     assert caught.value.code is Code.TABLES_DESTRUCTIVE
@@ -168,7 +168,7 @@ def test_a_plan_that_would_destroy_something_is_refused_whole(engine: FakeEngine
 
 def test_a_table_that_appears_with_other_keys_while_we_apply_is_refused(engine: FakeEngine) -> None:
     wrong = replace(as_declared(USERS), keys=(KeyAttribute("id"),))
-    engine.coming.append((0, lambda: engine.there.__setitem__(wrong.name, wrong)))
+    engine.coming.append((0, lambda: engine.tables.__setitem__(wrong.name, wrong)))
     engine.late_s = 9999
     with pytest.raises(TidingsError) as caught:
         run(engine, (USERS,))

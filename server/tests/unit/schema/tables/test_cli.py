@@ -15,7 +15,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("command", ["plan", "apply", "check"])
-def test_without_an_endpoint_it_says_what_to_do(command: str) -> None:
+def test_a_missing_endpoint_is_reported_with_what_to_do(command: str) -> None:
     error = CliRunner().invoke(tidings, ["tables", command]).exception
     assert isinstance(error, TidingsError)
     assert error.code is Code.SETTINGS_INVALID

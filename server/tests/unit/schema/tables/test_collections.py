@@ -51,7 +51,7 @@ def test_only_a_sort_key_lets_items_share_a_partition_key(table: Table) -> None:
     assert all(item.growth.why for item in table.items)
 
 
-def test_only_what_follows_the_log_of_a_chat_has_no_bound() -> None:
+def test_only_collections_of_a_chat_log_are_unbounded() -> None:
     unbounded = {one.name for table in TABLES for one in item_collections(table) if one.max_bytes is None}
     assert unbounded == {
         "messages {tenant}#{chat}",

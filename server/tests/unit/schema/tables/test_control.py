@@ -38,7 +38,7 @@ def test_recovery_is_turned_on_for_35_days(plane: TableControlPlane, aws: Stubbe
 @pytest.mark.parametrize(
     "code", ["ContinuousBackupsUnavailableException", "ResourceInUseException", "LimitExceededException"]
 )
-def test_what_is_not_possible_yet_can_be_asked_again(
+def test_a_change_that_is_not_possible_yet_can_be_retried(
     plane: TableControlPlane, aws: Stubber, code: str
 ) -> None:
     aws.add_client_error("update_continuous_backups", code)
@@ -46,7 +46,7 @@ def test_what_is_not_possible_yet_can_be_asked_again(
 
 
 @pytest.mark.parametrize(("status", "is_on"), [("ENABLED", True), ("DISABLED", False)])
-def test_recovery_and_tags_are_seen(plane: TableControlPlane, aws: Stubber, status: str, is_on: bool) -> None:  # noqa: FBT001 - a parameter of the test
+def test_recovery_and_tags_are_read(plane: TableControlPlane, aws: Stubber, status: str, is_on: bool) -> None:  # noqa: FBT001 - a parameter of the test
     aws.add_response("describe_table", {"Table": described(MESSAGES)})
     aws.add_response("describe_time_to_live", {"TimeToLiveDescription": {"TimeToLiveStatus": "DISABLED"}})
     backups = {
@@ -60,16 +60,14 @@ def test_recovery_and_tags_are_seen(plane: TableControlPlane, aws: Stubber, stat
     assert (seen.has_pitr, seen.tags, seen.ttl) == (is_on, {"a": "b"}, None)
 
 
-def test_of_a_table_that_is_being_created_nothing_more_is_asked(
-    plane: TableControlPlane, aws: Stubber
-) -> None:
+def test_a_table_that_is_being_created_is_not_queried_further(plane: TableControlPlane, aws: Stubber) -> None:
     aws.add_response("describe_table", {"Table": described(MESSAGES, TableStatus="CREATING")})
     seen = plane.describe(NAME)
     assert seen is not None
     assert not seen.is_stable
 
 
-def test_a_ttl_that_aws_will_not_change_yet_is_told_with_when_to_come_back(
+def test_a_ttl_that_cannot_change_yet_is_reported_with_the_retry_time(
     plane: TableControlPlane, aws: Stubber
 ) -> None:
     aws.add_client_error("update_time_to_live", "ValidationException", "modified multiple times")

@@ -17,7 +17,7 @@ def test_capacity_that_was_raised_costs_what_it_is_raised_to() -> None:
     assert more == 1000 * Decimal("0.00013") * 730
 
 
-def test_on_demand_nothing_stands() -> None:
+def test_on_demand_capacity_has_no_hourly_cost() -> None:
     assert pricing.provisioned_cost_month(MESSAGES) == 0
 
 

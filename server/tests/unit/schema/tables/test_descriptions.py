@@ -11,7 +11,7 @@ from tidings.schema.tables.model import CapacityUnits, Table, TableClass
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_what_was_asked_for_is_what_is_read(table: Table) -> None:
+def test_a_description_is_read_as_requested(table: Table) -> None:
     seen = read_table(described(table))
     assert seen.keys == table.keys
     assert seen.units == table.units
@@ -23,17 +23,17 @@ def test_what_was_asked_for_is_what_is_read(table: Table) -> None:
     }
 
 
-def test_without_a_class_to_tell_it_is_the_standard_one() -> None:
+def test_a_missing_table_class_means_standard() -> None:
     assert read_table(described(MESSAGES, TableClassSummary={})).table_class is TableClass.STANDARD
 
 
-def test_zero_units_beside_on_demand_are_no_capacity() -> None:
+def test_zero_units_with_on_demand_mean_no_capacity() -> None:
     zero = {"ReadCapacityUnits": 0, "WriteCapacityUnits": 0}
     assert read_table(described(MESSAGES, ProvisionedThroughput=zero)).units is None
     assert read_table(described(USERS)).units == CapacityUnits(40, 5)
 
 
-def test_a_table_is_settled_when_its_indexes_are() -> None:
+def test_a_table_is_active_when_its_indexes_are() -> None:
     assert read_table(described(SESSIONS)).is_stable
     building = described(SESSIONS)
     building["GlobalSecondaryIndexes"][0]["IndexStatus"] = "CREATING"
@@ -41,7 +41,7 @@ def test_a_table_is_settled_when_its_indexes_are() -> None:
     assert not read_table(described(SESSIONS, TableStatus="UPDATING")).is_stable
 
 
-def test_an_index_with_chosen_attributes_is_told_with_them() -> None:
+def test_an_index_with_chosen_attributes_is_described_with_them() -> None:
     answer = described(SESSIONS)
     answer["GlobalSecondaryIndexes"][0]["Projection"] = {
         "ProjectionType": "INCLUDE",
@@ -50,7 +50,7 @@ def test_an_index_with_chosen_attributes_is_told_with_them() -> None:
     assert read_table(answer).indexes["user_sessions-index"].projection == "INCLUDE (a, b)"
 
 
-def test_a_ttl_on_its_way_counts_as_where_it_goes() -> None:
+def test_a_ttl_that_is_changing_counts_as_its_target() -> None:
     assert read_ttl({"TimeToLiveStatus": "ENABLING", "AttributeName": "ttl"}) == "ttl"
     assert read_ttl({"TimeToLiveStatus": "DISABLING", "AttributeName": "ttl"}) is None
     assert read_ttl({"TimeToLiveStatus": "DISABLED"}) is None

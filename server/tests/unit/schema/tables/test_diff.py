@@ -21,8 +21,8 @@ from tidings.schema.tables.model import CapacityUnits, KeyAttribute, KeyType, St
 def planned(
     table: Table, seen: ObservedTable | None, *, not_known: frozenset[TableAspect] = frozenset()
 ) -> TablePlan:
-    there = {} if seen is None else {seen.name: seen}
-    return plan_tables([table], there, prefix=PREFIX, not_known=not_known).entries[0]
+    existing = {} if seen is None else {seen.name: seen}
+    return plan_tables([table], existing, prefix=PREFIX, not_known=not_known).entries[0]
 
 
 def the_change(table: Table, seen: ObservedTable) -> TableChange:
@@ -36,7 +36,7 @@ def test_a_table_that_is_as_declared_is_unchanged(table: Table) -> None:
     assert (entry.verdict, entry.changes) == (ChangeKind.UNCHANGED, ())
 
 
-def test_a_table_that_is_not_there_is_created_and_that_is_drift() -> None:
+def test_a_missing_table_is_created_and_counts_as_drift() -> None:
     result = plan_tables([MESSAGES], {}, prefix=PREFIX)
     assert result.entries[0].verdict is ChangeKind.CREATE
     assert result.drift == ("tidings-messages: missing",)
@@ -67,7 +67,7 @@ def test_each_aspect_that_differs_is_one_change_that_can_be_made(
     assert not change.refused
 
 
-def test_what_the_engine_does_not_know_is_left_out() -> None:
+def test_unsupported_aspects_are_not_compared() -> None:
     bare = replace(as_declared(MESSAGES), has_pitr=False, tags={})
     assert planned(MESSAGES, bare, not_known=frozenset({TableAspect.PITR, TableAspect.TAGS})).changes == ()
     assert len(planned(MESSAGES, bare).changes) == 2
@@ -108,7 +108,7 @@ def test_a_missing_index_is_created() -> None:
     assert (change.aspect, change.index, change.refused) == (TableAspect.INDEX, "user_chats-index", "")
 
 
-def test_capacity_is_raised_to_what_is_declared_each_unit_for_itself() -> None:
+def test_each_capacity_is_raised_to_the_declared_value() -> None:
     change = the_change(USERS, replace(as_declared(USERS), units=CapacityUnits(10, 500)))
     assert (change.before, change.after) == ("10 read, 500 write", "40 read, 500 write")
 
@@ -128,7 +128,7 @@ def test_capacity_of_an_index_is_raised_and_never_lowered() -> None:
         assert [change.after for change in entry.changes] == ([after] if after else [])
 
 
-def test_a_table_that_becomes_provisioned_is_told_to_throttle() -> None:
+def test_a_table_that_becomes_provisioned_has_a_warning_about_throttling() -> None:
     change = the_change(USERS, replace(as_declared(USERS), units=None))
     assert (change.before, change.after) == ("on demand", "40 read, 5 write")
     assert "throttled" in change.note
@@ -156,14 +156,14 @@ def test_a_ttl_that_is_not_declared_is_turned_off() -> None:
     assert (change.before, change.after) == ("ttl", "off")
 
 
-def test_tags_of_others_stay() -> None:
+def test_foreign_tags_are_kept() -> None:
     seen = as_declared(USERS)
     assert (
         planned(USERS, replace(seen, tags={**seen.tags, "cost-centre": "7"})).verdict is ChangeKind.UNCHANGED
     )
 
 
-def test_a_table_that_was_ours_and_is_declared_no_more_is_refused() -> None:
+def test_a_table_that_is_no_longer_declared_is_refused() -> None:
     gone = replace(as_declared(INBOX), name="tidings-old", tags={TAG_TABLE: "old", TAG_PREFIX: PREFIX})
     result = plan_tables([], {gone.name: gone}, prefix=PREFIX)
     assert result.entries[0].verdict is ChangeKind.REFUSED

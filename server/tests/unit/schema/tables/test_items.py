@@ -65,5 +65,5 @@ def test_items_are_as_small_as_the_first_data_model_document_says(item: TableIte
     ],
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
-def test_what_the_ledger_counts_as_one_write_unit_always_is_one(table: str, item: TableItem) -> None:
+def test_items_counted_as_one_write_unit_always_cost_one(table: str, item: TableItem) -> None:
     assert write_units(item_bytes(largest_item(BY_NAME[table], item))) == 1

@@ -51,7 +51,7 @@ def test_the_tenant_can_be_read_from_every_partition_key(
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 @settings(max_examples=50)
 @given(data=st.data())
-def test_different_parts_never_spell_the_same_key(table: Table, data: st.DataObject) -> None:
+def test_different_parts_never_make_the_same_key(table: Table, data: st.DataObject) -> None:
     one, other = (data.draw(st.sampled_from(partitions(table))) for _ in range(2))
     parts, others = data.draw(any_parts(one)), data.draw(any_parts(other))
     assume((one, parts) != (other, others))
@@ -91,7 +91,7 @@ def test_missing_and_unknown_parts_are_refused() -> None:
         KeyTemplate("{tenant}").render(tenant="acme", chat="c")
 
 
-def test_numbers_are_padded_so_that_they_sort_and_refused_when_they_would_not() -> None:
+def test_numbers_are_padded_to_sort_and_refused_if_they_would_not() -> None:
     template = KeyTemplate("b#{sequence:012d}")
     assert template.render(sequence=7) == "b#000000000007"
     for number in (-1, 10**12):

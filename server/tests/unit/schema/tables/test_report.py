@@ -19,7 +19,7 @@ def planned(*seen: ObservedTable, not_known: frozenset[TableAspect] = frozenset(
     return plan_tables(TABLES, {each.name: each for each in seen}, prefix=PREFIX, not_known=not_known)
 
 
-def test_a_fresh_installation_shows_what_is_made_and_what_it_costs() -> None:
+def test_a_fresh_installation_shows_new_tables_and_their_cost() -> None:
     shown = text(planned())
     assert "12 create" in shown
     assert "keys chat_id (S), sequence (N); TTL expires_at; stream NEW_AND_OLD_IMAGES" in shown
@@ -33,7 +33,7 @@ def test_a_change_shows_before_and_after_and_what_to_expect() -> None:
     assert "capacity: on demand → 40 read, 5 write (requests above this will be throttled)" in shown
 
 
-def test_what_stands_is_shown_with_what_it_costs_to_keep() -> None:
+def test_an_unchanged_table_is_shown_with_its_monthly_cost() -> None:
     assert "2.00 GB stored: $0.90 a month" in text(planned(as_declared(MESSAGES)))
 
 
@@ -42,14 +42,14 @@ def test_capacity_that_was_raised_is_counted_as_raised() -> None:
     assert "1040 read, 5 write: $103.92 a month" in shown
 
 
-def test_what_would_be_destroyed_stands_out() -> None:
+def test_destructive_changes_are_highlighted() -> None:
     shown = list(plan_lines(planned(replace(as_declared(MESSAGES), keys=(KeyAttribute("id"),)))))
     bad = [line.text for line in shown if line.tone is Severity.BAD]
     assert any("REFUSED" in line for line in bad)
     assert any("tidings-messages: its 1,234 items" in line for line in bad)
 
 
-def test_what_the_engine_does_not_know_is_said() -> None:
+def test_unsupported_aspects_are_listed() -> None:
     shown = text(planned(not_known=frozenset({TableAspect.TAGS, TableAspect.PITR})))
     assert "Not supported by this engine and not compared: tags, point-in-time recovery." in shown
     assert "Not supported" not in text(planned())

@@ -77,7 +77,7 @@ def test_names_count_in_bytes_not_in_characters() -> None:
 @pytest.mark.parametrize(
     "value", [{"S": 1}, {"N": 1}, {"X": "a"}, {"BOOL": "true"}, {"L": 3}, {"N": "NaN"}, {"N": "Infinity"}]
 )
-def test_what_is_not_an_attribute_value_is_refused(value: dict[str, object]) -> None:
+def test_an_invalid_attribute_value_is_refused(value: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="is not a"):
         value_bytes(value)
 

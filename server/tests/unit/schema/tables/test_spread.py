@@ -33,7 +33,7 @@ def shard(job: str) -> object:
 
 
 def busiest(part_of: PartOf, ids: Sequence[str], parts: int) -> float:
-    """How many times its fair share the fullest part has."""
+    """Return the load of the fullest part, relative to its fair share."""
     counts = Counter(map(part_of, ids))
     return max(counts.values()) / (len(ids) / parts)
 

@@ -107,20 +107,20 @@ def test_one_refusal_refuses_the_whole_plan() -> None:
     assert cluster.asked == []
 
 
-def test_a_topic_that_does_not_come_up_fails_with_what_to_do() -> None:
+def test_a_topic_that_does_not_become_ready_fails_with_what_to_do() -> None:
     cluster = FakeCluster(is_deaf=True)
     with pytest.raises(TidingsError, match="not every partition has its leader") as caught:
         apply_topics(cluster, plan_for(cluster, want()), tell, pace())
     assert caught.value.code is Code.TOPICS_FAILED
 
 
-def test_brokers_that_never_hear_of_it_are_told_of() -> None:
+def test_brokers_without_the_topic_are_reported() -> None:
     cluster = FakeCluster(asks_until_everywhere=1000)
     with pytest.raises(TidingsError, match="Not every broker knows"):
         apply_topics(cluster, plan_for(cluster, want()), tell, pace())
 
 
-def test_a_change_that_does_not_show_fails() -> None:
+def test_a_change_without_effect_fails() -> None:
     seen = as_declared(cleanup_policy="compact")
     cluster = FakeCluster({seen.name: seen}, is_deaf=True)
     with pytest.raises(TidingsError, match="was set to delete and is still compact"):

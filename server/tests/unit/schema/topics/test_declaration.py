@@ -34,7 +34,7 @@ def test_the_topics_are_those_of_the_design() -> None:
 
 
 @pytest.mark.parametrize("topic", TOPICS, ids=lambda topic: topic.name)
-def test_what_is_acknowledged_is_on_two_brokers_of_three_and_is_not_compacted_away(topic: Topic) -> None:
+def test_acknowledged_records_are_on_two_of_three_brokers_and_never_compacted(topic: Topic) -> None:
     assert (topic.replicas, topic.min_in_sync) == (3, 2)
     assert topic.cleanup is Cleanup.DELETE
 
@@ -60,7 +60,7 @@ def test_events_outlive_the_stream_that_audits_them() -> None:
     assert MESSAGES.retention_s >= 2 * 24 * 3600
 
 
-def test_on_one_broker_there_is_one_copy_and_on_more_what_is_declared() -> None:
+def test_one_broker_has_one_copy_and_more_have_the_declared_number() -> None:
     alone = desired_topic(MESSAGES, "p-", InstallationSize.SMALL, brokers=1)
     assert (alone.name, alone.replicas, alone.min_in_sync) == ("p-messages", 1, 1)
     for brokers in (2, 3, 12):

@@ -18,7 +18,7 @@ def test_a_topic_as_it_was_created_differs_in_nothing() -> None:
     assert verdict_of(as_declared()) is ChangeKind.UNCHANGED
 
 
-def test_a_topic_that_is_not_there_is_created() -> None:
+def test_a_missing_topic_is_created() -> None:
     assert verdict_of(None) is ChangeKind.CREATE
 
 
@@ -86,9 +86,9 @@ def test_a_copy_that_lags_behind_is_no_drift() -> None:
     assert verdict_of(replace(as_declared(), partitions=partitions(12, in_sync=2))) is ChangeKind.UNCHANGED
 
 
-def test_a_topic_that_is_declared_no_more_is_refused_and_a_stranger_is_left_alone() -> None:
-    old, stranger = (replace(as_declared(), name=f"p-{name}") for name in ("old", "strange"))
-    found = plan_topics([], {old.name: old, stranger.name: stranger}, retired=["p-old"])
+def test_an_undeclared_topic_of_tidings_is_refused_and_a_foreign_one_ignored() -> None:
+    old, foreign = (replace(as_declared(), name=f"p-{name}") for name in ("old", "strange"))
+    found = plan_topics([], {old.name: old, foreign.name: foreign}, retired=["p-old"])
     assert [entry.verdict for entry in found.entries] == [ChangeKind.REFUSED, ChangeKind.UNKNOWN]
     assert found.drift == ("p-old: topic: a topic of Tidings, declared no longer declared",)
 
@@ -103,7 +103,7 @@ def test_drift_names_every_difference() -> None:
     )
 
 
-def test_a_plan_reads_well() -> None:
+def test_a_plan_is_printed_readably() -> None:
     seen = replace(as_declared(cleanup_policy="compact"), partitions=partitions(6))
     found = plan_topics([want(), want(NOTIFICATIONS)], {seen.name: seen})
     text = "\n".join(line.text for line in topic_plan_lines(found))

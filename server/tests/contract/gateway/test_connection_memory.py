@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import psutil
 import pytest
-from contract.gateway.listener_host import CROWD, HostedConnection, hosted
+from contract.gateway.listener_host import MANY_CLIENTS, HostedConnection, hosted
 from contract.gateway.raw_client import RawClient, request
 from fixtures.loops import until
 
@@ -45,11 +45,11 @@ async def test_the_memory_of_closed_connections_is_reused(name: BackendName) -> 
     variation of the allocator, which is larger on a busy machine, would not.
     """
     resident = []
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         for _ in range(4):
             await _come_and_go(host.port, COUNT)
             await until(lambda: not host.listener.sockets)
-            host.guests.clear()
+            host.connections.clear()
             gc.collect()
             resident.append(psutil.Process().memory_info().rss / 1_024)
         assert host.listener.tally.opened == host.listener.tally.closed == 4 * COUNT
@@ -60,11 +60,11 @@ async def test_the_memory_of_closed_connections_is_reused(name: BackendName) -> 
 
 @pytest.mark.usefixtures("enough_files")
 async def test_no_object_of_a_connection_outlives_it(name: BackendName) -> None:
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         await _come_and_go(host.port, 200)
         await until(lambda: not host.listener.sockets)
-        kinds = {type(guest.socket).__name__ for guest in host.guests}
-        host.guests.clear()
+        kinds = {type(connection.socket).__name__ for connection in host.connections}
+        host.connections.clear()
         gc.collect()
         left = [
             o for o in gc.get_objects() if type(o).__name__ in {*kinds, "Door", HostedConnection.__name__}
@@ -119,7 +119,7 @@ def _fill(client: RawClient, flood: bytes, left: bytes) -> bytes:
 async def test_floods_do_not_grow_the_read_buffers(name: BackendName) -> None:
     """The buffers must not grow for a peer that always has more to send."""
     flood = b"\x8a\xfdabcd" + b"x" * 125  # an unsolicited pong, of which the server stores nothing
-    async with hosted(name, CROWD) as host:
+    async with hosted(name, MANY_CLIENTS) as host:
         clients = [await RawClient.open(host.port) for _ in range(5)]
         for client in clients:
             client.writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 8_192)
@@ -131,7 +131,7 @@ async def test_floods_do_not_grow_the_read_buffers(name: BackendName) -> None:
             for _ in range(10):
                 await asyncio.sleep(0)
         grown_kb = (psutil.Process().memory_info().rss - before) / 1_024 / len(clients)
-        assert [guest.closes for guest in host.guests] == [[]] * len(clients)
+        assert [connection.closes for connection in host.connections] == [[]] * len(clients)
         for client in clients:
             client.reset()
         assert grown_kb < 150, f"{grown_kb:.0f} KB a connection"

@@ -33,14 +33,14 @@ class TraceOutput(NamedTuple):
         return found
 
 
-async def ask(city: InstallationProcesses, *words: str, **changes: str) -> TraceOutput:
+async def ask(installation: InstallationProcesses, *words: str, **changes: str) -> TraceOutput:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     given = {f"TIDINGS_{name}": value for name, value in changes.items()}
     process = await asyncio.create_subprocess_exec(
         *_COMMAND,
         *words,
-        cwd=city.directory,
-        env=ours | city._settings() | given,
+        cwd=installation.directory,
+        env=ours | installation._settings() | given,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -49,24 +49,30 @@ async def ask(city: InstallationProcesses, *words: str, **changes: str) -> Trace
 
 
 async def trace(
-    city: InstallationProcesses, chat: str, sequence: int, *words: str, **changes: str
+    installation: InstallationProcesses, chat: str, sequence: int, *words: str, **changes: str
 ) -> TraceOutput:
-    told = await ask(city, f"{city.space.tenant}#{chat}.{sequence}", "--json", *words, **changes)
-    assert told.text, told.stderr
-    return told
+    traced = await ask(
+        installation, f"{installation.space.tenant}#{chat}.{sequence}", "--json", *words, **changes
+    )
+    assert traced.text, traced.stderr
+    return traced
 
 
 async def until_traced(
-    city: InstallationProcesses, chat: str, sequence: int, holds: Callable[[TraceOutput], bool], *words: str
+    installation: InstallationProcesses,
+    chat: str,
+    sequence: int,
+    holds: Callable[[TraceOutput], bool],
+    *words: str,
 ) -> TraceOutput:
     """Trace until the condition is true: processing follows the commit."""
     ends_at = asyncio.get_running_loop().time() + LONG_S
     while True:
-        told = await trace(city, chat, sequence, *words)
-        if holds(told):
-            return told
-        assert asyncio.get_running_loop().time() < ends_at, told.text
+        traced = await trace(installation, chat, sequence, *words)
+        if holds(traced):
+            return traced
+        assert asyncio.get_running_loop().time() < ends_at, traced.text
 
 
 def state_of(user: str, state: str) -> Callable[[TraceOutput], bool]:
-    return lambda told: told.of(user)["state"] == state
+    return lambda traced: traced.of(user)["state"] == state

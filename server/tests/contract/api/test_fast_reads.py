@@ -33,7 +33,7 @@ UNFIT = [
 ]
 
 
-def test_every_read_goes_it_but_those_that_take_several_of_a_name_or_a_header() -> None:
+def test_every_read_uses_the_fast_path_except_those_with_repeated_parameters_or_headers() -> None:
     longer = {name for name, route in READS.items() if route.app.__qualname__ == FRAMEWORKS.__qualname__}
     assert longer == {"list_users", "count_notifications"}
 

@@ -12,11 +12,11 @@ from tidings.messages.model import Entry, EntryKind
 
 CHAT = ChatId("g1")
 KEY = DeviceKey(TenantId("acme"), UserId("ben"), DeviceId("phone"))
-NOBODY: Any = None
+NO_SOCKET: Any = None
 
 
-def seat(*, is_live: bool = True, position: int | None = None) -> ConnectedDevice:
-    made = ConnectedDevice(KEY, NOBODY)
+def connected_device(*, is_live: bool = True, position: int | None = None) -> ConnectedDevice:
+    made = ConnectedDevice(KEY, NO_SOCKET)
     made.is_live = is_live
     if position is not None:
         made.positions[CHAT] = ChatPosition(position)
@@ -28,12 +28,12 @@ def test_pushes_in_any_order_are_sent_once_and_in_order(
     pushes: list[tuple[int, int, bool]],
 ) -> None:
     """Reads end at random times, and reach the highest recorded sequence."""
-    made, got = seat(position=0), list[int]()
+    made, got = connected_device(position=0), list[int]()
     place = made.positions[CHAT]
-    heard = 0
+    highest = 0
     for first, more, reads in pushes:
         last, before = first + more, place.position
-        heard = max(heard, last)
+        highest = max(highest, last)
         offer = made.offered(CHAT, first, last)
         if offer is PushAction.SEND:
             got += range(max(first, before + 1), last + 1)
@@ -43,11 +43,11 @@ def test_pushes_in_any_order_are_sent_once_and_in_order(
             got += range(place.position + 1, place.ahead + 1)
             place.position, place.is_reading = place.ahead, False
     assert got == list(range(1, place.position + 1))
-    assert max(place.position, place.ahead) == heard
+    assert max(place.position, place.ahead) == highest
 
 
 def test_a_resuming_device_records_only_the_highest_pushed_sequence() -> None:
-    made = seat(is_live=False, position=3)
+    made = connected_device(is_live=False, position=3)
     assert [made.offered(CHAT, n, n) for n in (4, 9, 6)] == [PushAction.DEFER] * 3
     assert (made.positions[CHAT].position, made.positions[CHAT].ahead) == (3, 9)
     assert made.behind() == [CHAT]
@@ -56,14 +56,14 @@ def test_a_resuming_device_records_only_the_highest_pushed_sequence() -> None:
 
 
 def test_a_new_chat_on_a_live_connection_starts_with_the_first_push() -> None:
-    made = seat()
+    made = connected_device()
     assert made.offered(CHAT, 40, 41) is PushAction.SEND
     assert made.offered(CHAT, 41, 41) is PushAction.DUPLICATE
     assert made.offered(CHAT, 43, 43) is PushAction.GAP
 
 
 def test_an_entry_that_cannot_be_decrypted_is_a_gap() -> None:
-    made = seat(position=3)
+    made = connected_device(position=3)
     assert made.on_push(CHAT, 4, 5) is PushAction.GAP
     assert (made.positions[CHAT].position, made.positions[CHAT].ahead) == (3, 5)
     assert made.on_push(CHAT, 2, 3) is PushAction.DUPLICATE
@@ -104,8 +104,8 @@ class Recorder:
         self.rejoined.append(chat)
 
 
-def test_joining_and_leaving_move_since_when_a_user_sees() -> None:
-    made, recorder = seat(position=3), Recorder()
+def test_joins_and_leaves_change_the_first_visible_sequence() -> None:
+    made, recorder = connected_device(position=3), Recorder()
     parts: Any = recorder
     memberships = MembershipEffects(parts, parts, parts, recorder.on_rejoined)
     memberships.entry_sent(made, CHAT, moves(4, EntryKind.JOIN, "cleo"))
@@ -121,7 +121,7 @@ def test_joining_and_leaving_move_since_when_a_user_sees() -> None:
 
 
 def test_a_user_who_rejoins_a_chat_that_was_large_subscribes_again() -> None:
-    made, recorder = seat(position=3), Recorder()
+    made, recorder = connected_device(position=3), Recorder()
     parts: Any = recorder
     memberships = MembershipEffects(parts, parts, parts, recorder.on_rejoined)
     made.large_chat_channels[CHAT] = None

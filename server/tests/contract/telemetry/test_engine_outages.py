@@ -1,4 +1,4 @@
-"""Each engine is taken away from a process, in each way, and given back; it says who is missing and why."""
+"""Each engine becomes unavailable in each way and recovers; the process reports which engine is missing and why."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -58,20 +58,20 @@ def process(proxies: Proxies) -> Iterator[Running]:
         yield process
 
 
-def ailing(process: Running, engine: str) -> str:
-    """What `/readyz` says, which must come within the bound and be of this engine alone."""
+def unready_reason(process: Running, engine: str) -> str:
+    """Return the reason in `/readyz`. It must appear within the bound and name only this engine."""
 
     def look() -> str | None:
         status, body = process.get("/readyz")
         ill = [name for name, part in body["components"].items() if not part["ok"]]
         return body["problems"][0] if status == 503 and ill == [engine] else None
 
-    said = eventually(look, f"complaint of {engine} alone", BOUND_S)
+    report = eventually(look, f"complaint of {engine} alone", BOUND_S)
     assert process.get("/livez")[0] == 200
-    return said
+    return report
 
 
-def test_with_all_three_it_is_ready(process: Running) -> None:
+def test_a_process_is_ready_with_all_engines(process: Running) -> None:
     body: Any = process.wait_for_status("/readyz", 200)
     assert {name: part["state"] for name, part in body["components"].items()} == dict.fromkeys(
         ["span_export", "dynamo", "kafka", "redis", "worker"], "started"
@@ -80,14 +80,14 @@ def test_with_all_three_it_is_ready(process: Running) -> None:
 
 @pytest.mark.parametrize("engine", COMPLAINTS)
 @pytest.mark.parametrize("fault", [Freeze(), Refuse()], ids=["deaf", "refusing"])
-def test_an_engine_that_is_away_is_named_in_time_and_found_again(
+def test_an_unavailable_engine_is_reported_in_time_and_its_recovery_too(
     proxies: Proxies, process: Running, engine: str, fault: Freeze | Refuse
 ) -> None:
     with proxies[engine].fault(fault):
         if isinstance(fault, Refuse):
             proxies[engine].cut()  # Open connections would still be served.
-        said = ailing(process, engine)
-    assert re.match(rf"{engine}: {COMPLAINTS[engine]} for .*; last error: .+", said)
+        report = unready_reason(process, engine)
+    assert re.match(rf"{engine}: {COMPLAINTS[engine]} for .*; last error: .+", report)
     process.wait_for_status("/readyz", 200)
     eventually(lambda: process.events("component is well again")[-1]["component"] == engine or None, "line")
 
@@ -99,11 +99,11 @@ def test_a_real_engine_killed_and_frozen_before_and_after_the_start(
     fleet.kill("valkey")
     with running(engines={"redis": fleet.find("valkey").node.port}) as process:
         process.wait_for("process started")
-        assert "last error" in ailing(process, "redis")
+        assert "last error" in unready_reason(process, "redis")
         fleet.restart("valkey")
         process.wait_for_status("/readyz", 200)
         fleet.pause("valkey")
-        assert "no answer within" in ailing(process, "redis")
+        assert "no answer within" in unready_reason(process, "redis")
         fleet.resume("valkey")
         process.wait_for_status("/readyz", 200)
 

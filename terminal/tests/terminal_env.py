@@ -22,7 +22,7 @@ def at(minutes_ago: float) -> int:
 
 
 @dataclass
-class Stage:
+class TerminalEnv:
     server: ScriptedServer
     app: ChatApp
     pilot: Pilot[str]
@@ -95,7 +95,7 @@ def _keys(text: str) -> list[str]:
     return ["space" if c == " " else c for c in text]
 
 
-def town() -> ScriptedServer:
+def demo_server() -> ScriptedServer:
     server = ScriptedServer(is_pushing=True, now_ms=NOW_MS)
     server.add("d1", "anna", kind="create", users=["anna", "ben"], at=at(60))
     server.add("d1", "anna", text="Hello Ben!", at=at(50))
@@ -107,21 +107,21 @@ def town() -> ScriptedServer:
 
 
 @asynccontextmanager
-async def staged(
+async def open_terminal(
     size: tuple[int, int] = (80, 24), server: ScriptedServer | None = None
-) -> AsyncIterator[Stage]:
-    async with server or town() as found:
+) -> AsyncIterator[TerminalEnv]:
+    async with server or demo_server() as found:
         app = ChatApp(lambda: client_of(found, token=found.user))
         async with app.run_test(size=size) as pilot:
-            stage = Stage(found, app, pilot)
+            env = TerminalEnv(found, app, pilot)
             await until(lambda: found.sockets, WITHIN_S)
-            await stage.chats()
-            yield stage
+            await env.chats()
+            yield env
             await pilot.press("ctrl+q")
 
 
-async def watched(stage: Stage, chat: str) -> None:
+async def watched(env: TerminalEnv, chat: str) -> None:
     """Wait for the subscription to a chat, and push its snapshot of receipts."""
-    await stage.until(lambda: any(chat in body.get("chats", []) for body in stage.server.tries("subscribe")))
+    await env.until(lambda: any(chat in body.get("chats", []) for body in env.server.tries("subscribe")))
     members = [{"user": user, "since": 1} for user in MEMBERS[chat]]
-    await stage.server.push(receipts={"chat": chat, "members": members, "is_snapshot": True})
+    await env.server.push(receipts={"chat": chat, "members": members, "is_snapshot": True})
