@@ -24,8 +24,10 @@ FLOWS = {
     "test_run_gateway.py",
     "test_run_notifications.py",
 }
-ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "inboxes", "messages", "relay", "schema"}
+ADAPTER_SUITES = {"chats", "connections", "delivery", "dynamo", "messages", "relay", "schema"}
 """Contract suites of code that depends on conditions, transactions or streams of DynamoDB."""
+PROCESS_TESTS = {"test_outages.py", "test_repair.py", "test_run_relay.py"}
+"""Tests of these suites that start processes. The adapters under them have tests of their own."""
 
 pytest_plugins = [
     "fixtures.loops",  # first: other fixtures import it
@@ -44,7 +46,7 @@ pytest_plugins = [
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--examples", type=int, default=4, help="number of random requests per operation for schemathesis"
+        "--examples", type=int, default=2, help="number of random requests per operation for schemathesis"
     )
     parser.addoption("--fast", action="store_true", help="run the suites of the fast gate")
     parser.addoption("--long", action="store_true", help="run also the tests that the gates leave out")
@@ -85,5 +87,9 @@ def _is_on_second_engine(config: pytest.Config, item: pytest.Item) -> bool:
     return (
         call is not None
         and skipped in {call.params.get("dynamo"), call.params.get("tables")}
-        and (config.option.dynamo == "one" or item.path.parent.name not in ADAPTER_SUITES)
+        and (config.option.dynamo == "one" or not _is_adapter_test(item.path))
     )
+
+
+def _is_adapter_test(path: Path) -> bool:
+    return path.parent.name in ADAPTER_SUITES and path.name not in PROCESS_TESTS
