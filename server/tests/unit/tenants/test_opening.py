@@ -70,9 +70,9 @@ def master_key(path: Path, mode: int) -> Path:
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o440])
 async def test_a_mounted_secret_contains_the_master_key(tmp_path: Path, mode: int) -> None:
     path = master_key(tmp_path / "mounted", mode)
-    kms = opened(settings(tmp_path, kms="credential", credential_file=str(path)))
-    generated = await kms.generate(FOR)
-    assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
+    async with make_kms(settings(tmp_path, kms="credential", credential_file=str(path))) as kms:
+        generated = await kms.generate(FOR)
+        assert len(await kms.unwrap(generated.wrapped, FOR)) == 32
 
 
 def test_systemd_passes_the_master_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
