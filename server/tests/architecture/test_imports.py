@@ -22,7 +22,7 @@ ADAPTERS = {
     "control_plane",
     "jwks_http",
     "kms",
-    "sms",
+    "sns",
 }
 COMPOSITION = {"platform", "engines", "installation", "app", "cli", "dev", "doctor"}
 EDGE_ADAPTERS = {"tidings.api.metrics", "tidings.gateway.metrics"}

@@ -56,23 +56,23 @@ def test_every_rule_has_a_mutant() -> None:
 
 
 REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
-    ("an ack after an answer was lost", REMOVAL, lambda s: s.sends[1].told > 0 and s.sends[1].started == 3),
+    ("an ack after an answer was lost", REMOVAL, lambda s: s.sends[1].reported > 0 and s.sends[1].started == 3),
     ("a late put beside another at its place", REMOVAL, lambda s: s.late == (1,) and any(t.place for t in s.sends[3].tries)),
     ("both writers with a put in flight", REMOVAL, lambda s: sum(t.place > 0 for d in s.sends for t in d.tries) == 2),
-    ("a client that received 'not a member'", REMOVAL, lambda s: s.sends[1].told == REFUSED),
-    ("an ack for one who is removed by now", REMOVAL, lambda s: s.sends[1].told == 2 and s.removed == 3),
-    ("a client that received 'not written'", REMOVAL, lambda s: s.sends[1].told == NOT_WRITTEN),
-    ("a conflict after an edit", CONTENT, lambda s: s.sends[2].told == CONFLICT and 3 in s.log),
-    ("an ack for a repeat after an edit", CONTENT, lambda s: s.sends[1].told == 2 and s.log[2:] == (3,)),
+    ("a client that received 'not a member'", REMOVAL, lambda s: s.sends[1].reported == REFUSED),
+    ("an ack for one who is removed by now", REMOVAL, lambda s: s.sends[1].reported == 2 and s.removed == 3),
+    ("a client that received 'not written'", REMOVAL, lambda s: s.sends[1].reported == NOT_WRITTEN),
+    ("a conflict after an edit", CONTENT, lambda s: s.sends[2].reported == CONFLICT and 3 in s.log),
+    ("an ack for a repeat after an edit", CONTENT, lambda s: s.sends[1].reported == 2 and s.log[2:] == (3,)),
     ("a message after a return", RETURN, lambda s: s.log == (0, 2, 3, 1)),
-    ("a refusal after a return", RETURN, lambda s: 3 in s.log and s.sends[1].told == REFUSED),
-    ("a batch of three, acked", THREE, lambda s: all(send.told > 0 for send in s.sends[1:])),
+    ("a refusal after a return", RETURN, lambda s: 3 in s.log and s.sends[1].reported == REFUSED),
+    ("a batch of three, acked", THREE, lambda s: all(send.reported > 0 for send in s.sends[1:])),
     ("a batch overtaken by a try elsewhere", THREE, lambda s: s.log[1:2] == (1,) and any(f.place == 2 and len(f.batch) > 1 and f.phase == 0 for f in s.flights[0])),
     ("a row that is read too late", FILL, lambda s: s.read is not None and s.read.is_passed),
     ("a message after a return, through a cold view", FILL, lambda s: s.log[-1] == 1 and 4 in s.log),
-    ("a refusal by the row that is right", CHANGE, lambda s: s.told == REFUSED),
+    ("a refusal by the row that is right", CHANGE, lambda s: s.reported == REFUSED),
     ("a refusal that its row keeps", LEFT_AND_BACK, lambda s: s.row == (REFUSED, 1) and entry_shapes.THE_JOIN in s.log),
-    ("an ack after `after` was raised", CATCH_UP, lambda s: s.told > 0 and s.after > 3),
+    ("an ack after `after` was raised", CATCH_UP, lambda s: s.reported > 0 and s.after > 3),
     ("an ack in the new epoch", RESTORE, lambda s: s.told_m.sequence > 0 and s.told_m.epoch == 1),
 ]  # fmt: skip
 
