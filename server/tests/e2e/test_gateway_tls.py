@@ -1,6 +1,8 @@
 """`tidings run gateway` with its own TLS and a list of origins: only pages of these origins may connect."""
 
+import asyncio
 import json
+import socket
 import ssl
 from pathlib import Path
 
@@ -85,4 +87,17 @@ async def test_clients_without_tls_or_without_trust_in_the_certificate_fail(
         await RawClient.connect(started.socket_port, ssl.create_default_context())
     async with await RawClient.open(started.socket_port, PAGE, tls=trust):
         pass
+    assert started.faults() == []
+
+
+async def test_a_drain_ends_although_a_client_has_not_finished_its_tls_handshake(
+    gateway: tuple[GatewayProcess, RunningGateway],
+) -> None:
+    _, started = gateway
+    with socket.create_connection(("127.0.0.1", started.socket_port), timeout=20) as client:
+        client.sendall(b"\x16\x03\x01")  # the beginning of a ClientHello
+        await asyncio.sleep(0.5)
+        started.popen.terminate()
+        assert started.exit_code() == 0
+        assert client.recv(1) == b""
     assert started.faults() == []

@@ -135,8 +135,10 @@ class HandshakeProtocol(asyncio.Protocol):
             self._decide(head)
 
     def refuse(self, refusal: UpgradeRefusal) -> None:
-        """Refuse the upgrade, unless it is already decided."""
-        if not self._is_decided:
+        """Refuse the upgrade, unless it is already decided. During TLS there is nobody to answer: close the socket."""
+        if self._transport is None:
+            self.drop()
+        elif not self._is_decided:
             self._refuse(refusal)
 
     def abort(self) -> None:
