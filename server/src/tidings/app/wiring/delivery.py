@@ -35,7 +35,7 @@ from tidings.messages import model, sender
 from tidings.messages.model import CommittedEvent, Entry
 from tidings.messages.ports import KeyProvider
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, KafkaCommitPublisher
-from tidings.messages.store.items import entry_from_item
+from tidings.messages.store.log import entry_from_item
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
