@@ -8,6 +8,7 @@ from tidings.app.settings.workers import InboxesSettings
 from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
+from tidings.inboxes.broadcasts.estimates import ReachEstimator
 from tidings.inboxes.broadcasts.log import (
     FRESH_S,
     BroadcastLogCache,
@@ -22,9 +23,8 @@ from tidings.inboxes.broadcasts.log_store import (
 )
 from tidings.inboxes.broadcasts.ports import ProfileStore, Snapshots
 from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoSegmentStore
-from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
+from tidings.inboxes.broadcasts.segments import BroadcastTargeting, ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
-from tidings.inboxes.broadcasts.targeting import BroadcastTargeting, ReachEstimator
 from tidings.inboxes.chunk_worker import (
     ChunkWorker,
     NotificationDeliverer,
