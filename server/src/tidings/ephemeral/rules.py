@@ -1,36 +1,8 @@
-"""Merge receipts, and decide which presence watchers see. Pure."""
+"""Decide which presence watchers see. Pure."""
 
-from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from tidings.ephemeral.model import MemberReceipt, Presence, PresenceRecord, PresenceStatus
-from tidings.kernel.ids import UserId
-
-
-def newest(one: MemberReceipt, other: MemberReceipt) -> MemberReceipt:
-    """Merge two receipts of one member. The order does not matter: watermarks only advance."""
-    return MemberReceipt(
-        one.user,
-        max(one.delivered, other.delivered),
-        max(one.read, other.read),
-        max(one.since, other.since),
-    )
-
-
-def merge(known: dict[UserId, MemberReceipt], received: Iterable[MemberReceipt]) -> None:
-    for receipt in received:
-        before = known.get(receipt.user)
-        known[receipt.user] = receipt if before is None else newest(before, receipt)
-
-
-def apply_updates(
-    snapshot: Iterable[MemberReceipt], received: Mapping[UserId, MemberReceipt]
-) -> tuple[MemberReceipt, ...]:
-    """Merge receipts that arrived while a snapshot was read into it. Members missing from the snapshot stay missing."""
-    return tuple(
-        newest(receipt, received[receipt.user]) if receipt.user in received else receipt
-        for receipt in snapshot
-    )
+from tidings.ephemeral.model import Presence, PresenceRecord, PresenceStatus
 
 
 class WatchedPresence(NamedTuple):
