@@ -9,7 +9,7 @@ from tidings.ephemeral.model import (
     PresenceRecord,
     PresenceStatus,
 )
-from tidings.ephemeral.rules import (
+from tidings.ephemeral.presence import (
     ARRIVED,
     WatchedPresence,
     has_changed,
