@@ -38,14 +38,15 @@ class Port:
             max_connections_per_address=50_000,
             max_handshakes_per_address=1_000,
         )
-        self._listener = WebSocketListener(load_backend(name), options, _Echo, on_error=_report)
+        self._library = load_backend(name)
+        self._listener = WebSocketListener(self._library, options, _Echo, on_error=_report)
 
     async def start(self) -> int:
         await self._listener.start()
         return self._listener.port
 
     def push(self) -> None:
-        self._listener.send_all(self._listener.sockets, PUSH)
+        self._library.send_all(self._listener.sockets, PUSH)
 
     def count(self) -> int:
         return len(self._listener.sockets)

@@ -20,7 +20,6 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, initial_epoch
 from tidings.messages import rules as message_rules
 from tidings.messages.history import History, VisibleEntry
-from tidings.messages.log_view import LogView
 from tidings.messages.model import (
     Appended,
     Entry,
@@ -31,7 +30,7 @@ from tidings.messages.model import (
     Refusal,
     SideWritesFactory,
 )
-from tidings.messages.rules import AppendDecision, NextStep
+from tidings.messages.rules import AppendDecision, LogView, NextStep
 from tidings.messages.sender import Appender
 from tidings.messages.store import log
 from tidings.platform.dynamo.client import DynamoClient

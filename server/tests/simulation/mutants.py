@@ -23,8 +23,8 @@ from tidings.gateway.resume.resume import ResumeService
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import UnavailableError
 from tidings.messages.history import History
-from tidings.messages.log_view import LogView
 from tidings.messages.ports import COMMITTED
+from tidings.messages.rules import LogView
 from tidings.messages.store import DynamoMessageLog
 from tidings.relay.audit import Audit
 

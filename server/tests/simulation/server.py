@@ -25,7 +25,7 @@ from tidings.app.wiring.chats import (
     build_chat_row_reader,
     build_watermark_store,
 )
-from tidings.app.wiring.delivery import RedisPorts, build_worker, decode_committed
+from tidings.app.wiring.delivery import RedisPorts, build_worker
 from tidings.chats.commands import ChatCommands
 from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
@@ -59,6 +59,7 @@ from tidings.messages.store import (
     DynamoLogReader,
     DynamoMessageLog,
     KafkaCommitPublisher,
+    decode_committed,
 )
 from tidings.platform.kafka.partition_worker import RecordHandlers
 from tidings.platform.kafka.records import Batch, Record

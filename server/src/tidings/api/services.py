@@ -16,9 +16,9 @@ from tidings.delivery.chat_list import ChatList
 from tidings.delivery.watermarks import MessageStatusReader, WatermarkService
 from tidings.ephemeral.presence import PresenceQuery
 from tidings.ephemeral.receipts import ChatRowNotifier
+from tidings.inboxes.broadcasts.estimates import ReachEstimator
 from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
-from tidings.inboxes.broadcasts.targeting import ReachEstimator
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.queries import InboxQueries

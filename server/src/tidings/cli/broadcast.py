@@ -5,9 +5,9 @@ import click
 from tidings.app.wiring.inboxes import InboxServices
 from tidings.cli.inbox import parse_object, run_with_inboxes
 from tidings.cli.output import echo
+from tidings.inboxes.broadcasts.estimates import estimate_cost
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS
 from tidings.inboxes.broadcasts.service import ALL_AT_ONCE, BroadcastRequest, RolloutStep
-from tidings.inboxes.broadcasts.targeting import estimate_cost
 from tidings.inboxes.config import check_inbox_id
 from tidings.inboxes.model import EVERYONE, NotificationContent, NotificationId
 from tidings.kernel.clock import format_ms, parse_ms_or_none

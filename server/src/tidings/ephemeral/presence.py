@@ -1,4 +1,4 @@
-"""Decide whose presence a user may see, and notify watchers when that changes.
+"""Decide whose presence a user may see and what watchers are shown, and notify watchers when that changes.
 
 A viewer sees users who share a chat with them, do not block them and do not hide. A viewer who hides sees no other
 user. `docs/explanation/ephemeral-events.md` explains the cost.
@@ -7,13 +7,21 @@ user. `docs/explanation/ephemeral-events.md` explains the cost.
 import asyncio
 from collections.abc import Collection, Container, Sequence
 from contextlib import suppress
-from typing import Final, final
+from typing import Final, NamedTuple, final
 
 from tidings.bus.model import ResumeSignal, encode_messages, group_by_gateway
 from tidings.bus.ports import BusPublisher
 from tidings.chats.model import direct_chat_key
 from tidings.connections.model import Route, RouteLookup
-from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint, PresenceStore, VisibilityReader
+from tidings.ephemeral.model import (
+    UNKNOWN,
+    Presence,
+    PresenceHint,
+    PresenceRecord,
+    PresenceStatus,
+    PresenceStore,
+    VisibilityReader,
+)
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, TenantId, UserId
@@ -95,3 +103,43 @@ class PresenceQuery:
             for gateway, devices in group_by_gateway(user, routes).items()
         }
         await asyncio.gather(*(self._bus.publish_to_gateway(*signal) for signal in signals.items()))
+
+
+class WatchedPresence(NamedTuple):
+    """The presence that watchers see. `absent_since`: the user has no route, and `shown` stays until the grace period ends."""
+
+    shown: Presence | None = None
+    absent_since: float | None = None
+
+
+ARRIVED = WatchedPresence(Presence(PresenceStatus.ONLINE))
+"""A device has just connected."""
+
+
+def next_presence(
+    before: WatchedPresence, found: PresenceRecord, now: float, grace_s: float
+) -> WatchedPresence:
+    """Return the presence to show. A user is shown as offline after `grace_s` without a route: most reconnect sooner."""
+    if found.presence.status is not PresenceStatus.OFFLINE:
+        return WatchedPresence(found.presence)
+    if before.shown is None:
+        return _first(found, now, grace_s)
+    if before.shown.status is PresenceStatus.OFFLINE:
+        return WatchedPresence(found.presence)
+    since = now if before.absent_since is None else before.absent_since
+    return WatchedPresence(found.presence) if now - since >= grace_s else WatchedPresence(before.shown, since)
+
+
+def _first(found: PresenceRecord, now: float, grace_s: float) -> WatchedPresence:
+    """Return the presence for the first watcher: the same as a longer watcher would see."""
+    absent_s = grace_s if found.disconnected_ms is None else found.disconnected_ms / 1000
+    return (
+        WatchedPresence(found.presence)
+        if absent_s >= grace_s
+        else WatchedPresence(Presence(PresenceStatus.ONLINE), now - absent_s)
+    )
+
+
+def has_changed(before: WatchedPresence, after: WatchedPresence) -> bool:
+    """Report whether the status changed. A new `seen_ms` alone is no change."""
+    return after.shown is not None and (before.shown is None or before.shown.status is not after.shown.status)

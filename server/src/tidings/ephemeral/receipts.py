@@ -1,10 +1,10 @@
-"""Publish receipts: at most one event per chat and window, and a user's own `read` to their other devices.
+"""Merge and publish receipts: at most one event per chat and window, and a user's own `read` to their other devices.
 
 The cost does not depend on the number of members: the publisher does not look up who watches the chat.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, NamedTuple, final
@@ -15,7 +15,6 @@ from tidings.chats.model import ChatType, Membership, chat_type
 from tidings.chats.ports import MembershipReader
 from tidings.connections.model import GatewayId, RouteLookup
 from tidings.delivery.model import ChatRow, WatermarkAdvanced
-from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, RowReader, encode_event
 from tidings.kernel.concurrency import gather_results
 from tidings.kernel.debouncer import Debouncer, ErrorReporter
@@ -59,7 +58,7 @@ class ReceiptPublisher:
             reads[advance.chat.chat] = max(advance.read, reads.get(advance.chat.chat, 0))
         if not advance.is_large and (advance.chat in self._pending or len(self._pending) < MAX_CHATS):
             receipts = self._pending.setdefault(advance.chat, {})
-            rules.merge(receipts, [MemberReceipt(advance.user, advance.delivered, advance.read)])
+            merge_receipts(receipts, [MemberReceipt(advance.user, advance.delivered, advance.read)])
         self._debouncer.schedule()
 
     async def wait_idle(self, within_s: float) -> None:
@@ -105,6 +104,33 @@ class ReceiptPublisher:
             else:
                 successes += 1
         return successes
+
+
+def newest_receipt(one: MemberReceipt, other: MemberReceipt) -> MemberReceipt:
+    """Merge two receipts of one member. The order does not matter: watermarks only advance."""
+    return MemberReceipt(
+        one.user,
+        max(one.delivered, other.delivered),
+        max(one.read, other.read),
+        max(one.since, other.since),
+    )
+
+
+def merge_receipts(known: dict[UserId, MemberReceipt], received: Iterable[MemberReceipt]) -> None:
+    """Merge receipts into the known ones of their members."""
+    for receipt in received:
+        before = known.get(receipt.user)
+        known[receipt.user] = receipt if before is None else newest_receipt(before, receipt)
+
+
+def apply_receipts(
+    snapshot: Iterable[MemberReceipt], received: Mapping[UserId, MemberReceipt]
+) -> tuple[MemberReceipt, ...]:
+    """Merge receipts that arrived while a snapshot was read into it. Members missing from the snapshot stay missing."""
+    return tuple(
+        newest_receipt(receipt, received[receipt.user]) if receipt.user in received else receipt
+        for receipt in snapshot
+    )
 
 
 class ReceiptSnapshot(NamedTuple):

@@ -5,13 +5,14 @@ ack costs one write and no read.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import final
 
 from tidings.delivery.model import ChatRow, LogPosition, OfflineQueueKey
 from tidings.delivery.ports import OfflineQueue
 from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.resume.plan import chat_head
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import TidingsError
@@ -89,26 +90,18 @@ class AckBuffer:
         self._buffer(device, chat, mark)
         return True
 
-    def take_resumed(self, device: ConnectedDevice, row: ChatRow, at: int) -> None:
-        """Buffer a position that a device resumed from and that is above the row's delivered watermark."""
-        head = row.known.head
-        is_head = head is not None and head.sequence == at
-        mark = head if is_head else self._ordinals.of(device.chat(row.chat), at)
-        if mark is not None:
-            self._buffer(device, row.chat, mark)
-        else:
-            self._unknown.add((device.chat(row.chat), device.user, at))
-
-    def delete_queued(self, device: ConnectedDevice, chat: ChatId, up_to: int) -> None:
-        """Delete the offline-queue messages of a chat that the device has received."""
-        # Race: the delivery worker queues further messages after the resume has read the queue. Only keys that the
-        # resume read are deleted, so those messages stay.
-        drained = device.drained.get(chat) if device.drained else None
-        if drained and device.drained is not None:
-            keys = tuple(OfflineQueueKey(key) for at, key in drained if at <= up_to)
-            device.drained[chat] = [each for each in drained if each[0] > up_to]
-            if keys:
-                self._deletions.add((device.key.tenant, device.user, keys))
+    def take_resumed(
+        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Iterable[ChatRow]
+    ) -> None:
+        """Treat the positions of a resume as acks. Only those between a row's watermark and its head are written."""
+        drained = device.drained or {}
+        for row in rows:
+            at = positions.get(row.chat, 0)
+            if row.chat in drained:
+                self._delete_queued(device, row.chat, at)
+            delivered = row.delivered.sequence if row.delivered else 0
+            if delivered < at <= chat_head(row):
+                self._take_position(device, row, at)
 
     async def _flush(self) -> None:
         # Race: a write of the previous window is in flight for the same user and chat. The store only raises a
@@ -123,8 +116,28 @@ class AckBuffer:
         await self._unknown.wait_idle(within_s)
         await self._deletions.wait_idle(within_s)
 
+    def _take_position(self, device: ConnectedDevice, row: ChatRow, at: int) -> None:
+        head = row.known.head
+        is_head = head is not None and head.sequence == at
+        mark = head if is_head else self._ordinals.of(device.chat(row.chat), at)
+        if mark is not None:
+            self._buffer(device, row.chat, mark)
+        else:
+            self._unknown.add((device.chat(row.chat), device.user, at))
+
+    def _delete_queued(self, device: ConnectedDevice, chat: ChatId, up_to: int) -> None:
+        """Delete the offline-queue messages of a chat that the device has received."""
+        # Race: the delivery worker queues further messages after the resume has read the queue. Only keys that the
+        # resume read are deleted, so those messages stay.
+        drained = device.drained.get(chat) if device.drained else None
+        if drained and device.drained is not None:
+            keys = tuple(OfflineQueueKey(key) for at, key in drained if at <= up_to)
+            device.drained[chat] = [each for each in drained if each[0] > up_to]
+            if keys:
+                self._deletions.add((device.key.tenant, device.user, keys))
+
     def _buffer(self, device: ConnectedDevice, chat: ChatId, position: LogPosition) -> None:
-        self.delete_queued(device, chat, position.sequence)
+        self._delete_queued(device, chat, position.sequence)
         key = (device.chat(chat), device.user)
         # The devices of a user send their acks in any order. Only the highest is written.
         before = self._waiting.get(key)

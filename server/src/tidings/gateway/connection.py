@@ -10,9 +10,10 @@ from typing import final
 
 from msgspec import Struct
 
+from tidings.accounts.model import Principal
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.error_frames import make_error_body
-from tidings.gateway.handlers import HandlerDeps
+from tidings.gateway.error_frames import error_frame, make_error_body
+from tidings.gateway.handlers import HANDLERS, HandlerDeps, RequestContext
 from tidings.gateway.hub import Hub
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.protocol import ConnectionProtocol
@@ -23,15 +24,14 @@ from tidings.gateway.protocol_state import (
     HandleRequest,
     WriteFrame,
 )
-from tidings.gateway.request_handler import RequestHandler
 from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerEntry, TimerWheel
 from tidings.gateway.transport.ports import Socket, UpgradeRequest
-from tidings.kernel.errors import Code
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import DeviceKey, TenantId, UserId
 from tidings_wire.close_codes import CloseCode
 from tidings_wire.frames.registry import REQUEST_BY_BODY
-from tidings_wire.frames.session import Connect
+from tidings_wire.frames.session import Connect, Resume, Resumed
 from tidings_wire.frames.structs import ErrorBody
 
 _RETRY_MS = 100
@@ -39,6 +39,71 @@ _RETRY_MS = 100
 type OnAnswered = Callable[[str, str, float], None]
 """Called with the name of an answered request, its outcome (`ok` or `refused`) and its duration in seconds."""
 type _Caller = tuple[TenantId, UserId]
+
+
+@final
+class RequestHandler:
+    """Answers the requests of one connection: checks the caller and the rate limit, and converts errors to frames.
+
+    The caller is known after `connect` was answered.
+    """
+
+    __slots__ = ("_context", "_has_resumed")
+
+    def __init__(self, deps: HandlerDeps, address: str, node: GatewayNode) -> None:
+        self._context = RequestContext(deps, address, node)
+        self._has_resumed = False
+
+    @property
+    def key(self) -> DeviceKey | None:
+        return self._context.key
+
+    @property
+    def principal(self) -> Principal | None:
+        return self._context.principal
+
+    @property
+    def caller(self) -> _Caller | None:
+        key = self._context.key
+        return None if key is None else (key.tenant, key.user)
+
+    def enter(self, device: ConnectedDevice) -> None:
+        """Serve requests of this device from now on."""
+        self._context.enter(device)
+
+    async def answer(self, request: Struct) -> Struct:
+        """Return the answer or an `ErrorBody`. Raises only for cancellation."""
+        try:
+            return await self._answer(request)
+        except Exception as error:  # noqa: BLE001 - the device receives an error for every failure, and the log the rest
+            return error_frame(error)
+
+    async def _answer(self, request: Struct) -> Struct:
+        handler = HANDLERS.get(type(request))
+        if handler is None:
+            name = REQUEST_BY_BODY[type(request)].name
+            raise TidingsError(Code.UNKNOWN_REQUEST, f"This server does not serve `{name}`.")
+        if self._context.principal is None and type(request) is not Connect:
+            raise TidingsError(Code.CREDENTIAL_INVALID, "Send `connect` first.")
+        if self._has_resumed or type(request) is not Resume:
+            # The first resume is part of `connect`, which was counted. Each later one is a request of its own.
+            await self._count()
+        answer = await handler(self._context, request)
+        if isinstance(answer, Resumed) and not answer.has_more:
+            self._has_resumed = True
+        return answer
+
+    async def _count(self) -> None:
+        """Count the request. Before `connect` only the address counts, so that guessing credentials is slowed down."""
+        limiter = self._context.cases.limiter
+        wait_ms = await limiter.take(self._context.address, self._context.principal)
+        if wait_ms is not None:
+            raise TidingsError(
+                Code.RATE_LIMITED,
+                "Too many requests.",
+                hint="Wait for `retry_after_ms`, then send the same request again.",
+                details={"retry_after_ms": wait_ms},
+            )
 
 
 @final

@@ -27,7 +27,10 @@ class HubOptions:
 
 @final
 class Hub[C]:
-    """Connected devices by key. A key has one connection: the newest. `send_all` is the listener's."""
+    """Connected devices by key. A key has one connection: the newest.
+
+    `send_all` is that of the listener's WebSocket library.
+    """
 
     def __init__(self, send_all: SendToAll, traffic: TrafficStats, options: HubOptions | None = None) -> None:
         self._send_all = send_all

@@ -165,6 +165,11 @@ class GatewayNode:
         self.resuming.resume_again(device)
 
     def _on_live(self, device: ConnectedDevice) -> None:
+        """Continue after a resume: apply leaves that arrived during it, then send the state that the device watches.
+
+        That state is the receipts and presence of its subscriptions and the counts of its inboxes, read in the
+        background. Their events may have been missed while the device had no route.
+        """
         leaves, device.late_leaves = device.late_leaves, None
         for chat, at in (leaves or {}).items():
             self._on_late_leave(device, chat, at)

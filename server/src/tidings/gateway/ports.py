@@ -15,7 +15,7 @@ from tidings.gateway.ephemeral.service import EphemeralDeps
 from tidings.gateway.resume.catch_up import CatchUpOptions
 from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.inboxes.broadcasts.log import BroadcastLogCache
-from tidings.inboxes.broadcasts.targeting import BroadcastTargeting
+from tidings.inboxes.broadcasts.segments import BroadcastTargeting
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.queries import InboxQueries

@@ -10,7 +10,7 @@ from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.connection import Connection, ConnectionDeps, OnAnswered, RequestTasks
 from tidings.gateway.handlers import HandlerDeps
-from tidings.gateway.hub import Hub, HubOptions
+from tidings.gateway.hub import Hub, HubOptions, SendToAll
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.ports import NodeDeps
 from tidings.gateway.revocations import RevocationEnforcer
@@ -100,10 +100,15 @@ type ListenerFactory = Callable[[OnOpen], WebSocketListener]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerDeps:
-    """Dependencies of a gateway server. `flush_timeout_s`: time for requests in flight when it stops."""
+    """Dependencies of a gateway server.
+
+    send_all: that of the WebSocket library that `make_listener` uses.
+    flush_timeout_s: time for requests in flight when the server stops.
+    """
 
     handlers: HandlerDeps
     make_listener: ListenerFactory
+    send_all: SendToAll
     report: ErrorReporter
     node: NodeDeps
     credentials: CredentialVerifierChain
@@ -119,7 +124,7 @@ class GatewayServer:
         self.traffic = TrafficStats()
         self.requests = RequestTasks(deps.on_answered, deps.report, deps.handlers.limits.user_in_flight)
         self.listener = deps.make_listener(self._open)
-        self.hub: Hub[ConnectedDevice] = Hub(self.listener.send_all, self.traffic, deps.hub)
+        self.hub: Hub[ConnectedDevice] = Hub(deps.send_all, self.traffic, deps.hub)
         self.node = GatewayNode(deps.node, self.hub, deps.report)
         self.revocations = RevocationEnforcer(self.hub, deps.credentials)
         self._timers: TimerWheel[Connection] = TimerWheel(TURN_S)

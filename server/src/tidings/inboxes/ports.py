@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from enum import Enum, StrEnum
 from typing import NamedTuple, Protocol
 
-from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.config import Inbox, InboxDefaults
 from tidings.inboxes.model import (
     BroadcastState,
@@ -193,14 +192,6 @@ class InboxNotifier(Protocol):
         """Report a change of one user's inbox."""
         ...
 
-    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
-        """Report that the broadcast log of an inbox has reached `sequence`."""
-        ...
-
-    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
-        """Report that the content of a broadcast has changed."""
-        ...
-
 
 class NoInboxNotifier:
     """Notifies no device."""
@@ -208,10 +199,4 @@ class NoInboxNotifier:
     def notify(
         self, inbox_key: InboxKey, event: InboxEvent, notification: NotificationId | None = None, /
     ) -> None:
-        pass
-
-    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
-        pass
-
-    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
         pass

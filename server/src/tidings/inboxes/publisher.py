@@ -1,4 +1,4 @@
-"""Notify gateways that inboxes or broadcast logs have changed.
+"""Notify gateways that inboxes have changed.
 
 Runs in the background of the process that made the change. A gateway reads the current state when it receives a
 message, so a late or repeated message does no harm. If a message is lost, the devices of the gateway learn of the
@@ -11,18 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import batched
 
-from tidings.bus.model import BroadcastLogAdvanced, InboxChanged, encode_messages
+from tidings.bus.model import InboxChanged, encode_messages
 from tidings.bus.ports import BusPublisher
 from tidings.connections.model import GatewayId, RouteLookup
-from tidings.inboxes.broadcasts.model import BroadcastLogId
+from tidings.inboxes.broadcasts.log import BroadcastLogPublisher
 from tidings.inboxes.model import InboxKey, NotificationId
 from tidings.inboxes.ports import InboxEvent
 from tidings.kernel.debouncer import Debouncer
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
-MAX_PENDING_LOGS = 1_000
-"""Broadcast logs whose message can wait while Redis is unavailable."""
 MAX_PENDING_INBOXES = 20_000
 """Inboxes whose message can wait while Redis is unavailable."""
 FLUSH_S = 0.2
@@ -33,58 +31,6 @@ _MAX_MESSAGES_PER_PAYLOAD = 200
 _RETRY_S = 1.0
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _PendingAdvance:
-    sequence: int = 0
-    amended: dict[str, None] = field(default_factory=dict)
-
-
-class BroadcastLogPublisher:
-    """Publishes one message per changed log. Belongs to one event loop. `lost` counts dropped messages."""
-
-    def __init__(self, bus: BusPublisher) -> None:
-        self._bus = bus
-        self._pending: dict[BroadcastLogId, _PendingAdvance] = {}
-        self._debouncer = Debouncer(self._flush, 0, _report)
-        self.lost = 0
-
-    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
-        if (change := self._change(log)) is not None:
-            change.sequence = max(change.sequence, sequence)
-
-    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
-        if (change := self._change(log)) is not None:
-            change.amended[notification] = None
-
-    async def wait_idle(self, within_s: float) -> None:
-        """Publish everything that is pending, or drop it after `within_s`."""
-        await self._debouncer.wait_idle(within_s)
-
-    def _change(self, log: BroadcastLogId) -> _PendingAdvance | None:
-        if log not in self._pending and len(self._pending) >= MAX_PENDING_LOGS:
-            self.lost += 1
-            return None
-        self._debouncer.schedule()
-        return self._pending.setdefault(log, _PendingAdvance())
-
-    async def _flush(self) -> None:
-        while self._pending:
-            log = next(iter(self._pending))
-            change = self._pending.pop(log)
-            message = BroadcastLogAdvanced(change.sequence, tuple(change.amended))
-            try:
-                await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((message,)))
-            except UnavailableError as error:
-                _log.warning("broadcast log change not published yet: %s", error)
-                self._retry(log, change)
-                await asyncio.sleep(_RETRY_S)
-
-    def _retry(self, log: BroadcastLogId, change: _PendingAdvance) -> None:
-        later = self._pending.setdefault(log, change)
-        later.sequence = max(later.sequence, change.sequence)
-        later.amended = change.amended | later.amended
 
 
 @dataclass(slots=True)
@@ -117,13 +63,13 @@ class _PendingChange:
 
 
 class InboxChangePublisher:
-    """Publishes changes of inboxes to the gateways of their users, and changes of broadcast logs.
+    """Publishes changes of inboxes to the gateways of their users.
 
-    Belongs to one event loop. `lost` counts inboxes whose message was dropped.
+    Belongs to one event loop. `lost` counts inboxes whose message was dropped. `logs` publishes changes of broadcast logs.
     """
 
     def __init__(self, routes: RouteLookup, bus: BusPublisher, *, within_s: float = FLUSH_S) -> None:
-        self._logs = BroadcastLogPublisher(bus)
+        self.logs = BroadcastLogPublisher(bus)
         self._routes = routes
         self._bus = bus
         self._pending: dict[InboxKey, _PendingChange] = {}
@@ -142,16 +88,10 @@ class InboxChangePublisher:
         change.add(event, notification)
         self._debouncer.schedule()
 
-    def log_advanced(self, log: BroadcastLogId, sequence: int, /) -> None:
-        self._logs.log_advanced(log, sequence)
-
-    def broadcast_amended(self, log: BroadcastLogId, notification: str, /) -> None:
-        self._logs.broadcast_amended(log, notification)
-
     async def wait_idle(self, within_s: float) -> None:
         """Publish everything that is pending, or drop it after `within_s`."""
         await self._debouncer.wait_idle(within_s)
-        await self._logs.wait_idle(within_s)
+        await self.logs.wait_idle(within_s)
 
     async def _flush(self) -> None:
         pending, self._pending = self._pending, {}

@@ -14,7 +14,7 @@ from tidings.inboxes.broadcasts.log import BroadcastRollout
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import InboxId, KeyOrigin, NotificationContent, NotificationId, NotificationRow
-from tidings.inboxes.ports import ContentStore, InboxNotifier, InboxRepository, JobStarter
+from tidings.inboxes.ports import ContentStore, InboxRepository, JobStarter
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import Job, JobId, JobKind
 from tidings.jobs.ports import JobStore
@@ -61,14 +61,12 @@ class RecallService:
         *,
         jobs: JobStarter,
         log: BroadcastRollout,
-        notifier: InboxNotifier,
         keys: KeyProvider,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes
         self._contents = contents
         self._log = log
-        self._notifier = notifier
         self._jobs = jobs
         self._keys = keys
         self._clock = clock
@@ -117,7 +115,7 @@ class RecallService:
         if after.reach is None:
             await self._start(tenant, after, JobKind.AMEND, JobId(new_ulid()))
         else:
-            self._notifier.broadcast_amended(BroadcastLogId(tenant, inbox), notification)
+            self._log.notify_amended(BroadcastLogId(tenant, inbox), notification)
         return after
 
     async def redact(self, tenant: TenantId, inbox: str, notification: NotificationId) -> RecallResult:

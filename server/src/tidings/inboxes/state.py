@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from tidings.inboxes import rules
 from tidings.inboxes.broadcasts import user_state
 from tidings.inboxes.broadcasts.model import NO_BROADCASTS, BroadcastLogId
-from tidings.inboxes.broadcasts.targeting import BroadcastTargeting
+from tidings.inboxes.broadcasts.segments import BroadcastTargeting
 from tidings.inboxes.model import (
     BroadcastState,
     InboxChange,

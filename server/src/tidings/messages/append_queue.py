@@ -15,7 +15,6 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, Epoch
 from tidings.messages import rules
-from tidings.messages.log_view import LogView
 from tidings.messages.model import (
     Appended,
     Entry,
@@ -36,6 +35,7 @@ from tidings.messages.ports import (
     ReadMemberStatus,
 )
 from tidings.messages.queued_append import AppendBacklog, AppendResult, QueuedAppend
+from tidings.messages.rules import LogView
 
 MAX_BATCH = 25
 _log = logging.getLogger(__name__)

@@ -5,9 +5,8 @@ from collections import deque
 from collections.abc import Iterator
 
 from tidings.kernel.ids import UserId
-from tidings.messages.log_view import NOBODY_WAITS
 from tidings.messages.model import NOTHING_READ, Appended, PastKeySearch, Proposal, SideWritesFactory
-from tidings.messages.rules import NeedsPastKeys
+from tidings.messages.rules import NOBODY_WAITS, NeedsPastKeys
 
 type AppendResult = Appended | NeedsPastKeys | Exception
 

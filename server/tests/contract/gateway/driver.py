@@ -10,6 +10,7 @@ from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv
 from tidings.accounts.model import Principal
 from tidings.app.wiring.chats import build_chat_lists
 from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.connection import RequestHandler
 from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.ports import GatewayUseCases
 from tidings.gateway.protocol import ConnectionProtocol
@@ -20,7 +21,6 @@ from tidings.gateway.protocol_state import (
     HandleRequest,
     WriteFrame,
 )
-from tidings.gateway.request_handler import RequestHandler
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 

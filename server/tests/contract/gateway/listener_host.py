@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.listener import TransportBackend, WebSocketListener
 from tidings.gateway.transport.ports import (
     AdmissionCheck,
     ListenOptions,
@@ -49,6 +49,7 @@ class HostedConnection:
 @dataclass
 class HostedListener:
     listener: WebSocketListener
+    library: TransportBackend
     connections: list[HostedConnection] = field(default_factory=list)
     faults: list[tuple[str, BaseException]] = field(default_factory=list)
 
@@ -87,8 +88,9 @@ async def hosted(
         host.faults.append((what, error))
 
     options = options or MANY_CLIENTS
-    listener = WebSocketListener(load_backend(name), options, on_open, on_error=report, admit=admit)
-    host = HostedListener(listener)
+    library = load_backend(name)
+    listener = WebSocketListener(library, options, on_open, on_error=report, admit=admit)
+    host = HostedListener(listener, library)
     await listener.start()
     try:
         yield host

@@ -210,7 +210,7 @@ async def test_a_push_to_many_reaches_every_open_connection(name: BackendName) -
         clients[1].reset()
         await until(lambda: len(host.connections[1].closes) == 1)
         for size in (10, 9_000):
-            host.listener.send_all([connection.socket for connection in host.connections], b"x" * size)
+            host.library.send_all([connection.socket for connection in host.connections], b"x" * size)
         assert await clients[0].close_code() == 3_001
         for client in clients[2:]:
             assert await client.frame() == ReceivedFrame(TEXT, b"x" * 10)

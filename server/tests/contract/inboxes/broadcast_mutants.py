@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from tidings.inboxes.broadcasts import targeting, user_state
+from tidings.inboxes.broadcasts import segments, user_state
 from tidings.inboxes.broadcasts.model import BroadcastIndex, UserBroadcasts
 from tidings.inboxes.model import BroadcastCounts, BroadcastState, InboxSnapshot
 
@@ -69,7 +69,7 @@ def forgets_redactions(patch: pytest.MonkeyPatch) -> None:
 
 def knows_no_join(patch: pytest.MonkeyPatch) -> None:
     """Show a new user the broadcasts from before they were created."""
-    patch.setattr(targeting, "UserBroadcasts", lambda board, reached, _: UserBroadcasts(board, reached, 0))
+    patch.setattr(segments, "UserBroadcasts", lambda board, reached, _: UserBroadcasts(board, reached, 0))
 
 
 def reaches_everybody(patch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from fixtures.inbox_env import DEFAULT
 from fixtures.notifications import NotificationEnv
 from fixtures.use_cases import code_of
 
-from tidings.inboxes.broadcasts import targeting
+from tidings.inboxes.broadcasts import estimates
 from tidings.inboxes.broadcasts.model import BroadcastLogId, RolloutStatus
 from tidings.inboxes.broadcasts.service import BroadcastRequest, BroadcastResult, RolloutStep
 from tidings.inboxes.model import NotificationId
@@ -292,7 +292,7 @@ async def test_reach_is_estimated_beforehand_with_its_precision(
             await people.set(at.tenant, UserId(f"u{number}"), {"plan": "pro" if number % 2 else "free"})
         assert await at.cases.broadcasts.reach.estimate(at.tenant, None) == (300, 300, 300, 300, 300)
         assert await at.cases.broadcasts.reach.estimate(at.tenant, "pros") == (150, 150, 150, 300, 150)
-        monkeypatch.setattr(targeting, "_COUNT_ALL_UP_TO", -1)  # as if there were too many to count
+        monkeypatch.setattr(estimates, "_COUNT_ALL_UP_TO", -1)  # as if there were too many to count
         everyone = await at.cases.broadcasts.reach.estimate(at.tenant, None)
         pros = await at.cases.broadcasts.reach.estimate(at.tenant, "pros")
         assert everyone.users == 256 * everyone.met

@@ -1,18 +1,22 @@
-"""Receipts are published together: one event per chat and window, and a user's own `read` to their devices."""
+"""Receipts only advance, in any order. They are published together: one event per chat and window, and a user's own `read` to their devices."""
 
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from itertools import permutations
 from typing import override
 
+import pytest
 from fixtures.loops import until
 from fixtures.unused_ports import UnusedBus, UnusedRoutes
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tidings.bus.model import DeviceTarget, OwnReadAdvanced, decode_messages
 from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.model import WatermarkAdvanced
-from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, decode_event
-from tidings.ephemeral.receipts import ReceiptPublisher
+from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, TypingEvent, decode_event, encode_event
+from tidings.ephemeral.receipts import ReceiptPublisher, apply_receipts, merge_receipts, newest_receipt
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
 
@@ -139,3 +143,35 @@ async def test_pending_receipts_are_published_when_the_process_stops() -> None:
     publisher.publish_soon(advance(ONE, BEN, 1))
     await publisher.wait_idle(5)
     assert redis.receipts == [(ONE, ReceiptsEvent((MemberReceipt(BEN, 1),)))]
+
+
+marks = st.integers(0, 9)
+receipts = st.builds(MemberReceipt, st.sampled_from([ANNA, BEN]), marks, marks, marks)
+
+
+@given(st.lists(receipts, max_size=5))
+def test_merging_receipts_does_not_depend_on_their_order(some: list[MemberReceipt]) -> None:
+    ends = []
+    for order in permutations(some):
+        known: dict[UserId, MemberReceipt] = {}
+        merge_receipts(known, order)
+        ends.append(known)
+    assert all(end == ends[0] for end in ends)
+    for receipt in some:
+        known_one = ends[0][receipt.user]
+        assert known_one == newest_receipt(known_one, receipt), "nothing goes back"
+
+
+def test_receipts_received_during_a_read_raise_the_snapshot_and_add_no_members() -> None:
+    received = {ANNA: MemberReceipt(ANNA, 5, 3), UserId("gone"): MemberReceipt(UserId("gone"), 9, 9)}
+    assert apply_receipts([MemberReceipt(ANNA, 4, 4, 1), MemberReceipt(BEN, 2, 0, 1)], received) == (
+        MemberReceipt(ANNA, 5, 4, 1),
+        MemberReceipt(BEN, 2, 0, 1),
+    )
+
+
+@pytest.mark.parametrize(
+    "event", [ReceiptsEvent((MemberReceipt(ANNA, 4, 2),)), TypingEvent(BEN, is_typing=False)]
+)
+def test_events_are_decoded_as_they_were_encoded(event: ReceiptsEvent | TypingEvent) -> None:
+    assert decode_event(encode_event(event)) == event

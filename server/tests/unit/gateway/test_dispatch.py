@@ -9,9 +9,9 @@ from unit.gateway.protocol_env import LIMITS
 
 from tidings.accounts.model import Principal
 from tidings.gateway.connected_device import ConnectedDevice
+from tidings.gateway.connection import RequestHandler
 from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.ports import GatewayUseCases, RequestLimiter
-from tidings.gateway.request_handler import RequestHandler
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId

@@ -1,12 +1,19 @@
-"""Publishing a commit to Kafka never waits and never raises; outcomes are counted."""
+"""Publishing a commit to Kafka never waits and never raises; outcomes are counted.
+
+Invalid events go to the dead-letter topic and do not stop the worker.
+"""
 
 import asyncio
+import random
+
+import pytest
 
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind, decode_event
-from tidings.messages.store import KafkaCommitPublisher
-from tidings.platform.kafka.errors import NotAcceptedError
+from tidings.messages.store import KafkaCommitPublisher, decode_committed
+from tidings.platform.kafka.errors import NotAcceptedError, UndecodableError
 from tidings.platform.kafka.producer_thread import RecordMetadata
+from tidings.platform.kafka.records import Record
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g1"))
 ENTRY = Entry(
@@ -59,3 +66,37 @@ async def test_a_failing_publisher_does_not_fail_the_commit() -> None:
     publisher = KafkaCommitPublisher(None)  # type: ignore[arg-type]  # broken on purpose
     publisher.publish(CHAT, [ENTRY])
     assert publisher.failed == 1
+
+
+_THREE_OF = 0x93
+_TEXT_OF_ONE = 0xA1
+
+
+def record(value: bytes | None) -> Record:
+    return Record("messages", 0, 7, 0, b"key", value, ())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        b"",
+        b"{}",
+        b"not an event",
+        bytes([_THREE_OF, _TEXT_OF_ONE, 0xFF]),
+        bytes([_THREE_OF, _TEXT_OF_ONE, 0x61, _TEXT_OF_ONE, 0xFF]),
+        bytes([_THREE_OF]) * 5_000,
+    ],
+)
+def test_a_record_that_is_not_an_event_is_not_decoded(value: bytes | None) -> None:
+    with pytest.raises(UndecodableError):
+        decode_committed(record(value))
+
+
+def test_any_bytes_raise_at_most_undecodable() -> None:
+    """The second byte starts a text, so that decoding gets as far as possible."""
+    chance = random.Random(7)
+    for _ in range(2_000):
+        value = bytes([_THREE_OF, chance.randrange(0xA0, 0xC0)]) + chance.randbytes(62)
+        with pytest.raises(UndecodableError):
+            decode_committed(record(value))

@@ -27,7 +27,7 @@ from tidings.api.schemas.broadcasts import (
 )
 from tidings.api.schemas.chats import PageParams
 from tidings.api.schemas.notifications import InboxInPath, NotificationInPath
-from tidings.inboxes.broadcasts.targeting import estimate_cost
+from tidings.inboxes.broadcasts.estimates import estimate_cost
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import UserId
 

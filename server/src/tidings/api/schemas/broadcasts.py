@@ -10,6 +10,7 @@ from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, with
 from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notifications import CategoryName
+from tidings.inboxes.broadcasts.estimates import CostEstimate, ReachEstimate
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
 from tidings.inboxes.broadcasts.ports import ReaderPage
 from tidings.inboxes.broadcasts.segments import MAX_ATTRIBUTES, MAX_LISTED
@@ -20,7 +21,6 @@ from tidings.inboxes.broadcasts.service import (
     BroadcastResult,
     RolloutStep,
 )
-from tidings.inboxes.broadcasts.targeting import CostEstimate, ReachEstimate
 from tidings.inboxes.model import EVERYONE, NotificationContent
 from tidings.kernel.clock import format_ms, format_ms_or_none
 

@@ -9,8 +9,8 @@ from tidings.api.schemas.api_model import ApiModel, UserName, with_examples
 from tidings.api.schemas.broadcasts import SegmentName
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notifications import CategoryName, CountsResponse, NotificationName
+from tidings.inboxes.broadcasts.estimates import ReachEstimate
 from tidings.inboxes.broadcasts.service import BroadcastRequest, BroadcastResult
-from tidings.inboxes.broadcasts.targeting import ReachEstimate
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import EVERYONE, NotificationContent
 from tidings.inboxes.queries import VisibleNotification

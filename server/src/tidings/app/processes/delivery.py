@@ -9,11 +9,12 @@ from typing import NoReturn, override
 
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
-from tidings.app.wiring.delivery import build_offline_events, build_worker, decode_committed, redis_ports
+from tidings.app.wiring.delivery import build_offline_events, build_worker, redis_ports
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.worker import DeliveryWorker
 from tidings.messages.model import CommittedEvent
+from tidings.messages.store import decode_committed
 from tidings.platform.kafka.consumer import KafkaConsumer
 from tidings.platform.kafka.partition_worker import RecordHandlers
 from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to

@@ -4,6 +4,7 @@ import asyncio
 from asyncio import Task
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NoReturn, override
 
 from msgspec import structs
@@ -50,7 +51,7 @@ from tidings.gateway.resume.plan import TailLimits
 from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.gateway.revocations import RevocationEnforcer
 from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
-from tidings.gateway.transport.listener import WebSocketListener
+from tidings.gateway.transport.listener import TransportBackend, WebSocketListener
 from tidings.gateway.transport.ports import ListenOptions, OnOpen
 from tidings.gateway.transport.websockets_transport import load_backend
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
@@ -140,7 +141,7 @@ _SLOW_RETRY_MS = 1_000
 
 def make_listen_options(settings: Settings) -> ListenOptions:
     try:
-        load_backend(settings.gateway.socket_library, compresses=settings.gateway.compression == "deflate")
+        _load_library(settings)
         options = listen_options(
             settings.gateway,
             slow_close_code=CloseCode.SLOW_CONSUMER,
@@ -258,12 +259,14 @@ class GatewayWiring:
         credentials = self._credentials()
         cases = self._cases(credentials)
         limits = ConnectionLimits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
+        library = _load_library(self.settings)
         return GatewayServer(
             ServerDeps(
                 handlers=HandlerDeps(
                     cases=cases, limits=limits, clock=self.host.clock, epoch=self.engines.epoch
                 ),
-                make_listener=self._listener,
+                make_listener=partial(self._listener, library),
+                send_all=library.send_all,
                 node=self._node(cases),
                 credentials=credentials,
                 hub=hub_options(self.settings.gateway),
@@ -328,15 +331,18 @@ class GatewayWiring:
             options=make_node_options(self.settings),
         )
 
-    def _listener(self, on_open: OnOpen) -> WebSocketListener:
-        given = self.settings.gateway
+    def _listener(self, library: TransportBackend, on_open: OnOpen) -> WebSocketListener:
         return WebSocketListener(
-            load_backend(given.socket_library, compresses=given.compression == "deflate"),
+            library,
             make_listen_options(self.settings),
             on_open,
             on_error=_report,
-            admit=UpgradeLimiter(admission_options(given), self.host.clock.monotonic).admit,
+            admit=UpgradeLimiter(admission_options(self.settings.gateway), self.host.clock.monotonic).admit,
         )
+
+
+def _load_library(settings: Settings) -> TransportBackend:
+    return load_backend(settings.gateway.socket_library, compresses=settings.gateway.compression == "deflate")
 
 
 def _report(what: str, error: BaseException) -> None:

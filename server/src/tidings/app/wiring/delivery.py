@@ -5,8 +5,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import msgspec
-
 from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_row_reader, build_row_projector, build_watermark_store
 from tidings.app.wiring.engine_clients import open_key_ring
@@ -31,17 +29,15 @@ from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, Epoch, TenantId, initial_epoch
-from tidings.messages import model, sender
-from tidings.messages.model import CommittedEvent, Entry
+from tidings.messages import sender
+from tidings.messages.model import Entry
 from tidings.messages.ports import KeyProvider
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, KafkaCommitPublisher
-from tidings.messages.store.items import entry_from_item
+from tidings.messages.store.log import entry_from_item
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
-from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.kafka.records import Record
 from tidings.platform.lifecycle.component import Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.redis.client import RedisClient
@@ -49,8 +45,6 @@ from tidings.relay import rules
 from tidings.relay.repair import Repair
 from tidings.relay.store import DynamoRepairReader
 from tidings.relay.store.publisher import KafkaEventPublisher
-from tidings.schema.tables.items.chats import chat_key
-from tidings.schema.tables.model import KeyPartError
 from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
@@ -155,19 +149,6 @@ def build_offline_events(
 def message_text(body: bytes) -> MessageText:
     read = sender.decode_content(body)
     return MessageText(read.text, read.mentions)
-
-
-def decode_committed(record: Record) -> CommittedEvent:
-    """Decode an event. Raises `UndecodableError` also for an event that a worker cannot process."""
-    try:
-        event = model.decode_event(record.value or b"")
-        chat_key(event.key)
-    except (msgspec.DecodeError, KeyPartError) as error:
-        raise UndecodableError(str(error), record) from error
-    sequences = [entry.sequence for entry in event.entries]
-    if not sequences or sequences != list(range(sequences[0], sequences[0] + len(sequences))):
-        raise UndecodableError(f"entries without order, or none: {sequences[:10]}", record)
-    return event
 
 
 _CLOSE_S = 30.0

@@ -8,7 +8,14 @@ from tidings.app.settings.workers import InboxesSettings
 from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
-from tidings.inboxes.broadcasts.log import FRESH_S, BroadcastLogCache, BroadcastRollout, LogAppender
+from tidings.inboxes.broadcasts.estimates import ReachEstimator
+from tidings.inboxes.broadcasts.log import (
+    FRESH_S,
+    BroadcastLogCache,
+    BroadcastLogPublisher,
+    BroadcastRollout,
+    LogAppender,
+)
 from tidings.inboxes.broadcasts.log_store import (
     DynamoBroadcastLog,
     NoSnapshots,
@@ -16,9 +23,8 @@ from tidings.inboxes.broadcasts.log_store import (
 )
 from tidings.inboxes.broadcasts.ports import ProfileStore, Snapshots
 from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoSegmentStore
-from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
+from tidings.inboxes.broadcasts.segments import BroadcastTargeting, ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
-from tidings.inboxes.broadcasts.targeting import BroadcastTargeting, ReachEstimator
 from tidings.inboxes.chunk_worker import (
     ChunkWorker,
     NotificationDeliverer,
@@ -65,12 +71,12 @@ def build_broadcasts(
     clock: Clock,
     snapshots: Snapshots,
     fresh_s: float = FRESH_S,
-    notifier: InboxNotifier | None = None,
+    publisher: BroadcastLogPublisher | None = None,
 ) -> BroadcastServices:
     log, profiles = DynamoBroadcastLog(client), DynamoProfileStore(client)
     logs = BroadcastLogCache(log, snapshots, clock, fresh_s=fresh_s)
     segments = SegmentService(DynamoSegmentStore(client), profiles, clock)
-    appender = LogAppender(log, logs, clock, notifier or NoInboxNotifier())
+    appender = LogAppender(log, logs, clock, publisher)
     return BroadcastServices(
         logs=logs,
         appender=appender,
@@ -110,6 +116,7 @@ def build_inboxes(
     chunks: ChunkPublisher,
     *,
     notifier: InboxNotifier | None = None,
+    log_publisher: BroadcastLogPublisher | None = None,
     invalidation: RedisConfigInvalidation | None = None,
     snapshots: Snapshots | None = None,
     job_retention_days: int = RETENTION_DAYS,
@@ -120,13 +127,11 @@ def build_inboxes(
     """
     notifier = notifier or NoInboxNotifier()
     stores = _Stores.of(client, job_retention_days)
-    broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), notifier=notifier)
+    broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), publisher=log_publisher)
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs, repository = JobService(stores.jobs, chunks, clock), stores.repository
     state = InboxStateService(repository, cache.retention_days, clock, notifier, broadcasts.targeting)
-    recall = RecallService(
-        cache, stores.contents, jobs=jobs, log=broadcasts.rollout, notifier=notifier, keys=keys, clock=clock
-    )
+    recall = RecallService(cache, stores.contents, jobs=jobs, log=broadcasts.rollout, keys=keys, clock=clock)
     drafts = DraftService(cache, stores.contents, keys=keys, clock=clock)
     broadcast = _build_broadcast(stores, drafts, broadcasts, jobs, clock)
     return InboxServices(
@@ -229,6 +234,7 @@ def build_serving_inboxes(
         clock,
         chunks,
         notifier=publisher,
+        log_publisher=publisher.logs,
         invalidation=RedisConfigInvalidation(redis),
         snapshots=RedisSnapshots(redis),
         job_retention_days=settings.job_retention_days,

@@ -7,9 +7,8 @@ from typing import Any, Final, final
 import msgspec
 
 from tidings.bus.ports import BusEvent, BusHandler, BusSubscriber, Subscribed, Subscription, SubscriptionLost
-from tidings.ephemeral import rules
 from tidings.ephemeral.model import MemberReceipt, ReceiptsEvent, TypingEvent, decode_event
-from tidings.ephemeral.receipts import ReceiptSnapshot, ReceiptSnapshotReader
+from tidings.ephemeral.receipts import ReceiptSnapshot, ReceiptSnapshotReader, apply_receipts, merge_receipts
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.hub import Hub
 from tidings.gateway.stats import EphemeralStats
@@ -241,14 +240,14 @@ class ChatSubscriptions:
             return
         channel.devices[device] = True
         self._counts.receipts += 1
-        frame = _receipts_frame(channel.key.chat, rules.apply_updates(members, received), is_snapshot=True)
+        frame = _receipts_frame(channel.key.chat, apply_receipts(members, received), is_snapshot=True)
         device.connected.push(frame)
 
     def _add_receipts(self, channel: ChatChannel, members: Iterable[MemberReceipt]) -> None:
         """Send receipts at once if none were sent within the window, else at its end."""
         if channel.reads:
-            rules.merge(channel.received, members)
-        rules.merge(channel.unsent, members)
+            merge_receipts(channel.received, members)
+        merge_receipts(channel.unsent, members)
         if channel.timer is None:
             self._send_receipts(channel)
 

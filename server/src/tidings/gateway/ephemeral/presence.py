@@ -1,6 +1,6 @@
 """Presence of the users that devices watch: hints on their channels, and regular reads of their routes.
 
-A gateway that dies publishes no hint. Its routes expire, and the next read finds that. `ephemeral/rules.py`
+A gateway that dies publishes no hint. Its routes expire, and the next read finds that. `next_presence`
 decides what watchers see, and when.
 """
 
@@ -13,8 +13,7 @@ from typing import Final, final
 
 from tidings.bus.ports import BusSubscriber
 from tidings.ephemeral.model import UNKNOWN, Presence, PresenceHint, PresenceStore
-from tidings.ephemeral.presence import PresenceAccess
-from tidings.ephemeral.rules import ARRIVED, WatchedPresence, has_changed, next_presence
+from tidings.ephemeral.presence import ARRIVED, PresenceAccess, WatchedPresence, has_changed, next_presence
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ephemeral.chat_subscriptions import ChannelSet, PubSubChannel
 from tidings.gateway.hub import Hub

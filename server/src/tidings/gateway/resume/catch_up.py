@@ -1,4 +1,4 @@
-"""Read ranges of a chat's log for a device and send them at the device's pace."""
+"""Read what a device missed, from the offline queue and the log, and send it at the device's pace."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from itertools import batched
 from typing import Final, NamedTuple, final
 
-from tidings.delivery.model import ChatListItem
+from tidings.delivery.model import ChatListItem, ChatRow, OfflineQueueKey, OfflineQueueMessage
+from tidings.delivery.ports import OfflineQueue
 from tidings.gateway.ack_buffer import OrdinalCache
 from tidings.gateway.connected_device import UNKNOWN, ChatPosition, ConnectedDevice
 from tidings.gateway.fanout.memberships import MembershipEffects
 from tidings.gateway.frames import chat_row_frame, entry_frame, referenced_messages
-from tidings.gateway.resume.plan import MissedEntries
+from tidings.gateway.resume.plan import MissedEntries, OfflineQueueEntries, has_missed_entries
 from tidings.gateway.slow_consumer import SlowConsumerGuard
 from tidings.gateway.stats import GatewayStats
 from tidings.kernel.concurrency import WorkQueue
@@ -19,6 +20,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.fair_shares import release_slot
 from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.history import History, HistorySlice, VisibleEntry
+from tidings.messages.model import Entry as LogEntry
 from tidings_wire.close_codes import CloseCode
 from tidings_wire.codec import encode_push
 from tidings_wire.frames.history import ChatRows, Entries, Entry
@@ -145,6 +147,37 @@ def _visible_to(
 ) -> Iterator[Entry]:
     for each in some:
         yield entry_frame(each, user, changed.get(each.entry.refers_to or 0))
+
+
+async def read_queued(
+    queue: OfflineQueue,
+    device: ConnectedDevice,
+    positions: Mapping[ChatId, int],
+    rows: Sequence[ChatRow],
+    limit: int,
+) -> OfflineQueueEntries:
+    """Read about `limit` messages of the offline queue, but only if the device missed something."""
+    queued: dict[ChatId, dict[int, LogEntry]] = {}
+    if has_missed_entries(positions, rows):
+        # Race: the device acknowledges a message of the previous drain while the queue is read again. That ack finds no
+        # key and deletes nothing; `AckBuffer.take_resumed` or the next ack of the chat deletes the item.
+        device.drained = {}
+        for each in await _drain(queue, device, limit):
+            device.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))
+            queued.setdefault(each.chat.chat, {})[each.entry.sequence] = each.entry
+    return queued
+
+
+async def _drain(queue: OfflineQueue, device: ConnectedDevice, limit: int) -> list[OfflineQueueMessage]:
+    found: list[OfflineQueueMessage] = []
+    after: OfflineQueueKey | None = None
+    while len(found) < limit:
+        page = await queue.drain(device.key.tenant, device.user, after)
+        found += page.waiting
+        after = page.after
+        if after is None:
+            break
+    return found
 
 
 PAGE = 200

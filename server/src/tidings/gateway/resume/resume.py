@@ -19,7 +19,7 @@ from tidings.connections.model import GatewayId, RegistrationResult, Route
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow
 from tidings.gateway.connected_device import NEVER_JOINED, ChatPosition, ConnectedDevice
-from tidings.gateway.resume.catch_up import OnCharge, PageCharger
+from tidings.gateway.resume.catch_up import OnCharge, PageCharger, read_queued
 from tidings.gateway.resume.plan import (
     MAX_POSITIONS,
     MissedEntries,
@@ -208,13 +208,13 @@ class ResumeService:
         rows = await self._with_heads(device, rows, large)
         rows = await self._without_removed(device, current_positions(device, reported), rows)
         positions = current_positions(device, reported)
-        queued = await self._parts.queued(device, positions, rows, self._options.max_queued)
+        queued = await read_queued(self._parts.queue, device, positions, rows, self._options.max_queued)
         await failpoints.hit("gateway.read")
         # Race: a gap filler that read a range when this resume began still sends it, and advances the position. Take
         # the positions only now, after the last await before the plan, so that the plan does not send the range again.
         positions = current_positions(device, reported)
         await self._send(device, make_plan(positions, rows, queued, self._options.tails), charges)
-        self._parts.ack_positions(device, positions, rows)
+        self._parts.acks.take_resumed(device, positions, rows)
         self._parts.ephemeral.send_own_reads(device, [row for row in rows if row.chat in positions])
         await failpoints.hit("gateway.sent")
         await self._replay(device)

@@ -1,23 +1,18 @@
 """Options and collaborators of a resume."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from tidings.bus.ports import BusPublisher
 from tidings.connections.model import ConnectionRegistry
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.model import ChatRow, OfflineQueueKey, OfflineQueueMessage
 from tidings.delivery.ports import ChatRowReader, OfflineQueue
 from tidings.gateway.ack_buffer import AckBuffer
-from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ephemeral.service import EphemeralService
 from tidings.gateway.fanout.large_chats import LargeChatChannels
 from tidings.gateway.resume.catch_up import CatchUp, RangeSender
-from tidings.gateway.resume.plan import TailLimits, chat_head, has_missed_entries
-from tidings.kernel.ids import ChatId
+from tidings.gateway.resume.plan import TailLimits
 from tidings.messages.history import History
-from tidings.messages.model import Entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,41 +51,3 @@ class ResumeDeps(NamedTuple):
     sender: RangeSender
     acks: AckBuffer
     ephemeral: EphemeralService
-
-    def ack_positions(
-        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Sequence[ChatRow]
-    ) -> None:
-        """Treat the positions of a resume as acks. Only those between a row's watermark and its head are written."""
-        drained = device.drained or {}
-        for row in rows:
-            at = positions.get(row.chat, 0)
-            if row.chat in drained:
-                self.acks.delete_queued(device, row.chat, at)
-            delivered = row.delivered.sequence if row.delivered else 0
-            if delivered < at <= chat_head(row):
-                self.acks.take_resumed(device, row, at)
-
-    async def queued(
-        self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: Sequence[ChatRow], limit: int
-    ) -> dict[ChatId, dict[int, Entry]]:
-        """Read about `limit` messages of the offline queue, but only if the device missed something."""
-        queued: dict[ChatId, dict[int, Entry]] = {}
-        if has_missed_entries(positions, rows):
-            # Race: the device acknowledges a message of the previous drain while the queue is read again. That ack
-            # finds no key and deletes nothing; `ack_positions` or the next ack of the chat deletes the item.
-            device.drained = {}
-            for each in await self._drain(device, limit):
-                device.drained.setdefault(each.chat.chat, []).append((each.entry.sequence, each.key))
-                queued.setdefault(each.chat.chat, {})[each.entry.sequence] = each.entry
-        return queued
-
-    async def _drain(self, device: ConnectedDevice, limit: int) -> list[OfflineQueueMessage]:
-        found: list[OfflineQueueMessage] = []
-        after: OfflineQueueKey | None = None
-        while len(found) < limit:
-            page = await self.queue.drain(device.key.tenant, device.user, after)
-            found += page.waiting
-            after = page.after
-            if after is None:
-                break
-        return found

@@ -119,7 +119,7 @@ class TransportBackend(Protocol):
     """A WebSocket library."""
 
     def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
-        """Send one message to several sockets of this library."""
+        """Send one message to several sockets of this library, faster than `send` on each."""
         ...
 
     def open(
@@ -170,10 +170,6 @@ class WebSocketListener:
         sock = open_listening_socket(self._options.host, self._options.port, self._options.tcp)
         self._port = sock.getsockname()[1]
         self._acceptor = Acceptor(sock, self._accepted)
-
-    def send_all(self, sockets: Iterable[Socket], data: bytes) -> None:
-        """Send one message to several sockets of this listener, faster than `send` on each."""
-        self._library.send_all(sockets, data)
 
     def stop_accepting(self) -> None:
         """Refuse new connections and handshakes in progress. Open sockets stay."""

@@ -1,12 +1,17 @@
-"""Cache, append to and roll out broadcast logs.
+"""Cache, append to and roll out broadcast logs, and notify gateways of their changes.
 
 A cached log is read again on demand: when a reader needs it and it is older than `fresh_s`, at most once in that time
 for all readers. A reader that needs a later sequence than the cached head causes a read at once.
 """
 
+import asyncio
+import logging
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from functools import partial
 
+from tidings.bus.model import BroadcastLogAdvanced, encode_messages
+from tidings.bus.ports import BusPublisher
 from tidings.inboxes.broadcasts import rules
 from tidings.inboxes.broadcasts.model import (
     DAY_MS,
@@ -20,15 +25,20 @@ from tidings.inboxes.broadcasts.model import (
     RolloutStatus,
 )
 from tidings.inboxes.broadcasts.ports import BroadcastLog, Snapshots
-from tidings.inboxes.ports import InboxNotifier
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import SingleFlight
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.debouncer import Debouncer
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import new_ulid
 
 FRESH_S = STALE_MS / 1000
 SNAPSHOT_EVERY = 25
 """A process writes a snapshot when its view is this number of entries ahead of the last snapshot."""
+MAX_PENDING_LOGS = 1_000
+"""Broadcast logs whose message can wait while Redis is unavailable."""
+_RETRY_S = 1.0
+
+_log = logging.getLogger(__name__)
 
 
 class _CachedLog:
@@ -136,18 +146,87 @@ class BroadcastLogCache:
             self._snapshots.write(log, copy.index.view)
 
 
+@dataclass(slots=True)
+class _PendingAdvance:
+    sequence: int = 0
+    amended: dict[str, None] = field(default_factory=dict)
+
+
+class BroadcastLogPublisher:
+    """Notifies gateways of changed logs, in the background and with one message per log. Belongs to one event loop.
+
+    Calls return at once and never fail. A gateway reads the log when it receives a message, so a late or repeated
+    message does no harm. If a message is lost, the devices of the gateway learn of the change at their next request.
+    `lost` counts dropped messages.
+    """
+
+    def __init__(self, bus: BusPublisher) -> None:
+        self._bus = bus
+        self._pending: dict[BroadcastLogId, _PendingAdvance] = {}
+        self._debouncer = Debouncer(self._flush, 0, _report)
+        self.lost = 0
+
+    def log_advanced(self, log: BroadcastLogId, sequence: int) -> None:
+        """Report that the log has reached `sequence`."""
+        if (change := self._change(log)) is not None:
+            change.sequence = max(change.sequence, sequence)
+
+    def broadcast_amended(self, log: BroadcastLogId, notification: str) -> None:
+        """Report that the content of a broadcast has changed."""
+        if (change := self._change(log)) is not None:
+            change.amended[notification] = None
+
+    async def wait_idle(self, within_s: float) -> None:
+        """Publish everything that is pending, or drop it after `within_s`."""
+        await self._debouncer.wait_idle(within_s)
+
+    def _change(self, log: BroadcastLogId) -> _PendingAdvance | None:
+        if log not in self._pending and len(self._pending) >= MAX_PENDING_LOGS:
+            self.lost += 1
+            return None
+        self._debouncer.schedule()
+        return self._pending.setdefault(log, _PendingAdvance())
+
+    async def _flush(self) -> None:
+        while self._pending:
+            log = next(iter(self._pending))
+            change = self._pending.pop(log)
+            message = BroadcastLogAdvanced(change.sequence, tuple(change.amended))
+            try:
+                await self._bus.publish_broadcasts(log.tenant, log.inbox, encode_messages((message,)))
+            except UnavailableError as error:
+                _log.warning("broadcast log change not published yet: %s", error)
+                self._retry(log, change)
+                await asyncio.sleep(_RETRY_S)
+
+    def _retry(self, log: BroadcastLogId, change: _PendingAdvance) -> None:
+        later = self._pending.setdefault(log, change)
+        later.sequence = max(later.sequence, change.sequence)
+        later.amended = change.amended | later.amended
+
+
+def _report(what: str, error: BaseException) -> None:
+    _log.error(what, exc_info=error)
+
+
 _MAX_ATTEMPTS = 50
 """An attempt fails when another process wrote this sequence first."""
 
 
 class LogAppender:
+    """Appends entries. Without a publisher, gateways are not notified."""
+
     def __init__(
-        self, log: BroadcastLog, cache: BroadcastLogCache, clock: Clock, notifier: InboxNotifier
+        self,
+        log: BroadcastLog,
+        cache: BroadcastLogCache,
+        clock: Clock,
+        publisher: BroadcastLogPublisher | None,
     ) -> None:
         self._log = log
         self._cache = cache
         self._clock = clock
-        self._notifier = notifier
+        self._publisher = publisher
 
     async def append(self, log: BroadcastLogId, decide: rules.AppendRule) -> BroadcastEntry | None:
         """Append the entry that `decide` returns for the current view. None: nothing is to be appended.
@@ -163,9 +242,15 @@ class LogAppender:
             entry = rules.entry_from_draft(draft, view, new_ulid(), now_ms)
             if await self._is_appended(log, entry):
                 self._cache.append(log, entry)
-                self._notifier.log_advanced(log, entry.sequence)
+                if self._publisher is not None:
+                    self._publisher.log_advanced(log, entry.sequence)
                 return entry
         raise TidingsError(Code.OVERLOADED, "Too many concurrent broadcasts in this inbox. Try again.")
+
+    def notify_amended(self, log: BroadcastLogId, notification: str) -> None:
+        """Notify gateways that the content of a broadcast has changed. The log has no entry of that."""
+        if self._publisher is not None:
+            self._publisher.broadcast_amended(log, notification)
 
     async def view(self, log: BroadcastLogId) -> BroadcastLogView:
         return await self._cache.now(log)
@@ -194,6 +279,9 @@ class BroadcastRollout:
     async def redact(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
         """Hide it from all users, if it was released. Idempotent."""
         return await self._append(log, notification, rules.decide_redact(notification))
+
+    def notify_amended(self, log: BroadcastLogId, notification: str, /) -> None:
+        self._appender.notify_amended(log, notification)
 
     async def status(self, log: BroadcastLogId, notification: str, /) -> RolloutStatus:
         return rules.rollout_status(await self._appender.view(log), notification)

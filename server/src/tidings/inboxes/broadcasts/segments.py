@@ -1,4 +1,4 @@
-"""Segments of users and their profiles.
+"""Segments of users, their profiles, and the broadcasts that a user receives by them.
 
 A predicate is JSON. It is validated and bounded once, then compiled to a function of a user's attributes:
 
@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from tidings.inboxes.broadcasts.model import Profile, Segment
+from tidings.inboxes.broadcasts.log import BroadcastLogCache
+from tidings.inboxes.broadcasts.model import BroadcastIndex, BroadcastLogId, Profile, Segment, UserBroadcasts
 from tidings.inboxes.broadcasts.ports import ProfileStore, SegmentStore
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, stable_hash
 
 MAX_DEPTH = 8
 MAX_TESTS = 64
@@ -260,6 +261,41 @@ def check_segment_name(name: str) -> str:
 
 def _not_found(name: str) -> TidingsError:
     return TidingsError(Code.SEGMENT_NOT_FOUND, f"Segment `{name}` does not exist.")
+
+
+class BroadcastTargeting:
+    """Decides which broadcasts a user receives.
+
+    A user's profile is read only if a live broadcast has a segment, or if the user reads the inbox for the first time.
+    """
+
+    def __init__(self, cache: BroadcastLogCache, segments: SegmentService, profiles: ProfileStore) -> None:
+        self._cache = cache
+        self._segments = segments
+        self._profiles = profiles
+
+    async def of(
+        self, log: BroadcastLogId, user: UserId, *, is_joined: bool, at_least: int = 0
+    ) -> UserBroadcasts:
+        index = await self._cache.index(log, at_least)
+        if not index.releases:
+            return UserBroadcasts(index, 0, 0)
+        if is_joined and not index.segments:
+            return UserBroadcasts(index, index.reached(stable_hash(user), ()), 0)
+        return await self._by_profile(index, log.tenant, user)
+
+    async def is_in(self, tenant: TenantId, segment: str, user: UserId) -> bool:
+        """Return whether a user is in a segment, by their current profile."""
+        profile = await self._profiles.read(tenant, user) or Profile(user=user)
+        return segment in await self._segments.holding(tenant, [segment], profile)
+
+    async def _by_profile(self, index: BroadcastIndex, tenant: TenantId, user: UserId) -> UserBroadcasts:
+        """Evaluate the user's segments. A user without a profile has no creation time and gets all live broadcasts."""
+        profile = await self._profiles.read(tenant, user) or Profile(user=user)
+        names = await self._segments.holding(tenant, index.segments, profile)
+        return UserBroadcasts(
+            index, index.reached(stable_hash(user), names), index.until_ms(profile.created_ms - 1)
+        )
 
 
 MAX_BYTES = 4 * 1024

@@ -2,6 +2,12 @@
 
 from tidings.messages.store.edits import DynamoEditStore
 from tidings.messages.store.log import DynamoLogReader, DynamoMessageLog
-from tidings.messages.store.publisher import KafkaCommitPublisher
+from tidings.messages.store.publisher import KafkaCommitPublisher, decode_committed
 
-__all__ = ["DynamoEditStore", "DynamoLogReader", "DynamoMessageLog", "KafkaCommitPublisher"]
+__all__ = [
+    "DynamoEditStore",
+    "DynamoLogReader",
+    "DynamoMessageLog",
+    "KafkaCommitPublisher",
+    "decode_committed",
+]

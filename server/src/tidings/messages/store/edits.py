@@ -3,18 +3,21 @@
 Each write is conditional on the message as it was read, so a concurrent change of the message fails the transaction.
 """
 
+import hashlib
+
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Draft, Entry, ReactionChange
-from tidings.messages.store.items import ephemeral_partition, reaction_key, reaction_partition
+from tidings.messages.store.log import ephemeral_partition
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactionPart, Update
-from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.items.chats import REACTION, chat_key
 from tidings.schema.tables.patterns import chats as patterns
 
 _TABLE = "messages"
+_REACTION_BYTES = 15
 _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
 
 
@@ -78,7 +81,7 @@ class DynamoEditStore:
 
     async def has_reaction(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
         with translate_read_errors:
-            item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
+            item = await self._client.get(patterns.READ_REACTION, _reaction_key(chat, sequence, user, emoji))
         return item is not None
 
     async def clear_reactions(self, chat: ChatKey, sequence: int) -> None:
@@ -87,7 +90,7 @@ class DynamoEditStore:
         # row is not redacted; so nothing remains after the last page.
         query = Query(
             condition="chat_id = :c",
-            values={":c": reaction_partition(chat, sequence)},
+            values={":c": _reaction_partition(chat, sequence)},
             names={"#s": "sequence"},
             projection="chat_id, #s",
         )
@@ -101,7 +104,7 @@ class DynamoEditStore:
 
 def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:
     """Return the write of the user's reaction item. Its condition keeps the counts exact under concurrent retries."""
-    key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
+    key = _reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
     if not reacted.is_added:
         return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
     item: dict[str, ItemValue] = {
@@ -115,3 +118,16 @@ def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) 
 
 def _key(chat: ChatKey, seen: Entry) -> dict[str, ItemValue]:
     return {"chat_id": chat_key(chat), "sequence": seen.sequence}
+
+
+def _reaction_partition(chat: ChatKey, sequence: int) -> str:
+    return REACTION.partition.render(tenant=chat.tenant, chat=chat.chat, sequence=sequence)
+
+
+def _reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, ItemValue]:
+    """Return the key of a reaction. The sort key is a number, so user and emoji are hashed to 120 bits."""
+    digest = hashlib.sha256(f"{user}\0{emoji}".encode()).digest()
+    return {
+        "chat_id": _reaction_partition(chat, sequence),
+        "sequence": int.from_bytes(digest[:_REACTION_BYTES]),
+    }

@@ -1,11 +1,15 @@
-"""The log in DynamoDB. Writers use a conditional put at head + 1, or a transaction."""
+"""The log in DynamoDB. Writers use a conditional put at head + 1, or a transaction.
+
+An item omits empty attributes. A message's id is not stored: it consists of the item's key.
+"""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
-from tidings.kernel.clock import Clock, parse_ms
+from tidings.kernel.clock import Clock, format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey
-from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal, SideWrites
+from tidings.kernel.ids import ChatKey, ClientKey, UserId
+from tidings.messages.model import Draft, Entry, EntryKind, IdempotencyKey, KeyRecord, Refusal, SideWrites
 from tidings.messages.ports import (
     COMMITTED,
     AppendOutcome,
@@ -14,8 +18,8 @@ from tidings.messages.ports import (
     LogTail,
     PositionTaken,
 )
-from tidings.messages.store import items
 from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
 from tidings.platform.dynamo.errors import (
     CancellationReason,
     ConditionFailedError,
@@ -27,7 +31,7 @@ from tidings.platform.dynamo.errors import (
 )
 from tidings.platform.dynamo.operations import AccessPattern
 from tidings.platform.dynamo.requests import Put, Query, TransactAction, TransactionPart
-from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.items.chats import EPHEMERAL_CONTENT, KEY_SORT, chat_key
 from tidings.schema.tables.patterns import chats as patterns
 
 ABSENT = "attribute_not_exists(chat_id)"
@@ -36,6 +40,29 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
 _NAMES = {"#s": "sequence"}
 MAX_READ_RANGE = 500
+_KINDS: Mapping[str, EntryKind] = {kind.value: kind for kind in EntryKind}
+_OPTIONAL = (
+    ("content_type", "content_type"),
+    ("visible_until", "visible_until_ms"),
+    ("refers_to", "refers_to"),
+    ("emoji", "emoji"),
+    ("name", "name"),
+    ("role", "role"),
+    ("member_count", "member_count"),
+)
+_KEYS_ONLY = "#s, #o, #k, #u, #c, #f"
+_KEYS_ONLY_NAMES = {
+    "#s": "sequence",
+    "#o": "ordinal",
+    "#k": "kind",
+    "#u": "sender_id",
+    "#c": "client_message_id",
+    "#f": "fingerprint",
+}
+_PLAIN = frozenset({*_KEYS_ONLY_NAMES.values(), "chat_id", "created_at", "content"})
+"""The attributes of a message without edits or reactions, as nearly all are."""
+_METADATA = f"{_KEYS_ONLY}, created_at, edited_at, redacted_at, refers_to"
+"""Attributes of an entry without its content. Use with `_KEYS_ONLY_NAMES`."""
 
 
 class DynamoMessageLog:
@@ -50,18 +77,18 @@ class DynamoMessageLog:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
         with translate_read_errors:
             page = await self._client.query(patterns.READ_HEAD, query)
-        return items.entry_from_item(page.items[0]) if page.items else None
+        return entry_from_item(page.items[0]) if page.items else None
 
     async def follow(self, chat: ChatKey, after: int) -> LogTail:
         query = Query(
             condition="chat_id = :c AND #s > :n",
             values={":c": chat_key(chat), ":n": after},
-            names=items.KEYS_ONLY_NAMES,
-            projection=items.KEYS_ONLY,
+            names=_KEYS_ONLY_NAMES,
+            projection=_KEYS_ONLY,
         )
         with translate_read_errors:
             page = await self._client.query(patterns.FOLLOW, query)
-        return LogTail([items.entry_from_item(item) for item in page.items], has_more=page.start is not None)
+        return LogTail([entry_from_item(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
         found: list[tuple[IdempotencyKey, KeyRecord]] = []
@@ -73,11 +100,11 @@ class DynamoMessageLog:
         return found
 
     async def refuse_key(self, chat: ChatKey, draft: Draft, code: Code) -> KeyRecord | Refusal | None:
-        row = items.refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
+        row = _refusal_item(chat, draft, code, self._clock.now_ms(), KEY_TTL_S)
         try:
             await self._client.put(patterns.REFUSE_KEY, row, condition=ABSENT, repeatable=True)
         except ConditionFailedError as failed:
-            return None if failed.item is None else items.appended_from_item(failed.item)
+            return None if failed.item is None else _appended_from_item(failed.item)
         except DynamoError as error:
             raise_write_error(error)
         return None
@@ -103,25 +130,23 @@ class DynamoMessageLog:
             # fails and returns the item: our own, or that of the process that was first at this sequence.
             await self._client.put(
                 patterns.APPEND,
-                items.entry_item(chat, entry),
+                entry_item(chat, entry),
                 condition=ABSENT,
                 repeatable=True,
                 timeout_s=self._append_timeout_s,
             )
         except ConditionFailedError as failed:
-            return PositionTaken(None if failed.item is None else items.entry_from_item(failed.item))
+            return PositionTaken(None if failed.item is None else entry_from_item(failed.item))
         return COMMITTED
 
     async def _transact(
         self, chat: ChatKey, entries: Sequence[Entry], side_writes: TransactionPart | None, *, is_keyed: bool
     ) -> AppendOutcome:
         actions: list[TransactAction] = [
-            Put(table=_LOG, item=items.entry_item(chat, e), condition=ABSENT) for e in entries
+            Put(table=_LOG, item=entry_item(chat, e), condition=ABSENT) for e in entries
         ]
         if is_keyed:
-            actions.append(
-                Put(table=_KEYS, item=items.key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT)
-            )
+            actions.append(Put(table=_KEYS, item=_key_item(chat, entries[0], KEY_TTL_S), condition=ABSENT))
         if side_writes is not None:
             actions += side_writes.actions
         try:
@@ -141,10 +166,10 @@ class DynamoMessageLog:
         # first: the proposal has its result. A taken sequence alone only means that another process was first.
         key = error.reasons[count] if is_keyed else CancellationReason()
         if key.is_condition and key.item is not None:
-            return DuplicateKey(items.appended_from_item(key.item))
+            return DuplicateKey(_appended_from_item(key.item))
         if any(reason.is_condition for reason in error.reasons[:count]):
             found = error.reasons[0].item
-            return PositionTaken(None if found is None else items.entry_from_item(found))
+            return PositionTaken(None if found is None else entry_from_item(found))
         if any(reason.is_condition for reason in error.reasons):
             return AppendStatus.ROW_CONFLICT
         raise error
@@ -173,21 +198,21 @@ class DynamoLogReader:
         pattern = patterns.READ_RECENT if newest_first else patterns.READ_AFTER
         with translate_read_errors:
             page = await self._client.query(pattern, query)
-        return [items.entry_from_item(item) for item in page.items]
+        return [entry_from_item(item) for item in page.items]
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
         values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
         query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=MAX_READ_RANGE)
         with translate_read_errors:
             page = await self._client.query(patterns.FILL_GAP, query)
-        return [items.entry_from_item(item) for item in page.items]
+        return [entry_from_item(item) for item in page.items]
 
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
         with translate_read_errors:
             item = await self._client.get(
                 patterns.READ_ONE, {"chat_id": chat_key(chat), "sequence": sequence}
             )
-        return None if item is None else items.entry_from_item(item)
+        return None if item is None else entry_from_item(item)
 
     async def committed_at_ms(self, chat: ChatKey, sequence: int) -> int | None:
         """Return when the entry was committed; None if the replica does not have it. Eventually consistent."""
@@ -200,24 +225,120 @@ class DynamoLogReader:
         """Read the newest entries of a range, newest first, without their content."""
         query = Query(
             condition=_BETWEEN,
-            names=items.KEYS_ONLY_NAMES,
+            names=_KEYS_ONLY_NAMES,
             values={":c": chat_key(chat), ":low": after + 1, ":high": up_to},
-            projection=items.METADATA,
+            projection=_METADATA,
             limit=limit,
             backward=True,
         )
         with translate_read_errors:
             page = await self._client.query(patterns.SHOW_RANGE, query)
-        return [items.entry_from_item(item) for item in page.items]
+        return [entry_from_item(item) for item in page.items]
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
         query = Query(
             condition=_BETWEEN,
             names=_NAMES,
-            values={":c": items.ephemeral_partition(chat), ":low": after + 1, ":high": up_to},
+            values={":c": ephemeral_partition(chat), ":low": after + 1, ":high": up_to},
         )
         found: dict[int, bytes] = {}
         with translate_read_errors:
             async for page in self._client.pages(patterns.READ_EPHEMERAL, query):
                 found |= {int(item["sequence"]): item["content"] for item in page.items}
         return found
+
+
+def ephemeral_partition(chat: ChatKey) -> str:
+    return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)
+
+
+def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
+    item: dict[str, ItemValue] = {
+        "chat_id": chat_key(chat),
+        "sequence": entry.sequence,
+        "ordinal": entry.ordinal,
+        "kind": entry.kind.value,
+        "sender_id": entry.sender,
+        "client_message_id": entry.client_key,
+        "fingerprint": entry.fingerprint,
+        "created_at": format_ms(entry.created_at_ms),
+    }
+    if entry.content is not None:
+        item["content"] = entry.content
+    for name, field in _OPTIONAL:
+        value = getattr(entry, field)
+        if value is not None:
+            item[name] = value
+    if entry.users:
+        item["users"] = list(entry.users)
+    if entry.epoch:
+        item["epoch"] = entry.epoch
+    if entry.large:
+        item["large"] = True
+    return item
+
+
+def entry_from_item(item: Item) -> Entry:
+    """Convert an item, also one that was read with the projection `_KEYS_ONLY`."""
+    created_at = item.get("created_at")
+    return Entry(
+        sequence=int(item["sequence"]),
+        ordinal=int(item["ordinal"]),
+        kind=_KINDS[item["kind"]],
+        sender=UserId(item["sender_id"]),
+        client_key=ClientKey(item["client_message_id"]),
+        fingerprint=item["fingerprint"],
+        created_at_ms=0 if created_at is None else parse_ms(created_at),
+        content=item.get("content"),
+        **({} if item.keys() <= _PLAIN else _optional_fields(item)),
+    )
+
+
+def _optional_fields(item: Item) -> dict[str, Any]:
+    return {
+        "epoch": int(item.get("epoch", 0)),
+        "edited_at_ms": parse_ms_or_none(item.get("edited_at")),
+        "redacted_at_ms": parse_ms_or_none(item.get("redacted_at")),
+        "users": tuple(item.get("users", ())),
+        "large": item.get("large", False),
+        "reaction_counts": _counts(item.get("reaction_counts")),
+        "reaction_users": tuple(item.get("reaction_users", ())),
+        **{field: item.get(name) for name, field in _OPTIONAL},
+    }
+
+
+def _key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
+    """Return the idempotency row of a message whose sender has no position."""
+    return {
+        "chat_id": chat_key(chat),
+        "client_message_id": _key_sort_key(entry.key),
+        "sequence": entry.sequence,
+        "fingerprint": entry.fingerprint,
+        "created_at": format_ms(entry.created_at_ms),
+        "ttl": entry.created_at_ms // 1000 + ttl_s,
+    }
+
+
+def _key_sort_key(key: IdempotencyKey) -> str:
+    return KEY_SORT.render(sender=key.sender, client_key=key.client_key)
+
+
+def _refusal_item(chat: ChatKey, draft: Draft, code: Code, now_ms: int, ttl_s: int) -> Attributes:
+    """Return the idempotency row with a refusal instead of a sequence, so that no other attempt is appended."""
+    return {
+        "chat_id": chat_key(chat),
+        "client_message_id": _key_sort_key(draft.key),
+        "refused": code.value,
+        "created_at": format_ms(now_ms),
+        "ttl": now_ms // 1000 + ttl_s,
+    }
+
+
+def _appended_from_item(item: Item) -> KeyRecord | Refusal:
+    if "refused" in item:
+        return Refusal(Code(item["refused"]))
+    return KeyRecord(int(item["sequence"]), item["fingerprint"])
+
+
+def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:
+    return None if value is None else {emoji: int(count) for emoji, count in value.items()}

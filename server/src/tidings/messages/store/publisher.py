@@ -1,13 +1,19 @@
-"""Publish committed entries to Kafka, right after the commit and off the ack path."""
+"""Publish committed entries to Kafka, right after the commit and off the ack path; decode the published events."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
 
+import msgspec
+
 from tidings.kernel.ids import ChatKey
-from tidings.messages.model import CommittedEvent, Entry, encode_event, partition_key
+from tidings.messages.model import CommittedEvent, Entry, decode_event, encode_event, partition_key
+from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.producer_thread import RecordMetadata
 from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.records import Record
+from tidings.schema.tables.items.chats import chat_key
+from tidings.schema.tables.model import KeyPartError
 from tidings.schema.topics.model import MESSAGES
 
 _log = logging.getLogger(__name__)
@@ -40,3 +46,16 @@ class KafkaCommitPublisher:
             self.failed += 1
         else:
             self.published += 1
+
+
+def decode_committed(record: Record) -> CommittedEvent:
+    """Decode an event. Raises `UndecodableError` also for an event that a worker cannot process."""
+    try:
+        event = decode_event(record.value or b"")
+        chat_key(event.key)
+    except (msgspec.DecodeError, KeyPartError) as error:
+        raise UndecodableError(str(error), record) from error
+    sequences = [entry.sequence for entry in event.entries]
+    if not sequences or sequences != list(range(sequences[0], sequences[0] + len(sequences))):
+        raise UndecodableError(f"entries without order, or none: {sequences[:10]}", record)
+    return event

@@ -1,49 +1,14 @@
-"""Decide which broadcasts a user receives, and estimate how many users a segment has.
-
-A user's profile is read only if a live broadcast has a segment, or if the user reads the inbox for the first time.
-"""
+"""Estimate how many users a broadcast reaches, and what it costs."""
 
 from collections.abc import Callable
 from math import sqrt
 from typing import NamedTuple
 
-from tidings.inboxes.broadcasts.log import BroadcastLogCache
-from tidings.inboxes.broadcasts.model import BUCKETS, BroadcastIndex, BroadcastLogId, Profile, UserBroadcasts
+from tidings.inboxes.broadcasts.model import BUCKETS, Profile
 from tidings.inboxes.broadcasts.ports import ProfileStore
 from tidings.inboxes.broadcasts.segments import SegmentService
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import TenantId, UserId, stable_hash
-
-
-class BroadcastTargeting:
-    def __init__(self, cache: BroadcastLogCache, segments: SegmentService, profiles: ProfileStore) -> None:
-        self._cache = cache
-        self._segments = segments
-        self._profiles = profiles
-
-    async def of(
-        self, log: BroadcastLogId, user: UserId, *, is_joined: bool, at_least: int = 0
-    ) -> UserBroadcasts:
-        index = await self._cache.index(log, at_least)
-        if not index.releases:
-            return UserBroadcasts(index, 0, 0)
-        if is_joined and not index.segments:
-            return UserBroadcasts(index, index.reached(stable_hash(user), ()), 0)
-        return await self._by_profile(index, log.tenant, user)
-
-    async def is_in(self, tenant: TenantId, segment: str, user: UserId) -> bool:
-        """Tell whether a user is in a segment, by their current profile."""
-        profile = await self._profiles.read(tenant, user) or Profile(user=user)
-        return segment in await self._segments.holding(tenant, [segment], profile)
-
-    async def _by_profile(self, index: BroadcastIndex, tenant: TenantId, user: UserId) -> UserBroadcasts:
-        """Evaluate the user's segments. A user without a profile has no creation time and gets all live broadcasts."""
-        profile = await self._profiles.read(tenant, user) or Profile(user=user)
-        names = await self._segments.holding(tenant, index.segments, profile)
-        return UserBroadcasts(
-            index, index.reached(stable_hash(user), names), index.until_ms(profile.created_ms - 1)
-        )
-
 
 _Z_95 = 1.96
 """Standard score of the 95 % confidence interval between `low` and `high`."""

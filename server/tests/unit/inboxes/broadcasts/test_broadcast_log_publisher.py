@@ -7,9 +7,9 @@ from fixtures.loops import until
 from fixtures.unused_ports import UnusedBus
 
 from tidings.bus.model import BroadcastLogAdvanced, decode_messages
-from tidings.inboxes import publisher
+from tidings.inboxes.broadcasts import log
+from tidings.inboxes.broadcasts.log import BroadcastLogPublisher
 from tidings.inboxes.broadcasts.model import BroadcastLogId
-from tidings.inboxes.publisher import BroadcastLogPublisher
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 
@@ -56,7 +56,7 @@ async def test_changes_in_one_turn_are_one_message_per_log() -> None:
 async def test_while_redis_is_unavailable_messages_wait_and_are_merged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(publisher, "_RETRY_S", 0.01)
+    monkeypatch.setattr(log, "_RETRY_S", 0.01)
     log_publisher = BroadcastLogPublisher(bus := MemoryBus(away=3))
     log_publisher.log_advanced(LOG, 1)
     log_publisher.broadcast_amended(LOG, "n1")
@@ -70,7 +70,7 @@ async def test_while_redis_is_unavailable_messages_wait_and_are_merged(
 async def test_the_number_of_waiting_logs_is_bounded_and_dropped_ones_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(publisher, "MAX_PENDING_LOGS", 2)
+    monkeypatch.setattr(log, "MAX_PENDING_LOGS", 2)
     log_publisher = BroadcastLogPublisher(bus := MemoryBus())
     for number in range(4):
         log_publisher.log_advanced(BroadcastLogId(ACME, f"inbox-{number}"), 1)

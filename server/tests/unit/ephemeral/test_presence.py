@@ -1,69 +1,26 @@
-"""Receipts only advance, in any order. A user is shown as offline after the grace period."""
-
-from itertools import permutations
+"""A user is shown as offline after the grace period."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tidings.ephemeral.model import (
-    MemberReceipt,
     Presence,
     PresenceRecord,
     PresenceStatus,
-    ReceiptsEvent,
-    TypingEvent,
-    decode_event,
-    encode_event,
 )
-from tidings.ephemeral.rules import (
+from tidings.ephemeral.presence import (
     ARRIVED,
     WatchedPresence,
-    apply_updates,
     has_changed,
-    merge,
-    newest,
     next_presence,
 )
-from tidings.kernel.ids import UserId
 
-ANNA, BEN = UserId("anna"), UserId("ben")
 GRACE_S = 10.0
 ONLINE, AWAY, OFFLINE = (
     Presence(status) for status in (PresenceStatus.ONLINE, PresenceStatus.AWAY, PresenceStatus.OFFLINE)
 )
 SEEN = Presence(PresenceStatus.OFFLINE, 1_000)
-
-marks = st.integers(0, 9)
-gots = st.builds(MemberReceipt, st.sampled_from([ANNA, BEN]), marks, marks, marks)
-
-
-@given(st.lists(gots, max_size=5))
-def test_merging_receipts_does_not_depend_on_their_order(some: list[MemberReceipt]) -> None:
-    ends = []
-    for order in permutations(some):
-        known: dict[UserId, MemberReceipt] = {}
-        merge(known, order)
-        ends.append(known)
-    assert all(end == ends[0] for end in ends)
-    for got in some:
-        known_one = ends[0][got.user]
-        assert known_one == newest(known_one, got), "nothing goes back"
-
-
-def test_receipts_received_during_a_read_raise_the_snapshot_and_add_no_members() -> None:
-    received = {ANNA: MemberReceipt(ANNA, 5, 3), UserId("gone"): MemberReceipt(UserId("gone"), 9, 9)}
-    assert apply_updates([MemberReceipt(ANNA, 4, 4, 1), MemberReceipt(BEN, 2, 0, 1)], received) == (
-        MemberReceipt(ANNA, 5, 4, 1),
-        MemberReceipt(BEN, 2, 0, 1),
-    )
-
-
-@pytest.mark.parametrize(
-    "event", [ReceiptsEvent((MemberReceipt(ANNA, 4, 2),)), TypingEvent(BEN, is_typing=False)]
-)
-def test_events_are_decoded_as_they_were_encoded(event: ReceiptsEvent | TypingEvent) -> None:
-    assert decode_event(encode_event(event)) == event
 
 
 @pytest.mark.parametrize(
