@@ -135,7 +135,7 @@ class HandshakeProtocol(asyncio.Protocol):
             self._decide(head)
 
     def refuse(self, refusal: UpgradeRefusal) -> None:
-        """Refuse the upgrade, unless it is already decided. During TLS there is nobody to answer: close the socket."""
+        """Refuse the upgrade, unless it is already decided. During TLS no answer is possible: close the socket."""
         if self._transport is None:
             self.drop()
         elif not self._is_decided:
