@@ -7,6 +7,7 @@ of the first and is killed. The third one starts without data.
 import json
 import os
 import re
+import shutil
 import signal
 import stat
 import subprocess
@@ -33,9 +34,13 @@ LAST_LINE = r"  stop     Ctrl-C"
 
 @dataclass
 class DevEnv:
-    """One directory and the processes in it."""
+    """One directory and the processes in it. They run a copy of the code, which a test can change.
+
+    A change of the checkout would also restart the processes of other tests that run `tidings dev`.
+    """
 
     directory: Path
+    source: Path
     terminals: list[Terminal] = field(default_factory=list)
 
     @property
@@ -43,7 +48,8 @@ class DevEnv:
         ours = {
             name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
         }
-        return ours | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}
+        code = {"PYTHONPATH": str(self.source.parent)}
+        return ours | code | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}
 
     def start(self, *words: str, **more: str) -> Terminal:
         terminal = Terminal([*COMMAND, *words], self.directory, self.environment | more)
@@ -65,7 +71,9 @@ class DevEnv:
 
 @pytest.fixture(scope="module")
 def dev_env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevEnv]:
-    made = DevEnv(tmp_path_factory.mktemp("dev"))
+    source = tmp_path_factory.mktemp("source") / SOURCE.name
+    shutil.copytree(SOURCE, source)
+    made = DevEnv(tmp_path_factory.mktemp("dev"), source)
     yield made
     for terminal in made.terminals:
         terminal.close()
@@ -190,11 +198,11 @@ def test_a_killed_process_is_restarted(dev_env: DevEnv, first: Terminal) -> None
     assert not is_port_free(ports_of(dev_env)[1])
 
 
-def test_a_code_change_restarts_the_processes_of_tidings(first: Terminal) -> None:
+def test_a_code_change_restarts_the_processes_of_tidings(dev_env: DevEnv, first: Terminal) -> None:
     before = {kind: process_of(first, kind) for kind in KINDS}
     engines = {each for each in family(first) if each not in before.values()}
     starts = first.text.count("process started")
-    (SOURCE / "dev/__init__.py").touch()
+    (dev_env.source / "dev/__init__.py").touch()
     first.wait_for(rf"dev/__init__.py changed: restarting {', '.join(KINDS)}")
     first.wait_for("process started", starts + len(KINDS))
     assert {process_of(first, kind) for kind in before} & set(before.values()) == set()

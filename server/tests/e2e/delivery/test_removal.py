@@ -17,8 +17,9 @@ async def test_a_member_is_removed_and_rejoins_under_load(
         watching(installation, two, names.cleo, device="laptop") as (laptop,),
     ):
         # A device that learns of a chat later starts with the chat's last entries.
+        await anna.client.chat(chat).send("the first")
         for watcher in (anna, ben, cleo, laptop):
-            await watcher.holds(chat, [1])
+            await watcher.holds(chat, [1, 2])
         talking = asyncio.create_task(_talk(anna, chat, 40))
         intervals = []
         for _ in range(3):

@@ -61,8 +61,10 @@ async def test_pages_are_consecutive_and_mark_all_stops_at_its_time(
 ) -> None:
     gateway, _ = installation.ready("gateway", "notifications")
     async with server_of(installation) as server, Phone(installation, gateway.socket_port, "ben") as phone:
-        sent = [await server.send("ben", title=f"{number}") for number in range(5)]
-        await until(lambda: phone.counts[0] == 5, LONG_S)
+        sent = []
+        for number in range(5):  # one after the other, so that each is delivered at a time of its own
+            sent.append(await server.send("ben", title=f"{number}"))
+            await until(lambda: phone.counts[0] == len(sent), LONG_S)
         page = await phone.inbox.list(limit=2, category="news")
         rest = await phone.inbox.list(limit=10, cursor=page.cursor)
         assert [notification.id for notification in (*page.notifications, *rest.notifications)] == sorted(
