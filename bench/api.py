@@ -23,6 +23,7 @@ import psutil
 import uvloop
 from contract.telemetry.running import Running, eventually
 from fixtures.engines import Dynamo, Namespace
+from fixtures.fork_server import TIDINGS
 from fixtures.tables import REGION, make_tables
 from fixtures.topics import make_topics
 from fixtures.use_cases import file_rows
@@ -42,7 +43,6 @@ from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
-COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 USERS = 200
 CHATS_EACH = 3
 MESSAGES = 20
@@ -102,11 +102,11 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
     # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
     for kind in ("ADDRESS", "USER", "TENANT"):
         settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
-    words = [*COMMAND, "run", "api", "--processes", str(processes)]
+    words = [*TIDINGS, "run", "api", "--processes", str(processes)]
     environment = dict(os.environ) | settings
     process = Running(words, cwd=place.directory, environment=environment)
     # A delivery worker processes the commits, as in production, and uses its share of the machine.
-    delivery = Running([*COMMAND, "run", "delivery"], cwd=place.directory, environment=environment)
+    delivery = Running([*TIDINGS, "run", "delivery"], cwd=place.directory, environment=environment)
     try:
         eventually(lambda: len(process.events("process started")) == processes or None, "processes")
         yield process

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import socket
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from email.message import Message
 from http.client import HTTPResponse
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 from contract.telemetry.running import Running
 from fixtures.engines import Namespace
+from fixtures.fork_server import TIDINGS
 from fixtures.tables import REGION, Tables
 from fixtures.topics import make_topics
 from fixtures.use_cases import file_rows
@@ -27,8 +27,6 @@ from tidings.platform.dynamo.open_client import open_client
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
-
-_COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 
 
 class Answer(NamedTuple):
@@ -139,7 +137,7 @@ def launch(
     words: tuple[str, ...], environment: dict[str, str], bearer: str, directory: Path, kind: str = "api"
 ) -> Api:
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
-    process = Api([*_COMMAND, "run", kind, *words], cwd=directory, environment=ours | environment)
+    process = Api([*TIDINGS, "run", kind, *words], cwd=directory, environment=ours | environment)
     process.bearer = bearer
     return process
 

@@ -1,16 +1,15 @@
 """Create the picture of the README (`just picture`): the quick start in three pseudo-terminals, drawn as SVG."""
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
 from e2e.load_figure import drawn, page, size_of
 from e2e.screen import ScreenTerminal
+from fixtures.fork_server import TIDINGS
 
 ROOT = Path(__file__).parents[3]
 PICTURE = ROOT / "docs/pictures/first-minute.svg"
-COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 _GAP = 10.0
 
 
@@ -33,11 +32,11 @@ def _play(directory: Path, opened: list[ScreenTerminal]) -> None:
     ours = {
         name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
     }
-    dev = ScreenTerminal([*COMMAND, "dev"], directory, ours, (136, 9))
+    dev = ScreenTerminal([*TIDINGS, "dev"], directory, ours, (136, 9))
     opened.append(dev)
     dev.sees("  stop     Ctrl-C")
     anna, ben = (
-        ScreenTerminal([*COMMAND, "chat", "--as", user], directory, ours, (66, 20))
+        ScreenTerminal([*TIDINGS, "chat", "--as", user], directory, ours, (66, 20))
         for user in ("anna", "ben")
     )
     opened += [anna, ben]

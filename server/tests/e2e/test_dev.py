@@ -11,7 +11,6 @@ import shutil
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,12 +20,13 @@ import psutil
 import pytest
 from contract.telemetry.running import eventually
 from e2e.terminal import Terminal
+from fixtures.fork_server import TIDINGS
 
 from tidings.app.processes.command import group
 from tidings.dev.process_runner import SOURCE
 from tidings.engines.node_plan import is_port_free
 
-COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "dev"]
+COMMAND = [*TIDINGS, "dev"]
 KINDS = sorted(group.commands)
 """New kinds of processes are included automatically."""
 LAST_LINE = r"  stop     Ctrl-C"

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import signal
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -20,6 +19,7 @@ import psutil
 import pytest
 from e2e.screen import ScreenTerminal
 from e2e.terminal import Terminal
+from fixtures.fork_server import TIDINGS
 
 from tidings_sdk import (
     Client,
@@ -33,7 +33,6 @@ from tidings_sdk import (
     TypingChanged,
 )
 
-COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 READY = r"  chat     tidings chat --as anna"
 MINUTE_S = 60.0
 
@@ -94,10 +93,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoEnv]:
     opened: list[Terminal] = []
     try:
         began = time.monotonic()
-        opened.append(dev := Terminal([*COMMAND, "dev"], directory, environment))
+        opened.append(dev := Terminal([*TIDINGS, "dev"], directory, environment))
         dev.wait_for(READY)
-        opened.append(anna := ScreenTerminal([*COMMAND, "chat", "--as", "anna"], directory, environment))
-        opened.append(ben := ScreenTerminal([*COMMAND, "chat", "--as", "ben"], directory, environment))
+        opened.append(anna := ScreenTerminal([*TIDINGS, "chat", "--as", "anna"], directory, environment))
+        opened.append(ben := ScreenTerminal([*TIDINGS, "chat", "--as", "ben"], directory, environment))
         yield DemoEnv(directory, began, dev, anna, ben)
     finally:
         if opened:

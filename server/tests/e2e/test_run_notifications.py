@@ -4,7 +4,6 @@ import asyncio
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from contract.telemetry.running import Running, eventually
 from e2e.conftest import Api, enough, launch
 from fixtures.engines import Namespace
+from fixtures.fork_server import TIDINGS
 from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import file_rows
@@ -29,7 +29,6 @@ from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
-_COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()"]
 # Kafka drops a dead member soon, so that the test does not wait.
 _KAFKA = StartRequest(
     engines=frozenset({Engine.KAFKA}),
@@ -47,12 +46,12 @@ class Installation:
     def __init__(self, environment: dict[str, str], bearer: str, directory: Path) -> None:
         ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
         self._environment, self._directory = ours | environment, directory
-        subprocess.run([*_COMMAND, "topics", "apply"], cwd=directory, env=self._environment, check=True)
+        subprocess.run([*TIDINGS, "topics", "apply"], cwd=directory, env=self._environment, check=True)
         self.api: Api = launch((), environment, bearer, directory)
         self.workers: list[Running] = []
 
     def worker(self) -> Running:
-        command = [*_COMMAND, "run", "notifications"]
+        command = [*TIDINGS, "run", "notifications"]
         process = Running(command, cwd=self._directory, environment=self._environment)
         self.workers.append(process)
         return process

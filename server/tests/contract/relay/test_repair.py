@@ -3,10 +3,10 @@
 import asyncio
 import os
 import subprocess
-import sys
 
 from contract.gateway.test_order import MANY
 from contract.gateway.test_restored import lose_entries
+from fixtures.fork_server import TIDINGS
 from fixtures.relay_processes import RelayProcesses
 from fixtures.tables import REGION
 from fixtures.use_cases import ANNA, BEN, by
@@ -21,7 +21,7 @@ from tidings.kernel.ids import ChatKey
 from tidings.platform.dynamo.open_client import open_client
 
 EPOCH = 1_000
-COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "relay", "repair"]
+COMMAND = [*TIDINGS, "relay", "repair"]
 
 
 def repair(env: RelayProcesses, *words: str, answer: str = "") -> str:

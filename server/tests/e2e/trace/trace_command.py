@@ -3,13 +3,13 @@
 import asyncio
 import json
 import os
-import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
 
-_COMMAND = [sys.executable, "-c", "from tidings.cli import main; main()", "trace"]
+_COMMAND = [*TIDINGS, "trace"]
 LONG_S = 150.0
 
 

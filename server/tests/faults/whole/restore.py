@@ -8,7 +8,6 @@ import asyncio
 import shutil
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import closing
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
+from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
 
 from faults.whole.fault import Fault, FaultRun
@@ -24,7 +24,7 @@ from tidings.engines.model import Engine
 from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
 from tidings_harness.workload.scenario import Scenario
 
-_COMMAND: Final = [sys.executable, "-c", "from tidings.cli import main; main()", "restore", "finish"]
+_COMMAND: Final = [*TIDINGS, "restore", "finish"]
 _GONE_WITHIN_S: Final = 60.0
 _WAIT_S: Final = 1.0
 """How long `restore finish` waits for writers. All processes have exited before, so no writer is left."""
