@@ -46,7 +46,7 @@ pytest_plugins = [
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
-        "--examples", type=int, default=2, help="number of random requests per operation for schemathesis"
+        "--examples", type=int, default=4, help="number of random requests per operation for schemathesis"
     )
     parser.addoption("--fast", action="store_true", help="run the suites of the fast gate")
     parser.addoption("--long", action="store_true", help="run also the tests that the gates leave out")
@@ -76,19 +76,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Deselect long tests, and the second DynamoDB engine where the gate does not need it."""
     deselected = {item for item in items if not config.option.long and item.get_closest_marker("long")}
     if config.option.dynamo != "both":
-        deselected.update(item for item in items if _is_on_second_engine(config, item))
+        skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
+        is_both = config.option.dynamo == "adapters"
+        deselected.update(
+            item
+            for item in items
+            if _runs_on(item, skipped) and not (is_both and _is_adapter_test(item.path))
+        )
     config.hook.pytest_deselected(items=list(deselected))
     items[:] = [item for item in items if item not in deselected]
 
 
-def _is_on_second_engine(config: pytest.Config, item: pytest.Item) -> bool:
-    skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
+def _runs_on(item: pytest.Item, name: str) -> bool:
+    """Return whether a test runs on this DynamoDB engine."""
     call = getattr(item, "callspec", None)
-    return (
-        call is not None
-        and skipped in {call.params.get("dynamo"), call.params.get("tables")}
-        and (config.option.dynamo == "one" or not _is_adapter_test(item.path))
-    )
+    return call is not None and name in {call.params.get("dynamo"), call.params.get("tables")}
 
 
 def _is_adapter_test(path: Path) -> bool:
