@@ -126,7 +126,7 @@ async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
             assert late.connect_ex(("127.0.0.1", port)) != 0
     assert gateway.exit_code() == 0
     (line,) = gateway.events("devices have left")
-    assert (line["told"], gateway.faults()) == (3, [])
+    assert (line["notified"], gateway.faults()) == (3, [])
 
 
 async def test_after_a_kill_and_restart_all_acknowledged_messages_exist(

@@ -105,7 +105,7 @@ def test_ap6_get_the_unread_count_of_a_user_in_a_chat(crew: CostRecorder, size: 
     assert marked == {"sequence": last, "unread": 0}
     assert calls == {"memberships.check": 1, "messages.read_one": 1, "watermarks.raise_read": 1}
     assert crew.line("ben", chat)["unread"] == 0
-    assert crew.line("anna", chat)["unread"] == 0, "who sends has read"
+    assert crew.line("anna", chat)["unread"] == 0, "a sender has read their own message"
 
 
 @pytest.mark.parametrize("others", [OTHERS[:1], OTHERS])
@@ -123,7 +123,7 @@ def test_ap7_send_a_message(crew: CostRecorder, others: tuple[str, ...]) -> None
     crew.settle(chat, 3, "anna", *others)
     behind = recorded_cost(crew.api.delivery) - before
     assert behind["chat_list.raise_row"] == 1 + len(others), "a row for each member"
-    assert not behind["memberships.list"], "who is in the chat is known from its first message"
+    assert not behind["memberships.list"], "the first message names the members"
     repeated = crew.ok("anna", "POST", f"/v1/chats/{chat}/messages", body)
     assert repeated == sent
     line = eventually(lambda: crew.line("ben", chat), "line")

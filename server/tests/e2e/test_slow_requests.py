@@ -109,7 +109,7 @@ def test_a_full_process_answers_with_retry_after(start: Start) -> None:
             assert 1 <= int(refused.headers["Retry-After"]) <= 2
             assert third.recv(1) == b""
         first.sendall(head(api) + BODY)
-        assert answer(first).status == 200, "who was there before is served"
+        assert answer(first).status == 200, "an earlier connection is served"
     eventually(
         lambda: api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).status == 200 or None, "room"
     )

@@ -101,9 +101,9 @@ def test_every_action_of_a_transaction_requests_the_existing_item() -> None:
         Put(table=TABLE, item=ITEM),
     ]
     body = wire(lambda c: c.transact_write(TRANSACT_WRITE, actions))
-    told = body["TransactItems"]
-    assert isinstance(told, list)
-    asked_for = [next(iter(part.values())).get("ReturnValuesOnConditionCheckFailure") for part in told]
+    sent = body["TransactItems"]
+    assert isinstance(sent, list)
+    asked_for = [next(iter(part.values())).get("ReturnValuesOnConditionCheckFailure") for part in sent]
     assert asked_for == ["ALL_OLD"] * 4 + [None]
     assert "ClientRequestToken" not in body
 

@@ -60,20 +60,20 @@ class Conclusions:
     open: set[str] = field(default_factory=set)
 
 
-async def append(client: DynamoClient, pk: str, told: Conclusions, *, is_repeatable: bool) -> None:
+async def append(client: DynamoClient, pk: str, conclusions: Conclusions, *, is_repeatable: bool) -> None:
     try:
         await client.put(PUT, {"pk": pk, "value": pk}, condition=ABSENT, repeatable=is_repeatable)
     except errors.ConditionFailedError as error:
         is_ours = error.maybe_applied and error.item == {"pk": pk, "value": pk}
-        (told.written if is_ours else told.not_written).add(pk)
+        (conclusions.written if is_ours else conclusions.not_written).add(pk)
     except errors.DynamoError as error:
-        (told.open if error.maybe_applied else told.not_written).add(pk)
+        (conclusions.open if error.maybe_applied else conclusions.not_written).add(pk)
     else:
-        told.written.add(pk)
+        conclusions.written.add(pk)
 
 
 async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
-    told = Conclusions()
+    conclusions = Conclusions()
     keys = iter([f"k{n}" for n in range(APPENDS)])
     # Two of five calls meet a fault, for which no realistic retry budget is sufficient.
     tireless = replace(QUICK.retries, max_tries=12, budget=1_000_000)
@@ -83,11 +83,11 @@ async def storm(url: str, prefix: str, *, is_repeatable: bool) -> Conclusions:
 
     async def writer(client: DynamoClient) -> None:
         for pk in keys:
-            await append(client, pk, told, is_repeatable=is_repeatable)
+            await append(client, pk, conclusions, is_repeatable=is_repeatable)
 
     async with open_client(url, REGION, prefix, limits=limits) as client:
         await asyncio.gather(*(writer(client) for _ in range(AT_ONCE)))
-    return told
+    return conclusions
 
 
 @pytest.mark.parametrize("is_repeatable", [True, False])
@@ -100,14 +100,14 @@ def test_results_of_the_client_are_true_under_all_faults(
             proxy.fault(fault, dose=Chance(0.04, seed=seed * 100 + number))
         for number, fault in enumerate(LATE):
             proxy.fault(fault, dose=Chance(0.01, seed=seed * 200 + number))
-        told = asyncio.run(storm(proxy.url, space.table_prefix, is_repeatable=is_repeatable))
+        conclusions = asyncio.run(storm(proxy.url, space.table_prefix, is_repeatable=is_repeatable))
         proxy.wait_until(lambda: all(call.is_done for call in proxy.calls))
         calls = proxy.counts["PutItem"]
     there = table.keys()
-    assert told.written <= there
-    assert told.not_written.isdisjoint(there)
-    assert len(told.written) + len(told.not_written) + len(told.open) == APPENDS
-    assert len(told.written) > APPENDS // 2
+    assert conclusions.written <= there
+    assert conclusions.not_written.isdisjoint(there)
+    assert len(conclusions.written) + len(conclusions.not_written) + len(conclusions.open) == APPENDS
+    assert len(conclusions.written) > APPENDS // 2
     assert calls > APPENDS, "no call was retried"
     if is_repeatable:
-        assert len(told.open) < APPENDS // 4, "most calls are retried until the outcome is known"
+        assert len(conclusions.open) < APPENDS // 4, "most calls are retried until the outcome is known"

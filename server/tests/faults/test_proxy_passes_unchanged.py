@@ -77,7 +77,7 @@ class Stage:
 
     dialogue: Dialogue
     heard: list[bytes] = field(default_factory=list)
-    told: list[bytes] = field(default_factory=list)
+    answers: list[bytes] = field(default_factory=list)
 
     async def engine(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for asked, answered in self.dialogue.exchanges:
@@ -93,7 +93,7 @@ class Stage:
             requests = [b"".join(requests)] + [b""] * (len(requests) - 1)
         for raw, (_, answered) in zip(requests, self.dialogue.exchanges, strict=True):
             await write_packets(writer, self.dialogue.packets(raw))
-            self.told.append(await reader.readexactly(len(answered)))
+            self.answers.append(await reader.readexactly(len(answered)))
         writer.close()
         await writer.wait_closed()
 
@@ -113,7 +113,7 @@ def test_any_requests_and_answers_in_any_packets_pass_byte_for_byte(
 ) -> None:
     stage = Stage(dialogue)
     asyncio.run(stage.play(is_pipelined=is_pipelined))
-    assert list(zip(stage.heard, stage.told, strict=True)) == dialogue.exchanges
+    assert list(zip(stage.heard, stage.answers, strict=True)) == dialogue.exchanges
 
 
 def test_a_large_body_passes_both_ways(scripted: ScriptedEngine) -> None:

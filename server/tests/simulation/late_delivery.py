@@ -49,8 +49,8 @@ def late_then_leave(race: "FinalRace") -> "list[RaceTask]":
 def leave_read_first(race: "FinalRace") -> "list[RaceTask]":
     """The member reads the leave in the log and reconnects before the worker delivers it; other members keep sending."""
     user, chance = race.chance.choice(race.others()), race.chance
-    his = [device for device in race.world.devices if device.user == user]
-    race.go(his)
+    devices = [device for device in race.world.devices if device.user == user]
+    race.go(devices)
     comes_s = 2 * _HANDLED_S + chance.random() * 0.2
     again_s = comes_s + 0.3 + chance.random() * 0.3
     stands_s = again_s + 0.3 + chance.random() * 0.3
@@ -58,9 +58,9 @@ def leave_read_first(race: "FinalRace") -> "list[RaceTask]":
         (0.0, race.says(to_group=True)),
         (_HANDLED_S + race.at_once(), race.parts(user)),
         (_HANDLED_S + race.at_once(), partial(_stop_workers, race, stands_s)),
-        (comes_s, partial(_all, his, is_in=True)),
-        (again_s, partial(_all, his, is_in=False)),
-        (again_s + race.at_once(), partial(_all, his, is_in=True)),
+        (comes_s, partial(_all, devices, is_in=True)),
+        (again_s, partial(_all, devices, is_in=False)),
+        (again_s + race.at_once(), partial(_all, devices, is_in=True)),
         *((_HANDLED_S + stands_s + race.soon() * 2, race.says(to_group=True)) for _ in range(3)),
     ]
 
@@ -71,7 +71,7 @@ def grows_late(race: "FinalRace") -> "list[RaceTask]":
     A member reads a later leave in the log before it arrives.
     """
     user, chance = race.chance.choice(race.others()), race.chance
-    his = [device for device in race.world.devices if device.user == user]
+    devices = [device for device in race.world.devices if device.user == user]
     parts_s = 0.3 + chance.random() * 0.2
     reads_s = parts_s + _HANDLED_S + chance.random() * 0.3
     back_s = reads_s + _HANDLED_S
@@ -79,8 +79,8 @@ def grows_late(race: "FinalRace") -> "list[RaceTask]":
         (0.0, partial(_cut_workers_off, race)),
         (race.at_once(), race.grows()),
         (parts_s, race.parts(user)),
-        (reads_s, partial(_all, his, is_in=False)),
-        (reads_s + race.at_once(), partial(_all, his, is_in=True)),
+        (reads_s, partial(_all, devices, is_in=False)),
+        (reads_s + race.at_once(), partial(_all, devices, is_in=True)),
         (back_s, race.world.redis.cut_off.clear),
         *((back_s + _RELAYED_S + race.soon() * 4, race.says(to_group=True)) for _ in range(3)),
     ]

@@ -174,12 +174,12 @@ class PublicRoute(APIRoute):
     def get_route_handler(self) -> Handler:
         handle, takes_body = super().get_route_handler(), self.body_field is not None
 
-        async def guarded(request: Request) -> Response:
+        async def admitted(request: Request) -> Response:
             await self.admit(request)
             bounds = self.bounds(api_context(request).options)
             return await handle(await _read(request, bounds) if takes_body else request)
 
-        return guarded
+        return admitted
 
 
 class AuthenticatedRoute(PublicRoute):
@@ -188,14 +188,14 @@ class AuthenticatedRoute(PublicRoute):
     def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - arguments of the framework
         super().__init__(*given, **more)
         if (handle := make_fast_handler(self)) is not None:
-            self.app = as_asgi(self._guarding(handle))
+            self.app = as_asgi(self._authenticated(handle))
 
-    def _guarding(self, handle: Handler) -> Handler:
-        async def guarded(request: Request) -> Response:
+    def _authenticated(self, handle: Handler) -> Handler:
+        async def admitted(request: Request) -> Response:
             await self.admit(request)
             return await handle(request)
 
-        return guarded
+        return admitted
 
     @override
     async def admit(self, request: Request) -> None:

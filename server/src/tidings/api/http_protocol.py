@@ -87,7 +87,7 @@ class _BoundedProtocol(HttpToolsProtocol):
         # A blank line between requests starts no request, but has stopped uvicorn's keep-alive timer.
         if (
             self._timer is None
-            and (self._is_begun or self._answering() is None)
+            and (self._is_begun or self._current_response() is None)
             and not self.transport.is_closing()
         ):
             self._arm()
@@ -218,11 +218,11 @@ class _BoundedProtocol(HttpToolsProtocol):
 
     def _abandon(self) -> None:
         """Signal a disconnect to the application if it is handling a request."""
-        if (cycle := self._answering()) is not None:
+        if (cycle := self._current_response()) is not None:
             cycle.disconnected = True
             cycle.message_event.set()
 
-    def _answering(self) -> RequestResponseCycle | None:
+    def _current_response(self) -> RequestResponseCycle | None:
         # `None` before the first request, although its type excludes that.
         cycle: RequestResponseCycle | None = self.cycle
         return None if cycle is None or cycle.response_complete else cycle
@@ -235,7 +235,7 @@ class _BoundedProtocol(HttpToolsProtocol):
         """
         if not self._is_begun or self.pipeline:
             return False
-        return not self.cycle.response_started if self._has_headers else self._answering() is None
+        return not self.cycle.response_started if self._has_headers else self._current_response() is None
 
     def _problem(self, error: TidingsError) -> bytes:
         response = problems.problem_response(error, new_ulid(), self.bounds.docs_root)

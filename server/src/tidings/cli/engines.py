@@ -49,7 +49,7 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
         ready_timeout_s=chosen.ready_timeout_s,
     )
     began = time.monotonic()
-    with _working(loaded) as cluster:
+    with _cluster_with_progress(loaded) as cluster:
         before = {r.node.name for r in cluster.status() if r.is_alive}
         running = cluster.start(wish)
     _show(running, loaded)
@@ -61,7 +61,7 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
 @group.command()
 def stop() -> None:
     """Stop the engines. Logs are kept, and the data of engines started with --on-disk."""
-    with _working(load()) as cluster:
+    with _cluster_with_progress(load()) as cluster:
         stopped = cluster.stop()
     echo(f"stopped: {', '.join(r.node.name for r in stopped)}" if stopped else "nothing was running")
 
@@ -84,7 +84,7 @@ def wipe(name: str | None, *, yes: bool) -> None:
     if not yes:
         click.confirm(f"Delete everything in {name or 'all engines'} of this directory?", abort=True)
     loaded = load()
-    with _working(loaded) as cluster:
+    with _cluster_with_progress(loaded) as cluster:
         cluster.wipe(Engine(name) if name else None)
     _show(cluster.status(), loaded)
 
@@ -94,7 +94,7 @@ def wipe(name: str | None, *, yes: bool) -> None:
 def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
     """Download the engines, so that the first start is quick and needs no network."""
     loaded = load()
-    with _working(loaded) as cluster:
+    with _cluster_with_progress(loaded) as cluster:
         for kind in dynamo or (loaded.settings.engines.dynamo,):
             for runner in engine_modules(StartRequest(dynamo=kind)):
                 RUNNERS[runner].install(cluster.cache, cluster.progress)
@@ -108,18 +108,18 @@ def _cluster(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress)
 
 
 @contextmanager
-def _working(loaded: LoadedSettings) -> Iterator[LocalCluster]:
+def _cluster_with_progress(loaded: LoadedSettings) -> Iterator[LocalCluster]:
     """Yield a cluster that shows its progress: a bar on a terminal, a line for each step elsewhere."""
     console = SafeConsole(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("engines", total=None)
-        told: set[str] = set()
+        shown: set[str] = set()
 
         def progress(what: str, done: int, total: int) -> None:
             step = what.partition(":")[0]
-            if not console.is_terminal and step not in told:
-                told.add(step)
+            if not console.is_terminal and step not in shown:
+                shown.add(step)
                 echo(f"{step} …", err=True)
             bar.update(task, description=what, completed=done, total=total or None)
 

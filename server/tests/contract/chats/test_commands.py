@@ -161,7 +161,7 @@ async def test_a_block_silences_both_and_is_fenced_by_the_log(use_cases: UseCase
     assert await code_of(use_cases.send(chat, ANNA)) is Code.BLOCKED
     await use_cases.manage.block(use_cases.tenant, by(ANNA), BEN, is_blocked=False)
     assert await code_of(use_cases.send(chat, BEN, after=3)) is Code.BLOCKED, (
-        "his try from before stays refused"
+        "the try from before stays refused"
     )
     await use_cases.send(chat, BEN, after=4)
     assert await use_cases.kinds(chat) == [

@@ -250,7 +250,7 @@ async def test_a_large_chat_stays_large_and_is_written_once_per_entry(use_cases:
     assert (await lists.row(chat, many[-1])).known.is_large
     ledger = use_cases.client.ledger
     head = ledger["counters.raise"]
-    assert (head.calls, head.write_units) == (1, 1), "that the rows know it is told last, by the head"
+    assert (head.calls, head.write_units) == (1, 1), "the head is written last"
     before = ledger["chat_list.raise_row"].calls, ledger["memberships.list"].calls
     await use_cases.send(chat, many[5], "to all", after=3)
     await lists.deliver()
@@ -271,7 +271,7 @@ async def test_a_large_chat_stays_large_and_is_written_once_per_entry(use_cases:
     assert (await lists.listed(chat, ANNA)).head_sequence == 7
     await use_cases.manage.add(chat, by(ANNA), [BEN])
     await lists.deliver()
-    assert (await lists.listed(chat, BEN)).last is None, "what was said before he came"
+    assert (await lists.listed(chat, BEN)).last is None, "ben joined after these messages"
     row = await use_cases.rows.chat(chat)
     assert row is not None
     assert row.large_since == 3, "since the first time, for good"

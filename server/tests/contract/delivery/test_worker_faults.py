@@ -59,11 +59,11 @@ async def cut_off_at(env: DeliveryEnv, step: str, commits: list[ChatEntries]) ->
     """A worker is paused at a step and killed there."""
     reached = asyncio.Event()
 
-    async def stand() -> None:
+    async def pause() -> None:
         reached.set()
         await asyncio.Event().wait()
 
-    env.hooks.at_step = {f"worker.{step}": stand}
+    env.hooks.at_step = {f"worker.{step}": pause}
     task = asyncio.create_task(env.new_worker().handle(commits))
     await asyncio.wait_for(reached.wait(), 60)
     task.cancel()

@@ -99,5 +99,5 @@ async def hosted(
     assert host.faults == []
     assert len(listener.sockets) == 0
     assert [connection for connection in host.connections if len(connection.closes) != 1] == [], (
-        "each one is told its end once"
+        "every connection is closed once"
     )

@@ -20,7 +20,7 @@ async def test_a_member_removed_twice_in_one_push_does_not_see_the_entries_betwe
     ben = await here.live(BEN)
     before = (await use_cases.send(chat, ANNA, "before")).sequence
     await use_cases.manage.remove(chat, by(ANNA), BEN)
-    hidden = (await use_cases.send(chat, ANNA, "without him")).sequence
+    hidden = (await use_cases.send(chat, ANNA, "without ben")).sequence
     await use_cases.manage.add(chat, by(ANNA), [BEN])
     await use_cases.manage.remove(chat, by(ANNA), BEN)
     entries = await use_cases.reader.range(chat, before - 1, before + 100, 100, newest_first=False)
@@ -39,9 +39,9 @@ async def test_a_member_who_rejoins_a_large_chat_immediately_stays_subscribed(
     ben = await here.live(BEN)
     await gateways.use_cases.send(chat, ANNA, "before")
     await gateways.use_cases.manage.remove(chat, by(ANNA), BEN)
-    await gateways.use_cases.send(chat, ANNA, "without him")
+    await gateways.use_cases.send(chat, ANNA, "without ben")
     await gateways.use_cases.manage.add(chat, by(ANNA), [BEN])
-    back = (await gateways.use_cases.send(chat, ANNA, "with him")).sequence
+    back = (await gateways.use_cases.send(chat, ANNA, "with ben")).sequence
     await gateways.deliver()
     await until(lambda: back in ben.sequences(chat), WITHIN_S)
     await until(lambda: chat.chat in here.device(BEN).large_chat_channels, WITHIN_S)
@@ -62,7 +62,7 @@ async def test_a_device_that_read_the_leave_before_its_row_has_it_is_unsubscribe
     ben = await here.live(BEN, epoch=0, positions={chat.chat: left})
     assert chat.chat not in here.device(BEN).large_chat_channels
     # Later entries are delivered before the leave, which is deferred without Redis.
-    later = await gateways.use_cases.send(chat, ANNA, "before his leave")
+    later = await gateways.use_cases.send(chat, ANNA, "before the leave")
     gateways.use_cases.commits.reverse()
     await gateways.worker.handle([gateways.use_cases.commits.pop(0)])
     await until(lambda: later.sequence in anna.sequences(chat), WITHIN_S)
@@ -105,7 +105,7 @@ async def test_a_repeated_old_leave_does_not_unsubscribe_a_member_who_rejoined(
     await until(
         lambda: here.device(BEN).is_live and chat.chat in here.device(BEN).large_chat_channels, WITHIN_S
     )
-    later = await gateways.say(chat, ANNA, "with him")
+    later = await gateways.say(chat, ANNA, "with ben")
     await until(lambda: later in ben.sequences(chat), WITHIN_S)
 
 
@@ -136,6 +136,6 @@ async def _removed(gateways: GatewayEnv, chat: ChatKey) -> int:
 
 
 async def _hears_nothing(gateways: GatewayEnv, chat: ChatKey, anna: ScreenDevice, ben: ScreenDevice) -> None:
-    sent = await gateways.say(chat, ANNA, "without him")
+    sent = await gateways.say(chat, ANNA, "without ben")
     await until(lambda: sent in anna.sequences(chat), WITHIN_S)
     assert sent not in ben.sequences(chat)

@@ -297,4 +297,4 @@ async def test_a_resume_costs_one_query_and_two_more_if_entries_were_missed(
     before = calls(gateways, *reads)
     tablet = await here.live(BEN, "tablet", epoch=0, positions=positions)
     assert tablet.sequences(chats[0]) == [2, 3]
-    assert calls(gateways, *reads) - before == 3, "his rows, his queue, the one chat with news"
+    assert calls(gateways, *reads) - before == 3, "the rows, the queue, and the one chat with news"

@@ -56,7 +56,7 @@ async def watched_by_anna(gateways: GatewayEnv, here: InProcessGateway) -> Scree
 async def test_a_user_is_online_then_away_then_offline_with_last_seen(gateways: GatewayEnv) -> None:
     one, two = await gateways.gateway(), await gateways.gateway()
     anna = await watched_by_anna(gateways, one)
-    assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "nobody has ever seen him"
+    assert shown(anna, BEN) == [{"user": BEN, "status": "offline"}], "ben has never been online"
     assert statuses(anna, ANNA) == ["online"]
     began_ms = gateways.use_cases.clock.now_ms()
     ben = await two.live(BEN)

@@ -108,7 +108,7 @@ async def test_large_chats_have_no_receipts_and_no_typing_of_other_members(gatew
     anna, ben = await here.live(ANNA), await here.live(BEN)
     anna.say(subscribe={"chats": [chat.chat]})
     await looks(anna, beside)
-    assert here.node.ephemeral.chats.channels.get(chat) is None, "a channel that nobody speaks on"
+    assert here.node.ephemeral.chats.channels.get(chat) is None, "a channel without events"
     sent = await gateways.say(chat, ANNA)
     ben.say(typing={"chat": chat.chat})
     ben.say(id=9, read={"chat": chat.chat, "sequence": sent})
@@ -164,12 +164,12 @@ async def test_a_block_stops_ephemeral_events_between_two_users_until_it_ends(ga
 
 
 async def test_a_subscription_of_a_non_member_receives_nothing_and_no_error(gateways: GatewayEnv) -> None:
-    chat, his = await direct(gateways), await gateways.use_cases.group(CLEO)
+    chat, other = await direct(gateways), await gateways.use_cases.group(CLEO)
     await gateways.deliver()
     here = await gateways.gateway(ack_flush_s=0.02)
     anna, ben, cleo = await here.live(ANNA), await here.live(BEN), await here.live(CLEO)
     cleo.say(id=5, subscribe={"chats": [chat.chat, "d-not-there"]})
-    await looks(cleo, his)
+    await looks(cleo, other)
     await looks(anna, chat)
     assert {"id": 5, "ok": {}} in cleo.frames
     cleo.say(typing={"chat": chat.chat})
@@ -198,7 +198,7 @@ async def test_typing_is_sent_to_subscribed_devices_and_ends_with_the_connection
         WITHIN_S,
     )
     assert cleo.pushed("typing") == [], "she does not look"
-    assert tablet.pushed("typing") == [], "it is his own"
+    assert tablet.pushed("typing") == [], "the device of the same user"
 
 
 async def test_an_unsubscribed_device_gets_no_events_and_the_last_one_closes_the_channel(

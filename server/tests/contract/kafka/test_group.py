@@ -203,7 +203,9 @@ async def test_a_new_member_gets_its_share_and_nothing_is_skipped_or_repeated(
     for partition in BOTH:
         mine, others = offsets(first_member, partition), offsets(new_member, partition)
         assert mine + others == list(range(sent))
-    assert {each.partition for each in new_member.effects()} != set(BOTH), "one was left to who was there"
+    assert {each.partition for each in new_member.effects()} != set(BOTH), (
+        "the other member keeps one partition"
+    )
 
 
 async def test_a_frozen_member_loses_its_partitions_and_moves_no_offset_back(

@@ -73,9 +73,9 @@ async def test_the_first_key_of_a_name_is_kept_and_returned_to_the_second_writer
 async def test_of_concurrent_adds_one_succeeds_and_all_callers_use_its_key(
     store: KeyStore, tenant: TenantId
 ) -> None:
-    stands = await asyncio.gather(*(store.add(tenant, key(1, b"%d" % n)) for n in range(30)))
-    assert len(set(stands)) == 1
-    assert list(await store.list(tenant)) == [stands[0]]
+    stored = await asyncio.gather(*(store.add(tenant, key(1, b"%d" % n)) for n in range(30)))
+    assert len(set(stored)) == 1
+    assert list(await store.list(tenant)) == [stored[0]]
 
 
 async def test_a_key_is_replaced_only_as_it_was_read(store: KeyStore, tenant: TenantId) -> None:

@@ -54,12 +54,12 @@ async def test_a_member_is_removed_from_a_large_chat_and_rejoins(
         watching(installation, one, names.anna) as (anna,),
         watching(installation, two, names.ben) as (ben,),
     ):
-        before = (await anna.client.chat(chat).send("with him")).sequence
+        before = (await anna.client.chat(chat).send("with ben")).sequence
         await ben.holds(chat, range(1, before + 1))
         left = await installation.remove(chat, names.anna, names.ben)
-        await anna.client.chat(chat).send("without him")
+        await anna.client.chat(chat).send("without ben")
         back = await installation.add(chat, names.anna, names.ben)
-        head = (await anna.client.chat(chat).send("with him again")).sequence
+        head = (await anna.client.chat(chat).send("with ben again")).sequence
         await anna.holds(chat, range(1, head + 1))
         await ben.holds(chat, [*range(1, left + 1), *range(back, head + 1)])
 

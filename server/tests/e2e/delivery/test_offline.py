@@ -43,11 +43,11 @@ async def test_a_device_that_reconnects_repeatedly_gets_each_message_once(
     ben = ConnectedClient(installation, one, names.ben)
     async with watching(installation, two, names.anna) as (anna,):
         for _ in range(4):
-            await anna.client.chat(chat).send("while he is away")
+            await anna.client.chat(chat).send("while ben is away")
             async with ben:
-                await anna.client.chat(chat).send("while he comes")
+                await anna.client.chat(chat).send("while ben connects")
                 await ben.live()
-                sent = await anna.client.chat(chat).send("while he is there")
+                sent = await anna.client.chat(chat).send("while ben is connected")
                 await ben.holds(chat, range(1, sent.sequence + 1))
         async with watching(installation, two, names.ben, device="laptop") as (laptop,):
             await laptop.holds(chat, range(1, 14))

@@ -75,7 +75,7 @@ def test_no_wait_exceeds_the_maximum_and_none_is_reserved_beyond_it() -> None:
     waits_ms = [wait for _ in range(1_000) if (wait := bucket.take(0.0)) is not None]
     assert max(waits_ms) <= 6_000
     assert all(2_500 <= wait <= 5_000 for wait in waits_ms[50:])
-    assert bucket.take(20.0) is None, "who never returned does not stand in the way"
+    assert bucket.take(20.0) is None, "a client that never returned does not reduce the limit"
 
 
 def test_an_admission_refusal_has_a_code_and_a_retry_time() -> None:

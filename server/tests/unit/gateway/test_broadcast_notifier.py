@@ -155,7 +155,7 @@ def report(what: str, error: BaseException) -> None:
     pytest.fail(f"{what}: {error!r}")
 
 
-async def stands(broadcasts: FakeBroadcasts, *, was_lost: bool = False) -> None:
+async def subscribe(broadcasts: FakeBroadcasts, *, was_lost: bool = False) -> None:
     assert broadcasts.hear
     before = broadcasts.asked.count("log")
     broadcasts.hear(Subscribed(was_lost=was_lost))
@@ -170,7 +170,7 @@ async def test_all_watchers_are_notified_with_one_read_of_log_and_content(
     open_notifier: OpenNotifier,
 ) -> None:
     broadcasts, notifier, phones = open_notifier(200)
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.asked.clear()
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     broadcasts.say()
@@ -184,7 +184,7 @@ async def test_all_watchers_are_notified_with_one_read_of_log_and_content(
 
 async def test_a_rollout_step_is_announced_only_to_its_users(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, phones = open_notifier(100)
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1, span=BucketRange(0, PARTS // 2))
     broadcasts.say()
     first = {
@@ -204,7 +204,7 @@ async def test_a_rollout_step_is_announced_only_to_its_users(open_notifier: Open
 async def test_the_segment_is_checked_once_per_user_in_their_slot(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, phones = open_notifier(20)
     broadcasts.members["pros"] = {"user3", "user7"}
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1, segment="pros")
     broadcasts.say()
     await until(lambda: notifier.pushes == 2)
@@ -215,7 +215,7 @@ async def test_the_segment_is_checked_once_per_user_in_their_slot(open_notifier:
 
 async def test_a_broadcast_that_was_listed_is_not_announced_again(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, (one, two, three) = open_notifier()
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     notifier.answered(one.device, "default", 1, has_list=True)
     notifier.answered(two.device, "default", 1, has_list=False)
@@ -229,7 +229,7 @@ async def test_a_lost_message_is_replaced_by_the_next_answer_to_any_device(
     open_notifier: OpenNotifier,
 ) -> None:
     broadcasts, notifier, (one, two, three) = open_notifier()
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     await quiet(notifier)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     notifier.answered(one.device, "default", 1, has_list=True)
@@ -242,13 +242,13 @@ async def test_broadcasts_missed_without_a_channel_are_announced_when_it_is_conf
 ) -> None:
     broadcasts, _, phones = open_notifier()
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     await until(lambda: all(phone.added == [N1] for phone in phones))
     assert broadcasts.hear
     broadcasts.hear(SubscriptionLost("away"))
     broadcasts.append(BroadcastEntryKind.PUBLISH, N2)
     broadcasts.append(BroadcastEntryKind.REDACT, N1)
-    await stands(broadcasts, was_lost=True)
+    await subscribe(broadcasts, was_lost=True)
     await until(lambda: all(phone.added == [N1, N2] and phone.gone == [N1] for phone in phones))
 
 
@@ -258,7 +258,7 @@ async def test_a_new_watcher_is_not_notified_of_old_broadcasts(open_notifier: Op
         broadcasts.append(BroadcastEntryKind.PUBLISH, name)
     phone = Phone("anna")
     notifier.enter(phone.device, "default")
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     await quiet(notifier)
     assert broadcasts.asked == ["log"]
     notifier.answered(phone.device, "default", 2, has_list=True)
@@ -273,7 +273,7 @@ async def test_a_broadcast_redacted_before_a_users_slot_is_not_sent_to_them(
 ) -> None:
     """The message of the redaction is lost: the push reads the log itself."""
     broadcasts, notifier, phones = open_notifier(300, spread_s=3.0)
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     broadcasts.say()
     await until(lambda: notifier.pushes > 0)
@@ -285,7 +285,7 @@ async def test_a_broadcast_redacted_before_a_users_slot_is_not_sent_to_them(
 
 async def test_a_redaction_ends_the_push_at_once_and_is_announced(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, phones = open_notifier(100, spread_s=1.0)
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     broadcasts.say()
     await until(lambda: notifier.pushes > 0)
@@ -298,7 +298,7 @@ async def test_a_redaction_ends_the_push_at_once_and_is_announced(open_notifier:
 
 async def test_amended_content_is_announced(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, phones = open_notifier()
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     broadcasts.say()
     await until(lambda: all(phone.added for phone in phones))
@@ -315,7 +315,7 @@ async def test_a_failed_read_of_the_log_is_retried(
 ) -> None:
     monkeypatch.setattr(broadcast_notifier, "_RETRY_S", 0.01)
     broadcasts, _, phones = open_notifier()
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     broadcasts.faults = 2
     broadcasts.say()
@@ -324,7 +324,7 @@ async def test_a_failed_read_of_the_log_is_retried(
 
 async def test_after_many_changes_devices_are_asked_to_list_again(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, phones = open_notifier()
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     for _ in range(broadcast_notifier.MAX_CONCURRENT_PUSHES + 1):
         broadcasts.append(BroadcastEntryKind.PUBLISH, new_ulid())
     broadcasts.say()
@@ -336,7 +336,7 @@ async def test_after_many_changes_devices_are_asked_to_list_again(open_notifier:
 
 async def test_an_inbox_without_watchers_is_not_subscribed(open_notifier: OpenNotifier) -> None:
     broadcasts, notifier, phones = open_notifier(2, spread_s=60)
-    await stands(broadcasts)
+    await subscribe(broadcasts)
     broadcasts.append(BroadcastEntryKind.PUBLISH, N1)
     broadcasts.say()
     await until(lambda: any(each.pushes for each in notifier._channels.values()))

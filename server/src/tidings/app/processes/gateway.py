@@ -99,11 +99,11 @@ class SocketServer(Component):
             self._tasks.spawn("gateway timers", server.run_timers()),
             self._tasks.spawn("gateway routes", server.run_lease_renewal()),
             self._tasks.spawn("gateway memory", _give_back(server)),
-            *self._watching(server.revocations),
+            *self._sweep_tasks(server.revocations),
         )
         log.info("listening", port=server.listener.port)
 
-    def _watching(self, revocations: RevocationEnforcer) -> Iterator[Task[None]]:
+    def _sweep_tasks(self, revocations: RevocationEnforcer) -> Iterator[Task[None]]:
         yield self._tasks.spawn("gateway revocations", self._watch(revocations.on_revocations).run())
         yield self._tasks.spawn("gateway signing keys", _sweep(revocations))
 
@@ -114,7 +114,9 @@ class SocketServer(Component):
         log.info("no longer accepting", connections=len(self._server.listener.sockets))
         drained = await self._server.drain(self._leaving)
         await self._tasks.stop(*self._running)
-        log.info("devices have left", told=drained.notified, left=drained.disconnected, closed=drained.closed)
+        log.info(
+            "devices have left", notified=drained.notified, left=drained.disconnected, closed=drained.closed
+        )
 
 
 async def _sweep(revocations: RevocationEnforcer) -> None:

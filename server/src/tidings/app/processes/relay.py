@@ -182,11 +182,11 @@ def export_relay(metrics: Metrics, relay: Relay) -> None:
     )
     metrics.counter_callback(
         "relay_trimmed_total",
-        "Times that commits had left the stream unaudited: the repair job is needed.",
+        "Times that records left the stream before the relay read them. Run the repair job.",
         lambda: counts.trimmed,
     )
     metrics.counter_callback(
-        "relay_leases_lost_total", "Shards that went to another process unasked.", lambda: counts.lost
+        "relay_leases_lost_total", "Shard leases that another process took over.", lambda: counts.lost
     )
     for name, meaning, read in (
         ("relay_shards", "Shards of the stream that this process reads.", lambda: relay.held),

@@ -174,28 +174,29 @@ def make_receipt_publisher(
 async def _opened(
     settings: Settings, redis: RedisClient, host: ProcessContext
 ) -> AsyncIterator[ReceiptPublisher]:
-    made = _telling(settings, redis, host)
+    made = _receipt_publisher(settings, redis, host)
     try:
         yield made
     finally:
         await made.wait_idle(_SETTLE_S)
 
 
-def _telling(settings: Settings, redis: RedisClient, host: ProcessContext) -> ReceiptPublisher:
+def _receipt_publisher(settings: Settings, redis: RedisClient, host: ProcessContext) -> ReceiptPublisher:
     routes = RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
     made = ReceiptPublisher(
         RedisBus(redis), routes, within_s=settings.ephemeral.receipt_flush_s, on_error=_report
     )
-    told = made.stats
+    stats = made.stats
     host.metrics.counter_callbacks(
         "receipts_total",
-        "Watermarks that rose; words about them to chats and to users' own devices; those that Redis did not take.",
+        "Watermark advances; receipts published to chats and to the user's own devices; receipts that Redis did not "
+        "accept.",
         "what",
         lambda: {
-            "advances": told.advances,
-            "published": told.published,
-            "own_devices": told.own_devices,
-            "dropped": told.dropped,
+            "advances": stats.advances,
+            "published": stats.published,
+            "own_devices": stats.own_devices,
+            "dropped": stats.dropped,
         },
     )
     return made
