@@ -73,7 +73,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect long tests, and the second DynamoDB engine where the gate does not need it."""
+    """Deselect long tests, and the second DynamoDB engine where the gate does not need it. Run slow suites first.
+
+    A slow file that starts last keeps one worker busy while the others have ended.
+    """
     deselected = {item for item in items if not config.option.long and item.get_closest_marker("long")}
     if config.option.dynamo != "both":
         skipped = "local" if dynoxide.is_installed(default_cache()) else "dynoxide"
@@ -85,6 +88,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         )
     config.hook.pytest_deselected(items=list(deselected))
     items[:] = [item for item in items if item not in deselected]
+    items.sort(key=lambda item: not item.path.relative_to(ROOT).as_posix().startswith(SLOW))
 
 
 def _runs_on(item: pytest.Item, name: str) -> bool:

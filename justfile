@@ -10,7 +10,7 @@ setup:
 
 # Run the fast gate, or all suites as CI does: just check --full
 check gate="": lint
-    uv run pytest --numprocesses 3 --dist loadfile --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
+    uv run pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
     {{ if gate == "--full" { "just faults --short --mutants without" } else { "" } }}
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
 

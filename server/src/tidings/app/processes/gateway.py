@@ -114,9 +114,8 @@ class SocketServer(Component):
         log.info("no longer accepting", connections=len(self._server.listener.sockets))
         drained = await self._server.drain(self._leaving)
         await self._tasks.stop(*self._running)
-        log.info(
-            "devices have left", notified=drained.notified, left=drained.disconnected, closed=drained.closed
-        )
+        counts = {"notified": drained.notified, "left": drained.disconnected, "closed": drained.closed}
+        log.info("devices have left", **counts)
 
 
 async def _sweep(revocations: RevocationEnforcer) -> None:
