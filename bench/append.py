@@ -35,6 +35,8 @@ from tidings.schema.tables.patterns import chats as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
 from tidings.tenants.store import DynamoKeyStore
+from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 CHATS = 256
 IN_FLIGHT = 64
@@ -61,7 +63,8 @@ class Stage:
         rows, log = DynamoChatStore(client, SystemClock()), DynamoMessageLog(client, SystemClock())
         appends = Appender(AppendDeps(log, rows.member_status, SystemClock(), epoch=initial_epoch))
         self.manage = ChatCommands(rows, appends)
-        keys = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), KeyPolicy())
+        tenants = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), KeyPolicy())
+        keys = UserKeyRing(DynamoUserKeyStore(client), tenants, SystemClock(), UserKeyPolicy())
         self.sender = MessageSender(
             appends, DynamoEditStore(client), keys=keys, may_send=may_send, clock=SystemClock()
         )

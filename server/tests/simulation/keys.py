@@ -4,15 +4,15 @@ import hashlib
 from collections.abc import Collection
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, TenantId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 
 
 class SimKeys:
-    async def of(self, tenant: TenantId, /) -> "SimKeys":
-        del tenant
+    async def of(self, tenant: TenantId, user: UserId, /) -> "SimKeys":
+        del tenant, user
         return self
 
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> "SimKeys":
+    async def to_read(self, tenant: TenantId, contents: Collection[tuple[UserId, bytes]], /) -> "SimKeys":
         del tenant, contents
         return self
 
@@ -22,14 +22,18 @@ class SimKeys:
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
         return _place(chat, sequence) + body
 
-    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
+    def unseal(self, chat: ChatKey, sequence: int, author: UserId, content: bytes, /) -> bytes | None:
+        del author
         place = _place(chat, sequence)
         if not content.startswith(place):
             raise TidingsError(Code.DECRYPTION_FAILED, "It was sealed for another place.")
         return content.removeprefix(place)
 
-    seal_preview = seal
     unseal_preview = unseal
+
+    def seal_preview(self, chat: ChatKey, sequence: int, author: UserId, preview: bytes, /) -> bytes | None:
+        del author
+        return self.seal(chat, sequence, preview)
 
 
 def _place(chat: ChatKey, sequence: int) -> bytes:

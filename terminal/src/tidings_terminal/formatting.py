@@ -126,6 +126,7 @@ def content_text(state: str, text: str, *, has_data: bool) -> str:
         "redacted": "message deleted",
         "expired": "message expired",
         "ephemeral": "message that expires",
+        "erased": "message of an erased user",
         "unreadable": "message cannot be decrypted",
     }
     if state in placeholders:

@@ -93,7 +93,7 @@ ENTRY_KINDS: Final = [
     "rename",
     "block",
 ]
-ENTRY_STATES: Final = ["active", "redacted", "expired", "unreadable"]
+ENTRY_STATES: Final = ["active", "redacted", "expired", "erased", "unreadable"]
 ChatNameOut = Annotated[str, _out(pattern=_PART, **_ID_OUT)]
 UserNameOut = Annotated[str, _out(pattern=_USER, **_ID_OUT)]
 SequenceOut = Annotated[int, _out(minimum=1, maximum=MAX_SEQUENCE)]

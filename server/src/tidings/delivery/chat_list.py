@@ -24,7 +24,7 @@ from tidings.delivery.ports import ChatRowReader, WatermarkStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.messages.ports import ContentKeys, KeyProvider
+from tidings.messages.ports import AuthorKeys, KeyProvider
 
 MAX_LIMIT = 100
 
@@ -117,7 +117,8 @@ class ChatList:
         now_ms = self._clock.now_ms()
         groups = [row.chat for row in page if chat_type(row.chat) is ChatType.GROUP]
         names = await self._chats.names(tenant, groups) if groups else {}
-        sealed = [row.known.shown.preview for row in page if row.known.shown and row.known.shown.preview]
+        shown = [row.known.shown for row in page if row.known.shown is not None]
+        sealed = [(each.sender, each.preview) for each in shown if each.preview]
         keys = await self._keys.to_read(tenant, sealed)
         page_data = _PageData(tenant, user, names, keys, now_ms)
         return [page_data.item(row) for row in page]
@@ -129,7 +130,7 @@ class _PageData(NamedTuple):
     tenant: TenantId
     user: UserId
     names: Mapping[ChatId, Chat]
-    keys: ContentKeys
+    keys: AuthorKeys
     now_ms: int
 
     def item(self, row: ChatRow) -> ChatListItem:
@@ -169,13 +170,14 @@ class _PageData(NamedTuple):
         if shown.preview is None:
             return LastMessageState.REDACTED, ""
         try:
-            return LastMessageState.ACTIVE, self.keys.unseal_preview(
-                chat, shown.sequence, shown.preview
-            ).decode()
+            preview = self.keys.unseal_preview(chat, shown.sequence, shown.sender, shown.preview)
         except TidingsError as error:
             if error.code is not Code.DECRYPTION_FAILED:
                 raise
             return LastMessageState.UNREADABLE, ""  # One altered preview must not fail the whole list.
+        if preview is None:
+            return LastMessageState.ERASED, ""
+        return LastMessageState.ACTIVE, preview.decode()
 
 
 def last_activity_ms(row: ChatRow) -> int:

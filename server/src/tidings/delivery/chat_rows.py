@@ -14,7 +14,7 @@ from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry, EntryKind, may_see
-from tidings.messages.ports import ContentKeys, KeyProvider, LogReader
+from tidings.messages.ports import AuthorKeys, KeyProvider, LogReader
 from tidings.schema.tables.limits import PREVIEW_BYTES
 
 
@@ -29,25 +29,25 @@ class Previews:
         self, chat: ChatKey, wanted: Collection[PreviewCandidate]
     ) -> Mapping[PreviewCandidate, LastMessageRef]:
         """Return the previews. Each message is decrypted and encrypted once, regardless of the number of rows."""
-        contents = [c.message.content for c in wanted if c.message.content is not None]
+        contents = [(c.message.sender, c.message.content) for c in wanted if c.message.content is not None]
         if not contents:
             return {candidate: with_preview(candidate, None) for candidate in wanted}
-        reading = await self._keys.to_read(chat.tenant, contents)
-        writing = await self._keys.of(chat.tenant)
-        return {c: with_preview(c, self._preview(chat, c.message, reading, writing)) for c in wanted}
+        keys = await self._keys.to_read(chat.tenant, contents)
+        return {c: with_preview(c, self._preview(chat, c.message, keys)) for c in wanted}
 
-    def _preview(
-        self, chat: ChatKey, message: Entry, reading: ContentKeys, writing: ContentKeys
-    ) -> bytes | None:
+    def _preview(self, chat: ChatKey, message: Entry, keys: AuthorKeys) -> bytes | None:
+        """Return the preview, under the keys of its author. None: there is no content, or the author was erased."""
         if message.content is None:
             return None
         try:
-            text = self._text_of(reading.unseal(chat, message.sequence, message.content))
+            body = keys.unseal(chat, message.sequence, message.sender, message.content)
         except TidingsError as error:
             if error.code is not Code.DECRYPTION_FAILED:
                 raise
             text = ""  # One altered message must not block the rows of its chat.
-        return writing.seal_preview(chat, message.sequence, truncate(text))
+        else:
+            text = "" if body is None else self._text_of(body)
+        return keys.seal_preview(chat, message.sequence, message.sender, truncate(text))
 
 
 def with_preview(candidate: PreviewCandidate, preview: bytes | None) -> LastMessageRef:

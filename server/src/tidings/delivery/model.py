@@ -124,6 +124,7 @@ class LastMessageState(StrEnum):
     EPHEMERAL = "ephemeral"
     EXPIRED = "expired"
     REDACTED = "redacted"
+    ERASED = "erased"
     UNREADABLE = "unreadable"
 
 

@@ -20,7 +20,7 @@ from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, message_id
 from tidings.messages.model import Entry, EntryKind, may_see
-from tidings.messages.ports import ContentKeys, KeyProvider, LogReader
+from tidings.messages.ports import AuthorKeys, KeyProvider, LogReader
 
 
 class MessageText(NamedTuple):
@@ -65,7 +65,7 @@ class OfflineEventPublisher:
         badge = sum(rules.unread_count(row) for row in rows if rules.is_member(row.known))
         muted = own is not None and is_muted(own, self._clock.now_ms())
         shows_previews = await self._shows_previews(chat.tenant)
-        contents = [message.content for message in messages if message.content is not None]
+        contents = [(each.sender, each.content) for each in messages if each.content is not None]
         keys = await self._keys.to_read(chat.tenant, contents)
         for message in messages:
             body = self._message_text(chat, message, keys)
@@ -93,16 +93,17 @@ class OfflineEventPublisher:
         heads = await self._row_reader.heads(tenant, large) if large else {}
         return [rules.with_head(row, heads.get(row.chat)) for row in rows]
 
-    def _message_text(self, chat: ChatKey, message: Entry, keys: ContentKeys) -> MessageText:
+    def _message_text(self, chat: ChatKey, message: Entry, keys: AuthorKeys) -> MessageText:
         """Return the text of a message; empty for ephemeral content, which a notification would outlive."""
         if message.content is None:
             return MessageText()
         try:
-            return self._read_text(keys.unseal(chat, message.sequence, message.content))
+            body = keys.unseal(chat, message.sequence, message.sender, message.content)
         except TidingsError as error:
             if error.code is not Code.DECRYPTION_FAILED:
                 raise
             return MessageText()  # One altered message must not block the others.
+        return MessageText() if body is None else self._read_text(body)
 
 
 OFFLINE_RETENTION_MS = 30 * 24 * 3600 * 1000

@@ -20,7 +20,7 @@ from tidings.inboxes.paging import CountExplanation, ListEntry, PageCursor, expl
 from tidings.inboxes.ports import ContentStore
 from tidings.inboxes.state import InboxStateService
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
-from tidings.messages.ports import ContentKeys, KeyProvider
+from tidings.tenants.model import SealingKeyProvider, SealingKeys
 
 MAX_PAGE = 100
 _SCANNED = 2_000
@@ -67,7 +67,9 @@ def seal_location(tenant: TenantId, notification: NotificationId) -> ChatKey:
 
 
 class InboxQueries:
-    def __init__(self, inbox_state: InboxStateService, contents: ContentStore, keys: KeyProvider) -> None:
+    def __init__(
+        self, inbox_state: InboxStateService, contents: ContentStore, keys: SealingKeyProvider
+    ) -> None:
         self._state = inbox_state
         self._contents = contents
         self._keys = keys
@@ -193,7 +195,7 @@ def _notification(
     )
 
 
-def _message(keys: ContentKeys, location: ChatKey, version: int, sealed: bytes) -> object:
+def _message(keys: SealingKeys, location: ChatKey, version: int, sealed: bytes) -> object:
     message: object = _decode(keys.unseal(location, version, sealed))
     return message
 

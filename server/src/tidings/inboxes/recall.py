@@ -22,7 +22,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid
-from tidings.messages.ports import KeyProvider
+from tidings.tenants.model import SealingKeyProvider
 
 MAX_VERSIONS = 90
 """One transaction of at most 100 items deletes them all."""
@@ -61,7 +61,7 @@ class RecallService:
         *,
         jobs: JobStarter,
         log: BroadcastRollout,
-        keys: KeyProvider,
+        keys: SealingKeyProvider,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes

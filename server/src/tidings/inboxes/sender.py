@@ -21,7 +21,7 @@ from tidings.jobs.model import CHUNK_USERS, Job, JobId, JobKind
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
-from tidings.messages.ports import KeyProvider
+from tidings.tenants.model import SealingKeyProvider
 
 LATEST_MS = 10**13 - 1
 """Sort keys have 13 digits for a time."""
@@ -67,7 +67,7 @@ class DraftService:
         inboxes: InboxConfigCache,
         contents: ContentStore,
         *,
-        keys: KeyProvider,
+        keys: SealingKeyProvider,
         clock: Clock,
     ) -> None:
         self._inboxes = inboxes

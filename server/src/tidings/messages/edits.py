@@ -79,7 +79,7 @@ class MessageEdits[S]:
     async def edit(self, request: ChangeRequest, content: Content) -> Appended:
         """Replace the content of a message; allowed to its sender only. Encrypted for the message's own sequence."""
         body = contents.encode_content(content)
-        keys = await self._keys.of(request.chat.tenant)
+        keys = await self._keys.of(request.chat.tenant, request.user)
         fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.EDIT, body))
 
         def side_writes(seen: Entry, _: bool) -> SideWrites:  # noqa: FBT001
@@ -97,7 +97,7 @@ class MessageEdits[S]:
         return await self._change(request, _draft(request, EntryKind.EDIT, fingerprint), permit, side_writes)
 
     async def redact(self, request: ChangeRequest) -> Appended:
-        keys = await self._keys.of(request.chat.tenant)
+        keys = await self._keys.of(request.chat.tenant, request.user)
         fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.REDACTION, b""))
 
         def permit(seen: Entry) -> PermissionCheck[S]:
@@ -118,7 +118,7 @@ class MessageEdits[S]:
                 Code.REQUEST_INVALID,
                 f"The emoji has {len(emoji.encode())} bytes; 1 to {MAX_EMOJI_BYTES} are allowed.",
             )
-        keys = await self._keys.of(request.chat.tenant)
+        keys = await self._keys.of(request.chat.tenant, request.user)
         change = f"{'+' if is_added else '-'}{emoji}"
         fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.REACTION, change.encode()))
 

@@ -10,7 +10,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages import sender as contents
 from tidings.messages.model import NO_SUCH_CHAT, Entry, EntryKind, Interval, may_see, visible_ranges
-from tidings.messages.ports import ContentKeys, KeyProvider, LogReader, ReadIntervals
+from tidings.messages.ports import AuthorKeys, KeyProvider, LogReader, ReadIntervals
 from tidings.messages.sender import Content
 
 MAX_LIMIT = 200
@@ -22,8 +22,10 @@ class ContentState(StrEnum):
     ACTIVE = "active"
     REDACTED = "redacted"
     EXPIRED = "expired"
+    ERASED = "erased"
+    """The author was erased: their keys were destroyed."""
     UNREADABLE = "unreadable"
-    """Its key was destroyed, or the item was altered. Other entries of the page are not affected."""
+    """The item was altered, or its key was lost. Other entries of the page are not affected."""
 
 
 class VisibleEntry(NamedTuple):
@@ -185,26 +187,30 @@ class History:
         ]
         ephemeral = await self._reader.ephemeral(chat, min(alive) - 1, max(alive)) if alive else {}
         sealed = [e.content or ephemeral.get(e.sequence) for e in entries]
-        keys = await self._keys.to_read(chat.tenant, [content for content in sealed if content is not None])
+        authored = [
+            (e.sender, content) for e, content in zip(entries, sealed, strict=True) if content is not None
+        ]
+        keys = await self._keys.to_read(chat.tenant, authored)
         return [
             self._shown(chat, e, content, keys, now_ms) for e, content in zip(entries, sealed, strict=True)
         ]
 
     def _shown(
-        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: ContentKeys, now_ms: int
+        self, chat: ChatKey, entry: Entry, sealed: bytes | None, keys: AuthorKeys, now_ms: int
     ) -> VisibleEntry:
         now = content_state(entry, now_ms)
         if now is not ContentState.ACTIVE or sealed is None:
             is_deleted = entry.kind is EntryKind.MESSAGE and now is ContentState.ACTIVE
             return VisibleEntry(entry, ContentState.EXPIRED if is_deleted else now, None)
         try:
-            return VisibleEntry(
-                entry, now, contents.decode_content(keys.unseal(chat, entry.sequence, sealed))
-            )
+            body = keys.unseal(chat, entry.sequence, entry.sender, sealed)
         except TidingsError as error:
             if error.code is not Code.DECRYPTION_FAILED:
                 raise
             return VisibleEntry(entry, ContentState.UNREADABLE, None)
+        if body is None:
+            return VisibleEntry(entry, ContentState.ERASED, None)
+        return VisibleEntry(entry, now, contents.decode_content(body))
 
 
 def content_state(entry: Entry, now_ms: int) -> ContentState:

@@ -136,33 +136,46 @@ type ReadMemberStatus[S] = Callable[[ChatKey, UserId], Awaitable[S]]
 """Reads a user's present status in a chat, strongly consistent. Never None: a stranger has a status too."""
 
 
-class ContentKeys(Protocol):
-    """The keys of one tenant. Methods never block."""
+class AuthorKey(Protocol):
+    """The keys of one user, for what they write. Methods never block."""
 
-    def fingerprint(self, said: bytes, /) -> bytes:
-        """Return an HMAC that is equal for equal content and stays the same as long as the tenant exists."""
+    def fingerprint(self, data: bytes, /) -> bytes:
+        """Return an HMAC that is equal for equal data and stays the same as long as the user exists."""
         ...
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
         """Encrypt a body for one place. It cannot be decrypted at another place."""
         ...
 
-    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
-        """Decrypt content. Raises `Code.DECRYPTION_FAILED` if it was not encrypted for this place with these keys."""
-        ...
 
-    def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes: ...
+class AuthorKeys(Protocol):
+    """The keys of several users of a tenant, for what they wrote. Methods never block.
 
-    def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes: ...
+    They return None where the author's keys were destroyed. They raise `decryption_failed` if the content was not
+    encrypted for this place with the author's keys.
+    """
+
+    def unseal(self, chat: ChatKey, sequence: int, author: UserId, content: bytes, /) -> bytes | None: ...
+
+    def unseal_preview(
+        self, chat: ChatKey, sequence: int, author: UserId, preview: bytes, /
+    ) -> bytes | None: ...
+
+    def seal_preview(
+        self, chat: ChatKey, sequence: int, author: UserId, preview: bytes, /
+    ) -> bytes | None: ...
 
 
 class KeyProvider(Protocol):
-    """Keys by tenant. Raises `keys_unavailable` if the keys cannot be loaded and are not cached."""
+    """Keys by user. Raises `keys_unavailable` if the keys cannot be loaded and are not cached."""
 
-    async def of(self, tenant: TenantId, /) -> ContentKeys:
-        """Return keys to encrypt with, cached after the first call. Creates them for a tenant without keys."""
+    async def of(self, tenant: TenantId, user: UserId, /) -> AuthorKey:
+        """Return keys to encrypt with, cached after the first call. Creates them for a user without keys.
+
+        Raises `user_not_found` for a user whose keys were destroyed.
+        """
         ...
 
-    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> ContentKeys:
-        """Return keys that decrypt these contents, regardless of their age."""
+    async def to_read(self, tenant: TenantId, contents: Collection[tuple[UserId, bytes]], /) -> AuthorKeys:
+        """Return keys that decrypt these contents, each with its author, regardless of their age."""
         ...

@@ -23,7 +23,7 @@ from tidings.messages.model import (
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
-from tidings.messages.ports import COMMITTED, ContentKeys, EditStore, KeyProvider, PositionTaken
+from tidings.messages.ports import COMMITTED, AuthorKey, EditStore, KeyProvider, PositionTaken
 from tidings.messages.rules import make_entry
 
 MAX_CONTENT_BYTES = 4096
@@ -217,7 +217,7 @@ class MessageSender[S]:
         content is hidden after this time; the entry itself is permanent. Raises as `Appender.append` does.
         """
         body = encode_content(content)
-        keys = await self._keys.of(chat.tenant)
+        keys = await self._keys.of(chat.tenant, sender)
         key = IdempotencyKey(sender, client_key)
         draft = Draft(
             kind=EntryKind.MESSAGE,
@@ -234,7 +234,7 @@ class MessageSender[S]:
         return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
 
     def _ephemeral_content(
-        self, chat: ChatKey, draft: Draft, body: bytes, keys: ContentKeys
+        self, chat: ChatKey, draft: Draft, body: bytes, keys: AuthorKey
     ) -> SideWritesFactory:
         def side_writes_at(sequence: int) -> SideWrites:
             return self._edits.ephemeral(chat, sequence, keys.seal(chat, sequence, body), draft)

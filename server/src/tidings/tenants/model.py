@@ -1,13 +1,13 @@
 """Tenants, their settings and their data keys; ports of the stores and the KMS."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final, Literal, NamedTuple, Protocol, Self
 
 from msgspec import Meta, Struct
 
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 
 KEY_BYTES = 32
 MAX_VERSION = 2**32 - 1
@@ -64,11 +64,13 @@ class GeneratedKey(NamedTuple):
     wrapped_by: str
 
 
-type Purpose = Literal["c", "p"]
-"""Kind of sealed data: content or a preview. The two cannot be exchanged."""
+type Purpose = Literal["c", "p", "k", "u"]
+"""Kind of sealed data: content, a preview, a key of a user, a field of a profile. They cannot be exchanged."""
 
 CONTENT: Final = "c"
 PREVIEW: Final = "p"
+USER_KEY: Final = "k"
+PROFILE: Final = "u"
 
 
 SETTINGS_FORM = 4
@@ -178,6 +180,63 @@ class KeyStore(Protocol):
 
     async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:
         """Replace a key on condition that it is unchanged since `before`; atomic. False: it was changed or deleted."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class UserKeyRow:
+    """The wrapped keys of a user: version n is `wrapped[n - 1]`. A destroyed row has none and can get none."""
+
+    wrapped: tuple[bytes, ...]
+    rotated_at_ms: int
+    is_destroyed: bool = False
+
+
+class UserKeyStore(Protocol):
+    """Wrapped keys of users. Every method raises `keys_unavailable` while the store is unavailable."""
+
+    async def read(
+        self, tenant: TenantId, users: Collection[UserId], /, *, is_strong: bool
+    ) -> Mapping[UserId, UserKeyRow]:
+        """Read the rows of these users that exist, in one batch."""
+        ...
+
+    async def add(
+        self, tenant: TenantId, user: UserId, before: UserKeyRow, wrapped: bytes, at_ms: int, /
+    ) -> UserKeyRow:
+        """Append a version if the row is unchanged since `before`; atomic. Return the stored row: this or another."""
+        ...
+
+    async def destroy(self, tenant: TenantId, user: UserId, at_ms: int, /) -> None:
+        """Record that the user is erased, so that a restore repeats it, then replace the row by one without keys."""
+        ...
+
+
+class SealingKeys(Protocol):
+    """The keys of one tenant. Methods never block."""
+
+    def fingerprint(self, data: bytes, /) -> bytes:
+        """Return an HMAC that is equal for equal data and stays the same as long as the tenant exists."""
+        ...
+
+    def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
+        """Encrypt a body for one place. It cannot be decrypted at another place."""
+        ...
+
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
+        """Decrypt content. Raises `decryption_failed` if it was not encrypted for this place with these keys."""
+        ...
+
+
+class SealingKeyProvider(Protocol):
+    """Keys by tenant. Raises `keys_unavailable` if the keys cannot be loaded and are not cached."""
+
+    async def of(self, tenant: TenantId, /) -> SealingKeys:
+        """Return keys to encrypt with, cached after the first call. Creates them for a tenant without keys."""
+        ...
+
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> SealingKeys:
+        """Return keys that decrypt these contents, regardless of their age."""
         ...
 
 

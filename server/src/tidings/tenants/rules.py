@@ -6,8 +6,8 @@ from collections.abc import Mapping
 import msgspec
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, TenantId
-from tidings.tenants.model import SETTINGS_FORM, KeyName, Purpose, TenantSettings, WrappedKey
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.tenants.model import PROFILE, SETTINGS_FORM, KeyName, Purpose, TenantSettings, WrappedKey
 
 _TENANT_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,31}")
 
@@ -16,6 +16,11 @@ def seal_location(purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
     """Encode where content belongs. The encoding is unambiguous and prefix-free: names carry their length."""
     tenant, name = chat
     return f"{purpose}{len(tenant)}:{tenant}{len(name)}:{name}{sequence};".encode()
+
+
+def profile_location(tenant: TenantId, user: UserId, field: str) -> bytes:
+    """Encode a field of a user's profile, as unambiguously as `seal_location`."""
+    return f"{PROFILE}{len(tenant)}:{tenant}{len(user)}:{user}{len(field)}:{field};".encode()
 
 
 def wrap_context(tenant: TenantId, name: KeyName) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Seal and open content with unwrapped keys. No I/O: `key_ring.py` finds the keys.
+"""Seal and open content with unwrapped keys. No I/O: `key_ring.py` and `user_keys.py` find the keys.
 
 Stored content has one of two forms. The first byte selects it; docs/explanation/encryption.md has the reasons.
 
@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.hmac import HMAC
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, TenantId
-from tidings.tenants.model import CONTENT, PREVIEW, Purpose
-from tidings.tenants.rules import seal_location
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.tenants.model import CONTENT, PREVIEW, USER_KEY, Purpose
+from tidings.tenants.rules import profile_location, seal_location
 
 CLEAR: Final = b"\x00"
 SEALED: Final = b"\x01"
@@ -38,7 +38,7 @@ class DecryptionError(Exception):
 
 
 class ContentKey:
-    """One version of a tenant's content key. Every location has its own key, derived from it.
+    """One version of a tenant's or a user's content key. Every location has its own key, derived from it.
 
     So a repeated nonce matters only for the same location, and the number of messages per key is unlimited.
     """
@@ -86,8 +86,50 @@ class ContentKey:
         return mac.finalize()
 
 
+class KeyVersions:
+    """The unwrapped versions of one key. The newest seals, all open."""
+
+    def __init__(self, keys: Mapping[int, bytes], *, is_encrypting: bool) -> None:
+        # Keyed by the encoded version, so that a look-up is a slice of the content.
+        self._keys = {version.to_bytes(4): ContentKey(version, key) for version, key in keys.items()}
+        self.newest = max(keys)
+        active = self._keys[self.newest.to_bytes(4)]
+        self.seal = active.seal if is_encrypting else active.leave_clear
+
+    def add(self, version: int, key: bytes) -> None:
+        self._keys[version.to_bytes(4)] = ContentKey(version, key)
+
+    def missing(self, contents: Iterable[bytes]) -> set[int]:
+        """Return the versions that these contents need and that are not unwrapped."""
+        return {int.from_bytes(version) for version in {c[_VERSION] for c in contents} - self._keys.keys()}
+
+    def open(self, where: bytes, content: bytes) -> bytes:
+        """Open content. Raise `DecryptionError`, or `KeyError` with the version of a key that is not there."""
+        key = self._keys.get(content[_VERSION])
+        if key is None:
+            raise KeyError(version_of(content))
+        return key.open(where, content)
+
+
+def version_of(content: bytes) -> int:
+    return int.from_bytes(content[_VERSION])
+
+
+class _Fingerprint:
+    def __init__(self, key: bytes) -> None:
+        self._mac = HMAC(key, SHA256())
+
+    def of(self, data: bytes) -> bytes:
+        mac = self._mac.copy()
+        mac.update(data)
+        return mac.finalize()
+
+
 class ContentKeys:
-    """The unwrapped keys of one tenant. The newest of `versions` seals; older keys are added when they are needed."""
+    """The unwrapped keys of one tenant. They seal notifications and wrap the keys of users.
+
+    The newest of `versions` seals; older keys are added when they are needed.
+    """
 
     def __init__(
         self,
@@ -100,40 +142,108 @@ class ContentKeys:
     ) -> None:
         self.tenant = tenant
         self.versions = set(versions)
-        self.active_version = max(self.versions)
-        self._fingerprint = HMAC(fingerprint_key, SHA256())
-        # Keyed by the encoded version, so that a look-up is a slice of the content.
-        self._keys = {version.to_bytes(4): ContentKey(version, key) for version, key in content_keys.items()}
-        active = self._keys[self.active_version.to_bytes(4)]
-        self._seal = active.seal if is_encrypting else active.leave_clear
+        self._fingerprint = _Fingerprint(fingerprint_key)
+        self._keys = KeyVersions(content_keys, is_encrypting=is_encrypting)
+        self._wraps = KeyVersions(content_keys, is_encrypting=True)
+        self.active_version = self._keys.newest
 
     def lacks(self, contents: Iterable[bytes]) -> set[int]:
         """Return the key versions that these contents need and that are not unwrapped."""
-        named = {content[_VERSION] for content in contents}
-        return {int.from_bytes(version) for version in named - self._keys.keys()}
+        return self._keys.missing(contents)
 
     def add(self, version: int, key: bytes) -> None:
-        self._keys[version.to_bytes(4)] = ContentKey(version, key)
+        self._keys.add(version, key)
+        self._wraps.add(version, key)
 
     def fingerprint(self, data: bytes, /) -> bytes:
-        """Return a keyed hash. Equal inputs are visible as equal, so include chat, sender and key in `data`."""
-        mac = self._fingerprint.copy()
-        mac.update(data)
-        return mac.finalize()
+        """Return a keyed hash. Equal inputs are visible as equal, so include in `data` what must differ."""
+        return self._fingerprint.of(data)
 
     def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
-        return self._seal(self._location(CONTENT, chat, sequence), body)
-
-    def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
-        """Seal a preview of the message at `sequence`. The same bytes are used in every member's row."""
-        return self._seal(self._location(PREVIEW, chat, sequence), preview)
+        return self._keys.seal(self._location(CONTENT, chat, sequence), body)
 
     def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
         """Open content. Raise `decryption_failed` unless this tenant's keys sealed it for this location."""
+        try:
+            return self._keys.open(seal_location(CONTENT, chat, sequence), content)
+        except KeyError:
+            raise self._without_key(chat, sequence, version_of(content)) from None
+        except DecryptionError:
+            raise not_sealed_here(chat, sequence) from None
+
+    def wrap(self, user: UserId, version: int, key: bytes) -> bytes:
+        """Wrap a key of a user. It is always encrypted, and unwraps for this user and version only."""
+        return self._wraps.seal(self._location(USER_KEY, ChatKey(self.tenant, ChatId(user)), version), key)
+
+    def unwrap(self, user: UserId, version: int, wrapped: bytes) -> bytes:
+        """Unwrap a key of a user. Raise `DecryptionError`."""
+        where = self._location(USER_KEY, ChatKey(self.tenant, ChatId(user)), version)
+        if wrapped[:1] != SEALED:
+            raise DecryptionError
+        try:
+            return self._wraps.open(where, wrapped)
+        except KeyError:
+            raise DecryptionError from None
+
+    def _location(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
+        if chat.tenant != self.tenant:
+            raise ValueError(f"the keys of {self.tenant} are not for {chat.tenant}")
+        return seal_location(purpose, chat, sequence)
+
+    def _without_key(self, chat: ChatKey, sequence: int, version: int) -> TidingsError:
+        if version in self.versions:
+            # A bug in the caller: it must pass the content to `KeyRing.to_read` first. The data is intact.
+            return TidingsError(Code.KEYS_UNAVAILABLE, "The key of this content was not loaded.")
+        return decryption_failed(chat, sequence, "Its key is missing or cannot be unwrapped.")
+
+
+_FINGERPRINT_PURPOSE = b"fingerprint of requests"
+
+
+class UserKeys:
+    """The unwrapped keys of one user. They seal what the user writes, and the personal fields of their profile.
+
+    The fingerprint key is derived from the first version, so that it stays the same when keys are rotated, and is
+    destroyed with them.
+    """
+
+    def __init__(
+        self, tenant: TenantId, user: UserId, keys: Mapping[int, bytes], *, is_encrypting: bool
+    ) -> None:
+        self.tenant = tenant
+        self.user = user
+        self._keys = KeyVersions(keys, is_encrypting=is_encrypting)
+        self._fingerprint = _Fingerprint(_Fingerprint(keys[1]).of(_FINGERPRINT_PURPOSE))
+
+    def has(self, content: bytes) -> bool:
+        return not self._keys.missing([content])
+
+    def fingerprint(self, data: bytes, /) -> bytes:
+        return self._fingerprint.of(data)
+
+    def seal(self, chat: ChatKey, sequence: int, body: bytes, /) -> bytes:
+        return self._keys.seal(self._location(CONTENT, chat, sequence), body)
+
+    def seal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
+        """Seal a preview of the message at `sequence`. The same bytes are used in every member's row."""
+        return self._keys.seal(self._location(PREVIEW, chat, sequence), preview)
+
+    def unseal(self, chat: ChatKey, sequence: int, content: bytes, /) -> bytes:
         return self._open(CONTENT, chat, sequence, content)
 
     def unseal_preview(self, chat: ChatKey, sequence: int, preview: bytes, /) -> bytes:
         return self._open(PREVIEW, chat, sequence, preview)
+
+    def seal_field(self, name: str, text: str) -> bytes:
+        """Seal a field of the user's profile."""
+        return self._keys.seal(profile_location(self.tenant, self.user, name), text.encode())
+
+    def open_field(self, name: str, sealed: bytes) -> str | None:
+        """Open a field of the user's profile. None: it was altered or belongs to another field or user."""
+        try:
+            return self._keys.open(profile_location(self.tenant, self.user, name), sealed).decode()
+        except (DecryptionError, KeyError):
+            return None
 
     def _location(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
         if chat.tenant != self.tenant:
@@ -141,21 +251,16 @@ class ContentKeys:
         return seal_location(purpose, chat, sequence)
 
     def _open(self, purpose: Purpose, chat: ChatKey, sequence: int, content: bytes) -> bytes:
-        key = self._keys.get(content[_VERSION])
-        if key is None:
-            raise self._without_key(chat, sequence, content[_VERSION])
         try:
-            return key.open(seal_location(purpose, chat, sequence), content)
+            return self._keys.open(self._location(purpose, chat, sequence), content)
+        except KeyError:
+            raise decryption_failed(chat, sequence, "Its key is missing.") from None
         except DecryptionError:
-            raise decryption_failed(
-                chat, sequence, "It was not sealed with its key for this location."
-            ) from None
+            raise not_sealed_here(chat, sequence) from None
 
-    def _without_key(self, chat: ChatKey, sequence: int, version: bytes) -> TidingsError:
-        if int.from_bytes(version) in self.versions:
-            # A bug in the caller: it must pass the content to `KeyRing.to_read` first. The data is intact.
-            return TidingsError(Code.KEYS_UNAVAILABLE, "The key of this content was not loaded.")
-        return decryption_failed(chat, sequence, "Its key is missing or cannot be unwrapped.")
+
+def not_sealed_here(chat: ChatKey, sequence: int) -> TidingsError:
+    return decryption_failed(chat, sequence, "It was not sealed with its key for this location.")
 
 
 def decryption_failed(chat: ChatKey, sequence: int, why: str) -> TidingsError:

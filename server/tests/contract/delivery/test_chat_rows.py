@@ -116,7 +116,7 @@ async def shape(lists: ChatListEnv, chat: ChatKey, row: ChatRow) -> object:
     shown, joined = row.known.shown, row.known.joined
     assert shown is not None
     assert joined is not None
-    keys = await lists.use_cases.ring.of(chat.tenant)
+    keys = await lists.use_cases.user_keys.of(chat.tenant, shown.sender)
     words = shown.preview and keys.unseal_preview(chat, shown.sequence, shown.preview)
     return (
         row.known.head,

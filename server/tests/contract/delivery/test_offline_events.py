@@ -48,7 +48,7 @@ async def opened(
     )
     publisher = KafkaPublisher(topics)
     try:
-        yield build_offline_events(use_cases.client, use_cases.ring, use_cases.clock, publisher)
+        yield build_offline_events(use_cases.client, use_cases.user_keys, use_cases.clock, publisher)
     finally:
         await publisher.close()
 

@@ -50,7 +50,7 @@ def dispatch_of(use_cases: UseCaseEnv) -> HandlerDeps:
         sender=use_cases.sender,
         edits=use_cases.change,
         history=use_cases.history,
-        watermarks=build_chat_lists(use_cases.client, use_cases.ring, use_cases.clock).marking,
+        watermarks=build_chat_lists(use_cases.client, use_cases.keys, use_cases.clock).marking,
     )
     return HandlerDeps(cases=cases, limits=LIMITS, clock=use_cases.clock)
 

@@ -81,7 +81,7 @@ async def test_a_chat_that_is_muted_on_one_device_is_muted_on_the_others(gateway
     await gateways.deliver()
     here, other_gateway = await gateways.gateway(), await gateways.gateway()
     phone, laptop, anna = await here.live(BEN), await other_gateway.live(BEN, "laptop"), await here.live(ANNA)
-    lists = build_chat_lists(use_cases.client, use_cases.ring, use_cases.clock)
+    lists = build_chat_lists(use_cases.client, use_cases.keys, use_cases.clock)
     own = ChatRowNotifier(RedisBus(gateways.redis), RedisConnectionRegistry(gateways.redis, lease_s=1.0))
     assert chat_pushes(phone, chat) == [], "the resume has sent the row"
     await lists.chat_list.set_flags(

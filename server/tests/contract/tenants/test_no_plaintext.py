@@ -30,6 +30,8 @@ from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
 from tidings.tenants.sealing import ContentKey
 from tidings.tenants.store import DynamoKeyStore
+from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 WORDS = "Meet-me-beneath-the-old-clock-at-noon"
 
@@ -64,7 +66,7 @@ def files_below(directory: Path) -> bytes:
     return b"".join(path.read_bytes() for path in sorted(directory.rglob("*")) if path.is_file())
 
 
-async def send_all_shapes(use_cases: UseCaseEnv, ring: KeyRing) -> ChatKey:
+async def send_all_shapes(use_cases: UseCaseEnv, ring: UserKeyRing) -> ChatKey:
     """Send alone, in a batch, with an idempotency row, ephemeral and edited; and write a preview to a chat list."""
     chat = await use_cases.group(BEN)
     await use_cases.send(chat, ANNA, WORDS)
@@ -86,9 +88,11 @@ async def words_read(use_cases: UseCaseEnv, chat: ChatKey) -> list[str]:
 
 
 def leaks(fleet: LocalCluster, tables: Tables, key_file: Path, *, is_encrypting: bool = True) -> Leaks:
-    def ring_on(client: DynamoClient) -> KeyRing:
+    def ring_on(client: DynamoClient) -> UserKeyRing:
         policy = KeyPolicy(is_encrypting=is_encrypting)
-        return KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), policy)
+        tenants = KeyRing(DynamoKeyStore(client), FileKms(key_file), SystemClock(), policy)
+        of_users = UserKeyPolicy(is_encrypting=is_encrypting)
+        return UserKeyRing(DynamoUserKeyStore(client), tenants, SystemClock(), of_users)
 
     async def run() -> tuple[bytes, ChatKey]:
         async with relay_to(tables.url) as relay, open_client(relay.url, REGION, tables.prefix) as client:

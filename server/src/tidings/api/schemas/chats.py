@@ -131,7 +131,7 @@ class LastMessageResponse(ApiModel):
     sequence: int
     at: Time
     sender: str
-    state: Literal["active", "ephemeral", "expired", "redacted", "unreadable"]
+    state: Literal["active", "ephemeral", "expired", "redacted", "erased", "unreadable"]
     text: Annotated[str | None, Field(description="The start of the text.")] = None
 
     @classmethod

@@ -115,7 +115,7 @@ class EntryResponse(ApiModel):
     sender: str
     created_at: Time
     state: Annotated[
-        Literal["active", "redacted", "expired", "unreadable"],
+        Literal["active", "redacted", "expired", "erased", "unreadable"],
         Field(description="Whether the content of a message is available."),
     ]
     client_message_id: Annotated[str | None, Field(description="Only on the caller's own entries.")] = None

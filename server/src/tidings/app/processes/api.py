@@ -204,16 +204,17 @@ class ApiWiring:
 
     def services(self, requests: ApiTelemetry) -> ApiServices:
         client, keys = self.engines.dynamo.value, self.engines.keys.value
+        user_keys = self.engines.user_keys.value
         limiter = engine_clients.build_limiter(
             self.settings, self.engines.redis.value, self.engines.keys.value, self.host
         )
         commits = delivery.make_on_commit(self.publisher, self.host)
         lists = build_chat_lists(
-            client, keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
+            client, user_keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
         )
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
+            client, user_keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
         )
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         credentials = build_credentials(self.accounts, people)

@@ -84,11 +84,11 @@ class DeliveryConsumer(Component):
         return engine_clients.consumer_health(self._consumer, self._since)
 
     def _handler(self, counts: DeliveryStats) -> "DeliveryHandler":
-        client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
-        events = build_offline_events(client, keys, clock, self._publisher.value, self._engines.epoch)
+        client, user_keys, clock = self._engines.dynamo.value, self._engines.user_keys.value, self._host.clock
+        events = build_offline_events(client, user_keys, clock, self._publisher.value, self._engines.epoch)
         worker = build_worker(
             client,
-            keys,
+            user_keys,
             clock,
             wiring=redis_ports(self._engines.redis.value),
             notify_offline=events.notify_offline,

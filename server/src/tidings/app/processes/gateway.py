@@ -214,7 +214,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     def server() -> GatewayServer:
         lists = build_chat_lists(
             engines.dynamo.value,
-            engines.keys.value,
+            engines.user_keys.value,
             host.clock,
             gains.value.publish_soon,
             epoch=engines.epoch,
@@ -283,7 +283,7 @@ class GatewayWiring:
         return build_credentials(self.accounts, people)
 
     def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
-        client, keys = self.engines.dynamo.value, self.engines.keys.value
+        client, keys = self.engines.dynamo.value, self.engines.user_keys.value
         commits = delivery.make_on_commit(self.publisher, self.host)
         epoch = self.engines.epoch
         cases = chats.build_chat_services(
@@ -310,7 +310,7 @@ class GatewayWiring:
 
     def _node(self, cases: GatewayUseCases) -> NodeDeps:
         client, redis = self.engines.dynamo.value, self.engines.redis.value
-        keys, clock = self.engines.keys.value, self.host.clock
+        keys, clock = self.engines.user_keys.value, self.host.clock
         line = RedisBus(redis)
         return NodeDeps(
             gateway=GatewayId(new_ulid()),

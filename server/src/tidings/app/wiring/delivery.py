@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_row_reader, build_row_projector, build_watermark_store
-from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config
 from tidings.bus.ports import BusPublisher
 from tidings.bus.store import RedisBus
@@ -45,9 +45,9 @@ from tidings.relay import rules
 from tidings.relay.repair import Repair
 from tidings.relay.store import DynamoRepairReader
 from tidings.relay.store.publisher import KafkaEventPublisher
-from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
+from tidings.tenants.user_keys import UserKeyRing
 
 CLOSE_S = 1.0
 """How long a stopping process waits for unsent events; the relay publishes the rest again."""
@@ -128,9 +128,13 @@ def build_worker(
 
 
 def build_offline_events(
-    client: DynamoClient, keys: KeyRing, clock: Clock, publisher: KafkaPublisher, epoch: Epoch = initial_epoch
+    client: DynamoClient,
+    keys: UserKeyRing,
+    clock: Clock,
+    publisher: KafkaPublisher,
+    epoch: Epoch = initial_epoch,
 ) -> OfflineEventPublisher:
-    tenants = TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock)
+    tenants = TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys.tenants)), clock)
 
     async def shows_previews(tenant: TenantId) -> bool:
         found = await tenants.find(tenant)
@@ -171,7 +175,10 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
         found = await InstallationRow(client, clock).read()
         epoch = found.epoch if found is not None else 0
         rows = build_row_projector(
-            client, keys, StoredAudience(DynamoChatStore(client, clock)), lambda: epoch
+            client,
+            make_user_key_ring(settings, client, keys, clock),
+            StoredAudience(DynamoChatStore(client, clock)),
+            lambda: epoch,
         )
         try:
             yield RepairTools(Repair(books, rows.handle, KafkaEventPublisher(publisher)), books)

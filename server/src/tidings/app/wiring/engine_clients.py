@@ -38,6 +38,8 @@ from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms, open_aws_kms
 from tidings.tenants.model import Kms
 from tidings.tenants.store import DynamoKeyStore
+from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 _DAY_S = 86_400
 
@@ -138,6 +140,7 @@ class EngineComponents:
     redis: ManagedResource[RedisClient]
     kms: ManagedResource[Kms]
     keys: ManagedResource[KeyRing]
+    user_keys: ManagedResource[UserKeyRing]
     probe: Probe
 
     @property
@@ -146,12 +149,27 @@ class EngineComponents:
 
     @property
     def components(self) -> Sequence[Component]:
-        return [self.dynamo, self.tables, self.epoch_watch, self.probe, self.redis, self.kms, self.keys]
+        return [
+            self.dynamo,
+            self.tables,
+            self.epoch_watch,
+            self.probe,
+            self.redis,
+            self.kms,
+            self.keys,
+            self.user_keys,
+        ]
 
 
 def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
     dynamo = ManagedResource("dynamo_client", lambda: _dynamo(settings, host.metrics))
     kms = ManagedResource("kms", lambda: make_kms(settings))
+    keys = ManagedResource(
+        "keys", lambda: nullcontext(_key_ring(settings, dynamo.value, kms.value, host.clock))
+    )
+    user_keys = ManagedResource(
+        "user_keys", lambda: nullcontext(make_user_key_ring(settings, dynamo.value, keys.value, host.clock))
+    )
     return EngineComponents(
         tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
         epoch_watch=EpochWatch(dynamo, host),
@@ -159,10 +177,17 @@ def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
         probe=_probe(dynamo, host),
         redis=_redis(settings, host.clock),
         kms=kms,
-        keys=ManagedResource(
-            "keys", lambda: nullcontext(_key_ring(settings, dynamo.value, kms.value, host.clock))
-        ),
+        keys=keys,
+        user_keys=user_keys,
     )
+
+
+def make_user_key_ring(settings: Settings, client: DynamoClient, keys: KeyRing, clock: Clock) -> UserKeyRing:
+    policy = UserKeyPolicy(
+        is_encrypting=settings.encryption.mode == "on",
+        rotate_after_s=settings.encryption.rotate_after_days * _DAY_S,
+    )
+    return UserKeyRing(DynamoUserKeyStore(client), keys, clock, policy)
 
 
 def _key_ring(settings: Settings, client: DynamoClient, kms: Kms, clock: Clock) -> KeyRing:

@@ -49,9 +49,9 @@ from tidings.jobs.ports import ChunkPublisher, ReadProgress
 from tidings.jobs.service import JobService, JobSweeper
 from tidings.jobs.store import RETENTION_DAYS, DynamoJobStore
 from tidings.kernel.clock import Clock
-from tidings.messages.ports import KeyProvider
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.redis.client import RedisClient
+from tidings.tenants.model import SealingKeyProvider
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class InboxServices:
 
 def build_inboxes(
     client: DynamoClient,
-    keys: KeyProvider,
+    keys: SealingKeyProvider,
     clock: Clock,
     chunks: ChunkPublisher,
     *,
@@ -219,7 +219,7 @@ def _build_worker(
 
 def build_serving_inboxes(
     client: DynamoClient,
-    keys: KeyProvider,
+    keys: SealingKeyProvider,
     clock: Clock,
     chunks: ChunkPublisher,
     redis: RedisClient,

@@ -23,7 +23,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.tables import descriptions
 from tidings.schema.tables.descriptions import ObservedTable, read_table, read_ttl
 from tidings.schema.tables.diff import TableAspect, TableChange, capacity_target, table_tags
-from tidings.schema.tables.model import PITR_DAYS, CapacityUnits, Table
+from tidings.schema.tables.model import CapacityUnits, Table
 
 if TYPE_CHECKING:
     from types_boto3_dynamodb import DynamoDBClient
@@ -159,7 +159,7 @@ def _set_pitr(plane: TableControlPlane, table: Table, seen: ObservedTable, _: Ta
         TableName=seen.name,
         PointInTimeRecoverySpecification={
             "PointInTimeRecoveryEnabled": table.has_pitr,
-            "RecoveryPeriodInDays": PITR_DAYS,
+            "RecoveryPeriodInDays": table.backup.pitr_days,
         },
     )
 

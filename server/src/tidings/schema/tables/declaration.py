@@ -1,4 +1,4 @@
-"""The twelve tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
+"""The fourteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
@@ -180,6 +180,27 @@ TENANTS = Table(
     capacity_why="Almost none, then every process at once after a deployment. A throttled read would reject users, and on "
     "demand it costs cents.",
 )
+USER_KEYS = Table(
+    name="user_keys",
+    partition=KeyAttribute("user_id"),
+    items=(accounts.USER_KEYS,),
+    backup=Backup.SHORT,
+    load=ExpectedLoad(5, 0.1, 0.01),
+    why="The content keys of users. Without them, what a user wrote cannot be read. A table of its own, because no copy of "
+    "it may be older than a week: after that, a destroyed key exists nowhere.",
+    capacity_why="Almost none, then every process at once after a deployment.",
+)
+ERASURES = Table(
+    name="erasures",
+    partition=KeyAttribute("list"),
+    sort=KeyAttribute("erasure"),
+    items=(accounts.ERASURE,),
+    ttl=Ttl("ttl", "400 days, longer than any backup is kept"),
+    backup=Backup.CRITICAL,
+    why="The erased users, by time. It is never restored to an earlier time: after a restore of the other tables, "
+    "`restore finish` reads it and destroys the keys of these users again.",
+    capacity_why="Almost none.",
+)
 LEASES = Table(
     name="leases",
     partition=KeyAttribute("lease"),
@@ -213,6 +234,8 @@ TABLES = (
     SESSIONS,
     PENDING_QUEUE,
     TENANTS,
+    USER_KEYS,
+    ERASURES,
     LEASES,
     INBOX,
 )

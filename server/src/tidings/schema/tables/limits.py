@@ -44,6 +44,7 @@ MS_DIGITS = 13
 
 CONTENT_BYTES = 4096
 SEAL_BYTES = 33  # AES-256-GCM: 1 format, 4 key version, 12 nonce, 16 tag
+MAX_USER_KEYS = 64  # versions of a user's content key
 PREVIEW_BYTES = 180  # so that the largest chat-list row is still one write unit
 
 INTERVALS = 8  # how often a user can leave a chat and rejoin

@@ -99,10 +99,14 @@ class TableClass(StrEnum):
 
 
 class Backup(StrEnum):
-    """Every table has point-in-time recovery. A critical one also has daily backups and a standby region."""
+    """Every table has point-in-time recovery. A critical one also has daily backups and a standby region.
+
+    `short`: a standby region, but no copy that is older than a week, so that a destroyed key is gone soon.
+    """
 
     CRITICAL = "critical"
     EPHEMERAL = "ephemeral"
+    SHORT = "short"
 
     @property
     def has_daily_backups(self) -> bool:
@@ -110,10 +114,15 @@ class Backup(StrEnum):
 
     @property
     def has_standby(self) -> bool:
-        return self is Backup.CRITICAL
+        return self is not Backup.EPHEMERAL
+
+    @property
+    def pitr_days(self) -> int:
+        return SHORT_PITR_DAYS if self is Backup.SHORT else PITR_DAYS
 
 
 PITR_DAYS = 35
+SHORT_PITR_DAYS = 7
 DAILY_BACKUP_RETENTION_DAYS = 90
 
 

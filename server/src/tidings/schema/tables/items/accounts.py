@@ -2,8 +2,10 @@
 
 from tidings.schema.tables.items.chats import EPOCH, OWN_USER, USER
 from tidings.schema.tables.limits import (
+    MAX_USER_KEYS,
     MS,
     PART_BYTES,
+    SEAL_BYTES,
     SECONDS,
     TIME,
     AttributeLimits,
@@ -29,6 +31,8 @@ SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
 REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
+ERASURES = KeyTemplate("_system#erased")
+ERASURE_KEY = KeyTemplate("{at_ms:013d}#{tenant}#{user}")
 
 _MAC = BlobLimit(32)
 """MAC with the tenant's key over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
@@ -130,6 +134,29 @@ DATA_KEY = TableItem(
     max_bytes=2 * 1024,
     holds="a wrapped key for content or fingerprints; if it is lost, the content cannot be read",
     growth=Growth("planned: one a day for 27 years", 10_000),
+)
+USER_KEYS = TableItem(
+    "keys of a user",
+    OWN_USER,
+    None,
+    {
+        "wrapped_keys": ListLimit(MAX_USER_KEYS, BlobLimit(32 + SEAL_BYTES)),
+        "newest": NumberLimit(2),
+        "rotated_at": TIME,
+        "erased_at": TIME,
+    },
+    max_bytes=8 * 1024,
+    holds="the content keys of a user, wrapped by the tenant's key, and `newest`, the number of them. An erased user has "
+    "`erased_at` and no keys",
+)
+ERASURE = TableItem(
+    "erasure",
+    ERASURES,
+    ERASURE_KEY,
+    {"ttl": SECONDS},
+    max_bytes=512,
+    holds="an erased user. `restore finish` destroys their keys again",
+    growth=Growth("planned: 100 a second, for the 400 days of the TTL", 3_456_000_000),
 )
 ONE_TIME_CODE = TableItem(
     "one-time code",

@@ -1,7 +1,15 @@
 """Access patterns of users, sessions, tenants and leases."""
 
 from tidings.platform.dynamo.operations import Consistency
-from tidings.schema.tables.declaration import INBOX, LEASES, SESSIONS, TENANTS, USERS
+from tidings.schema.tables.declaration import (
+    ERASURES,
+    INBOX,
+    LEASES,
+    SESSIONS,
+    TENANTS,
+    USER_KEYS,
+    USERS,
+)
 from tidings.schema.tables.patterns.builders import (
     PatternRole,
     batch_get,
@@ -215,6 +223,42 @@ REPLACE_DATA_KEY = update(
     TENANTS,
     "tenant, data_key#id, if wrapped_key = before",
     "Wrap a data key with another master key.",
+)
+READ_USER_KEYS = batch_get(
+    "user_keys.read",
+    USER_KEYS,
+    "user_ids",
+    PatternRole.SHOWS,
+    "Content keys of the authors of a page; cached.",
+    consistency=Consistency.EVENTUAL,
+)
+CONFIRM_USER_KEYS = batch_get(
+    "user_keys.confirm",
+    USER_KEYS,
+    "user_ids",
+    PatternRole.AUTHORISES,
+    "The same where a key was missing: it may have been created just now.",
+    consistency=Consistency.STRONG,
+)
+PUT_USER_KEY = put(
+    "user_keys.put",
+    USER_KEYS,
+    "user_id, if absent or newest = before",
+    "Add a version of a user's content key.",
+)
+DESTROY_USER_KEYS = put(
+    "user_keys.destroy",
+    USER_KEYS,
+    "user_id",
+    "Replace the keys of an erased user by the time of the erasure.",
+)
+PUT_ERASURE = put("erasures.put", ERASURES, "_system#erased, time#tenant#user", "Record an erasure.")
+LIST_ERASURES = query(
+    "erasures.list",
+    ERASURES,
+    "_system#erased, from a time on",
+    PatternRole.AUTHORISES,
+    "Users whose keys a restore must destroy again.",
 )
 PUT_CODE = put("tenants.put_code", TENANTS, "tenant#code#id", "Store a one-time code that is sent.")
 TRY_CODE = update(
