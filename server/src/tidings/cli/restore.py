@@ -14,6 +14,7 @@ from tidings.cli.output import echo
 from tidings.installation.restore import FENCE_S, Restore
 from tidings.installation.store import Installation, InstallationStore
 from tidings.kernel.clock import SystemClock
+from tidings.tenants.user_key_store import DynamoUserKeyStore
 
 _ABOUT = """\
 The tables {prefix}* were restored to {to}, or a standby took over at that time. Messages that were acknowledged
@@ -99,6 +100,7 @@ async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: 
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",
             report=echo,
+            destroy_keys_again=DynamoUserKeyStore(client).destroy_again,
             is_fenced=is_fenced,
         )
         return await restore.finish(moment, wait_s=wait_s)

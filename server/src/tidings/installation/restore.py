@@ -2,18 +2,18 @@
 
 1. Check that no process runs. 2. Close the installation's row under a new epoch: a process that was not seen ends, and
 none starts. 3. Wait until no process can still write under the old epoch. 4. Empty Kafka, Redis and the queue tables.
-5. Open the row.
+5. Destroy the keys of users who were erased after the backup. 6. Open the row.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
 from tidings.installation import store
 from tidings.installation.epoch_watch import TRUSTED_S
 from tidings.installation.store import Installation, InstallationStore, RestorePhase
-from tidings.kernel.clock import Clock
+from tidings.kernel.clock import Clock, parse_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.redis.options import RedisOptions
 from tidings.schema.reconcile import PollPolicy, ProgressEvent
@@ -21,7 +21,7 @@ from tidings.schema.tables import apply, diff
 from tidings.schema.tables.control_plane import TableControlPlane as Tables
 from tidings.schema.tables.declaration import IDEMPOTENCY_KEYS, PENDING_QUEUE, TABLES
 from tidings.schema.tables.descriptions import ObservedTable
-from tidings.schema.tables.model import Table
+from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, Table
 from tidings.schema.topics.control_plane import TopicControlPlane as Topics
 from tidings.schema.topics.model import TOPICS
 
@@ -29,6 +29,8 @@ FENCE_S: Final = TRUSTED_S + 10.0
 """How long step 3 waits: longer than a process trusts an epoch that it read, plus the retries of an append."""
 EMPTIED: Final = (IDEMPOTENCY_KEYS, PENDING_QUEUE)
 """Tables that are emptied: their rows are results and queued messages of the old epoch."""
+LONGEST_BACKUP_MS: Final = DAILY_BACKUP_RETENTION_DAYS * 86_400_000
+"""`user_keys` may have been restored to an earlier time than the other tables, at most this much earlier."""
 _DELETE_POLICY: Final = PollPolicy(timeout_s=300, effect_s=60, longest_pause_s=5)
 
 
@@ -43,6 +45,8 @@ class Restore:
     clock: Clock
     is_on_demand: bool
     report: Callable[[str], None]
+    destroy_keys_again: Callable[[int], Awaitable[int]]
+    """Destroys the keys of users who were erased since a time, and returns their number."""
     is_fenced: bool = False
 
     async def finish(self, restored_to: str, *, wait_s: float = FENCE_S) -> Installation:
@@ -58,6 +62,8 @@ class Restore:
         )
         await asyncio.sleep(wait_s)
         await asyncio.to_thread(self._empty)
+        count = await self.destroy_keys_again(parse_ms(restored_to) - LONGEST_BACKUP_MS)
+        self.report(f"DynamoDB: the keys of {count} erased users destroyed again")
         opened = replace(closed, phase=RestorePhase.OPEN)
         await self._change(closed, opened)
         return opened

@@ -68,10 +68,27 @@ class DynamoUserKeyStore:
         }
         try:
             await self._client.put(patterns.PUT_ERASURE, erasure, repeatable=True)
-            row = _key(tenant, user) | {"erased_at": format_ms(at_ms)}
+        except DynamoError as error:
+            raise _unavailable(error) from error
+        await self._destroy(tenant, user, at_ms)
+
+    async def _destroy(self, tenant: TenantId, user: UserId, at_ms: int) -> None:
+        row = _key(tenant, user) | {"erased_at": format_ms(at_ms)}
+        try:
             await self._client.put(patterns.DESTROY_USER_KEYS, row, repeatable=True)
         except DynamoError as error:
             raise _unavailable(error) from error
+
+    async def destroy_again(self, since_ms: int) -> int:
+        """Destroy the keys of all users who were erased since a time. Return their number.
+
+        After a restore, `user_keys` may have their keys again, as of the backup.
+        """
+        count = 0
+        async for tenant, user, at_ms in self.erased(since_ms):
+            await self._destroy(tenant, user, at_ms)
+            count += 1
+        return count
 
     async def erased(self, since_ms: int) -> AsyncIterator[tuple[TenantId, UserId, int]]:
         """List the users who were erased since a time, with the time of each erasure."""

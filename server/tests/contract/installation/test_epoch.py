@@ -142,6 +142,10 @@ class Quiet(Restore):
     def _empty(self) -> None: ...
 
 
+async def destroy_nothing(_: int) -> int:
+    return 0
+
+
 @pytest.fixture
 def finish(tables: Tables) -> Callable[[EpochEnv, str], "asyncio.Future[Installation]"]:
     def run(env: EpochEnv, moment: str) -> "asyncio.Future[Installation]":
@@ -156,6 +160,7 @@ def finish(tables: Tables) -> Callable[[EpochEnv, str], "asyncio.Future[Installa
             clock=env.clock,
             is_on_demand=True,
             report=lambda _: None,
+            destroy_keys_again=destroy_nothing,
         )
         return asyncio.ensure_future(made.finish(moment, wait_s=0))
 

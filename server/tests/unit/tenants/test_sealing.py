@@ -9,14 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, TenantId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.schema.tables.limits import SEAL_BYTES
 from tidings.tenants.model import CONTENT, PREVIEW, Purpose
 from tidings.tenants.rules import seal_location
-from tidings.tenants.sealing import ContentKey, ContentKeys, DecryptionError
+from tidings.tenants.sealing import ContentKey, ContentKeys, DecryptionError, UserKeys
 
 ACME = TenantId("acme")
 CHAT = ChatKey(ACME, ChatId("c"))
+ANNA = UserId("anna")
 KEY, FINGERPRINT_KEY = bytes(range(32)), bytes(range(32, 64))
 
 type Place = tuple[Purpose, ChatKey, int]
@@ -84,7 +85,7 @@ def test_content_is_not_unsealed_for_another_tenant_chat_or_sequence(
 
 @pytest.mark.parametrize("is_encrypting", [True, False])
 def test_a_preview_is_not_taken_for_content_nor_content_for_a_preview(*, is_encrypting: bool) -> None:
-    keys = keys_of(is_encrypting=is_encrypting)
+    keys = UserKeys(ACME, ANNA, {1: KEY}, is_encrypting=is_encrypting)
     content, preview = keys.seal(CHAT, 5, b"hello"), keys.seal_preview(CHAT, 5, b"hello")
     assert keys.unseal_preview(CHAT, 5, preview) == keys.unseal(CHAT, 5, content) == b"hello"
     assert refused(lambda: keys.unseal(CHAT, 5, preview)) is Code.DECRYPTION_FAILED
@@ -151,7 +152,7 @@ def test_the_form_of_sealed_content_is_the_documented_one() -> None:
     key = hmac.digest(KEY, b"\x01\x00\x00\x00\x01" + where, "sha256")
     assert stored[:5] == b"\x01\x00\x00\x00\x01"
     assert AESGCM(key).decrypt(stored[5:17], stored[17:], where) == b"hello"
-    clear = keys_of(is_encrypting=False).seal_preview(CHAT, 5, b"hello")
+    clear = UserKeys(ACME, ANNA, {1: KEY}, is_encrypting=False).seal_preview(CHAT, 5, b"hello")
     tag = hmac.digest(KEY, b"\x00\x00\x00\x00\x01p4:acme1:c5;hello", "sha256")[:16]
     assert clear == b"\x00\x00\x00\x00\x01" + tag + b"hello"
 
@@ -178,3 +179,17 @@ def test_errors_have_the_place_and_never_the_content() -> None:
         keys_of().unseal(CHAT, 5, keys_of().seal(CHAT, 6, b"hello"))
     assert caught.value.details == {"tenant": "acme", "chat": "c", "sequence": 5}
     assert "hello" not in str(caught.value)
+
+
+def test_a_field_of_a_profile_opens_for_its_user_and_name_only() -> None:
+    anna, ben = (UserKeys(ACME, user, {1: KEY}, is_encrypting=True) for user in (ANNA, UserId("ben")))
+    name = anna.seal_field("display_name", "Anna")
+    assert anna.open_field("display_name", name) == "Anna"
+    assert anna.open_field("avatar_uri", name) is None
+    assert ben.open_field("display_name", name) is None
+
+
+def test_the_fingerprint_key_of_a_user_is_derived_from_the_first_version() -> None:
+    derived = hmac.digest(KEY, b"fingerprint of requests", "sha256")
+    keys = UserKeys(ACME, ANNA, {1: KEY, 2: bytes(32)}, is_encrypting=True)
+    assert keys.fingerprint(b"hello") == hmac.digest(derived, b"hello", "sha256")
