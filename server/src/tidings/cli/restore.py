@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import UTC, datetime
+from functools import partial
 
 import click
 
@@ -9,11 +10,16 @@ from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring import schema
 from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.engine_clients import open_key_ring
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
 from tidings.cli.output import echo
 from tidings.installation.restore import FENCE_S, Restore
 from tidings.installation.store import Installation, InstallationStore
-from tidings.kernel.clock import SystemClock
+from tidings.kernel.clock import Clock, SystemClock
+from tidings.platform.dynamo.client import DynamoClient
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.tenants.settings import TenantService
+from tidings.tenants.store import DynamoTenantStore
 from tidings.tenants.user_key_store import DynamoUserKeyStore
 
 _ABOUT = """\
@@ -22,6 +28,7 @@ later are lost. This command:
   - raises the installation's epoch. Devices delete their copies of chats and read them again; their outboxes are kept.
   - empties Kafka's topics under {topics}, and Redis' keys under {keys}.
   - deletes {prefix}idempotency_keys and {prefix}pending_queue and creates them again, empty.
+  - destroys the keys of users again who were erased after the backup, listed in {prefix}erasures.
 Every process must be stopped until this command has ended."""
 
 
@@ -89,6 +96,16 @@ def _about(settings: Settings, moment: str) -> str:
     )
 
 
+async def _destroy_keys_again(settings: Settings, client: DynamoClient, clock: Clock, since_ms: int) -> int:
+    """Destroy the keys of users who were erased since a time, in all tenants. Return their number."""
+    keys, count = DynamoUserKeyStore(client), 0
+    async with open_key_ring(settings, client, clock) as ring:
+        tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock)
+        for tenant in await tenants.list():
+            count += await keys.destroy_again(tenant, since_ms)
+    return count
+
+
 async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: bool) -> Installation:
     clock = SystemClock()
     async with open_tables(settings.dynamo) as client:
@@ -100,7 +117,7 @@ async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: 
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",
             report=echo,
-            destroy_keys_again=DynamoUserKeyStore(client).destroy_again,
+            destroy_keys_again=partial(_destroy_keys_again, settings, client, clock),
             is_fenced=is_fenced,
         )
         return await restore.finish(moment, wait_s=wait_s)

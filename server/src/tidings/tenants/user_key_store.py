@@ -9,7 +9,7 @@ from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import ConditionFailedError, DynamoError
 from tidings.platform.dynamo.requests import Query
-from tidings.schema.tables.items.accounts import ERASURE_KEY, ERASURES
+from tidings.schema.tables.items.accounts import ERASURE_KEY, TENANT
 from tidings.schema.tables.items.chats import user_key
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.model import UserKeyRow
@@ -62,8 +62,8 @@ class DynamoUserKeyStore:
         # The list first: a process that dies in between leaves keys that the next attempt destroys. In the other order,
         # a restore would bring the keys back.
         erasure = {
-            "list": ERASURES.render(),
-            "erasure": ERASURE_KEY.render(at_ms=at_ms, tenant=tenant, user=user),
+            "tenant": TENANT.render(tenant=tenant),
+            "erasure": ERASURE_KEY.render(at_ms=at_ms, user=user),
             "ttl": at_ms // 1000 + _KEPT_S,
         }
         try:
@@ -79,29 +79,28 @@ class DynamoUserKeyStore:
         except DynamoError as error:
             raise _unavailable(error) from error
 
-    async def destroy_again(self, since_ms: int) -> int:
-        """Destroy the keys of all users who were erased since a time. Return their number.
+    async def destroy_again(self, tenant: TenantId, since_ms: int) -> int:
+        """Destroy the keys of all users of a tenant who were erased since a time. Return their number.
 
         After a restore, `user_keys` may have their keys again, as of the backup.
         """
         count = 0
-        async for tenant, user, at_ms in self.erased(since_ms):
+        async for user, at_ms in self.erased(tenant, since_ms):
             await self._destroy(tenant, user, at_ms)
             count += 1
         return count
 
-    async def erased(self, since_ms: int) -> AsyncIterator[tuple[TenantId, UserId, int]]:
+    async def erased(self, tenant: TenantId, since_ms: int) -> AsyncIterator[tuple[UserId, int]]:
         """List the users who were erased since a time, with the time of each erasure."""
         query = Query(
-            condition="#l = :list AND erasure >= :since",
-            names={"#l": "list"},
-            values={":list": ERASURES.render(), ":since": f"{max(since_ms, 0):013d}"},
+            condition="tenant = :tenant AND erasure >= :since",
+            values={":tenant": TENANT.render(tenant=tenant), ":since": f"{max(since_ms, 0):013d}"},
         )
         try:
             async for page in self._client.pages(patterns.LIST_ERASURES, query):
                 for item in page.items:
-                    at_ms, tenant, user = item["erasure"].split("#", 2)
-                    yield TenantId(tenant), UserId(user), int(at_ms)
+                    at_ms, _, user = item["erasure"].partition("#")
+                    yield UserId(user), int(at_ms)
         except DynamoError as error:
             raise _unavailable(error) from error
 

@@ -93,8 +93,8 @@ async def test_erased_users_are_destroyed_again_after_their_keys_were_restored(
         restored = {"user_id": f"{tenant}#{ANNA}", "wrapped_keys": [b"one"], "newest": 1}
         await client.put(patterns.PUT_USER_KEY, restored | {"rotated_at": format_ms(NOW_MS)})
         assert await read(store, tenant, ANNA) == {ANNA: keys[ANNA]}
-        await store.destroy_again(NOW_MS + 6)
+        assert await store.destroy_again(tenant, NOW_MS + 6) == 0
         assert await read(store, tenant, ANNA) == {ANNA: keys[ANNA]}, "it was erased earlier"
-        assert await store.destroy_again(NOW_MS + 5) >= 1
+        assert await store.destroy_again(tenant, NOW_MS + 5) == 1
         found = await read(store, tenant, ANNA, BEN)
         assert (found[ANNA].is_destroyed, found[BEN]) == (True, keys[BEN])

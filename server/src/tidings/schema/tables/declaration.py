@@ -192,7 +192,7 @@ USER_KEYS = Table(
 )
 ERASURES = Table(
     name="erasures",
-    partition=KeyAttribute("list"),
+    partition=KeyAttribute("tenant"),
     sort=KeyAttribute("erasure"),
     items=(accounts.ERASURE,),
     ttl=Ttl("ttl", "400 days, longer than any backup is kept"),

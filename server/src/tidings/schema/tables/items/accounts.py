@@ -31,8 +31,7 @@ SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
 REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
-ERASURES = KeyTemplate("_system#erased")
-ERASURE_KEY = KeyTemplate("{at_ms:013d}#{tenant}#{user}")
+ERASURE_KEY = KeyTemplate("{at_ms:013d}#{user}")
 
 _MAC = BlobLimit(32)
 """MAC with the tenant's key over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
@@ -151,12 +150,12 @@ USER_KEYS = TableItem(
 )
 ERASURE = TableItem(
     "erasure",
-    ERASURES,
+    TENANT,
     ERASURE_KEY,
     {"ttl": SECONDS},
-    max_bytes=512,
+    max_bytes=256,
     holds="an erased user. `restore finish` destroys their keys again",
-    growth=Growth("planned: 100 a second, for the 400 days of the TTL", 3_456_000_000),
+    growth=Growth("planned: 10 million erased users of a tenant in the 400 days of the TTL", 10_000_000),
 )
 ONE_TIME_CODE = TableItem(
     "one-time code",

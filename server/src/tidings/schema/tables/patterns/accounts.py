@@ -252,11 +252,11 @@ DESTROY_USER_KEYS = put(
     "user_id",
     "Replace the keys of an erased user by the time of the erasure.",
 )
-PUT_ERASURE = put("erasures.put", ERASURES, "_system#erased, time#tenant#user", "Record an erasure.")
+PUT_ERASURE = put("erasures.put", ERASURES, "tenant, time#user", "Record an erasure.")
 LIST_ERASURES = query(
     "erasures.list",
     ERASURES,
-    "_system#erased, from a time on",
+    "tenant, from a time on",
     PatternRole.AUTHORISES,
     "Users whose keys a restore must destroy again.",
 )
