@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from fixtures.gateway_process import GatewayProcess, SocketDevice, connected
+from fixtures.use_cases import user_key_ring
 
 from tidings.accounts import sessions
 from tidings.accounts.model import Device as Installation
@@ -64,7 +65,7 @@ async def admin_env(env: GatewayProcess) -> AsyncIterator[AdminEnv]:
         )
         keys = KeyRing(store, kms, clock, KeyPolicy())
         rows = AuthenticatedRows(keys)
-        users = DynamoUserStore(use_cases.client, rows)
+        users = DynamoUserStore(use_cases.client, keys, user_key_ring(use_cases.client, keys))
         deps = sessions.SessionDeps(
             rows=DynamoSessionStore(use_cases.client, rows),
             users=users,

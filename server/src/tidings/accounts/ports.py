@@ -20,8 +20,42 @@ type Mac = Callable[[bytes], bytes]
 """HMAC-SHA256 under a key of the tenant."""
 type TenantMac = Callable[[TenantId], Awaitable[Mac]]
 """Returns a tenant's MAC. Creates the tenant's keys if it has none: pass only tenants that exist."""
+type MayShow = Callable[[User], bool]
+"""Decides whether a user may be shown to other users."""
 type ReadRevocations = Callable[[int], Awaitable[Sequence[tuple[str, Revocation]]]]
 """Reads all revocations written since a time in milliseconds, each with its unique name. Strongly consistent."""
+
+
+class ProfileKeys(Protocol):
+    """The keys of one user, for the personal fields of their profile. Methods never block."""
+
+    def seal_field(self, name: str, text: str, /) -> bytes:
+        """Encrypt a field. It opens only as the field `name` of this user."""
+        ...
+
+    def open_field(self, name: str, sealed: bytes, /) -> str | None:
+        """Decrypt a field. None: it was altered, or belongs to another field or user."""
+        ...
+
+
+class ProfileKeyProvider(Protocol):
+    """Keys by user. Raises `keys_unavailable` if the keys cannot be loaded and are not cached."""
+
+    async def of(self, tenant: TenantId, user: UserId, /) -> ProfileKeys:
+        """Return keys to seal with, cached after the first call. Creates them for a user without keys.
+
+        Raises `user_not_found` for a user whose keys were destroyed.
+        """
+        ...
+
+    async def fields_of(
+        self, tenant: TenantId, fields: Collection[tuple[UserId, bytes]], /
+    ) -> Mapping[UserId, ProfileKeys | None]:
+        """Return keys to open these fields, each with its user. Reads keys that are not cached in one batch.
+
+        None for a user whose keys were destroyed.
+        """
+        ...
 
 
 class DirectoryPage(NamedTuple):
@@ -37,12 +71,28 @@ class CreateUserResult(NamedTuple):
 
 
 class UserStore(Protocol):
+    """Users. Their name, avatar and phone number are sealed; they are None for a user whose keys were destroyed."""
+
     async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
         """Read a user to show them. Eventually consistent."""
         ...
 
     async def confirm(self, tenant: TenantId, user: UserId, /) -> User | None:
-        """Read a user to decide by. Strongly consistent."""
+        """Read a user to decide by, without name, avatar and number. Strongly consistent; needs no keys."""
+        ...
+
+    async def confirm_profile(self, tenant: TenantId, user: UserId, /) -> User | None:
+        """Read a user to decide by and to show them. Strongly consistent."""
+        ...
+
+    async def confirm_phone(
+        self, tenant: TenantId, user: UserId, phone: Phone, may_show: MayShow, /
+    ) -> User | None:
+        """Return a user to show them, if they have this number and `may_show` accepts them. Strongly consistent.
+
+        Otherwise it reads the user's row and no keys, so that the time does not reveal why the result is None.
+        `may_show` receives the user without name, avatar and number.
+        """
         ...
 
     async def read_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:

@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Sequence
 
 from tidings.accounts.model import ChallengeId, Phone
+from tidings.accounts.ports import Mac
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import USER_ID_DESCRIPTION, TenantId, UserId, is_user_id
 from tidings.kernel.security import SecurityEventKind, record_security_event
@@ -64,6 +65,7 @@ MAX_TRIES = 5
 DEVICE_NAME_BYTES = 128
 DISPLAY_NAME_BYTES = 256
 AVATAR_BYTES = 1024
+PHONE_HASH_BYTES = 20
 
 _E164 = re.compile(r"\+[1-9][0-9]{6,14}")
 _CODE = re.compile(rf"[0-9]{{{CODE_DIGITS}}}")
@@ -105,9 +107,20 @@ def is_well_formed(challenge: str, code: str) -> bool:
 def code_hash_input(tenant: TenantId, challenge: ChallengeId, phone: Phone, code: str) -> bytes:
     """Return the input of a code's keyed hash. It binds the code to this phone number and challenge.
 
-    No other input under the tenant's key starts with `_`: the others start with the tenant's id.
+    No other input under the tenant's key starts with `_code#`. Inputs without a purpose start with the tenant's id,
+    which has no `_`.
     """
     return f"_code#{tenant}#{challenge}#{phone}#{code}".encode()
+
+
+def phone_hash(mac: Mac, phone: Phone) -> str:
+    """Return the keyed hash that represents a number in the claim and in the index: 32 characters.
+
+    A hash without a key would reveal the number: there are few enough numbers to try them all. No other input under
+    the tenant's key starts with `_phone#`.
+    """
+    digest = mac(b"_phone#" + phone.encode())[:PHONE_HASH_BYTES]
+    return base64.b32encode(digest).decode().lower()
 
 
 def check_user_id(text: str) -> UserId:

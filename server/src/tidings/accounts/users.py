@@ -83,10 +83,10 @@ class UserService:
             return new, True
         if result.owner is None:
             raise TidingsError(Code.WRITE_CONFLICT, "Another request created a user with the same id.")
-        return await self._confirmed(tenant, result.owner), False
+        return await self._profile_of(tenant, result.owner), False
 
     async def admitted(self, tenant: TenantId, user: UserId) -> User:
-        """Return the user of a verified credential, creating them on first use."""
+        """Return the user of a verified credential, creating them on first use. Without name, avatar and number."""
         if (found := await self._rows.confirm(tenant, user)) is not None:
             return found
         now_ms = self._clock.now_ms()
@@ -94,7 +94,10 @@ class UserService:
         if (await self._rows.create(new)).is_created:
             return new
         # Race: another process admitted the same user between our read and our transaction.
-        return await self._confirmed(tenant, user)
+        found = await self._rows.confirm(tenant, user)
+        if found is None:
+            raise TidingsError(Code.WRITE_CONFLICT, f"User {user} was created and deleted at the same time.")
+        return found
 
     async def suspend(self, tenant: TenantId, user: UserId, *, is_on: bool) -> None:
         """Suspend the user, which refuses all their credentials, or lift the suspension."""
@@ -127,7 +130,7 @@ class UserService:
 
     async def by_phone(self, tenant: TenantId, phone: Phone) -> User | None:
         owner = await self._rows.owner(tenant, phone)
-        return None if owner is None else await self._confirmed(tenant, owner)
+        return None if owner is None else await self._profile_of(tenant, owner)
 
     async def read(self, tenant: TenantId, user: UserId) -> User:
         found = await self._rows.read(tenant, check_user_id(user))
@@ -150,9 +153,9 @@ class UserService:
             raise user_not_found(user)
         return changed
 
-    async def _confirmed(self, tenant: TenantId, user: UserId) -> User:
+    async def _profile_of(self, tenant: TenantId, user: UserId) -> User:
         """Read the user that a claim names. A claim and its user share transactions, so one without the other is damage."""
-        found = await self._rows.confirm(tenant, user)
+        found = await self._rows.confirm_profile(tenant, user)
         if found is None:
             raise TidingsError(
                 Code.INTERNAL,
@@ -177,8 +180,8 @@ class PhoneDirectory:
         """Return the user with exactly this number.
 
         Raises `forbidden` unless the tenant allows the search. Raises the same `user_not_found` for an unused number,
-        for a user who has opted out, and for a suspended user. The index is only a hint: the user's row, read with
-        strong consistency, decides.
+        for a user who has opted out, for a suspended user, and for one whose keys were destroyed. The index is only a
+        hint: the user's row, read with strong consistency, decides.
         """
         settings = await self._tenants.find(tenant)
         if settings is None or not settings.settings.has_phone_search:
@@ -189,16 +192,16 @@ class PhoneDirectory:
             )
         hint = await self._rows.find_by_phone(tenant, phone)
         # An unused number costs the same two reads. Otherwise the response time would reveal a user who opted out.
-        found = await self._rows.confirm(tenant, caller if hint is None else hint)
-        if hint is None or found is None or not _may_be_found(found, phone):
+        found = await self._rows.confirm_phone(tenant, caller if hint is None else hint, phone, _may_be_found)
+        if hint is None or found is None:
             raise TidingsError(
                 Code.USER_NOT_FOUND, "No user has this phone number, or the user cannot be found by it."
             )
         return found
 
 
-def _may_be_found(user: User, phone: Phone) -> bool:
-    return user.phone == phone and user.phone_search == "everyone" and user.suspended_at_ms is None
+def _may_be_found(user: User) -> bool:
+    return user.phone_search == "everyone" and user.suspended_at_ms is None
 
 
 ADMISSION_CACHE = CachePolicy(fresh_s=5.0, outage_s=60.0, retry_s=1.0, count=100_000)

@@ -323,15 +323,18 @@ async def explain_missing_tenant(settings: Settings, client: DynamoClient) -> As
     except TidingsError as error:
         context = click.get_current_context(silent=True)
         tenant = context.params.get("tenant") if context else None
-        if error.code in _NOT_FOUND and tenant and not await _exists(settings, client, TenantId(tenant)):
-            raise TidingsError(
-                Code.REQUEST_INVALID,
-                f"Tenant {tenant} does not exist.",
-                hint="`tidings tenant create` makes one.",
-            ) from error
+        if error.code in _NOT_FOUND and tenant:
+            await require_tenant(settings, client, TenantId(tenant))
         raise
 
 
-async def _exists(settings: Settings, client: DynamoClient, tenant: TenantId) -> bool:
+async def require_tenant(settings: Settings, client: DynamoClient, tenant: TenantId) -> None:
+    """Raise `request_invalid` if the tenant does not exist. Creates no keys."""
     async with open_key_ring(settings, client, SystemClock()) as ring:
-        return await DynamoTenantStore(client, AuthenticatedRows(ring)).read(tenant) is not None
+        found = await DynamoTenantStore(client, AuthenticatedRows(ring)).read(tenant)
+    if found is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"Tenant {tenant} does not exist.",
+            hint="`tidings tenant create` makes one.",
+        )

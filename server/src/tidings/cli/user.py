@@ -14,7 +14,7 @@ from tidings.app.wiring.accounts import LoginServices, open_login_services, open
 from tidings.app.wiring.trace import SupportLookup, build_support_lookup
 from tidings.chats.model import chat_type
 from tidings.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
-from tidings.cli.tenant import explain_missing_tenant
+from tidings.cli.tenant import explain_missing_tenant, require_tenant
 from tidings.kernel.clock import SystemClock, format_ms, format_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
@@ -79,7 +79,7 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
             raise TidingsError(Code.USER_NOT_FOUND, "No user has this phone number.")
         return _user_fields(found) | await _activity(found, lookup)
 
-    _show_fields(_find_user(act), as_json=as_json)
+    _show_fields(_find_user(act, _tenant_of_number(tenant, phone)), as_json=as_json)
 
 
 async def _activity(user: User, lookup: SupportLookup) -> dict[str, object]:
@@ -176,7 +176,7 @@ def find(
             return [] if user is None else [user]
         return await _found(people, tenant, limit, prefix=prefix or "", name=name or "")
 
-    _show_found(_run(act), as_json=as_json)
+    _show_found(_run(act, _tenant_of_number(tenant, phone)), as_json=as_json)
 
 
 async def _found(
@@ -253,11 +253,20 @@ def end_sessions(tenant: str, user: str, session: str | None, *, as_json: bool) 
         echo(f"ok: {ended} sessions ended")
 
 
-def _run[T](act: Callable[[LoginServices], Awaitable[T]]) -> T:
-    return _find_user(lambda people, _: act(people))
+def _tenant_of_number(tenant: str, phone: str | None) -> TenantId | None:
+    """Return the tenant of a look-up by number. It must exist: the look-up would create keys for a mistyped one."""
+    return None if phone is None else TenantId(tenant)
 
 
-def _find_user[T](act: Callable[[LoginServices, SupportLookup], Awaitable[T]]) -> T:
+def _run[T](act: Callable[[LoginServices], Awaitable[T]], required: TenantId | None = None) -> T:
+    return _find_user(lambda people, _: act(people), required)
+
+
+def _find_user[T](
+    act: Callable[[LoginServices, SupportLookup], Awaitable[T]], required: TenantId | None = None
+) -> T:
+    """Run a command. Fail first if the tenant `required` does not exist."""
+
     async def run() -> T:
         settings = load().settings
         clock = SystemClock()
@@ -266,6 +275,8 @@ def _find_user[T](act: Callable[[LoginServices, SupportLookup], Awaitable[T]]) -
             open_login_services(settings, client, clock) as people,
             explain_missing_tenant(settings, client),
         ):
+            if required is not None:
+                await require_tenant(settings, client, required)
             return await act(people, build_support_lookup(settings, client, clock))
 
     return asyncio.run(run())

@@ -89,24 +89,14 @@ class UserKeyRing:
         return cached.keys
 
     async def to_read(self, tenant: TenantId, contents: Collection[tuple[UserId, bytes]], /) -> AuthorKeys:
-        """Return keys to open these contents, each with its author. Reads the keys that are not cached in one batch.
-
-        A user without a key for a content is read again, strongly consistent: another process may have created the
-        key just now. Without this, new content would appear as erased.
-        """
-        authors = {author for author, _ in contents}
-        found = await self._load(tenant, authors)
-        unsure = {author for author, content in contents if _is_unsure(found[author], content)}
-        if unsure:
-            found |= await self._load(tenant, unsure, is_strong=True)
-        return AuthorKeys({user: cached.keys for user, cached in found.items()})
+        """Return keys to open these contents, each with its author. Reads the keys that are not cached in one batch."""
+        return AuthorKeys(await self._to_open(tenant, contents))
 
     async def fields_of(
-        self, tenant: TenantId, users: Collection[UserId]
+        self, tenant: TenantId, fields: Collection[tuple[UserId, bytes]], /
     ) -> Mapping[UserId, UserKeys | None]:
-        """Return the keys to open the profiles of these users. None: they were destroyed."""
-        found = await self._load(tenant, set(users))
-        return {user: cached.keys for user, cached in found.items()}
+        """Return keys to open these fields of profiles, each with its user. None: they were destroyed."""
+        return await self._to_open(tenant, fields)
 
     async def destroy(self, tenant: TenantId, user: UserId) -> None:
         """Destroy the user's keys for good. Other processes use cached keys for at most `keep_s`."""
@@ -118,6 +108,20 @@ class UserKeyRing:
         row = (await self._load(tenant, {user}, is_strong=True))[user].row
         await self._add(tenant, user, row)
         return len((await self._load(tenant, {user}, is_strong=True))[user].row.wrapped)
+
+    async def _to_open(
+        self, tenant: TenantId, contents: Collection[tuple[UserId, bytes]]
+    ) -> Mapping[UserId, UserKeys | None]:
+        """Return the keys of the users who sealed these contents.
+
+        A user without a key for a content is read again, strongly consistent: another process may have created the
+        key just now. Without this, new content would appear as erased.
+        """
+        found = await self._load(tenant, {user for user, _ in contents})
+        unsure = {user for user, content in contents if _is_unsure(found[user], content)}
+        if unsure:
+            found |= await self._load(tenant, unsure, is_strong=True)
+        return {user: cached.keys for user, cached in found.items()}
 
     def _fresh(self, tenant: TenantId, user: UserId) -> _CachedKeys | None:
         cached = self._cache.get((tenant, user))

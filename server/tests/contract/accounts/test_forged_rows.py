@@ -13,7 +13,7 @@ from tidings.accounts.model import Device, Phone, Scope
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
 from tidings.accounts.store.sessions import code_key, session_key
-from tidings.accounts.store.users import claim_key
+from tidings.accounts.store.user_items import claim_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId
 from tidings.platform.dynamo.operations import AccessPattern, Operation
@@ -192,7 +192,7 @@ async def test_a_forged_claim_does_not_log_in_as_another_user(open_accounts: Ope
         await accounts.log_in()
         await accounts.log_in(THEIRS)
         victim, own = await claim_of(accounts, NUMBER), await claim_of(accounts, THEIRS)
-        unclaimed = claim_key(accounts.tenant, Phone(UNCLAIMED))
+        unclaimed = claim_key(accounts.tenant, await accounts.hash_of(UNCLAIMED))
         for number, forged in (
             (THEIRS, own | {"owner": victim["owner"]}),
             (THEIRS, victim | {"user_id": own["user_id"]}),
@@ -206,7 +206,8 @@ async def test_a_forged_claim_does_not_log_in_as_another_user(open_accounts: Ope
 
 
 async def claim_of(accounts: AccountsEnv, number: str) -> Row:
-    row = await accounts.client.get(patterns.FIND_CLAIM, claim_key(accounts.tenant, Phone(number)))
+    place = claim_key(accounts.tenant, await accounts.hash_of(number))
+    row = await accounts.client.get(patterns.FIND_CLAIM, place)
     assert row is not None
     return dict(row)
 

@@ -16,7 +16,8 @@ from tidings.accounts.model import Device
 from tidings.cli import tidings
 from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import DeviceId
+from tidings.kernel.ids import DeviceId, TenantId
+from tidings.tenants.store import DynamoKeyStore
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,7 @@ def fails_with(result: Result) -> Code:
 
 
 def test_a_user_is_created_and_shown(space: Namespace) -> None:
+    CliRunner().invoke(tidings, ["tenant", "create", space.tenant])
     made = typed("create", space.tenant, "--id", "anna", "--phone", NUMBER, "--name", "Anna", "--json")
     assert made.exit_code == 0, made.output
     user = json.loads(made.stdout)
@@ -145,10 +147,23 @@ def test_users_are_listed_found_and_suspended(space: Namespace) -> None:
 
 
 def test_a_tenant_that_does_not_exist_is_named() -> None:
-    for command in (("show", "nope", "anna"), ("end-sessions", "nope", "anna")):
+    commands = (("show", "nope", "anna"), ("end-sessions", "nope", "anna"), *BY_NUMBER)
+    for command in commands:
         failed = typed(*command).exception
         assert isinstance(failed, TidingsError)
         assert failed.message == "Tenant nope does not exist."
+
+
+BY_NUMBER = (("show", "nope", "--phone", NUMBER), ("find", "nope", "--phone", NUMBER))
+
+
+async def test_a_look_up_by_number_creates_no_keys_for_a_mistyped_tenant(
+    use_cases: AsyncFixture[UseCaseEnv],
+) -> None:
+    for command in BY_NUMBER:
+        await asyncio.to_thread(typed, *command)
+    async with use_cases.open() as env:
+        assert await DynamoKeyStore(env.client).list(TenantId("nope")) == []
 
 
 @pytest.mark.parametrize(

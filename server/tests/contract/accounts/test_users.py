@@ -11,11 +11,11 @@ from msgspec.structs import replace
 
 from tidings.accounts.model import Phone, Principal, ProfileChange
 from tidings.accounts.store.sessions import DynamoRevocationLog
+from tidings.accounts.store.user_items import index_key
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.requests import Query
-from tidings.schema.tables.items.accounts import PHONE
 from tidings.schema.tables.items.inboxes import profile_key
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.schema.tables.patterns.inboxes import READ_PROFILE
@@ -77,9 +77,8 @@ async def test_a_claim_is_not_shown_as_a_user(open_accounts: OpenAccountsEnv) ->
 async def test_the_index_shows_a_number_once(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         await accounts.users.create(accounts.tenant, ANNA, phone=MINE)
-        by_number = Query(
-            condition="phone_number = :n", values={":n": PHONE.render(tenant=accounts.tenant, phone=MINE)}
-        )
+        number = index_key(accounts.tenant, await accounts.hash_of(NUMBER))
+        by_number = Query(condition="phone_number = :n", values={":n": number})
         page = await accounts.client.query(patterns.FIND_BY_PHONE, by_number)
         assert [item["user_id"] for item in page.items] == [f"{accounts.tenant}#{ANNA}"]
 
@@ -138,11 +137,14 @@ async def test_a_change_does_not_create_a_missing_user(open_accounts: OpenAccoun
 async def test_the_units_of_a_new_user(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         await accounts.users.for_phone(accounts.tenant, MINE)
-        assert counts(accounts, "write_units") == {
+        assert +counts(accounts, "write_units") == {
             patterns.CREATE_WITH_PHONE.name: 6,
-            patterns.FIND_CLAIM.name: 0,
+            patterns.PUT_USER_KEY.name: 1,
         }
-        assert +counts(accounts, "read_units") == {patterns.FIND_CLAIM.name: 1}
+        assert +counts(accounts, "read_units") == {
+            patterns.FIND_CLAIM.name: 1,
+            patterns.CONFIRM_USER_KEYS.name: 1,
+        }
 
 
 async def test_a_user_and_their_item_in_the_directory_are_one_transaction(

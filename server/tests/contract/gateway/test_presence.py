@@ -13,7 +13,6 @@ from tidings.accounts.users import UserService
 from tidings.ephemeral.model import PresenceHint
 from tidings.gateway.ephemeral.service import EphemeralOptions
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 DORA = UserId("dora")
 SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)
@@ -148,7 +147,7 @@ async def test_a_user_who_hides_their_presence_is_not_seen_and_does_not_see_othe
     gateways: GatewayEnv,
 ) -> None:
     users = UserService(
-        DynamoUserStore(gateways.use_cases.client, AuthenticatedRows(gateways.use_cases.ring)),
+        DynamoUserStore(gateways.use_cases.client, gateways.use_cases.ring, gateways.use_cases.user_keys),
         gateways.use_cases.clock,
     )
     await users.create(gateways.use_cases.tenant, BEN)

@@ -7,7 +7,6 @@ from fixtures.loops import until
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
 from tidings.kernel.ids import UserId
-from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 
 QUICK = {
     "GATEWAY_ACK_FLUSH_S": "0.05",
@@ -124,7 +123,7 @@ async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_e
         (await installation.direct("anna", "cleo")).chat,
     )
     async with installation.stage() as use_cases:
-        rows = DynamoUserStore(use_cases.client, AuthenticatedRows(use_cases.ring))
+        rows = DynamoUserStore(use_cases.client, use_cases.ring, use_cases.user_keys)
         await UserService(rows, use_cases.clock).create(use_cases.tenant, UserId("ben"))
     async with looking(installation, one.socket_port, "anna") as anna:
         for each in (chat, other):

@@ -1,5 +1,9 @@
 """Validation of phone numbers, codes and names."""
 
+import hmac
+from base64 import b32encode
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,6 +12,7 @@ from tidings.accounts import rules
 from tidings.accounts.model import ChallengeId, Phone
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.schema.tables.limits import PART_BYTES
 
 
 @pytest.mark.parametrize("number", ["+4915112345678", "+15555550100", "+2903333", "+123456789012345"])
@@ -111,3 +116,15 @@ def test_a_display_name_is_not_empty_and_short(name: str) -> None:
     with pytest.raises(TidingsError):
         rules.check_display_name(name)
     assert rules.check_display_name("ä" * 128)
+
+
+def test_the_hash_of_a_number_is_a_key_part_and_depends_on_the_key() -> None:
+    def mac_of(key: bytes) -> Callable[[bytes], bytes]:
+        return lambda data: hmac.digest(key, data, "sha256")
+
+    number = Phone("+4915112345678")
+    hashed = rules.phone_hash(mac_of(b"k"), number)
+    assert hashed == b32encode(hmac.digest(b"k", b"_phone#+4915112345678", "sha256")[:20]).decode().lower()
+    assert len(hashed) == PART_BYTES["phone"]
+    assert hashed != rules.phone_hash(mac_of(b"l"), number)
+    assert hashed != rules.phone_hash(mac_of(b"k"), Phone("+4915112345679"))

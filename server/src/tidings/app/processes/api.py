@@ -57,7 +57,6 @@ from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
-from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
@@ -216,7 +215,9 @@ class ApiWiring:
         cases = chats.build_chat_services(
             client, user_keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
         )
-        people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
+        people = build_login_services(
+            self.settings, client, self.host.clock, self.engines.kms.value, user_keys
+        )
         credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
         return ApiServices(
@@ -236,9 +237,7 @@ class ApiWiring:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
-            phone_directory=PhoneDirectory(
-                DynamoUserStore(client, AuthenticatedRows(keys)), self.accounts.tenants
-            ),
+            phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
             notifications=self._notifications(),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,

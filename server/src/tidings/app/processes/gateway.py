@@ -278,7 +278,7 @@ class GatewayWiring:
         )
 
     def _credentials(self) -> CredentialVerifierChain:
-        client, keys = self.engines.dynamo.value, self.engines.keys.value
+        client, keys = self.engines.dynamo.value, self.engines.user_keys.value
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         return build_credentials(self.accounts, people)
 

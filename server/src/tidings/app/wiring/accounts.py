@@ -21,7 +21,7 @@ from tidings.accounts.verification_keys import VerificationKeys
 from tidings.app.settings import Settings
 from tidings.app.settings.accounts import AccountsSettings
 from tidings.app.settings.model import DynamoSettings
-from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make_kms
+from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make_kms, make_user_key_ring
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
@@ -35,6 +35,7 @@ from tidings.tenants.model import Kms
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
+from tidings.tenants.user_keys import UserKeyRing
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +128,16 @@ async def open_login_services(
     """Open the login services with their own KMS client, for commands."""
     async with make_kms(settings) as kms:
         keys = KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
-        yield build_login_services(settings, client, clock, kms, keys)
+        user_keys = make_user_key_ring(settings, client, keys, clock)
+        yield build_login_services(settings, client, clock, kms, user_keys)
 
 
 def build_login_services(
-    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, keys: KeyRing
+    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, user_keys: UserKeyRing
 ) -> LoginServices:
-    wanted = settings.accounts
-    authentic = AuthenticatedRows(keys)
-    user_rows, rows = DynamoUserStore(client, authentic), DynamoSessionStore(client, authentic)
+    wanted, keys = settings.accounts, user_keys.tenants
+    user_rows = DynamoUserStore(client, keys, user_keys)
+    rows = DynamoSessionStore(client, AuthenticatedRows(keys))
     signing = SigningKeyRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = AccessTokenService(signing, clock, wanted.access_token_ttl_s)
     deps = sessions.SessionDeps(rows=rows, users=user_rows, access=access, mac=keys.mac, clock=clock)

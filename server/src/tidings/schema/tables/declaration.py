@@ -69,8 +69,8 @@ USERS = Table(
             template=accounts.PHONE,
             projection=Projection.KEYS_ONLY,
             units=CapacityUnits(5, 5),
-            why="Users by phone number, for display. Only `user_id` is needed, and keys are always projected. "
-            "Login does not read it: it reads the claim of the number, strongly consistent.",
+            why="Users by a keyed hash of their phone number, for display. Only `user_id` is needed, and keys are always "
+            "projected. Login does not read it: it reads the claim of the number, strongly consistent.",
             growth=Growth("one user for each number", 1),
         ),
     ),

@@ -16,7 +16,7 @@ PART_BYTES = {
     "other": 64,
     "client_key": 64,
     "session": 26,
-    "phone": 16,
+    "phone": 32,  # a keyed hash of the number, in base32
     "inbox": 32,
     "segment": 64,
     "notification": 26,

@@ -42,9 +42,10 @@ USER_ROW = TableItem(
     None,
     {
         "phone_number": TextLimit(PHONE.max_bytes),
+        "phone": BlobLimit(16 + SEAL_BYTES),
         "phone_verified": FlagLimit(),
-        "display_name": TextLimit(256),
-        "avatar_uri": TextLimit(1024),
+        "display_name": BlobLimit(256 + SEAL_BYTES),
+        "avatar_uri": BlobLimit(1024 + SEAL_BYTES),
         "last_seen": TextLimit(8),
         "phone_search": TextLimit(8),
         "sessions_epoch": NumberLimit(9),
@@ -54,9 +55,10 @@ USER_ROW = TableItem(
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile, and which users may see their presence and find them by phone. `sessions_epoch` is "
-    "incremented when all sessions are ended. Tokens issued before `not_before` are rejected, and from `suspended_at` on "
-    "every credential",
+    holds="identity and profile, and which users may see their presence and find them by phone. `phone`, `display_name` "
+    "and `avatar_uri` are encrypted with the user's key; `phone_number` is a keyed hash. `sessions_epoch` is incremented "
+    "when all sessions are ended. Tokens issued before `not_before` are rejected, and from `suspended_at` on every "
+    "credential",
 )
 # It has no attribute `phone_number`: the index would contain it in addition to the user.
 CLAIM = TableItem(
@@ -65,7 +67,8 @@ CLAIM = TableItem(
     None,
     {"owner": USER, "created_at": TIME, "mac": _MAC},
     max_bytes=512,
-    holds="the user of a phone number, written in one transaction with the user, so that a number has one user",
+    holds="the user of a phone number, written in one transaction with the user, so that a number has one user. The key "
+    "contains a keyed hash of the number",
 )
 SESSION = TableItem(
     "session",

@@ -65,7 +65,7 @@ CONFIRM_USERS = batch_get(
     consistency=Consistency.STRONG,
 )
 FIND_CLAIM = get(
-    "users.find_claim", USERS, "phone#number", PatternRole.AUTHORISES, "The user of a phone number, at login."
+    "users.find_claim", USERS, "phone#hash", PatternRole.AUTHORISES, "The user of a phone number, at login."
 )
 CREATE_USER = transact(
     "users.create",
@@ -77,7 +77,7 @@ CREATE_USER = transact(
 CREATE_WITH_PHONE = transact(
     "users.create_with_phone",
     (USERS, INBOX),
-    "user_id, phone#number, both if absent; t#TD#hash, u#U",
+    "user_id, phone#hash, both if absent; t#TD#hash, u#U",
     "Create a user with their item in the directory and claim the number. A failed condition returns the claim of the "
     "existing user.",
 )
@@ -229,7 +229,7 @@ READ_USER_KEYS = batch_get(
     USER_KEYS,
     "user_ids",
     PatternRole.SHOWS,
-    "Content keys of the authors of a page; cached.",
+    "Content keys of the authors of a page, or of the users whose profiles are shown; cached.",
     consistency=Consistency.EVENTUAL,
 )
 CONFIRM_USER_KEYS = batch_get(
