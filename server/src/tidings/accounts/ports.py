@@ -44,7 +44,7 @@ class ProfileKeyProvider(Protocol):
     async def of(self, tenant: TenantId, user: UserId, /) -> ProfileKeys:
         """Return keys to seal with, cached after the first call. Creates them for a user without keys.
 
-        Raises `user_not_found` for a user whose keys were destroyed.
+        Raises `user_erased` for a user whose keys were destroyed.
         """
         ...
 

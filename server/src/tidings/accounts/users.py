@@ -48,7 +48,7 @@ class UserService:
         display_name: str | None = None,
         avatar_uri: str | None = None,
     ) -> User:
-        """Create a user. Raise `user_exists` or `phone_taken`; nothing was written then."""
+        """Create a user. Raise `user_exists`, `phone_taken` or `user_erased`; nothing was written then."""
         now_ms = self._clock.now_ms()
         new = User(
             tenant=tenant,

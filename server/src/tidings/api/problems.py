@@ -70,6 +70,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.RATE_LIMITED: 429,
     Code.USER_NOT_FOUND: 404,
     Code.USER_EXISTS: 409,
+    Code.USER_ERASED: 410,
     Code.PHONE_TAKEN: 409,
     Code.PHONE_LOGIN_OFF: 403,
     Code.CHAT_NOT_FOUND: 404,

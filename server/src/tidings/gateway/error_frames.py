@@ -18,6 +18,7 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     Code.RATE_LIMITED: None,
     Code.USER_NOT_FOUND: None,
     Code.USER_EXISTS: None,
+    Code.USER_ERASED: None,
     Code.PHONE_TAKEN: None,
     Code.PHONE_LOGIN_OFF: None,
     Code.CHAT_NOT_FOUND: None,

@@ -31,6 +31,7 @@ class Code(StrEnum):
     RATE_LIMITED = "rate_limited"
     USER_NOT_FOUND = "user_not_found"
     USER_EXISTS = "user_exists"
+    USER_ERASED = "user_erased"
     PHONE_TAKEN = "phone_taken"
     PHONE_LOGIN_OFF = "phone_login_off"
     CHAT_NOT_FOUND = "chat_not_found"

@@ -172,7 +172,7 @@ class KeyProvider(Protocol):
     async def of(self, tenant: TenantId, user: UserId, /) -> AuthorKey:
         """Return keys to encrypt with, cached after the first call. Creates them for a user without keys.
 
-        Raises `user_not_found` for a user whose keys were destroyed.
+        Raises `user_erased` for a user whose keys were destroyed.
         """
         ...
 

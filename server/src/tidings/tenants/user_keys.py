@@ -81,7 +81,7 @@ class UserKeyRing:
     async def of(self, tenant: TenantId, user: UserId, /) -> UserKeys:
         """Return the user's keys to seal with. Create them for a user without keys, and rotate them when due.
 
-        Raises `user_not_found` for a user whose keys were destroyed, and `keys_unavailable`.
+        Raises `user_erased` for a user whose keys were destroyed, and `keys_unavailable`.
         """
         cached = self._fresh(tenant, user)
         if cached is None or cached.keys is None or self._is_due(cached.row):
@@ -143,7 +143,9 @@ class UserKeyRing:
         if not cached.row.is_destroyed and (not cached.row.wrapped or self._is_due(cached.row)):
             cached = await self._add(tenant, user, cached.row)
         if cached.row.is_destroyed:
-            raise TidingsError(Code.USER_NOT_FOUND, "This user was erased.")
+            raise TidingsError(
+                Code.USER_ERASED, f"User {user} was erased.", hint="The id cannot be used again. Use another one."
+            )
         if cached.keys is None:
             raise TidingsError(
                 Code.KEYS_UNAVAILABLE,

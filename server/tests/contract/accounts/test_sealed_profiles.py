@@ -184,7 +184,7 @@ async def test_a_user_whose_keys_were_destroyed_has_no_personal_fields(
         taken = accounts.users.create(accounts.tenant, CLEO, phone=MINE)
         assert await code_of(taken) is Code.PHONE_TAKEN
         renamed = accounts.users.update(accounts.tenant, ANNA, ProfileChange(display_name=NEW_NAME))
-        assert await code_of(renamed) is Code.USER_NOT_FOUND
+        assert await code_of(renamed) is Code.USER_ERASED
         hidden = await accounts.users.update(accounts.tenant, ANNA, ProfileChange(last_seen="nobody"))
         assert (hidden.last_seen, hidden.display_name) == ("nobody", None)
 

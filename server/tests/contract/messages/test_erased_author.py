@@ -67,7 +67,7 @@ async def test_an_erased_user_cannot_send_and_their_retries_cannot_be_compared(u
     chat = await talk(use_cases)
     await use_cases.user_keys.destroy(chat.tenant, ANNA)
     restart(use_cases)
-    assert await code_of(use_cases.send(chat, ANNA, "again")) is Code.USER_NOT_FOUND
+    assert await code_of(use_cases.send(chat, ANNA, "again")) is Code.USER_ERASED
 
 
 async def test_the_preview_of_an_erased_author_is_erased_in_every_chat_list(use_cases: UseCaseEnv) -> None:

@@ -142,8 +142,8 @@ async def test_an_erased_user_gets_no_new_key(env: UserKeysEnv) -> None:
     await sealed(ring, ANNA)
     await env.ring().destroy(ACME, ANNA)
     env.clock.now_s += KEEP_S
-    assert await refusal(ring.of(ACME, ANNA)) is Code.USER_NOT_FOUND
-    assert await refusal(env.ring().of(ACME, ANNA)) is Code.USER_NOT_FOUND
+    assert await refusal(ring.of(ACME, ANNA)) is Code.USER_ERASED
+    assert await refusal(env.ring().of(ACME, ANNA)) is Code.USER_ERASED
     assert env.user_store.rows[ACME, ANNA].wrapped == ()
 
 

@@ -35,7 +35,7 @@ router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["messages
 
 _OF_POSITIONS = (Code.POSITION_AHEAD, Code.POSITION_TOO_OLD)
 _OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILABLE)
-_OF_MESSAGES = (*OF_CHANGES, *_OF_POSITIONS, Code.MESSAGE_NOT_FOUND, Code.BLOCKED, Code.KEYS_UNAVAILABLE)
+_OF_MESSAGES = (*OF_CHANGES, *_OF_POSITIONS, Code.MESSAGE_NOT_FOUND, Code.BLOCKED, Code.USER_ERASED, Code.KEYS_UNAVAILABLE)
 _OF_READING = (Code.DECRYPTION_FAILED, Code.KEYS_UNAVAILABLE)
 
 _KEYS = ("tenants.list_data_keys", "tenants.put_data_key")
@@ -72,6 +72,7 @@ EmojiInPath = Annotated[
         *_OF_POSITIONS,
         *_OF_CONTENT,
         Code.BLOCKED,
+        Code.USER_ERASED,
         touches=_SEND,
         repeat=MessageSentResponse,
         status_code=201,
