@@ -51,7 +51,7 @@ class Run(NamedTuple):
     cpu_us: float
 
 
-class Stage:
+class AppendPaths:
     """One process with cached chats, and the same number of partition keys for plain puts.
 
     Content is sealed as in production. Clients create the idempotency keys, so these exist before the measurement.
@@ -141,28 +141,28 @@ async def rounds(
     tables: Tables, count: int, times: int, key_file: Path
 ) -> tuple[dict[str, list[Run]], float]:
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        stage = Stage(client, Namespace().tenant, key_file)
-        await stage.prepare()
+        paths = AppendPaths(client, Namespace().tenant, key_file)
+        await paths.prepare()
         contenders: dict[str, tuple[Work, int, int]] = {
-            "many chats, bare puts": (stage.bare, count, IN_FLIGHT),
-            "many chats, messages.send": (stage.ours, count, IN_FLIGHT),
-            "many chats, bare puts again": (stage.bare, count, IN_FLIGHT),
-            "hot chat, bare puts one by one": (stage.bare_hot, count // 4, 1),
-            "hot chat, messages.send": (stage.hot, count // 2, IN_FLIGHT),
+            "many chats, bare puts": (paths.bare, count, IN_FLIGHT),
+            "many chats, messages.send": (paths.ours, count, IN_FLIGHT),
+            "many chats, bare puts again": (paths.bare, count, IN_FLIGHT),
+            "hot chat, bare puts one by one": (paths.bare_hot, count // 4, 1),
+            "hot chat, messages.send": (paths.hot, count // 2, IN_FLIGHT),
         }
         runs: dict[str, list[Run]] = {name: [] for name in contenders}
         for number in range(times):
             # Alternate the order, because the machine and the engine change during the run.
             for name, given in list(contenders.items())[:: -1 if number % 2 else 1]:
                 runs[name].append(await measure(*given))
-        return runs, await write_units(stage, count)
+        return runs, await write_units(paths, count)
 
 
-async def write_units(stage: Stage, count: int) -> float:
+async def write_units(paths: AppendPaths, count: int) -> float:
     """Return the write units of one message in a cached chat, from the cost ledger, with all calls."""
-    before = sum(c.value for c in stage.client.ledger if c.name == "write_units")
-    await measure(stage.ours, count, in_flight=1)
-    return (sum(c.value for c in stage.client.ledger if c.name == "write_units") - before) / count
+    before = sum(c.value for c in paths.client.ledger if c.name == "write_units")
+    await measure(paths.ours, count, in_flight=1)
+    return (sum(c.value for c in paths.client.ledger if c.name == "write_units") - before) / count
 
 
 @contextmanager

@@ -32,14 +32,14 @@ _MISSED = 100
 
 @dataclass
 class Installation:
-    city: InstallationProcesses
+    env: InstallationProcesses
     processes: Mapping[str, RunningGateway] = field(default_factory=dict)
 
     def start(self, **changes: str) -> None:
         names = ("gateway 1", "gateway 2", "delivery", "relay")
         kinds: list[ProcessKind] = ["gateway", "gateway", "delivery", "relay"]
         unheld = {"FAILPOINTS_PAUSE_AT": "", **changes}
-        self.processes = dict(zip(names, self.city.ready(*kinds, **unheld), strict=True))
+        self.processes = dict(zip(names, self.env.ready(*kinds, **unheld), strict=True))
 
     @property
     def ports(self) -> tuple[int, int]:
@@ -52,7 +52,7 @@ class Installation:
         return sum(_units(process, kind) for process in self.processes.values())
 
     def engines_cpu_s(self) -> dict[str, float]:
-        return {each.node.engine.value: _cpu_s(each.pid.pid) for each in self.city.fleet.status()}
+        return {each.node.engine.value: _cpu_s(each.pid.pid) for each in self.env.fleet.status()}
 
 
 class Measured(NamedTuple):
@@ -99,10 +99,10 @@ async def pairs_of(here: Installation, count: int) -> list[Pair]:
     pairs = []
     for number in range(count):
         anna, ben = f"anna-{number}", f"ben-{number}"
-        chat = (await here.city.direct(anna, ben)).chat
+        chat = (await here.env.direct(anna, ben)).chat
         ports = here.ports if number % 2 else here.ports[::-1]
         lines = [
-            await Line.open(port, here.city.token(user), user)
+            await Line.open(port, here.env.token(user), user)
             for port, user in zip(ports, (anna, ben), strict=True)
         ]
         pairs.append(Pair(chat, *lines))
@@ -144,7 +144,7 @@ async def resumes(here: Installation, pairs: Sequence[Pair]) -> float:
     before = here.cpu_s()
     for pair, port in zip(pairs, [here.ports[n % 2] for n in range(len(pairs))], strict=True):
         again = await Line.open(
-            port, here.city.token(pair.receiver.user), pair.receiver.user, {pair.chat: pair.head - _MISSED}
+            port, here.env.token(pair.receiver.user), pair.receiver.user, {pair.chat: pair.head - _MISSED}
         )
         got = again.sequences(pair.chat)
         if got != list(range(pair.head - _MISSED + 1, pair.head + 1)):
@@ -205,9 +205,9 @@ def installation(**changes: str) -> Iterator[Installation]:
         fleet = LocalCluster(Path(place) / "engines", default_cache(), dies_with_us=True)
         try:
             fleet.start(StartRequest(engines=frozenset(Engine), dynamo="dynoxide"))
-            with installation_on(fleet, "dynoxide", Path(place)) as city:
-                asyncio.run(city.found())
-                here = Installation(city)
+            with installation_on(fleet, "dynoxide", Path(place)) as env:
+                asyncio.run(env.create_tenant())
+                here = Installation(env)
                 here.start(**changes)
                 yield here
         finally:

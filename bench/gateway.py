@@ -63,7 +63,7 @@ class Child:
 
 
 @contextlib.contextmanager
-def stage(server: str, count: int) -> Iterator[tuple[Child, Child]]:
+def use_cases(server: str, count: int) -> Iterator[tuple[Child, Child]]:
     """Start a server with `count` open connections. Yield the server and the process with the clients."""
     serving = Child(SERVERS[server])
     try:
@@ -98,7 +98,7 @@ def fanout_us(serving: Child, holding: Child, connections: int) -> float:
 
 def idle_kb(server: str, connections: int) -> tuple[float, float]:
     """Return the resident memory per open connection in KB, and the CPU to open one in µs."""
-    with stage(server, connections) as (serving, _):
+    with use_cases(server, connections) as (serving, _):
         grown_kb, cpu_s = serving.ask("grown")
         return float(grown_kb / connections), float(cpu_s / connections * 1e6)
 
@@ -107,7 +107,7 @@ def measure(names: list[str], one: Measurement, connections: int, rounds: int) -
     """Measure all servers in short turns while all are running, so that a disturbance affects all of them."""
     runs: dict[str, list[float]] = {name: [] for name in names}
     with contextlib.ExitStack() as stages:
-        staged = {name: stages.enter_context(stage(name, connections)) for name in names}
+        staged = {name: stages.enter_context(use_cases(name, connections)) for name in names}
         for number in range(rounds + 1):
             first = number % len(names)
             for name in names[first:] + names[:first]:

@@ -26,8 +26,8 @@ class Taken(NamedTuple):
 
 
 def authenticated(holding: Holder, count: int) -> Taken:
-    with installation() as house:
-        gateway = house.start(
+    with installation() as env:
+        gateway = env.start(
             TIDINGS_GATEWAY_MAX_CONNECTIONS=str(count + 1_000),
             **open_crowd(count + 1_000),
             TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
@@ -35,7 +35,7 @@ def authenticated(holding: Holder, count: int) -> Taken:
             TIDINGS_LIMITS_ADDRESS_RATE="1000000/s",
             TIDINGS_LIMITS_ADDRESS_BURST="1000000",
         )
-        tokens = [house.token(f"user-{n}") for n in range(count + _WARM)]
+        tokens = [env.token(f"user-{n}") for n in range(count + _WARM)]
         holding.ask("enter", gateway.socket_port, tokens[:_WARM])
         return _measured(gateway, lambda: holding.ask("enter", gateway.socket_port, tokens[_WARM:]), count)
 

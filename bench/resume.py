@@ -21,21 +21,21 @@ MISSED = 100
 WARM = 20
 
 
-async def prepared(house: GatewayProcess) -> ChatKey:
+async def prepared(env: GatewayProcess) -> ChatKey:
     """Create a chat with messages and the chat rows of its members."""
-    async with house.stage() as stage:
-        lists = ChatListEnv(stage)
-        chat = await stage.manage.direct(stage.tenant, UserId("anna"), UserId("ben"))
+    async with env.use_cases() as use_cases:
+        lists = ChatListEnv(use_cases)
+        chat = await use_cases.manage.direct(use_cases.tenant, UserId("anna"), UserId("ben"))
         for n in range(MISSED):
-            await stage.send(chat, UserId("ben"), f"message {n} of some length, as people write them")
+            await use_cases.send(chat, UserId("ben"), f"message {n} of some length, as people write them")
         await lists.deliver()
     return chat
 
 
-async def resumed(house: GatewayProcess, port: int, name: str, chat: ChatKey, position: int) -> int:
+async def resumed(env: GatewayProcess, port: int, name: str, chat: ChatKey, position: int) -> int:
     """Connect and return the number of received entries."""
     device = await SocketDevice.open(port)
-    credential = house.token("anna")
+    credential = env.token("anna")
     positions = {chat.chat: position}
     await device.say(
         {
@@ -59,15 +59,15 @@ async def resumed(house: GatewayProcess, port: int, name: str, chat: ChatKey, po
 
 
 async def measured(
-    house: GatewayProcess, gateway: RunningGateway, chat: ChatKey, position: int, devices: int
+    env: GatewayProcess, gateway: RunningGateway, chat: ChatKey, position: int, devices: int
 ) -> float:
     process = psutil.Process(gateway.popen.pid)
     port = gateway.socket_port
     for n in range(WARM):
-        await resumed(house, port, f"warm-{position}-{n}", chat, position)
+        await resumed(env, port, f"warm-{position}-{n}", chat, position)
     before = sum(process.cpu_times()[:2])
     for n in range(devices):
-        got = await resumed(house, port, f"d-{position}-{n}", chat, position)
+        got = await resumed(env, port, f"d-{position}-{n}", chat, position)
         if got != MISSED + 1 - position:
             raise RuntimeError(f"{got} entries received")
     return float((sum(process.cpu_times()[:2]) - before) / devices * 1e6)
@@ -77,11 +77,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--devices", type=int, default=500)
     given = options.parse_args()
-    with installation() as house:
-        gateway = house.start()
-        chat = asyncio.run(prepared(house))
-        none = asyncio.run(measured(house, gateway, chat, MISSED + 1, given.devices))
-        missed = asyncio.run(measured(house, gateway, chat, 1, given.devices))
+    with installation() as env:
+        gateway = env.start()
+        chat = asyncio.run(prepared(env))
+        none = asyncio.run(measured(env, gateway, chat, MISSED + 1, given.devices))
+        missed = asyncio.run(measured(env, gateway, chat, 1, given.devices))
     print_table(
         ["connect and resume", "CPU µs"], [("nothing missed", f"{none:.0f}"), ("100 missed", f"{missed:.0f}")]
     )

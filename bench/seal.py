@@ -108,15 +108,15 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
     warm_units = (key_units(here) - before) / max(1, warm.tally.sent)
     message_us = (await peak(here, pairs, options.seconds)).ours_us
     tenant_us, user_us = await sealing_us(options.rounds, options.calls)
-    async with here.city.stage() as use_cases:
+    async with here.env.use_cases() as use_cases:
         chat = ChatKey(use_cases.tenant, ChatId(pairs[0].chat))
         direct_units = await cold_page_units(use_cases, chat, UserId("anna-0"))
     users = [UserId(f"author-{n}") for n in range(AUTHORS)]
-    async with here.city.stage() as use_cases:
+    async with here.env.use_cases() as use_cases:
         group = await use_cases.group(*users)
         for user in users:
             await use_cases.send(group, user)
-    async with here.city.stage() as use_cases:
+    async with here.env.use_cases() as use_cases:
         group_units = await cold_page_units(use_cases, group, ANNA)
     report(tenant_us, user_us, message_us)
     print_figures(

@@ -35,20 +35,20 @@ type Points = dict[str, list[tuple[float, list[float]]]]
 
 def chats(*, is_short: bool) -> Found:
     sizes, times = ([10, 20, 40], 2) if is_short else ([10, 50, 200, 500, 1_000, 2_000], 12)
-    with installation() as house:
-        return uvloop.run(_grown(house, sizes, times))
+    with installation() as env:
+        return uvloop.run(_grown(env, sizes, times))
 
 
-async def _grown(house: GatewayProcess, sizes: list[int], times: int) -> Found:
-    gateway, engine = house.start(), listener(house.tables.url)
+async def _grown(env: GatewayProcess, sizes: list[int], times: int) -> Found:
+    gateway, engine = env.start(), listener(env.tables.url)
     port, points = gateway.socket_port, _nothing()
-    async with house.stage() as stage:
-        lists, positions = ChatListEnv(stage), dict[str, int]()
+    async with env.use_cases() as use_cases:
+        lists, positions = ChatListEnv(use_cases), dict[str, int]()
         for size in sizes:
-            positions |= await _more_chats(stage, lists, len(positions), size)
+            positions |= await _more_chats(use_cases, lists, len(positions), size)
             serving = (gateway.popen.pid, engine)
-            known = await _timed(partial(_connected, house, port, positions), times, *serving)
-            stranger = await _timed(partial(_connected, house, port, {}), times, *serving)
+            known = await _timed(partial(_connected, env, port, positions), times, *serving)
+            stranger = await _timed(partial(_connected, env, port, {}), times, *serving)
             shown = await _timed(partial(lists.page, ANNA, limit=_PAGE), times, None, engine)
             for name, (cpu, _) in {_KNOWN: known, _NEW: stranger, _LIST: shown}.items():
                 points[name].append((float(size), cpu))
@@ -69,13 +69,13 @@ def _nothing() -> Points:
     return {name: [] for name in (_KNOWN, _NEW, _LIST, _LIST_ENGINE)}
 
 
-async def _more_chats(stage: UseCaseEnv, lists: ChatListEnv, have: int, want: int) -> dict[str, int]:
+async def _more_chats(use_cases: UseCaseEnv, lists: ChatListEnv, have: int, want: int) -> dict[str, int]:
     """Create direct chats with one message in each. Return the head of each chat."""
 
     async def one(number: int) -> tuple[str, int]:
         other = UserId(f"friend-{number}")
-        chat = await stage.manage.direct(stage.tenant, ANNA, other)
-        return chat.chat, (await stage.send(chat, other, "hello, it has been a while")).sequence
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, other)
+        return chat.chat, (await use_cases.send(chat, other, "hello, it has been a while")).sequence
 
     made: dict[str, int] = {}
     for some in batched(range(have, want), _AT_ONCE):
@@ -84,14 +84,14 @@ async def _more_chats(stage: UseCaseEnv, lists: ChatListEnv, have: int, want: in
     return made
 
 
-async def _connected(house: GatewayProcess, port: int, positions: Mapping[str, int]) -> None:
+async def _connected(env: GatewayProcess, port: int, positions: Mapping[str, int]) -> None:
     """Connect a device and wait until its resume is complete.
 
     A frame holds at most `MAX_POSITIONS` positions; further ones are sent in `resume` requests.
     """
     device = await SocketDevice.open(port)
     parts = [dict(part) for part in batched(positions.items(), MAX_POSITIONS)] or [{}]
-    who = {"credential": house.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
+    who = {"credential": env.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
     await device.say({"id": 1, "connect": {**who, "positions": parts[0], "has_more": len(parts) > 1}})
     for number in range(1, len(parts) + 1):
         await _resumed(device, number)

@@ -35,18 +35,18 @@ _LET_IN = Goal(
 
 def connections(*, is_short: bool) -> Found:
     sizes, idle_s = ([100, 200, 400], 3.0) if is_short else ([100, 300, 1_000, 3_000, 10_000, 20_000], 30.0)
-    with installation() as house:
-        gateways = [_start(house, sizes[-1]) for _ in range(_GATEWAYS)]
+    with installation() as env:
+        gateways = [_start(env, sizes[-1]) for _ in range(_GATEWAYS)]
         holders = [Child(clients) for _ in gateways]
         try:
-            return _grown(house, gateways, holders, sizes, idle_s)
+            return _grown(env, gateways, holders, sizes, idle_s)
         finally:
             for holder in holders:
                 holder.close()
 
 
-def _start(house: GatewayProcess, most: int) -> RunningGateway:
-    return house.start(
+def _start(env: GatewayProcess, most: int) -> RunningGateway:
+    return env.start(
         TIDINGS_GATEWAY_MAX_CONNECTIONS=str(most // _GATEWAYS + 500),
         **open_crowd(most),
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="100000",
@@ -59,19 +59,19 @@ def _start(house: GatewayProcess, most: int) -> RunningGateway:
 
 
 def _grown(
-    house: GatewayProcess,
+    env: GatewayProcess,
     gateways: list[RunningGateway],
     holders: list[Child],
     sizes: list[int],
     idle_s: float,
 ) -> Found:
     pids = [gateway.popen.pid for gateway in gateways]
-    _enter(house, gateways, holders, 0, _WARM)
+    _enter(env, gateways, holders, 0, _WARM)
     first_kb = resident_kb(*pids)
     kb, let_in, idle = [], [], []
     for have, want in pairwise([0, *sizes]):
         before_us = cpu_us(*pids)
-        _enter(house, gateways, holders, _WARM + have, want - have)
+        _enter(env, gateways, holders, _WARM + have, want - have)
         let_in.append((float(want), (cpu_us(*pids) - before_us) / (want - have)))
         kb.append((float(want), max(0.0, resident_kb(*pids) - first_kb) / want))
         idle.append((float(want), _idle_us(pids, holders, idle_s) / (want + _WARM)))
@@ -97,10 +97,10 @@ def _grown(
 
 
 def _enter(
-    house: GatewayProcess, gateways: list[RunningGateway], holders: list[Child], begin: int, count: int
+    env: GatewayProcess, gateways: list[RunningGateway], holders: list[Child], begin: int, count: int
 ) -> None:
     """Connect `count` devices, half of them to each gateway, and wait until the gateways count them as devices."""
-    tokens = [house.token(f"user-{number}") for number in range(begin, begin + count)]
+    tokens = [env.token(f"user-{number}") for number in range(begin, begin + count)]
     ports = [gateway.socket_port for gateway in gateways]
     shares = [tokens[at::_GATEWAYS] for at in range(_GATEWAYS)]
     with ThreadPoolExecutor(len(holders)) as threads:

@@ -31,20 +31,20 @@ type Work = Callable[[], Awaitable[object]]
 
 def history(*, is_short: bool) -> Found:
     sizes = [100, 300, 1_000] if is_short else [100, 1_000, 10_000, 100_000, 1_000_000]
-    with installation() as house:
+    with installation() as env:
 
         async def grown() -> Found:
-            async with house.stage() as stage:
-                return await _grown(stage, listener(house.tables.url), sizes, 60 if is_short else 400)
+            async with env.use_cases() as use_cases:
+                return await _grown(use_cases, listener(env.tables.url), sizes, 60 if is_short else 400)
 
         return uvloop.run(grown())
 
 
-async def _grown(stage: UseCaseEnv, engine: int, sizes: list[int], calls: int) -> Found:
-    stage.on_commit = lambda *_: None  # otherwise the stage keeps a million entries in memory
-    stage.open_process()
-    chat = await stage.manage.direct(stage.tenant, ANNA, BEN)
-    log = _Log(stage, chat)
+async def _grown(use_cases: UseCaseEnv, engine: int, sizes: list[int], calls: int) -> Found:
+    use_cases.on_commit = lambda *_: None  # otherwise the use_cases keeps a million entries in memory
+    use_cases.open_process()
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+    log = _Log(use_cases, chat)
     points: dict[tuple[str, str], list[tuple[float, list[float]]]] = {}
     filled_per_s = 0.0
     for size in sizes:
@@ -55,7 +55,7 @@ async def _grown(stage: UseCaseEnv, engine: int, sizes: list[int], calls: int) -
             "send": log.send,
         }
         for name, work in works.items():
-            for what, runs in (await _measured(stage, engine, work, calls)).items():
+            for what, runs in (await _measured(use_cases, engine, work, calls)).items():
                 points.setdefault((name, what), []).append((float(size), runs))
     lines = [line(name, unit, points[name, what]) for what, unit in _UNITS.items() for name in _LINES]
     growth = Growth(
@@ -81,8 +81,8 @@ def _units(points: dict[tuple[str, str], list[tuple[float, list[float]]]], name:
 class _Log:
     """One chat with its head and the operations that are measured."""
 
-    def __init__(self, stage: UseCaseEnv, chat: ChatKey) -> None:
-        self._stage, self._chat = stage, chat
+    def __init__(self, use_cases: UseCaseEnv, chat: ChatKey) -> None:
+        self._use_cases, self._chat = use_cases, chat
         self.head = 1
 
     async def fill(self, size: int) -> float:
@@ -97,37 +97,37 @@ class _Log:
         return (self.head - before) / (time.monotonic() - began)
 
     async def send(self) -> None:
-        sent = await self._stage.send(self._chat, ANNA, _TEXT, after=self.head)
+        sent = await self._use_cases.send(self._chat, ANNA, _TEXT, after=self.head)
         self.head = max(self.head, sent.sequence)
 
     async def newest(self) -> None:
-        page = await self._stage.history.before(self._chat, BEN, None, _PAGE)
+        page = await self._use_cases.history.before(self._chat, BEN, None, _PAGE)
         if page.entries[0].entry.sequence != self.head:
             raise AssertionError(
                 f"The newest page starts at {page.entries[0].entry.sequence}, expected {self.head}."
             )
 
     async def middle(self) -> None:
-        await self._stage.history.before(self._chat, BEN, self.head // 2 + 1, _PAGE)
+        await self._use_cases.history.before(self._chat, BEN, self.head // 2 + 1, _PAGE)
 
 
-async def _measured(stage: UseCaseEnv, engine: int, work: Work, calls: int) -> dict[str, list[float]]:
+async def _measured(use_cases: UseCaseEnv, engine: int, work: Work, calls: int) -> dict[str, list[float]]:
     """Measure the costs of one call, in four runs, to show the spread."""
     found: dict[str, list[float]] = {"CPU": [], "engine": [], "read units": [], "write units": []}
     for _ in range(4):
-        own, theirs, reads, writes = time.process_time(), cpu_us(engine), *_units_of(stage)
+        own, theirs, reads, writes = time.process_time(), cpu_us(engine), *_units_of(use_cases)
         for _ in range(calls // 4):
             await work()
         each = calls // 4
         found["CPU"].append((time.process_time() - own) * 1e6 / each)
         found["engine"].append((cpu_us(engine) - theirs) / each)
-        read, written = _units_of(stage)
+        read, written = _units_of(use_cases)
         found["read units"].append((read - reads) / each)
         found["write units"].append((written - writes) / each)
     return found
 
 
-def _units_of(stage: UseCaseEnv) -> tuple[float, float]:
-    counts = list(stage.client.ledger)
+def _units_of(use_cases: UseCaseEnv) -> tuple[float, float]:
+    counts = list(use_cases.client.ledger)
     read = sum(each.value for each in counts if each.name == "read_units")
     return read, sum(each.value for each in counts if each.name == "write_units")

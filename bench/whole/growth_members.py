@@ -78,11 +78,11 @@ async def _pair(here: Installation, size: int) -> Pair:
 async def gathered(here: Installation, people: Sequence[str]) -> Pair:
     """Create a group and connect its owner and first member. Return when the worker has processed its creation."""
     owner, *others = map(UserId, people)
-    async with here.city.stage() as stage:
-        manage = ChatCommands(stage.rows, stage.appends, max_members=_MOST)
-        chat = (await manage.group(stage.tenant, by(owner), "many", others)).chat
+    async with here.env.use_cases() as use_cases:
+        manage = ChatCommands(use_cases.rows, use_cases.appends, max_members=_MOST)
+        chat = (await manage.group(use_cases.tenant, by(owner), "many", others)).chat
     lines = [
-        await Line.open(port, here.city.token(user), user)
+        await Line.open(port, here.env.token(user), user)
         for port, user in zip(here.ports, (owner, others[0]), strict=True)
     ]
     pair = Pair(chat, *lines)

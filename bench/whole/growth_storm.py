@@ -20,9 +20,9 @@ _WHY = (
 def storm(*, is_short: bool) -> Found:
     sizes = [100, 200, 400] if is_short else [250, 500, 1_000, 2_500, 5_000, 8_000]
     options = AdmissionOptions(max_connects_per_s=200, burst=100) if is_short else AdmissionOptions()
-    with installation() as house:
-        gateway = start(house, options, "picows")
-        tokens = [house.token(f"user-{n}") for n in range(sizes[-1])]
+    with installation() as env:
+        gateway = start(env, options, "picows")
+        tokens = [env.token(f"user-{n}") for n in range(sizes[-1])]
 
         async def waves() -> list[Wave]:
             await wave(gateway, tokens[: sizes[0]], options)

@@ -190,7 +190,7 @@ def _tidings(load: Load) -> Iterator[Served]:
 
 
 def _engines(here: Installation) -> dict[str, int]:
-    return {f"{_BESIDE}-{each.node.engine.value}": each.pid.pid for each in here.city.fleet.status()}
+    return {f"{_BESIDE}-{each.node.engine.value}": each.pid.pid for each in here.env.fleet.status()}
 
 
 type People = dict[str, str | list[str]]
@@ -202,14 +202,14 @@ async def _people(here: Installation, load: Load) -> dict[str, People]:
     The user who misses messages has one chat and is in no group.
     """
     names = [f"u{number}" for number in range(load.users)]
-    pairs = [str((await here.city.direct(names[2 * n], names[2 * n + 1])).chat) for n in range(load.pairs)]
+    pairs = [str((await here.env.direct(names[2 * n], names[2 * n + 1])).chat) for n in range(load.pairs)]
     group = await gathered(here, names[load.receivers :: -1])
     for line in (group.sender, group.receiver):
         line.close()
-    tokens = [here.city.token(name) for name in names]
+    tokens = [here.env.token(name) for name in names]
     apart = ["one-apart", "two-apart"]
-    apart_chat = (await here.city.direct(apart[0], apart[1])).chat
-    apart_tokens = [*tokens[: 2 * load.pairs], *map(here.city.token, apart)]
+    apart_chat = (await here.env.direct(apart[0], apart[1])).chat
+    apart_tokens = [*tokens[: 2 * load.pairs], *map(here.env.token, apart)]
     return {
         "state": {"Tokens": tokens, "Pairs": pairs, "Group": group.chat},
         "missed": {"Tokens": apart_tokens, "Pairs": [*pairs, apart_chat], "Group": ""},

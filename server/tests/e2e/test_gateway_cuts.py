@@ -59,7 +59,7 @@ class Sender:
 
 
 async def test_repeated_disconnects_lose_and_duplicate_nothing(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     one, two = env.start(), env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY="websockets")
     chat = (await env.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
@@ -87,7 +87,7 @@ async def _all(sender: Sender, chat: str, name: str, cuts: list[int]) -> None:
 async def test_repeating_a_send_with_a_lost_answer_at_another_gateway_returns_its_result(
     env: GatewayProcess,
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     one, two = env.start(), env.start()
     chat = (await env.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as proxy:

@@ -53,7 +53,7 @@ async def test_an_allowed_origin_is_served_over_tls(
     gateway: tuple[GatewayProcess, RunningGateway], trust: ssl.SSLContext
 ) -> None:
     env, started = gateway
-    await env.found()
+    await env.create_tenant()
     async with await RawClient.open(started.socket_port, PAGE, tls=trust) as client:
         client.send(connect_frame(env.token("anna"), "d-1"))
         welcomed = json.loads((await client.frame()).payload)

@@ -36,9 +36,9 @@ async def run_on(
     expiring: float = 0.2,
     ramping: float = 0.15,
 ) -> AsyncIterator[NotificationRun]:
-    async with installation.stage() as stage:
-        keys = ApiKeyService(DynamoApiKeyStore(stage.client, stage.authentic), SystemClock())
-        issued = await keys.issue(stage.tenant, "harness", [Scope.NOTIFICATIONS])
+    async with installation.use_cases() as use_cases:
+        keys = ApiKeyService(DynamoApiKeyStore(use_cases.client, use_cases.authentic), SystemClock())
+        issued = await keys.issue(use_cases.tenant, "harness", [Scope.NOTIFICATIONS])
     addresses = [f"http://127.0.0.1:{each.socket_port}" for each in apis]
     socket = f"ws://127.0.0.1:{balancer.port}/v1/socket"
     site = TargetInstallation(

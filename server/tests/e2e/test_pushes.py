@@ -65,7 +65,7 @@ async def app(env: GatewayProcess, gateway: RunningGateway, user: str, store: Pa
 
 
 async def acked(env: GatewayProcess, user: str, chat: ChatKey) -> int:
-    async with env.stage() as use_cases:
+    async with env.use_cases() as use_cases:
         rows = await build_chat_row_reader(use_cases.client).rows(TenantId(env.space.tenant), UserId(user))
     row = next(row for row in rows if row.chat == chat.chat)
     return row.delivered.sequence if row.delivered else 0
@@ -78,7 +78,7 @@ def test_messages_arrive_although_processes_are_killed_and_restarted(
 
 
 async def conversation(env: GatewayProcess, tmp_path: Path) -> None:
-    await env.found()
+    await env.create_tenant()
     chat = await env.direct("anna", "ben")
     env.deliver()
     one, two = env.start(), env.start(TIDINGS_GATEWAY_ACK_FLUSH_S="0.05")

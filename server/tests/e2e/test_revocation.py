@@ -58,7 +58,7 @@ class AdminEnv:
 @asynccontextmanager
 async def admin_env(env: GatewayProcess) -> AsyncIterator[AdminEnv]:
     clock = SystemClock()
-    async with env.stage() as use_cases:
+    async with env.use_cases() as use_cases:
         store, kms = DynamoKeyStore(use_cases.client), FileKms(env.directory / ".tidings" / "tidings.key")
         access = AccessTokenService(
             SigningKeyRing(store, kms, clock, SigningPolicy(token_life_s=600)), clock, 600
@@ -102,7 +102,7 @@ async def closed_with(*devices: SocketDevice) -> list[int | None]:
 
 
 async def test_revoked_credentials_lose_their_connections_on_every_gateway(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     one, two = env.start().socket_port, env.start().socket_port
     async with admin_env(env) as admin, connected(env, two, "ben") as bystander:
         await by_session(admin, one, two)

@@ -24,7 +24,7 @@ def library(request: pytest.FixtureRequest) -> BackendName:
 
 
 async def test_devices_send_repeat_read_and_mark(env: GatewayProcess, library: BackendName) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     chat = (await env.direct("anna", "ben")).chat
     port = gateway.socket_port
@@ -52,7 +52,7 @@ async def test_devices_send_repeat_read_and_mark(env: GatewayProcess, library: B
 async def test_a_rejected_device_gets_the_reason_as_close_code(
     env: GatewayProcess, library: BackendName
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     port = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
     good = env.token("anna")
     forged = good[:-8] + ("A" * 8 if not good.endswith("A" * 8) else "B" * 8)
@@ -75,7 +75,7 @@ async def test_a_rejected_device_gets_the_reason_as_close_code(
 async def test_credentials_expire_and_connect_has_a_deadline_of_five_seconds(
     env: GatewayProcess, library: BackendName
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     port = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library).socket_port
     silent, brief = await SocketDevice.open(port), await SocketDevice.open(port)
     welcome = await brief.connect(env.token("anna", life_s=3))
@@ -89,7 +89,7 @@ async def test_credentials_expire_and_connect_has_a_deadline_of_five_seconds(
 async def test_a_newer_connection_of_a_device_replaces_the_older(
     env: GatewayProcess, library: BackendName
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
     async with connected(env, port, "anna", device="phone") as older:
@@ -108,7 +108,7 @@ async def test_a_newer_connection_of_a_device_replaces_the_older(
 async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
     env: GatewayProcess, library: BackendName
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     port = gateway.socket_port
     unauthenticated = await SocketDevice.open(port)
@@ -132,7 +132,7 @@ async def test_a_stopping_gateway_tells_each_device_when_to_reconnect(
 async def test_after_a_kill_and_restart_all_acknowledged_messages_exist(
     env: GatewayProcess, library: BackendName
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     chat = (await env.direct("anna", "ben")).chat
     first = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library)
     async with connected(env, first.socket_port, "anna") as anna:
@@ -148,7 +148,7 @@ async def test_after_a_kill_and_restart_all_acknowledged_messages_exist(
 async def test_a_slow_reader_is_closed_with_a_code_to_resume(
     env: GatewayProcess, library: BackendName
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     chat = (await env.direct("anna", "ben")).chat
     small = {"TIDINGS_GATEWAY_MAX_SEND_BUFFER_BYTES": "20000", "TIDINGS_GATEWAY_KERNEL_SEND_BYTES": "4096"}
     gateway = env.start(TIDINGS_GATEWAY_SOCKET_LIBRARY=library, **small)
@@ -167,7 +167,7 @@ async def test_a_slow_reader_is_closed_with_a_code_to_resume(
 
 
 async def test_the_memory_of_a_thousand_devices_is_reused(env: GatewayProcess, library: BackendName) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start(
         TIDINGS_GATEWAY_SOCKET_LIBRARY=library,
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="5000",
@@ -193,7 +193,7 @@ async def test_the_memory_of_a_thousand_devices_is_reused(env: GatewayProcess, l
 
 
 async def test_too_many_connections_get_retry_after(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start(
         TIDINGS_GATEWAY_MAX_CONNECTS_PER_S="1",
         TIDINGS_GATEWAY_CONNECT_BURST="1",
@@ -219,7 +219,7 @@ def _upgrade() -> bytes:
 
 
 async def test_requests_are_counted_against_the_users_limit(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start(TIDINGS_LIMITS_USER_RATE="1/h", TIDINGS_LIMITS_USER_BURST="2")
     chat = (await env.direct("anna", "ben")).chat
     async with connected(env, gateway.socket_port, "anna") as anna:
@@ -229,7 +229,7 @@ async def test_requests_are_counted_against_the_users_limit(env: GatewayProcess)
 
 
 async def test_several_gateway_processes_share_a_port_and_stop_together(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     several = env.start("--processes", "2")
     eventually(lambda: len(several.events("listening")) == 2 or None, "two listeners")
     (port,) = {line["port"] for line in several.events("listening")}

@@ -12,7 +12,7 @@ from fuzz.live import Fuzz, start, taken
 async def test_a_running_gateway_answers_mutated_frames_or_closes_with_a_documented_code(
     env: GatewayProcess, library: str
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = start(env, library)
     fuzz = Fuzz(gateway.socket_port, env.token("anna"), seed=5)
     await fuzz.run(2_000)

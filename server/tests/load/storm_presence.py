@@ -139,7 +139,7 @@ async def people(env: GatewayProcess, plan: Plan) -> list[Light]:
     """Create groups of users: a user may watch only users of a common chat."""
     size = plan.watched + 1
     circles = [[f"u-{c}-{n}" for n in range(size)] for c in range(-(-plan.devices // size))]
-    async with env.stage() as use_cases:
+    async with env.use_cases() as use_cases:
         lists = ChatListEnv(use_cases)
         for circle in circles:
             owner, *others = map(UserId, circle)

@@ -15,7 +15,7 @@ _SLACK_S = 10.0
 async def test_a_storm_connects_within_the_calculated_time_and_reuses_memory(
     env: GatewayProcess, library: str
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     options = AdmissionOptions(max_connects_per_s=200, burst=100)
     gateway = start(env, options, library)
     tokens = [env.token(f"user-{n}") for n in range(CLIENTS)]

@@ -8,7 +8,7 @@ from load.storm_presence import Plan, storm
 
 @pytest.mark.deadline(240.0)
 async def test_a_killed_gateway_causes_no_storm_of_presence_events(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     plan = Plan(devices=88, stay_away=6, lease_s=6.0, renew_every_s=2.0, hold_s=20.0)
     seen = await storm(env, plan, 120.0)
     print(seen)

@@ -1,20 +1,24 @@
-"""No plaintext of a message reaches the engine: not on the wire and not in its files, in any usual encoding.
+"""No plaintext of a message or a profile reaches the engine: not on the wire and not in its files, in any encoding.
 
-Complete sends on both engines, stored on disk, through a relay that records every byte.
+Complete sends and profiles on both engines, stored on disk, through a relay that records every byte.
 """
 
 import asyncio
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from contract.tenants.relay import relay_to
 from fixtures.engines import NOT_RUN, Dynamo
+from fixtures.plaintext import WORDS, found_in
 from fixtures.tables import REGION, Tables, make_tables
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv, asked
 
+from tidings.accounts.model import Phone, ProfileChange
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.accounts.users import UserService
 from tidings.app.wiring.chats import build_row_projector
 from tidings.delivery.audience import StoredAudience
 from tidings.engines import dynoxide
@@ -22,7 +26,7 @@ from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.sender import Content
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
@@ -33,7 +37,8 @@ from tidings.tenants.store import DynamoKeyStore
 from tidings.tenants.user_key_store import DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
-WORDS = "Meet-me-beneath-the-old-clock-at-noon"
+NUMBER = "+4915112345678"
+DORA = UserId("dora")
 
 
 class Leaks(NamedTuple):
@@ -41,25 +46,6 @@ class Leaks(NamedTuple):
 
     on_the_wire: set[str]
     on_disk: set[str]
-
-
-def spellings(words: str) -> Iterator[tuple[str, bytes]]:
-    """Also match inside longer data: base64 has three alignments, whose ends depend on the adjacent bytes."""
-    plain = words.encode()
-    yield "plain", plain
-    yield "hex", plain.hex().encode()
-    yield "HEX", plain.hex().upper().encode()
-    yield "utf-16le", words.encode("utf-16-le")
-    yield "utf-16be", words.encode("utf-16-be")
-    for shift in range(3):
-        whole = plain[(3 - shift) % 3 :]
-        whole = whole[: len(whole) // 3 * 3]
-        yield f"base64, shifted by {shift}", b64encode(whole)
-        yield f"url-safe base64, shifted by {shift}", urlsafe_b64encode(whole)
-
-
-def found_in(data: bytes, words: str = WORDS) -> set[str]:
-    return {name for name, spelled in spellings(words) if spelled in data}
 
 
 def files_below(directory: Path) -> bytes:
@@ -83,6 +69,23 @@ async def send_all_shapes(use_cases: UseCaseEnv, ring: UserKeyRing) -> ChatKey:
     return chat
 
 
+async def write_profile(use_cases: UseCaseEnv, ring: UserKeyRing) -> None:
+    """Create a user with all personal fields, and change one of them."""
+    users = UserService(DynamoUserStore(use_cases.client, ring.tenants, ring), SystemClock())
+    avatar = f"https://example.com/{WORDS}"
+    await users.create(use_cases.tenant, DORA, phone=Phone(NUMBER), display_name="Dora", avatar_uri=avatar)
+    await users.update(use_cases.tenant, DORA, ProfileChange(display_name=WORDS))
+
+
+async def profile_read(use_cases: UseCaseEnv, ring: UserKeyRing) -> tuple[str | None, str | None]:
+    users = DynamoUserStore(use_cases.client, ring.tenants, ring)
+    dora = await users.owner(use_cases.tenant, Phone(NUMBER))
+    assert dora == DORA
+    found = await users.confirm_profile(use_cases.tenant, dora)
+    assert found is not None
+    return found.display_name, found.phone
+
+
 async def words_read(use_cases: UseCaseEnv, chat: ChatKey) -> list[str]:
     page = await use_cases.history.before(chat, ANNA, None, 100)
     return [shown.content.text for shown in page.entries if shown.content]
@@ -101,9 +104,11 @@ def leaks(fleet: LocalCluster, tables: Tables, key_file: Path, *, is_encrypting:
             use_cases.keys = ring = ring_on(client)
             use_cases.open_process()
             chat = await send_all_shapes(use_cases, ring)
-            use_cases.keys = ring_on(client)
+            await write_profile(use_cases, ring)
+            use_cases.keys = ring = ring_on(client)
             use_cases.open_process()
             assert await words_read(use_cases, chat) == [WORDS] * 10, "another process reads it all"
+            assert await profile_read(use_cases, ring) == (WORDS, NUMBER)
         return bytes(relay.sent), chat
 
     wire, chat = asyncio.run(asyncio.wait_for(run(), 60))
@@ -114,7 +119,7 @@ def leaks(fleet: LocalCluster, tables: Tables, key_file: Path, *, is_encrypting:
         assert chat.chat.encode() in place, (
             "what is not secret is found, so the search looks at the right bytes"
         )
-    return Leaks(found_in(wire), found_in(disk))
+    return Leaks(*(found_in(place) | found_in(place, NUMBER) for place in (wire, disk)))
 
 
 type Searched = Callable[..., Leaks]

@@ -71,9 +71,9 @@ def besieged(
 
 
 async def founded(evil: GatewayProcess, good: GatewayProcess) -> str:
-    await evil.found()
+    await evil.create_tenant()
     await good.found()
-    async with evil.stage() as use_cases:
+    async with evil.use_cases() as use_cases:
         chat = await use_cases.manage.direct(use_cases.tenant, CLEO, DORA)
         for _ in range(MESSAGES):
             await use_cases.send(chat, CLEO, "x" * 3_500)

@@ -122,7 +122,7 @@ async def test_presence_is_sent_to_permitted_users_and_recovers_after_redis_is_e
         (await installation.direct("anna", "ben")).chat,
         (await installation.direct("anna", "cleo")).chat,
     )
-    async with installation.stage() as use_cases:
+    async with installation.use_cases() as use_cases:
         rows = DynamoUserStore(use_cases.client, use_cases.ring, use_cases.user_keys)
         await UserService(rows, use_cases.clock).create(use_cases.tenant, UserId("ben"))
     async with looking(installation, one.socket_port, "anna") as anna:

@@ -36,7 +36,7 @@ async def test_the_message_is_not_published(installation: InstallationProcesses)
     """The process died directly after the commit, and no relay runs."""
     installation.ready("delivery")
     chat = await installation.direct("anna", "ben")
-    async with installation.stage() as use_cases:
+    async with installation.use_cases() as use_cases:
         sent = (await use_cases.send(ChatKey(chat.tenant, ChatId(chat.chat)), UserId("anna"))).sequence
     traced = await trace(installation, chat.chat, sent)
     assert traced.exit_code == 3

@@ -98,7 +98,7 @@ async def test_muted_blocked_and_archived_are_reported_and_do_not_change_the_ver
     chat = (await installation.direct(names.anna, names.ben)).chat
     async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("hello")).sequence
-    async with installation.stage() as use_cases:
+    async with installation.use_cases() as use_cases:
         flags = ChatFlags(muted_until_ms=use_cases.clock.now_ms() + 3_600_000, is_archived=True)
         watermarks = build_watermark_store(use_cases.client, use_cases.clock)
         await watermarks.set_flags(_key(installation, chat), UserId(names.ben), flags)

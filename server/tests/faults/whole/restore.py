@@ -1,7 +1,7 @@
 """Restore the tables from an older copy: only entries acknowledged after the copy may be lost.
 
 All tables are copied at the same time, or rows and heads at another time than the log: AWS restores and replicates
-each table separately.
+each table separately. A user who was erased after the copy stays erased.
 """
 
 import asyncio
@@ -17,11 +17,15 @@ from typing import Final
 
 from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
+from fixtures.use_cases import ANNA, BEN
 
 from faults.whole.fault import Fault, FaultRun
 from faults.whole.installation import WHOLE, FaultInstallation
 from tidings.engines.model import Engine
-from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE
+from tidings.kernel.ids import ChatKey
+from tidings.messages.history import ContentState
+from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, ERASURES
+from tidings.schema.tables.model import Table
 from tidings_harness.workload.scenario import Scenario
 
 _COMMAND: Final = [*TIDINGS, "restore", "finish"]
@@ -67,6 +71,7 @@ async def restore(
     if rows is Rows.BEFORE_THE_LOG:
         await asyncio.to_thread(_copy, installation.processes, rows_copy)
         await load.sent_more(apart)
+    written = await _write_as_anna(installation.processes) if turn == 0 else None
     load.copied()
     at = datetime.now(UTC)
     load.step(f"the tables are copied, rows and heads {rows.value}")
@@ -74,15 +79,42 @@ async def restore(
     if rows is Rows.AFTER_THE_LOG:
         await load.sent_more(apart)
         await asyncio.to_thread(_copy, installation.processes, rows_copy)
+    if written is not None:
+        await _erase_anna(installation.processes, written)
     await load.sent_more(_LOST)
     load.step("all processes are stopped, and the copy is restored")
     await _stop_all(installation)
     if rows is not Rows.WITH_THE_LOG:
-        _replace_rows(installation.processes, copy, rows_copy)
+        _replace_tables(installation.processes, copy, rows_copy, DELIVERY_STATE, CHAT_COUNTERS)
+    _replace_tables(installation.processes, copy, _database(installation.processes), ERASURES)
     _put_back(installation.processes, copy)
     await asyncio.to_thread(_finish, installation.processes, at)
     await installation.start(*WHOLE, **changes)
     await load.sent_more(40)
+    if written is not None:
+        assert await _state_of_anna(installation.processes, written) is ContentState.ERASED
+
+
+async def _write_as_anna(processes: InstallationProcesses) -> ChatKey:
+    """Send a message of a user who is not part of the load."""
+    async with processes.use_cases() as use_cases:
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        await use_cases.send(chat, ANNA, "written before the copy", after=None)
+    assert await _state_of_anna(processes, chat) is ContentState.ACTIVE
+    return chat
+
+
+async def _erase_anna(processes: InstallationProcesses, chat: ChatKey) -> None:
+    async with processes.use_cases() as use_cases:
+        await use_cases.user_keys.destroy(chat.tenant, ANNA)
+    assert await _state_of_anna(processes, chat) is ContentState.ERASED
+
+
+async def _state_of_anna(processes: InstallationProcesses, chat: ChatKey) -> ContentState:
+    """Return the state of the message as a process without cached keys reads it."""
+    async with processes.use_cases() as use_cases:
+        page = await use_cases.history.before(chat, BEN, None, 1)
+    return page.entries[0].state
 
 
 async def _stop_all(installation: FaultInstallation) -> None:
@@ -96,11 +128,11 @@ def _copy(processes: InstallationProcesses, copy: Path) -> None:
         live.backup(kept)
 
 
-def _replace_rows(processes: InstallationProcesses, copy: Path, rows_copy: Path) -> None:
-    """Replace rows and heads in a copy with those of another copy."""
+def _replace_tables(processes: InstallationProcesses, copy: Path, other: Path, *tables: Table) -> None:
+    """Replace tables of a copy with those of another database."""
     with closing(sqlite3.connect(copy, isolation_level=None)) as kept:
-        kept.execute("ATTACH ? AS other", (str(rows_copy),))
-        for table in (DELIVERY_STATE, CHAT_COUNTERS):
+        kept.execute("ATTACH ? AS other", (str(other),))
+        for table in tables:
             name = f'"{processes.tables.prefix}{table.name}"'
             kept.execute(f"DELETE FROM main.{name}")
             kept.execute(f"INSERT INTO main.{name} SELECT * FROM other.{name}")
@@ -153,8 +185,8 @@ def _restored(processes: InstallationProcesses, at: datetime) -> str:
 
 FAULT = Fault(
     name="restore",
-    invariant="A restore loses only entries that were acknowledged after the copy was made.",
-    fault="the tables are copied under load; later all processes are stopped, the copy is restored, and the epoch is raised",
+    invariant="A restore loses only entries that were acknowledged after the copy was made, and brings no destroyed key back.",
+    fault="the tables are copied under load; later a user is erased, all processes are stopped, the copy is restored, and the epoch is raised",
     inflict=inflict,
 )
 

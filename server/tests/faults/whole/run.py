@@ -172,7 +172,7 @@ def engines(brokers: int) -> Iterator[InstallationProcesses]:
         try:
             fleet.start(wish)
             with installation_on(fleet, dynamo, Path(place)) as processes:
-                asyncio.run(processes.found())
+                asyncio.run(processes.create_tenant())
                 yield processes
         finally:
             fleet.stop()

@@ -38,7 +38,14 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         "list_chats",
         Code.CURSOR_INVALID,
         Code.KEYS_UNAVAILABLE,
-        touches=("chat_list.read", "counters.read_many", "chats.read_many", "tenants.list_data_keys"),
+        touches=(
+            "chat_list.read",
+            "counters.read_many",
+            "chats.read_many",
+            "tenants.list_data_keys",
+            "user_keys.read",
+            "user_keys.confirm",
+        ),
         summary="List chats",
     ),
 )

@@ -38,7 +38,13 @@ _OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILAB
 _OF_MESSAGES = (*OF_CHANGES, *_OF_POSITIONS, Code.MESSAGE_NOT_FOUND, Code.BLOCKED, Code.USER_ERASED, Code.KEYS_UNAVAILABLE)
 _OF_READING = (Code.DECRYPTION_FAILED, Code.KEYS_UNAVAILABLE)
 
-_KEYS = ("tenants.list_data_keys", "tenants.put_data_key")
+_KEYS = (
+    "tenants.list_data_keys",
+    "tenants.put_data_key",
+    "user_keys.read",
+    "user_keys.confirm",
+    "user_keys.put",
+)
 _FOLLOW = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse", *_KEYS)
 _SEND = (
     "messages.append",

@@ -28,9 +28,11 @@ from tidings.kernel.ids import UserId
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["users"])
 
 _UNKNOWN, _UNSURE = Code.USER_NOT_FOUND, Code.OUTCOME_UNKNOWN
+_OPEN = ("user_keys.read", "user_keys.confirm")
+_SEAL = (*_OPEN, "user_keys.put")
 
 
-@router.get("/me", **route_options("get_me", touches=("users.read",), summary="Get your own profile"))
+@router.get("/me", **route_options("get_me", touches=("users.read", *_OPEN), summary="Get your own profile"))
 async def get_me(call: AsUser) -> UserResponse:
     """Get the user's own profile. A user without a stored profile has only an id."""
     try:
@@ -50,7 +52,7 @@ async def get_me(call: AsUser) -> UserResponse:
         _UNKNOWN,
         _UNSURE,
         Code.USER_ERASED,
-        touches=("users.update",),
+        touches=("users.update", *_SEAL),
         summary="Update your own profile",
     ),
 )
@@ -64,7 +66,7 @@ async def update_me(call: AsUser, body: OwnProfile) -> UserResponse:
 
 @router.get(
     "/users/{user}",
-    **route_options("get_user", _UNKNOWN, touches=("users.read",), summary="Get a user"),
+    **route_options("get_user", _UNKNOWN, touches=("users.read", *_OPEN), summary="Get a user"),
 )
 async def get_user(call: AsDirectoryReader, user: UserInPath) -> UserResponse:
     """Get a user of the tenant. The phone number is shown only to the user and to the tenant's server."""
@@ -93,7 +95,7 @@ async def get_presence(call: AsUser, user: UserInPath) -> PresenceResponse:
 
 @router.get(
     "/users",
-    **route_options("list_users", touches=("users.read_many",), summary="List users by id"),
+    **route_options("list_users", touches=("users.read_many", *_OPEN), summary="List users by id"),
 )
 async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Query()]) -> UsersResponse:
     """Get up to 100 users by id. Users that do not exist are omitted."""
@@ -111,7 +113,7 @@ async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Quer
         Code.USER_ERASED,
         Code.PHONE_TAKEN,
         _UNSURE,
-        touches=("users.create", "users.create_with_phone"),
+        touches=("users.create", "users.create_with_phone", *_SEAL),
         status_code=201,
         summary="Create a user",
     ),
@@ -135,7 +137,7 @@ async def create_user(call: AsUsersServer, body: CreateUserBody) -> UserResponse
         *OF_BODIES,
         _UNKNOWN,
         Code.FORBIDDEN,
-        touches=("users.find_by_phone", "users.confirm"),
+        touches=("users.find_by_phone", "users.confirm", *_OPEN),
         summary="Find a user by phone number",
     ),
 )
@@ -158,7 +160,7 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
         _UNKNOWN,
         _UNSURE,
         Code.USER_ERASED,
-        touches=("users.update",),
+        touches=("users.update", *_SEAL),
         summary="Update a user",
     ),
 )
@@ -175,7 +177,7 @@ async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfile
     **route_options(
         "list_directory",
         Code.CURSOR_INVALID,
-        touches=("users.list_directory", "users.read_many"),
+        touches=("users.list_directory", "users.read_many", *_OPEN),
         summary="List all users",
     ),
 )
