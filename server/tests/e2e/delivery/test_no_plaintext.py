@@ -12,7 +12,7 @@ from fixtures.installation_processes import InstallationProcesses, RunningInstal
 from fixtures.loops import eventually
 from fixtures.plaintext import WORDS, found_in
 
-from tidings.platform.kafka.options import KafkaConfig
+from tidings.platform.kafka.config import KafkaConfig
 from tidings.schema.topics.model import TOPICS
 
 
