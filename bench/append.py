@@ -34,8 +34,7 @@ from tidings.platform.dynamo.open_client import open_client
 from tidings.schema.tables.patterns import chats as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
-from tidings.tenants.store import DynamoKeyStore
-from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 CHATS = 256

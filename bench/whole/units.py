@@ -46,7 +46,9 @@ async def _measure(use_cases: UseCaseEnv) -> Found:
     await use_cases.send(group, ANNA, after=1)
     await asked.of("update all chat rows for a message in a group of 50 members", lists.deliver())
     for number in range(_CHATS):
-        await use_cases.send(await use_cases.manage.direct(use_cases.tenant, CLEO, UserId(f"friend-{number}")), CLEO)
+        await use_cases.send(
+            await use_cases.manage.direct(use_cases.tenant, CLEO, UserId(f"friend-{number}")), CLEO
+        )
     await lists.deliver()
     await asked.of("read a chat list of 20 chats", lists.page(CLEO, limit=_CHATS))
     return Found(figures=tuple(asked.figures))

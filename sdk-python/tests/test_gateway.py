@@ -28,7 +28,7 @@ def client_at(env: GatewayProcess, port: int, user: str, outbox: Path) -> Client
 async def test_two_clients_lose_nothing_when_connections_are_cut_repeatedly(
     env: GatewayProcess, tmp_path: Path
 ) -> None:
-    await env.found()
+    await env.create_tenant()
     one, two = env.start(), env.start()
     chat = (await env.direct("anna", "ben")).chat
     with TcpProxy("127.0.0.1", one.socket_port) as first, TcpProxy("127.0.0.1", two.socket_port) as second:
@@ -58,7 +58,7 @@ async def _all(client: Client, chat: str, name: str, cuts: list[int]) -> None:
 
 
 async def test_a_message_is_edited_reacted_to_redacted_and_read(env: GatewayProcess, tmp_path: Path) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start()
     chat_id = (await env.direct("anna", "ben")).chat
     async with client_at(env, gateway.socket_port, "anna", tmp_path / "anna") as anna:
@@ -80,7 +80,7 @@ async def test_a_message_is_edited_reacted_to_redacted_and_read(env: GatewayProc
 
 
 async def test_the_client_of_the_tutorial_sends_its_message(env: GatewayProcess) -> None:
-    await env.found()
+    await env.create_tenant()
     gateway = env.start()
     chat = (await env.direct("anna", "ben")).chat
     arguments = (f"ws://127.0.0.1:{gateway.socket_port}/v1/socket", env.token("anna"), chat, "Hello!")

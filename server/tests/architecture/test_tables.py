@@ -10,7 +10,7 @@ from tidings.schema.tables.model import Backup, CapacityUnits, Index, KeyTemplat
 from tidings.schema.tables.pricing import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
 
 FIRST_TABLES = set(asked.KEYS)
-ADDED_TABLES = {"pending_queue", "tenants", "leases", "inbox"}
+ADDED_TABLES = {"pending_queue", "tenants", "user_keys", "erasures", "leases", "inbox"}
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 every_index = pytest.mark.parametrize(
@@ -29,6 +29,8 @@ def test_keys_are_as_decided() -> None:
     added = {
         "pending_queue": "user_id (S), message_key (S)",
         "tenants": "tenant (S), item (S)",
+        "user_keys": "user_id (S)",
+        "erasures": "tenant (S), erasure (S)",
         "leases": "lease (S)",
         "inbox": "PK (S), SK (S)",
     }
@@ -101,7 +103,14 @@ def carriers(table: Table) -> set[str]:
 def test_tables_that_would_grow_without_limit_expire() -> None:
     """ttl_bounded_tables."""
     expiring = {table.name for table in TABLES if table.ttl}
-    assert expiring == asked.MUST_EXPIRE | {"messages", "pending_queue", "tenants", "leases", "inbox"}
+    assert expiring == asked.MUST_EXPIRE | {
+        "messages",
+        "pending_queue",
+        "tenants",
+        "erasures",
+        "leases",
+        "inbox",
+    }
     assert all(carriers(BY_NAME[name]) for name in expiring)
 
 
@@ -129,7 +138,8 @@ def test_counted_items_never_expire() -> None:
 def test_backup_classes_are_as_decided() -> None:
     """backup_enabled."""
     by_class = {kind: {table.name for table in TABLES if table.backup is kind} for kind in Backup}
-    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "inbox"}
+    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox"}
+    assert by_class[Backup.SHORT] == {"user_keys"}
     assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {"pending_queue", "leases"}
     assert all(table.has_pitr for table in TABLES)
 

@@ -19,8 +19,7 @@ from tidings.kernel.clock import Clock, SystemClock
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.tenants.settings import TenantService
-from tidings.tenants.store import DynamoTenantStore
-from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.store import DynamoTenantStore, DynamoUserKeyStore
 
 _ABOUT = """\
 The tables {prefix}* were restored to {to}, or a standby took over at that time. Messages that were acknowledged

@@ -104,7 +104,7 @@ class KeyVersions:
         return {int.from_bytes(version) for version in {c[_VERSION] for c in contents} - self._keys.keys()}
 
     def open(self, where: bytes, content: bytes) -> bytes:
-        """Open content. Raise `DecryptionError`, or `KeyError` with the version of a key that is not there."""
+        """Open content. Raise `DecryptionError`, or `KeyError` with the version of a key that is missing."""
         key = self._keys.get(content[_VERSION])
         if key is None:
             raise KeyError(version_of(content))

@@ -1,13 +1,13 @@
-"""Wrapped keys and settings of tenants, in the table `tenants`."""
+"""Wrapped keys and settings of tenants, wrapped keys of users, and the list of erased users."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
 import msgspec
 
 from tidings.kernel.clock import format_ms, parse_ms
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.codec import Attributes, Item
+from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
@@ -18,10 +18,11 @@ from tidings.platform.dynamo.errors import (
 )
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
-from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
+from tidings.schema.tables.items.accounts import ERASURE_KEY, LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
+from tidings.schema.tables.items.chats import user_key
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.tables.patterns import accounts as patterns
-from tidings.tenants.model import KeyName, Tenant, TenantSettings, WrappedKey
+from tidings.tenants.model import KeyName, Tenant, TenantSettings, UserKeyRow, WrappedKey
 
 _PREFIX = "data_key#"
 
@@ -188,3 +189,96 @@ def _tenant_from_item(item: Item) -> Tenant:
         created_at_ms=parse_ms(item["created_at"]),
         updated_at_ms=parse_ms(item["updated_at"]),
     )
+
+
+_ERASURE_KEPT_S = 400 * 86_400
+"""How long an erasure is listed: longer than any backup is kept."""
+
+
+class DynamoUserKeyStore:
+    def __init__(self, client: DynamoClient) -> None:
+        self._client = client
+
+    async def read(
+        self, tenant: TenantId, users: Collection[UserId], /, *, is_strong: bool
+    ) -> Mapping[UserId, UserKeyRow]:
+        pattern = patterns.CONFIRM_USER_KEYS if is_strong else patterns.READ_USER_KEYS
+        with translate_key_read_errors:
+            items = await self._client.batch_get(pattern, [_user_key(tenant, user) for user in users])
+        return {UserId(item["user_id"].partition("#")[2]): _user_keys_from_item(item) for item in items}
+
+    async def add(
+        self, tenant: TenantId, user: UserId, before: UserKeyRow, wrapped: bytes, at_ms: int, /
+    ) -> UserKeyRow:
+        keys = (*before.wrapped, wrapped)
+        item = _user_key(tenant, user) | {
+            "wrapped_keys": list(keys),
+            "newest": len(keys),
+            "rotated_at": format_ms(at_ms),
+        }
+        try:
+            # Safe to repeat: a put that finds its own item returns it, as it would that of another process.
+            await self._client.put(
+                patterns.PUT_USER_KEY,
+                item,
+                condition="newest = :before" if before.wrapped else "attribute_not_exists(user_id)",
+                values={":before": len(before.wrapped)} if before.wrapped else None,
+                repeatable=True,
+            )
+        except ConditionFailedError as failed:
+            if failed.item is None:
+                raise_key_read_error(failed)
+            return _user_keys_from_item(failed.item)
+        except DynamoError as error:
+            raise_key_read_error(error)
+        return UserKeyRow(keys, at_ms)
+
+    async def destroy(self, tenant: TenantId, user: UserId, at_ms: int, /) -> None:
+        # The list first: a process that dies in between leaves keys that the next attempt destroys. In the other order,
+        # a restore would bring the keys back.
+        erasure = {
+            "tenant": TENANT.render(tenant=tenant),
+            "erasure": ERASURE_KEY.render(at_ms=at_ms, user=user),
+            "ttl": at_ms // 1000 + _ERASURE_KEPT_S,
+        }
+        with translate_key_read_errors:
+            await self._client.put(patterns.PUT_ERASURE, erasure, repeatable=True)
+        await self._destroy(tenant, user, at_ms)
+
+    async def _destroy(self, tenant: TenantId, user: UserId, at_ms: int) -> None:
+        row = _user_key(tenant, user) | {"erased_at": format_ms(at_ms)}
+        with translate_key_read_errors:
+            await self._client.put(patterns.DESTROY_USER_KEYS, row, repeatable=True)
+
+    async def destroy_again(self, tenant: TenantId, since_ms: int) -> int:
+        """Destroy the keys of all users of a tenant who were erased since a time. Return their number.
+
+        After a restore, `user_keys` may have their keys again, as of the backup.
+        """
+        count = 0
+        async for user, at_ms in self.erased(tenant, since_ms):
+            await self._destroy(tenant, user, at_ms)
+            count += 1
+        return count
+
+    async def erased(self, tenant: TenantId, since_ms: int) -> AsyncIterator[tuple[UserId, int]]:
+        """List the users who were erased since a time, with the time of each erasure."""
+        query = Query(
+            condition="tenant = :tenant AND erasure >= :since",
+            values={":tenant": TENANT.render(tenant=tenant), ":since": f"{max(since_ms, 0):013d}"},
+        )
+        with translate_key_read_errors:
+            async for page in self._client.pages(patterns.LIST_ERASURES, query):
+                for item in page.items:
+                    at_ms, _, user = item["erasure"].partition("#")
+                    yield UserId(user), int(at_ms)
+
+
+def _user_key(tenant: TenantId, user: UserId) -> dict[str, ItemValue]:
+    return {"user_id": user_key(tenant, user)}
+
+
+def _user_keys_from_item(item: Item) -> UserKeyRow:
+    if "erased_at" in item:
+        return UserKeyRow((), 0, is_destroyed=True)
+    return UserKeyRow(tuple(item["wrapped_keys"]), parse_ms(item["rotated_at"]))

@@ -27,7 +27,7 @@ NEVER_WRITTEN: UserKeyRow = UserKeyRow(wrapped=(), rotated_at_ms=0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserKeyPolicy:
-    """`keep_s`: how long a process uses cached keys. After a user's keys are destroyed, it can open content so long."""
+    """`keep_s`: how long a process uses cached keys, also after the user's keys were destroyed."""
 
     is_encrypting: bool = True
     rotate_after_s: float = 90 * 86_400.0
@@ -99,7 +99,7 @@ class UserKeyRing:
         return await self._to_open(tenant, fields)
 
     async def destroy(self, tenant: TenantId, user: UserId) -> None:
-        """Destroy the user's keys for good. Other processes use cached keys for at most `keep_s`."""
+        """Destroy the user's keys permanently. Other processes use cached keys for at most `keep_s`."""
         await self._store.destroy(tenant, user, self._clock.now_ms())
         self._cache.pop((tenant, user), None)
 
@@ -144,7 +144,9 @@ class UserKeyRing:
             cached = await self._add(tenant, user, cached.row)
         if cached.row.is_destroyed:
             raise TidingsError(
-                Code.USER_ERASED, f"User {user} was erased.", hint="The id cannot be used again. Use another one."
+                Code.USER_ERASED,
+                f"User {user} was erased.",
+                hint="The id cannot be used again. Use another one.",
             )
         if cached.keys is None:
             raise TidingsError(

@@ -6,7 +6,7 @@ from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.tenants.sealing import version_of
-from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.store import DynamoUserKeyStore
 
 PROCESSES, MESSAGES, ROTATIONS = 3, 30, 5
 USERS = (ANNA, BEN)

@@ -33,8 +33,7 @@ from tidings.platform.dynamo.open_client import open_client
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
 from tidings.tenants.sealing import ContentKey
-from tidings.tenants.store import DynamoKeyStore
-from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 NUMBER = "+4915112345678"

@@ -15,7 +15,7 @@ from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.open_client import open_client
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.model import UserKeyRow, UserKeyStore
-from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.store import DynamoUserKeyStore
 
 ANNA, BEN = UserId("anna"), UserId("ben")
 NOTHING = UserKeyRow((), 0)

@@ -72,7 +72,7 @@ def besieged(
 
 async def founded(evil: GatewayProcess, good: GatewayProcess) -> str:
     await evil.create_tenant()
-    await good.found()
+    await good.create_tenant()
     async with evil.use_cases() as use_cases:
         chat = await use_cases.manage.direct(use_cases.tenant, CLEO, DORA)
         for _ in range(MESSAGES):

@@ -55,7 +55,10 @@ async def talk(running: RunningInstallation, names: Names, text: str) -> bytes:
     """Send, edit and reply to connected and offline users. Return the id of the chat."""
     installation, (one, two) = running.processes, running.ports
     chat = await installation.group(names.anna, names.ben, names.cleo)
-    async with watching(installation, one, names.anna) as (anna,), watching(installation, two, names.ben) as (ben,):
+    async with (
+        watching(installation, one, names.anna) as (anna,),
+        watching(installation, two, names.ben) as (ben,),
+    ):
         sent = await anna.client.chat(chat).send(text)
         await anna.client.chat(chat).edit(sent.sequence, f"{text}, edited")
         await anna.client.chat(chat).send(text, ttl_seconds=3600)

@@ -1,4 +1,4 @@
-"""Content keys of users: created once, read in batches, cached, rotated, and gone for good once destroyed."""
+"""Content keys of users: created once, read in batches, cached, rotated, and unusable once destroyed."""
 
 import asyncio
 from dataclasses import dataclass, field

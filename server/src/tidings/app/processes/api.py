@@ -202,22 +202,16 @@ class ApiWiring:
     gains: ReceiptPublisher
 
     def services(self, requests: ApiTelemetry) -> ApiServices:
-        client, keys = self.engines.dynamo.value, self.engines.keys.value
-        user_keys = self.engines.user_keys.value
-        limiter = engine_clients.build_limiter(
-            self.settings, self.engines.redis.value, self.engines.keys.value, self.host
-        )
+        client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
+        keys, user_keys = self.engines.keys.value, self.engines.user_keys.value
+        clock = self.host.clock
+        limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
         commits = delivery.make_on_commit(self.publisher, self.host)
-        lists = build_chat_lists(
-            client, user_keys, self.host.clock, self.gains.publish_soon, epoch=self.engines.epoch
-        )
-        epoch = self.engines.epoch
+        lists = build_chat_lists(client, user_keys, clock, self.gains.publish_soon, epoch=epoch)
         cases = chats.build_chat_services(
-            client, user_keys, self.host.clock, commits.publish, lists.directs.intervals, epoch=epoch
+            client, user_keys, clock, commits.publish, lists.directs.intervals, epoch=epoch
         )
-        people = build_login_services(
-            self.settings, client, self.host.clock, self.engines.kms.value, user_keys
-        )
+        people = build_login_services(self.settings, client, clock, self.engines.kms.value, user_keys)
         credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
         return ApiServices(
@@ -230,10 +224,8 @@ class ApiWiring:
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,
-            visibility=make_presence_query(
-                client, self.engines.redis.value, self.host.clock, self.engines.epoch
-            ),
-            own_rows=make_chat_row_notifier(self.engines.redis.value),
+            visibility=make_presence_query(client, redis, clock, epoch),
+            own_rows=make_chat_row_notifier(redis),
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,

@@ -37,8 +37,7 @@ from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms, open_aws_kms
 from tidings.tenants.model import Kms
-from tidings.tenants.store import DynamoKeyStore
-from tidings.tenants.user_key_store import DynamoUserKeyStore
+from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 _DAY_S = 86_400

@@ -183,14 +183,16 @@ def raise_write_error(error: DynamoError) -> NoReturn:
 
 
 def raise_key_read_error(error: DynamoError) -> NoReturn:
-    """Raise `keys_unavailable`. Nothing can be decided without the keys and settings in the table `tenants`."""
-    raise TidingsError(Code.KEYS_UNAVAILABLE, f"The table `tenants` is unavailable: {error}") from error
+    """Raise `keys_unavailable`. Nothing can be decided without the keys and settings of a tenant."""
+    raise TidingsError(
+        Code.KEYS_UNAVAILABLE, f"The tables of keys and settings are unavailable: {error}"
+    ) from error
 
 
 def raise_key_write_error(error: DynamoError) -> NoReturn:
     if error.maybe_applied:
         raise TidingsError(
-            Code.OUTCOME_UNKNOWN, f"The table `tenants` did not answer in time: {error}"
+            Code.OUTCOME_UNKNOWN, f"The tables of keys and settings did not answer in time: {error}"
         ) from error
     raise_key_read_error(error)
 

@@ -185,7 +185,6 @@ USER_KEYS = Table(
     partition=KeyAttribute("user_id"),
     items=(accounts.USER_KEYS,),
     backup=Backup.SHORT,
-    load=ExpectedLoad(5, 0.1, 0.01),
     why="The content keys of users. Without them, what a user wrote cannot be read. A table of its own, because no copy of "
     "it may be older than a week: after that, a destroyed key exists nowhere.",
     capacity_why="Almost none, then every process at once after a deployment.",

@@ -101,7 +101,7 @@ class TableClass(StrEnum):
 class Backup(StrEnum):
     """Every table has point-in-time recovery. A critical one also has daily backups and a standby region.
 
-    `short`: a standby region, but no copy that is older than a week, so that a destroyed key is gone soon.
+    `short`: a standby region, but no copy that is older than a week, so that a destroyed key exists nowhere after that.
     """
 
     CRITICAL = "critical"
