@@ -64,7 +64,8 @@ async def test_nothing_is_unreadable_or_stored_twice_while_keys_rotate(use_cases
     assert len(texts) == len(USERS) * (PROCESSES * MESSAGES + ROTATIONS)
     for process in (*processes, started(use_cases)):
         assert await read_all(process, chat) == texts
-    versions = {version_of(entry.content) for entry in await use_cases.entries(chat) if entry.content}
+    entries = await use_cases.reader.range(chat, 0, max(texts), len(texts) + 1, newest_first=False)
+    versions = {version_of(entry.content) for entry in entries if entry.content}
     rows = await DynamoUserKeyStore(use_cases.client).read(chat.tenant, USERS, is_strong=True)
     newest = {len(row.wrapped) for row in rows.values()}
     assert max(versions) == max(newest) >= ROTATIONS, "users sent with the newest version"

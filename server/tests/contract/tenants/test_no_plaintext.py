@@ -30,9 +30,10 @@ from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.sender import Content
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
+from tidings.tenants import user_keys
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
-from tidings.tenants.sealing import ContentKey
+from tidings.tenants.sealing import UserKeys
 from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
@@ -144,7 +145,7 @@ def test_no_plaintext_reaches_the_engine(searched: Searched) -> None:
 
 def test_a_mutant_without_encryption_is_detected(searched: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mutant without encryption, which shows that the test above can fail."""
-    monkeypatch.setattr(ContentKey, "seal", lambda self, where, body: self.leave_clear(where, body))
+    monkeypatch.setattr(user_keys, "UserKeys", lambda *user, **_: UserKeys(*user, is_encrypting=False))
     found = searched()
     assert any("base64" in spelled for spelled in found.on_the_wire)
     assert found.on_disk
