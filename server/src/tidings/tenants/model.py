@@ -188,7 +188,6 @@ class UserKeyRow:
     """The wrapped keys of a user: version n is `wrapped[n - 1]`. A destroyed row has none and can get none."""
 
     wrapped: tuple[bytes, ...]
-    rotated_at_ms: int
     is_destroyed: bool = False
 
 
@@ -201,9 +200,7 @@ class UserKeyStore(Protocol):
         """Read the rows of these users that exist, in one batch."""
         ...
 
-    async def add(
-        self, tenant: TenantId, user: UserId, before: UserKeyRow, wrapped: bytes, at_ms: int, /
-    ) -> UserKeyRow:
+    async def add(self, tenant: TenantId, user: UserId, before: UserKeyRow, wrapped: bytes, /) -> UserKeyRow:
         """Append a version if the row is unchanged since `before`; atomic. Return the stored row: this or another."""
         ...
 

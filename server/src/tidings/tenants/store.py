@@ -207,15 +207,9 @@ class DynamoUserKeyStore:
             items = await self._client.batch_get(pattern, [_user_key(tenant, user) for user in users])
         return {UserId(item["user_id"].partition("#")[2]): _user_keys_from_item(item) for item in items}
 
-    async def add(
-        self, tenant: TenantId, user: UserId, before: UserKeyRow, wrapped: bytes, at_ms: int, /
-    ) -> UserKeyRow:
+    async def add(self, tenant: TenantId, user: UserId, before: UserKeyRow, wrapped: bytes, /) -> UserKeyRow:
         keys = (*before.wrapped, wrapped)
-        item = _user_key(tenant, user) | {
-            "wrapped_keys": list(keys),
-            "newest": len(keys),
-            "rotated_at": format_ms(at_ms),
-        }
+        item = _user_key(tenant, user) | {"wrapped_keys": list(keys), "newest": len(keys)}
         try:
             # Safe to repeat: a put that finds its own item returns it, as it would that of another process.
             await self._client.put(
@@ -231,7 +225,7 @@ class DynamoUserKeyStore:
             return _user_keys_from_item(failed.item)
         except DynamoError as error:
             raise_key_read_error(error)
-        return UserKeyRow(keys, at_ms)
+        return UserKeyRow(keys)
 
     async def destroy(self, tenant: TenantId, user: UserId, at_ms: int, /) -> None:
         # The list first: a process that dies in between leaves keys that the next attempt destroys. In the other order,
@@ -280,5 +274,5 @@ def _user_key(tenant: TenantId, user: UserId) -> dict[str, ItemValue]:
 
 def _user_keys_from_item(item: Item) -> UserKeyRow:
     if "erased_at" in item:
-        return UserKeyRow((), 0, is_destroyed=True)
-    return UserKeyRow(tuple(item["wrapped_keys"]), parse_ms(item["rotated_at"]))
+        return UserKeyRow((), is_destroyed=True)
+    return UserKeyRow(tuple(item["wrapped_keys"]))

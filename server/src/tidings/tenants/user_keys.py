@@ -1,6 +1,7 @@
 """Content keys of users: create, unwrap, cache, rotate and destroy them.
 
-A user's keys are random, wrapped by the tenant's content key. Destroying them makes everything that the user wrote
+A user's keys are random, wrapped by the tenant's content key. After a rotation of the tenant's key, a user gets a new
+key with their next message. Destroying them makes everything that the user wrote
 unreadable, in every copy: docs/adr/0021-content-keys-of-users.md.
 """
 
@@ -18,11 +19,11 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.schema.tables.limits import MAX_USER_KEYS
 from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.model import KEY_BYTES, UserKeyRow, UserKeyStore
-from tidings.tenants.sealing import DecryptionError, UserKeys
+from tidings.tenants.sealing import ContentKeys, DecryptionError, UserKeys, version_of
 
 _log = logging.getLogger(__name__)
 
-NEVER_WRITTEN: UserKeyRow = UserKeyRow(wrapped=(), rotated_at_ms=0)
+NEVER_WRITTEN = UserKeyRow(wrapped=())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,18 +31,21 @@ class UserKeyPolicy:
     """`keep_s`: how long a process uses cached keys, also after the user's keys were destroyed."""
 
     is_encrypting: bool = True
-    rotate_after_s: float = 90 * 86_400.0
     keep_s: float = 3600.0
     max_cached_users: int = 50_000
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedKeys:
-    """`keys` is None for a user whose keys were destroyed, or who has none."""
+    """`keys` is None for a user whose keys were destroyed, or who has none.
+
+    `is_due`: the newest key was created before the tenant's newest one, so the user's next message needs a new key.
+    """
 
     keys: UserKeys | None
     row: UserKeyRow
     read_at: float
+    is_due: bool
 
 
 class AuthorKeys:
@@ -84,7 +88,7 @@ class UserKeyRing:
         Raises `user_erased` for a user whose keys were destroyed, and `keys_unavailable`.
         """
         cached = self._fresh(tenant, user)
-        if cached is None or cached.keys is None or self._is_due(cached.row):
+        if cached is None or cached.keys is None or cached.is_due:
             return await self._creations.run((tenant, user), lambda: self._ensure(tenant, user))
         return cached.keys
 
@@ -130,17 +134,13 @@ class UserKeyRing:
         self._cache.move_to_end((tenant, user))
         return cached
 
-    def _is_due(self, row: UserKeyRow) -> bool:
-        age_ms = self._clock.now_ms() - row.rotated_at_ms
-        return age_ms >= self._policy.rotate_after_s * 1000 and len(row.wrapped) < MAX_USER_KEYS
-
     async def _ensure(self, tenant: TenantId, user: UserId) -> UserKeys:
         """Create or rotate the user's keys, and return them."""
         cached = (await self._load(tenant, {user}))[user]
         if not cached.row.wrapped and not cached.row.is_destroyed:
             # An eventually consistent read may miss a key that another process has just created.
             cached = (await self._load(tenant, {user}, is_strong=True))[user]
-        if not cached.row.is_destroyed and (not cached.row.wrapped or self._is_due(cached.row)):
+        if not cached.row.is_destroyed and (not cached.row.wrapped or cached.is_due):
             cached = await self._add(tenant, user, cached.row)
         if cached.row.is_destroyed:
             raise TidingsError(
@@ -161,10 +161,8 @@ class UserKeyRing:
         version = len(row.wrapped) + 1
         wrapped = (await self.tenants.of(tenant)).wrap(user, version, os.urandom(KEY_BYTES))
         started_at = self._clock.monotonic()
-        stored = await self._store.add(tenant, user, row, wrapped, self._clock.now_ms())
-        return self._keep(
-            tenant, user, _CachedKeys(await self._opened(tenant, user, stored), stored, started_at)
-        )
+        stored = await self._store.add(tenant, user, row, wrapped)
+        return await self._keep(tenant, user, stored, started_at)
 
     async def _load(
         self, tenant: TenantId, users: Iterable[UserId], *, is_strong: bool = False
@@ -212,18 +210,14 @@ class UserKeyRing:
     ) -> dict[UserId, _CachedKeys]:
         started_at = self._clock.monotonic()
         rows = await self._store.read(tenant, users, is_strong=is_strong)
-        found = {}
-        for user in users:
-            row = rows.get(user, NEVER_WRITTEN)
-            keys = await self._opened(tenant, user, row)
-            found[user] = self._keep(tenant, user, _CachedKeys(keys, row, started_at))
-        return found
+        return {
+            user: await self._keep(tenant, user, rows.get(user, NEVER_WRITTEN), started_at) for user in users
+        }
 
-    async def _opened(self, tenant: TenantId, user: UserId, row: UserKeyRow) -> UserKeys | None:
-        """Unwrap all versions. None if there are none, or one was altered."""
-        if not row.wrapped:
-            return None
-        wrapping = await self.tenants.to_read(tenant, row.wrapped)
+    def _opened(
+        self, tenant: TenantId, user: UserId, row: UserKeyRow, wrapping: ContentKeys
+    ) -> UserKeys | None:
+        """Unwrap all versions. None if one was altered."""
         try:
             keys = {
                 version: wrapping.unwrap(user, version, key) for version, key in enumerate(row.wrapped, 1)
@@ -233,7 +227,13 @@ class UserKeyRing:
             return None
         return UserKeys(tenant, user, keys, is_encrypting=self._policy.is_encrypting)
 
-    def _keep(self, tenant: TenantId, user: UserId, cached: _CachedKeys) -> _CachedKeys:
+    async def _keep(self, tenant: TenantId, user: UserId, row: UserKeyRow, read_at: float) -> _CachedKeys:
+        cached = _CachedKeys(None, row, read_at, is_due=False)
+        if row.wrapped:
+            wrapping = await self.tenants.to_read(tenant, row.wrapped)
+            is_older = version_of(row.wrapped[-1]) < wrapping.active_version
+            is_due = is_older and len(row.wrapped) < MAX_USER_KEYS
+            cached = _CachedKeys(self._opened(tenant, user, row, wrapping), row, read_at, is_due=is_due)
         self._cache[tenant, user] = cached
         self._cache.move_to_end((tenant, user))
         if len(self._cache) > self._policy.max_cached_users:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 import pytest
 from fixtures.memory_keys import MemoryUserKeyStore
-from unit.tenants.tenants_env import ACME, CHAT, ROTATE_AFTER_S, TenantsEnv, refusal
+from unit.tenants.tenants_env import ACME, CHAT, TenantsEnv, refusal
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId, UserId
 from tidings.tenants.model import UserKeyRow
+from tidings.tenants.sealing import version_of
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 
 ANNA, BEN = UserId("anna"), UserId("ben")
@@ -23,7 +24,6 @@ class UserKeysEnv(TenantsEnv):
     def ring(self, *, users_kept: int = 100, is_encrypting: bool = True) -> UserKeyRing:
         policy = UserKeyPolicy(
             is_encrypting=is_encrypting,
-            rotate_after_s=ROTATE_AFTER_S,
             keep_s=KEEP_S,
             max_cached_users=users_kept,
         )
@@ -109,7 +109,7 @@ async def test_a_version_newer_than_the_cached_row_is_read_again(env: UserKeysEn
 async def test_a_rotated_key_still_opens_and_the_fingerprint_stays(env: UserKeysEnv) -> None:
     ring = env.ring()
     old, fingerprint = await sealed(ring, ANNA), (await ring.of(ACME, ANNA)).fingerprint(b"request")
-    env.clock.now_s += ROTATE_AFTER_S
+    await ring.rotate(ACME, ANNA)
     new = await sealed(ring, ANNA, b"new", 2)
     assert len(env.user_store.rows[ACME, ANNA].wrapped) == 2
     assert (old[1:5], new[1:5]) == ((1).to_bytes(4), (2).to_bytes(4))
@@ -117,10 +117,23 @@ async def test_a_rotated_key_still_opens_and_the_fingerprint_stays(env: UserKeys
     assert (await ring.of(ACME, ANNA)).fingerprint(b"request") == fingerprint
 
 
-async def test_a_user_key_wrapped_with_an_older_tenant_key_opens_after_a_rotation(env: UserKeysEnv) -> None:
-    content = await sealed(env.ring(), ANNA)
+async def test_after_a_rotation_of_the_tenants_key_a_user_gets_a_new_key_with_the_next_message(
+    env: UserKeysEnv,
+) -> None:
+    running = env.ring()
+    content = await sealed(running, ANNA)
     assert await env.process().rotate(ACME) == 2
-    assert await opened(env.ring(), ANNA, content) == b"hello"
+    started = env.ring()
+    assert await opened(started, ANNA, content) == b"hello"
+    assert len(env.user_store.rows[ACME, ANNA].wrapped) == 1, "reading creates no key"
+    for number in range(2, 5):
+        assert version_of(await sealed(started, ANNA)) == 2
+        assert version_of(await sealed(started, BEN)) == 1, f"a user who is new, message {number}"
+    env.clock.now_s += KEEP_S
+    assert version_of(await sealed(running, ANNA)) == 2, (
+        "a running process follows when it reads the keys again"
+    )
+    assert len(env.user_store.rows[ACME, ANNA].wrapped) == 2
 
 
 async def test_after_keys_are_destroyed_nothing_opens_and_copies_of_content_are_worthless(
@@ -182,7 +195,7 @@ async def test_a_key_in_clear_is_never_accepted(env: UserKeysEnv) -> None:
     plain = (await TenantsEnv(env.store, env.kms, env.clock).process(is_encrypting=False).of(ACME)).seal(
         CHAT, 1, bytes(32)
     )
-    env.user_store.rows[ACME, ANNA] = UserKeyRow((plain,), env.clock.now_ms())
+    env.user_store.rows[ACME, ANNA] = UserKeyRow((plain,))
     assert await refusal(env.ring().of(ACME, ANNA)) is Code.KEYS_UNAVAILABLE
 
 

@@ -182,10 +182,7 @@ def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
 
 
 def make_user_key_ring(settings: Settings, client: DynamoClient, keys: KeyRing, clock: Clock) -> UserKeyRing:
-    policy = UserKeyPolicy(
-        is_encrypting=settings.encryption.mode == "on",
-        rotate_after_s=settings.encryption.rotate_after_days * _DAY_S,
-    )
+    policy = UserKeyPolicy(is_encrypting=settings.encryption.mode == "on")
     return UserKeyRing(DynamoUserKeyStore(client), keys, clock, policy)
 
 

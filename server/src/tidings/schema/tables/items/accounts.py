@@ -144,7 +144,6 @@ USER_KEYS = TableItem(
     {
         "wrapped_keys": ListLimit(MAX_USER_KEYS, BlobLimit(32 + SEAL_BYTES)),
         "newest": NumberLimit(2),
-        "rotated_at": TIME,
         "erased_at": TIME,
     },
     max_bytes=8 * 1024,
