@@ -32,4 +32,5 @@ def print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
 def print_figures(figures: Mapping[str, float]) -> None:
     """Print the figures as JSON, on the last line of the output."""
-    sys.stdout.write(json.dumps({name: round(value, 2) for name, value in figures.items()}) + "\n")
+    rounded = {name: round(value, 2 if abs(value) >= 1 else 4) for name, value in figures.items()}
+    sys.stdout.write(json.dumps(rounded) + "\n")
