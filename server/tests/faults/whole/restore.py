@@ -5,6 +5,7 @@ each table separately. A user who was erased after the copy stays erased.
 """
 
 import asyncio
+import secrets
 import shutil
 import sqlite3
 import subprocess
@@ -17,12 +18,12 @@ from typing import Final
 
 from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
-from fixtures.use_cases import ANNA, BEN
+from fixtures.use_cases import BEN
 
 from faults.whole.fault import Fault, FaultRun
 from faults.whole.installation import WHOLE, FaultInstallation
 from tidings.engines.model import Engine
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import ContentState
 from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, ERASURES
 from tidings.schema.tables.model import Table
@@ -71,7 +72,8 @@ async def restore(
     if rows is Rows.BEFORE_THE_LOG:
         await asyncio.to_thread(_copy, installation.processes, rows_copy)
         await load.sent_more(apart)
-    written = await _write_as_anna(installation.processes) if turn == 0 else None
+    author = UserId(f"erased-{secrets.token_hex(4)}")
+    written = await _write_as(installation.processes, author) if turn == 0 else None
     load.copied()
     at = datetime.now(UTC)
     load.step(f"the tables are copied, rows and heads {rows.value}")
@@ -80,7 +82,7 @@ async def restore(
         await load.sent_more(apart)
         await asyncio.to_thread(_copy, installation.processes, rows_copy)
     if written is not None:
-        await _erase_anna(installation.processes, written)
+        await _erase(installation.processes, written, author)
     await load.sent_more(_LOST)
     load.step("all processes are stopped, and the copy is restored")
     await _stop_all(installation)
@@ -92,25 +94,25 @@ async def restore(
     await installation.start(*WHOLE, **changes)
     await load.sent_more(40)
     if written is not None:
-        assert await _state_of_anna(installation.processes, written) is ContentState.ERASED
+        assert await _state_of(installation.processes, written) is ContentState.ERASED
 
 
-async def _write_as_anna(processes: InstallationProcesses) -> ChatKey:
+async def _write_as(processes: InstallationProcesses, author: UserId) -> ChatKey:
     """Send a message of a user who is not part of the load."""
     async with processes.use_cases() as use_cases:
-        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
-        await use_cases.send(chat, ANNA, "written before the copy", after=None)
-    assert await _state_of_anna(processes, chat) is ContentState.ACTIVE
+        chat = await use_cases.manage.direct(use_cases.tenant, author, BEN)
+        await use_cases.send(chat, author, "written before the copy", after=None)
+    assert await _state_of(processes, chat) is ContentState.ACTIVE
     return chat
 
 
-async def _erase_anna(processes: InstallationProcesses, chat: ChatKey) -> None:
+async def _erase(processes: InstallationProcesses, chat: ChatKey, author: UserId) -> None:
     async with processes.use_cases() as use_cases:
-        await use_cases.user_keys.destroy(chat.tenant, ANNA)
-    assert await _state_of_anna(processes, chat) is ContentState.ERASED
+        await use_cases.user_keys.destroy(chat.tenant, author)
+    assert await _state_of(processes, chat) is ContentState.ERASED
 
 
-async def _state_of_anna(processes: InstallationProcesses, chat: ChatKey) -> ContentState:
+async def _state_of(processes: InstallationProcesses, chat: ChatKey) -> ContentState:
     """Return the state of the message as a process without cached keys reads it."""
     async with processes.use_cases() as use_cases:
         page = await use_cases.history.before(chat, BEN, None, 1)
