@@ -10,9 +10,15 @@ setup:
 
 # Run the fast gate, or all suites as CI does: just check --full
 check gate="": lint
+    just web check
     uv run pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
     {{ if gate == "--full" { "just faults --short --mutants without" } else { "" } }}
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
+    {{ if gate == "--full" { "just web test" } else { "" } }}
+
+# Install, check, test or build the packages for the web: just web check; test; build; browser; gen; reference; fix
+web step *args:
+    uv run python -m tools.web {{ step }} {{ args }}
 
 # Run the tests that failed last, one after the other: just alone
 alone:

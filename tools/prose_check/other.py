@@ -9,6 +9,7 @@ from tools.prose_check.python import units
 _HASH = re.compile(r"(?:^|\s)#(?!!)\s?(?P<text>.*)")
 _DASHES = re.compile(r"(?:^|\s)--\s(?P<text>.*)")
 _SLASHES = re.compile(r"(?:^|\s)//\s(?P<text>.*)")
+_TYPESCRIPT = re.compile(r"(?:(?:^|\s)//\s|^\s*/?\*{1,2}\s)(?P<text>.*?)\s*(?:\*/)?$")
 
 COMMENTS = {
     "justfile": _HASH,
@@ -21,8 +22,8 @@ COMMENTS = {
     ".go": _SLASHES,
     ".java": _SLASHES,
     ".cjs": _SLASHES,
-    ".ts": _SLASHES,
-    ".tsx": _SLASHES,
+    ".ts": _TYPESCRIPT,
+    ".tsx": _TYPESCRIPT,
 }
 """How a comment starts, by the suffix of a file or, without one, by its name."""
 

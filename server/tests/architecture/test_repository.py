@@ -1,6 +1,7 @@
 """Rules that linters do not check: length of files, names to avoid, pages that must exist."""
 
 import ast
+import json
 import re
 import tomllib
 from collections.abc import Iterator
@@ -86,7 +87,10 @@ def test_every_explained_error_code_exists() -> None:
 
 
 def pages() -> list[Path]:
-    return [path for path in ROOT.glob("**/*.md") if not _is_foreign(path.relative_to(ROOT))]
+    """Return the pages of the repository, without those of TypeDoc, which checks its own links."""
+    generated = ROOT / "docs/reference/web/@tidings"
+    found = [path for path in ROOT.glob("**/*.md") if not _is_foreign(path.relative_to(ROOT))]
+    return [path for path in found if generated not in path.parents]
 
 
 @pytest.mark.parametrize("path", pages(), ids=lambda p: str(p.relative_to(ROOT)))
@@ -154,6 +158,42 @@ def test_every_dependency_is_explained() -> None:
     names = {re.split(r"[\[<>=~ ]", wanted)[0] for wanted in chain(*lists)} - ours
     page = (ROOT / "docs/explanation/dependencies.md").read_text()
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_every_npm_dependency_is_explained() -> None:
+    manifests = [path for path in ROOT.glob("**/package.json") if not _is_foreign(path.relative_to(ROOT))]
+    named = [json.loads(path.read_text()) for path in manifests]
+    lists = [each.get(kind, {}) for each in named for kind in ("dependencies", "devDependencies")]
+    names = {name for name in chain(*lists) if not name.startswith("@tidings/")}
+    page = (ROOT / "docs/explanation/dependencies.md").read_text()
+    assert len(manifests) > 3
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
+
+
+def test_the_versions_of_the_web_packages_are_those_of_the_server() -> None:
+    server = tomllib.loads((ROOT / "server/pyproject.toml").read_text())["project"]["version"]
+    wanted = server.replace(".dev", "-dev.")
+    manifests = [path for path in ROOT.glob("**/package.json") if not _is_foreign(path.relative_to(ROOT))]
+    for manifest in map(json.loads, (path.read_text() for path in manifests)):
+        if "version" in manifest:
+            assert manifest["version"] == wanted, manifest["name"]
+        ours = {n: v for n, v in manifest.get("dependencies", {}).items() if n.startswith("@tidings/")}
+        assert set(ours.values()) <= {wanted}, manifest["name"]
+
+
+def typescript_files() -> list[Path]:
+    found = chain(*(ROOT.glob(f"*/**/*.{suffix}") for suffix in ("ts", "tsx")))
+    return [path for path in found if not _is_foreign(path.relative_to(ROOT)) and ".gen." not in path.name]
+
+
+def test_typescript_files_stay_short_and_well_named() -> None:
+    long = [path for path in typescript_files() if len(path.read_text().splitlines()) > MAX_FILE_LINES]
+    unnamed = [path for path in typescript_files() if path.stem in AVOIDED_NAMES]
+    assert [str(path.relative_to(ROOT)) for path in (*long, *unnamed)] == []
+
+
+def test_the_lock_file_names_no_registry() -> None:
+    assert '"resolved": "http' not in (ROOT / "package-lock.json").read_text()
 
 
 CLI = SOURCE / "cli"

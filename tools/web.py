@@ -1,0 +1,213 @@
+"""Install, check, test and build the packages for the web: `python -m tools.web check`."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from tools.node import ROOT, node_command, node_environment
+
+LIBRARIES = ("sdk-typescript", "sdk-node", "react")
+"""The published packages, each after those that it imports."""
+EXAMPLES = ("token-server", "plain-client", "react-chat", "react-inbox", "react-recipes", "next-app")
+APPS = ("browser-tests", *(f"examples/{name}" for name in EXAMPLES))
+_LOCK = ROOT / "package-lock.json"
+_STAMP = ROOT / "node_modules" / ".installed"
+_IF_CHROMIUM = click.option("--if-chromium", is_flag=True, help="Do nothing if the machine has no Chromium.")
+
+
+@click.group()
+def main() -> None:
+    """Run a step of the packages for the web."""
+
+
+@main.command()
+def install() -> None:
+    """Install the packages of the lock file, unless they are installed."""
+    ensure_installed()
+
+
+@main.command()
+def build() -> None:
+    """Build the published packages."""
+    ensure_installed()
+    build_libraries()
+
+
+@main.command()
+def check() -> None:
+    """Check style, types, generated files, sizes and the content of the packages."""
+    ensure_installed()
+    run("biome", "ci", "--error-on-warnings", ".")
+    check_generated()
+    build_libraries()
+    for folder in (*LIBRARIES, *APPS):
+        run_script(folder, "check")
+    for folder in LIBRARIES:
+        run_script(folder, "size")
+        run_script(folder, "pack:check")
+    check_reference()
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@click.argument("args", nargs=-1)
+def test(args: tuple[str, ...]) -> None:
+    """Run the unit tests of every package."""
+    ensure_installed()
+    build_libraries()
+    for folder in LIBRARIES:
+        run_script(folder, "test", *args)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@_IF_CHROMIUM
+@click.argument("args", nargs=-1)
+def browser(args: tuple[str, ...], *, if_chromium: bool) -> None:
+    """Run the tests in Chromium on an installation that `tidings dev` starts."""
+    if if_chromium and not has_chromium():
+        return
+    ensure_installed()
+    build_libraries()
+    run("playwright", "test", *args, folder="browser-tests")
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@_IF_CHROMIUM
+@click.argument("args", nargs=-1)
+def history(args: tuple[str, ...], *, if_chromium: bool) -> None:
+    """Check the history of many browser devices under faults."""
+    if if_chromium and not has_chromium():
+        return
+    ensure_installed()
+    build_libraries()
+    run("node", "history/run.ts", *args, folder="browser-tests")
+
+
+@main.command()
+def pack() -> None:
+    """Write the archives that `npm publish` would upload, to `build/web`."""
+    ensure_installed()
+    build_libraries()
+    (ROOT / "build/web").mkdir(parents=True, exist_ok=True)
+    for folder in LIBRARIES:
+        run("npm", "pack", "--silent", "--pack-destination", str(ROOT / "build/web"), folder=folder)
+
+
+@main.command()
+def gen() -> None:
+    """Write the generated files."""
+    ensure_installed()
+    for folder in LIBRARIES:
+        run_script(folder, "gen")
+
+
+@main.command()
+def reference() -> None:
+    """Write the reference pages from the comments of the code."""
+    ensure_installed()
+    build_libraries()
+    write_reference()
+
+
+@main.command()
+def fix() -> None:
+    """Format the code and apply safe fixes."""
+    ensure_installed()
+    run("biome", "check", "--write", ".")
+
+
+def has_chromium() -> bool:
+    found = "CHROMIUM" in os.environ or shutil.which("chromium") is not None
+    if not found:
+        click.echo("not run: this machine has no chromium")
+    return found
+
+
+def ensure_installed() -> None:
+    wanted = hashlib.sha256(_LOCK.read_bytes()).hexdigest()
+    if _STAMP.exists() and _STAMP.read_text() == wanted:
+        return
+    # Not `npm ci`: it refuses a lock file without the optional packages of other operating systems, which some mirrors
+    # of the registry do not have.
+    run("npm", "install", "--no-save")
+    _STAMP.write_text(wanted)
+
+
+def build_libraries() -> None:
+    """Build the packages whose sources are newer than the last build."""
+    for folder in LIBRARIES:
+        if not _is_built(ROOT / folder):
+            run_script(folder, "build")
+
+
+def _is_built(folder: Path) -> bool:
+    built = _build_stamp(folder)
+    if not built.exists():
+        return False
+    sources = [*folder.glob("src/**/*"), *folder.glob("*.json"), *folder.glob("*.ts"), _LOCK]
+    return all(path.stat().st_mtime < built.stat().st_mtime for path in sources)
+
+
+def _build_stamp(folder: Path) -> Path:
+    return ROOT / "node_modules" / f".built-{folder.name}"
+
+
+def check_generated() -> None:
+    """Fail if a generated file differs from what the generator writes now."""
+    files = [path for folder in LIBRARIES for path in (ROOT / folder).glob("src/**/*.gen.ts")]
+    before = {path: path.read_text() for path in files}
+    for folder in LIBRARIES:
+        run_script(folder, "gen")
+    stale = [path for path, text in before.items() if path.read_text() != text]
+    for path in stale:
+        path.write_text(before[path])
+    _fail_if_stale(stale, "just web gen")
+
+
+def write_reference() -> None:
+    run("typedoc")
+
+
+def check_reference() -> None:
+    pages = ROOT / "docs/reference/web"
+    before = {path: path.read_text() for path in pages.glob("**/*.md")}
+    write_reference()
+    after = {path: path.read_text() for path in pages.glob("**/*.md")}
+    stale = [path for path in {*before, *after} if before.get(path) != after.get(path)]
+    _fail_if_stale(stale, "just web reference")
+
+
+def _fail_if_stale(stale: Sequence[Path], command: str) -> None:
+    if stale:
+        names = ", ".join(str(path.relative_to(ROOT)) for path in sorted(stale))
+        raise click.ClickException(f"Not current: {names}. Run `{command}`.")
+
+
+def run_script(folder: str, script: str, *args: str) -> None:
+    """Run a script of a package, if the package has it."""
+    manifest = ROOT / folder / "package.json"
+    if not manifest.exists() or script not in json.loads(manifest.read_text()).get("scripts", {}):
+        return
+    run("npm", "run", "--silent", script, *(["--", *args] if args else []), folder=folder)
+    if script == "build":
+        _build_stamp(ROOT / folder).touch()
+
+
+def run(name: str, *args: str, folder: str = ".") -> None:
+    """Run a program, print how long it took, and exit with its code if it fails."""
+    began = time.monotonic()
+    done = subprocess.run(node_command(name, args), cwd=ROOT / folder, env=node_environment(), check=False)
+    what = " ".join((name, *args))
+    click.echo(f"{folder}: {what}: {time.monotonic() - began:.1f} s")
+    if done.returncode:
+        raise click.ClickException(f"{folder}: {what} failed with exit code {done.returncode}.")
+
+
+if __name__ == "__main__":
+    main()
