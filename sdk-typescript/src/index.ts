@@ -1,0 +1,36 @@
+/** The TypeScript client of Tidings. Start with {@link Client}. */
+export type { Chat } from "./chat.ts";
+export type { ChatList } from "./chat_list.ts";
+export { Client } from "./client.ts";
+export { type SdkErrorCode, TidingsError, type TidingsErrorCode } from "./errors.ts";
+export type { Feed } from "./feed.ts";
+export type {
+  BroadcastUpdate,
+  ChatRow,
+  Entry,
+  ErrorBody,
+  HistoryPage,
+  InboxCounts,
+  InboxUpdate,
+  JsonObject,
+  MessageState,
+  Notification,
+  NotificationPage,
+  Reaction,
+} from "./frames.gen.ts";
+export type { Inbox } from "./inbox.ts";
+export { type ClientOptions, LightClient, type Platform } from "./light_client.ts";
+export type { PresenceMap } from "./presence.ts";
+export { IndexedDbStore } from "./stores/indexeddb.ts";
+export { MemoryStore } from "./stores/memory.ts";
+export type {
+  OutboxEntry,
+  Store,
+  StoreBatch,
+  StoredMessages,
+  StoredState,
+  StoreOwner,
+} from "./stores/store.ts";
+export type { TabChannel, TabEnvironment, TabGroup, TabHost, TabLocks } from "./tabs.ts";
+export type { Timeline } from "./timeline.ts";
+export type * from "./types.ts";
