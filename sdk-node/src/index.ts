@@ -1,0 +1,15 @@
+/**
+ * Tidings for Node servers: sign tokens for users and call the REST API.
+ *
+ * @packageDocumentation
+ */
+export { type ErrorCode, type Problem, TidingsError } from "./errors.ts";
+export type {
+  CallArguments,
+  OperationName,
+  OperationRequest,
+  OperationResult,
+  RequestOptions,
+} from "./operations.ts";
+export { ServerClient, type ServerClientOptions } from "./server_client.ts";
+export { type PrivateJwk, type TokenClaims, TokenSigner, type TokenSignerOptions } from "./tokens.ts";
