@@ -1,0 +1,160 @@
+import type { Chat } from "@tidings/client";
+import {
+  type FormEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from "react";
+import { composerOf } from "../composer_model.ts";
+import { useClient, useSettings } from "../hooks/client.ts";
+import { type Composer as ComposerFunctions, useComposer } from "../hooks/composer.ts";
+import { useUserNames } from "../hooks/user.ts";
+import { Icon } from "../parts/icon.tsx";
+import { IconButton } from "../parts/icon_button.tsx";
+
+export interface ComposerProps {
+  chat: string;
+}
+
+/** The text field of a chat. Enter sends, Shift+Enter breaks the line, arrow up edits the last own message. */
+export function Composer({ chat: id }: ComposerProps): ReactNode {
+  const { locale } = useSettings();
+  const chat = useClient().chat(id);
+  const composer = useComposer(id);
+  const field = useRef<HTMLTextAreaElement>(null);
+  const { send, isRefused } = useSend(composer);
+  useEffect(() => composerOf(chat).onFocus(() => field.current?.focus()), [chat]);
+  const onSubmit = (event: FormEvent) => {
+    event.preventDefault();
+    send();
+    field.current?.focus();
+  };
+  const label = locale.text(composer.editItem ? "save" : "send");
+  return (
+    <form className="td-composer" onSubmit={onSubmit}>
+      <ComposerContext composer={composer} />
+      {isRefused && <p className="td-failed">{locale.text("refused")}</p>}
+      <div className="td-composer-line">
+        <ComposerField chat={chat} composer={composer} field={field} onSend={send} />
+        <button
+          type="submit"
+          className="td-send"
+          disabled={!composer.canSend}
+          aria-label={label}
+          title={label}
+        >
+          <Icon name={composer.editItem ? "check" : "send"} />
+        </button>
+      </div>
+    </form>
+  );
+}
+
+interface ComposerFieldProps {
+  chat: Chat;
+  composer: ComposerFunctions;
+  field: RefObject<HTMLTextAreaElement | null>;
+  onSend: () => void;
+}
+
+function ComposerField({ chat, composer, field, onSend }: ComposerFieldProps) {
+  const { locale } = useSettings();
+  const id = useId();
+  useFittingHeight(field, composer.text);
+  const onKeyDown = (event: KeyboardEvent) => {
+    // Enter also ends the composition of a Japanese or Chinese word.
+    if (event.nativeEvent.isComposing) return;
+    const isBusy = composer.editItem !== undefined || composer.replyItem !== undefined;
+    const lastOwn = event.key === "ArrowUp" && composer.text === "" && !isBusy ? lastOwnKey(chat) : undefined;
+    if (event.key === "Enter" && !event.shiftKey) {
+      event.preventDefault();
+      onSend();
+    } else if (event.key === "Escape" && isBusy) {
+      event.stopPropagation();
+      composer.cancel();
+    } else if (lastOwn !== undefined) {
+      event.preventDefault();
+      composer.edit(lastOwn);
+    }
+  };
+  return (
+    <>
+      <label className="td-hidden" htmlFor={id}>
+        {locale.text("composer")}
+      </label>
+      <textarea
+        ref={field}
+        id={id}
+        className="td-composer-field"
+        dir="auto"
+        rows={1}
+        placeholder={locale.text("composer")}
+        value={composer.text}
+        onChange={(event) => composer.setText(event.target.value)}
+        onKeyDown={onKeyDown}
+      />
+    </>
+  );
+}
+
+/** Return a function that sends, and whether the current text was refused. It stays in the field then. */
+function useSend(composer: ComposerFunctions): { send: () => void; isRefused: boolean } {
+  const { locale, announce } = useSettings();
+  const [refused, setRefused] = useState<string>();
+  const send = () => {
+    try {
+      composer.send();
+    } catch {
+      setRefused(composer.text);
+      announce(locale.text("refused"));
+    }
+  };
+  return { send, isRefused: refused !== undefined && refused === composer.text };
+}
+
+/** The message that is replied to or edited, above the text field. */
+function ComposerContext({ composer }: { composer: ComposerFunctions }) {
+  const { locale } = useSettings();
+  const nameOf = useUserNames();
+  const item = composer.editItem ?? composer.replyItem;
+  if (!item) return null;
+  const reply = item.isOwn ? "replyingToYou" : "replyingTo";
+  const title = composer.editItem ? locale.text("editing") : locale.text(reply, { name: nameOf(item.by) });
+  return (
+    <div className="td-composer-context">
+      <Icon name={composer.editItem ? "edit" : "reply"} />
+      <div className="td-composer-quote">
+        <span className="td-quote-author">{title}</span>
+        <span className="td-quote-text" dir="auto">
+          {item.text}
+        </span>
+      </div>
+      <IconButton icon="close" label={locale.text("cancel")} onClick={composer.cancel} />
+    </div>
+  );
+}
+
+function lastOwnKey({ timeline }: Chat): string | undefined {
+  return timeline.keys.get().findLast((key) => {
+    const item = timeline.item(key).get();
+    return (
+      item?.isOwn && item.kind === "message" && item.delivery === "committed" && item.state !== "redacted"
+    );
+  });
+}
+
+/** Let the field grow with its text, where the browser does not do it (`field-sizing`). */
+function useFittingHeight(field: RefObject<HTMLTextAreaElement | null>, text: string): void {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height depends on the text.
+  useLayoutEffect(() => {
+    const element = field.current;
+    if (!element || CSS.supports("field-sizing", "content")) return;
+    element.style.height = "auto";
+    element.style.height = `${element.scrollHeight}px`;
+  }, [field, text]);
+}

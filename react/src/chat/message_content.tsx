@@ -1,0 +1,26 @@
+import type { TimelineItem } from "@tidings/client";
+import type { ReactNode } from "react";
+import { useSettings } from "../hooks/client.ts";
+import { RichText } from "../parts/rich_text.tsx";
+
+export interface MessageContentProps {
+  item: TimelineItem;
+}
+
+/** The text of a message. Replace it to show what your app puts into `item.data`. */
+export function MessageContent({ item }: MessageContentProps): ReactNode {
+  const text = useMessageText(item);
+  return (
+    <div className="td-message-text" dir="auto">
+      <RichText text={text} />
+    </div>
+  );
+}
+
+/** Return the text of a message, or why there is none. */
+export function useMessageText(item: TimelineItem): string {
+  const { locale } = useSettings();
+  if (item.state === "active" || item.state === "edited") return item.text;
+  const known = { redacted: "redacted", expired: "expired", erased: "erased" } as const;
+  return locale.text(known[item.state as keyof typeof known] ?? "unavailable");
+}

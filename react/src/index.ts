@@ -1,0 +1,3 @@
+/** React hooks and components for Tidings. Start with {@link TidingsProvider}. */
+export * from "./components.ts";
+export * from "./hooks.ts";

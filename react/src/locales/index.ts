@@ -1,0 +1,4 @@
+export type { Locale, PluralText, TextKey, Texts } from "../locale/texts.ts";
+export { ar } from "./ar.ts";
+export { de } from "./de.ts";
+export { en } from "./en.ts";
