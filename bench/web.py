@@ -1,0 +1,80 @@
+"""Measure the packages for the web in Chromium, on an installation that `tidings dev` starts.
+
+core_kb, react_kb               Size of the core of `@tidings/client`, and of the components with the whole client,
+                                minified and gzipped, without React.
+client_kb                       Size of `@tidings/client` with IndexedDB and shared tabs.
+append_ms_at_10000              95th percentile of the time from a frame to the committed row, with 10,000 messages.
+rows_rerendered_per_append      Rendered message rows per appended message; the new row is one.
+open_offline_ms                 Median time from the navigation to the chat list without a network.
+axe_violations                  Violations that axe finds on all screens.
+takeover_ms                     Longest time until another tab sends, after the leader was closed or crashed.
+"""
+
+import argparse
+import json
+import subprocess
+from pathlib import Path
+
+from bench.report import print_figures, print_table
+from tools import web
+from tools.node import ROOT, node_command, node_environment
+
+LIMITS = {
+    "core_kb": 20.0,
+    "react_kb": 60.0,
+    "append_ms_at_10000": 4.0,
+    "rows_rerendered_per_append": 1.0,
+    "open_offline_ms": 300.0,
+    "axe_violations": 0.0,
+    "takeover_ms": 2_000.0,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--messages", type=int, default=10_000, help="messages in the chat")
+    parser.add_argument("--appends", type=int, default=200, help="appended messages")
+    parser.add_argument("--rounds", type=int, default=5, help="repetitions of the other measurements")
+    given = parser.parse_args()
+    web.ensure_installed()
+    web.build_libraries()
+    figures = {
+        "core_kb": min(client_kb := _sizes_kb(ROOT / "sdk-typescript")),
+        "client_kb": max(client_kb),
+        "react_kb": max(_sizes_kb(ROOT / "react")),
+        **_browser_figures(given.messages, given.appends, given.rounds),
+    }
+    rows = [(name, f"{figures[name]:.2f}", f"{limit:g}") for name, limit in LIMITS.items()]
+    print_table(("figure", "measured", "limit"), rows)
+    print_figures(figures)
+
+
+def _sizes_kb(package: Path) -> list[float]:
+    """Return the sizes that `size-limit` measures for the package."""
+    measured = json.loads(_output("size-limit", "--json", folder=package))
+    return [each["size"] / 1000 for each in measured]
+
+
+def _browser_figures(messages: int, appends: int, rounds: int) -> dict[str, float]:
+    args = ["bench/run.ts", "--messages", str(messages), "--appends", str(appends), "--rounds", str(rounds)]
+    printed = _output("node", *args, folder=ROOT / "browser-tests")
+    found: dict[str, float] = json.loads(printed.splitlines()[-1])
+    return found
+
+
+def _output(name: str, *args: str, folder: Path) -> str:
+    done = subprocess.run(  # noqa: S603 - a program of the checkout
+        node_command(name, args),
+        cwd=folder,
+        env=node_environment(),
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: fileURLToPath(new URL(".", import.meta.url)),
+  // Render counters and the StrictMode checks need the development build of React; `bench web` sets "production".
+  mode: process.env.TIDINGS_WEB_MODE ?? "production",
+  build: { outDir: "../results/app", emptyOutDir: true, target: "es2023" },
+});

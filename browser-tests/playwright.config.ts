@@ -1,0 +1,25 @@
+import { defineConfig } from "@playwright/test";
+import { CHROMIUM } from "./stack/chromium.ts";
+
+export default defineConfig({
+  testDir: "tests",
+  outputDir: "results/failures",
+  globalSetup: "./stack/global_setup.ts",
+  // Tests share one installation on a machine with few cores.
+  workers: 1,
+  timeout: 60_000,
+  expect: { timeout: 15_000 },
+  forbidOnly: Boolean(process.env.CI),
+  reporter: [["list"]],
+  // `TIDINGS_WEB_SHORT` leaves out the slow tests too, for CI.
+  grepInvert: process.env.TIDINGS_WEB_LONG ? [] : process.env.TIDINGS_WEB_SHORT ? [/@long|@slow/] : [/@long/],
+  use: {
+    browserName: "chromium",
+    launchOptions: CHROMIUM,
+    viewport: { width: 1100, height: 720 },
+    locale: "en-GB",
+    timezoneId: "Europe/Berlin",
+    trace: "retain-on-failure",
+    screenshot: "only-on-failure",
+  },
+});

@@ -1,0 +1,143 @@
+/** A complete installation of Tidings, started by `tidings dev` in a directory of its own, on free ports. */
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+const READY_WITHIN_S = 240;
+const STOP_WITHIN_S = 40;
+const STARTS = 3;
+
+/** The faster of the two DynamoDB engines, if this machine has built it. */
+const CACHE = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
+const ENGINE = existsSync(join(CACHE, "tidings/dynoxide")) ? { TIDINGS_ENGINES_DYNAMO: "dynoxide" } : {};
+
+/** The content of `.tidings/dev/client.json`. */
+export interface ClientFile {
+  tenant: string;
+  api: string;
+  gateway: string;
+  users: Record<string, { name: string; token: string }>;
+  chats: { direct: string; group: string };
+  server_key: string;
+}
+
+/** Where an installation runs. It can be passed to another process as JSON. */
+export interface InstallationHandle {
+  directory: string;
+  pid: number;
+}
+
+export class Installation {
+  readonly directory: string;
+  readonly pid: number;
+  #process: ChildProcess | undefined;
+
+  private constructor(handle: InstallationHandle, process?: ChildProcess) {
+    this.directory = handle.directory;
+    this.pid = handle.pid;
+    this.#process = process;
+  }
+
+  static async start(extra: Record<string, string> = {}): Promise<Installation> {
+    const directory = mkdtempSync(join(tmpdir(), "tidings-web-"));
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await Installation.#startIn(directory, extra);
+      } catch (error) {
+        // On a busy machine the broker may lose its session while topics are created. `tidings dev` can be repeated.
+        if (attempt === STARTS || !String(error).includes("topics_failed")) throw error;
+        console.error(`Starting \`tidings dev\` again: ${error}`);
+      }
+    }
+  }
+
+  static async #startIn(directory: string, extra: Record<string, string>): Promise<Installation> {
+    const log = openSync(join(directory, "dev.log"), "w");
+    const ours = Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !name.startsWith("TIDINGS_")),
+    );
+    const child = spawn("tidings", ["dev", "--no-reload"], {
+      cwd: directory,
+      env: { ...ours, ...ENGINE, TIDINGS_API_PORT: "0", TIDINGS_GATEWAY_PORT: "0", ...extra },
+      stdio: ["ignore", log, log],
+    });
+    const installation = new Installation({ directory, pid: child.pid ?? 0 }, child);
+    for (let waited = 0; !existsSync(installation.#clientFile); waited += 0.25) {
+      if (child.exitCode !== null || waited > READY_WITHIN_S) throw new Error(installation.#startFailure());
+      await sleep(250);
+    }
+    return installation;
+  }
+
+  /** Use an installation that another process started. */
+  static at(handle: InstallationHandle): Installation {
+    return new Installation(handle);
+  }
+
+  get handle(): InstallationHandle {
+    return { directory: this.directory, pid: this.pid };
+  }
+
+  get client(): ClientFile {
+    return JSON.parse(readFileSync(this.#clientFile, "utf8"));
+  }
+
+  /** The key that signs the tokens of the tenant's users. */
+  get signingKey() {
+    return JSON.parse(readFileSync(join(this.directory, ".tidings/dev/keys.json"), "utf8")).signing;
+  }
+
+  /** Kill a process of the installation with -9. `tidings dev` starts it again on the same port. */
+  kill(kind: string): void {
+    process.kill(this.pidOf(kind), "SIGKILL");
+  }
+
+  /** Suspend a process, so that entries that are pushed to it are lost when it is killed. */
+  suspend(kind: string): void {
+    process.kill(this.pidOf(kind), "SIGSTOP");
+  }
+
+  pidOf(kind: string): number {
+    const all = processes();
+    const ours = new Set([this.pid]);
+    // A parent is listed before its children only if process ids have not wrapped around, so repeat until nothing is added.
+    for (let size = 0; size !== ours.size; ) {
+      size = ours.size;
+      for (const { pid, parent } of all) if (ours.has(parent)) ours.add(pid);
+    }
+    const found = all.find(({ pid, command }) => ours.has(pid) && command.endsWith(` run ${kind}`));
+    if (!found) throw new Error(`No process \`tidings run ${kind}\` below ${this.pid}.`);
+    return found.pid;
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    const timer = setTimeout(() => child.kill("SIGKILL"), STOP_WITHIN_S * 1000);
+    await ended;
+    clearTimeout(timer);
+    if (!process.env.TIDINGS_KEEP) rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  get #clientFile(): string {
+    return join(this.directory, ".tidings/dev/client.json");
+  }
+
+  #startFailure(): string {
+    const log = readFileSync(join(this.directory, "dev.log"), "utf8");
+    return `\`tidings dev\` was not ready within ${READY_WITHIN_S} s. The end of its output:\n${log.slice(-3000)}`;
+  }
+}
+
+function processes(): { pid: number; parent: number; command: string }[] {
+  const lines = execFileSync("ps", ["-eo", "pid=,ppid=,args="], { encoding: "utf8" }).split("\n");
+  return lines.map((line) => {
+    const [pid, parent, ...command] = line.trim().split(/\s+/);
+    return { pid: Number(pid), parent: Number(parent), command: command.join(" ") };
+  });
+}
