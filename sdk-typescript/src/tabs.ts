@@ -208,7 +208,9 @@ export class TabGroup {
     else if (message.type === "event" && leader === this.#leader) this.#host.apply(message.event);
     else if (message.type === "answer" && message.to === this.tab)
       this.#answered(message.id, message.value, message.error);
-    else if (leader > this.#leader && leader > this.#greeted) {
+    else if (leader > this.#leader && (message.type === "leader" || leader > this.#greeted)) {
+      // Race: a tab answers pings as the new leader while it loads the store, and cannot answer a greeting yet. It
+      // announces itself when it can, so an announcement is greeted again.
       this.#greeted = leader;
       this.#post({ type: "hello", tab: this.tab });
     }

@@ -1,7 +1,8 @@
 /** Several tabs share one connection and one store. When the leading tab ends, nothing is lost and nothing is twice. */
 import { IDBFactory } from "fake-indexeddb";
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import type { Client, LogEvent } from "../src/index.ts";
+import { IndexedDbStore } from "../src/stores/indexeddb.ts";
 import { clientOf, live, record, seeded, until, wait } from "./clients.ts";
 import { ScriptedInbox } from "./scripted_inbox.ts";
 import { error, ScriptedServer, type ScriptedSocket } from "./scripted_server.ts";
@@ -86,6 +87,22 @@ test("a follower has the state of the leader: rows, user, unread, timeline", asy
   expect(late.client.chat("g1").timeline.keys.get()).toEqual(["#1", "#2", "#3"]);
   await follower.client.chat("g1").read(2);
   await until(() => [leader, follower, late].every(({ client }) => client.chats.unread.get() === 1));
+});
+
+test("a tab that pings the next leader while that one loads its store follows it", async () => {
+  const [leader, ...others] = (await openTabs(3)) as [OpenTab, OpenTab, OpenTab];
+  const { load } = IndexedDbStore.prototype;
+  const slow = vi.spyOn(IndexedDbStore.prototype, "load").mockImplementation(async function (
+    this: IndexedDbStore,
+  ) {
+    await wait(1_000); // longer than two pings
+    return load.call(this);
+  });
+  crash(leader);
+  await until(() => server.hellos.length === 2);
+  slow.mockRestore();
+  addAndPush();
+  await until(() => others.every(({ messages }) => messages.length === 1));
 });
 
 test("a follower sends through the leader, and all tabs show the message", async () => {
