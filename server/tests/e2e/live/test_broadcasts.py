@@ -110,6 +110,7 @@ async def test_broadcasts_sent_without_redis_are_announced_when_it_is_available_
         ]
         await asyncio.to_thread(installation.fleet.kill, redis)
         third = await server.broadcast("away")
-        await asyncio.to_thread(installation.fleet.restart, redis)
+        # Not in a thread: the engine exits together with the thread that started it, and later tests need it.
+        installation.fleet.restart(redis)
         await until(lambda: third in phone.notified_ids("added"), LONG_S)
         assert (await phone.inbox.refresh()).unread == 3
