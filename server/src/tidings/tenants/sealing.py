@@ -87,13 +87,17 @@ class ContentKey:
 
 
 class KeyVersions:
-    """The unwrapped versions of one key. The newest seals, all open."""
+    """The unwrapped versions of one key. The newest seals, all open.
+
+    `encrypt` always encrypts. `seal` does so unless the installation stores content in clear.
+    """
 
     def __init__(self, keys: Mapping[int, bytes], *, is_encrypting: bool) -> None:
         # Keyed by the encoded version, so that a look-up is a slice of the content.
         self._keys = {version.to_bytes(4): ContentKey(version, key) for version, key in keys.items()}
         self.newest = max(keys)
         active = self._keys[self.newest.to_bytes(4)]
+        self.encrypt = active.seal
         self.seal = active.seal if is_encrypting else active.leave_clear
 
     def add(self, version: int, key: bytes) -> None:
@@ -144,7 +148,6 @@ class ContentKeys:
         self.versions = set(versions)
         self._fingerprint = _Fingerprint(fingerprint_key)
         self._keys = KeyVersions(content_keys, is_encrypting=is_encrypting)
-        self._wraps = KeyVersions(content_keys, is_encrypting=True)
         self.active_version = self._keys.newest
 
     def lacks(self, contents: Iterable[bytes]) -> set[int]:
@@ -153,7 +156,6 @@ class ContentKeys:
 
     def add(self, version: int, key: bytes) -> None:
         self._keys.add(version, key)
-        self._wraps.add(version, key)
 
     def fingerprint(self, data: bytes, /) -> bytes:
         """Return a keyed hash. Equal inputs are visible as equal, so include in `data` what must differ."""
@@ -173,7 +175,7 @@ class ContentKeys:
 
     def wrap(self, user: UserId, version: int, key: bytes) -> bytes:
         """Wrap a key of a user. It is always encrypted, and unwraps for this user and version only."""
-        return self._wraps.seal(self._location(USER_KEY, ChatKey(self.tenant, ChatId(user)), version), key)
+        return self._keys.encrypt(self._location(USER_KEY, ChatKey(self.tenant, ChatId(user)), version), key)
 
     def unwrap(self, user: UserId, version: int, wrapped: bytes) -> bytes:
         """Unwrap a key of a user. Raise `DecryptionError`."""
@@ -181,7 +183,7 @@ class ContentKeys:
         if wrapped[:1] != SEALED:
             raise DecryptionError
         try:
-            return self._wraps.open(where, wrapped)
+            return self._keys.open(where, wrapped)
         except KeyError:
             raise DecryptionError from None
 

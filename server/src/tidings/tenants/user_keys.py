@@ -110,8 +110,7 @@ class UserKeyRing:
     async def rotate(self, tenant: TenantId, user: UserId) -> int:
         """Create the next key of a user and return its version. Stored content is not touched."""
         row = (await self._load(tenant, {user}, is_strong=True))[user].row
-        await self._add(tenant, user, row)
-        return len((await self._load(tenant, {user}, is_strong=True))[user].row.wrapped)
+        return len((await self._add(tenant, user, row)).row.wrapped)
 
     async def _to_open(
         self, tenant: TenantId, contents: Collection[tuple[UserId, bytes]]

@@ -160,7 +160,8 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
     rotate_after_days: Annotated[
         int,
         Meta(
-            description="An active tenant or user gets a new content key when the newest one is this old.",
+            description="An active tenant gets a new content key when its newest one is this old. Its users get new "
+            "ones with their next message.",
             ge=1,
             le=3650,
         ),
