@@ -60,7 +60,7 @@ test("A draft survives another chat", async () => {
   expect(field().value).toBe("Half a sentence");
 });
 
-test("Typing is told to the others, and ends when the message is sent", async () => {
+test("Typing is sent to the other members, and ends when the message is sent", async () => {
   const { chat } = await openChat();
   await userEvent.type(document.querySelector("textarea") as Element, "Hi{Enter}");
   const typing = chat.calls.filter(([name]) => name === "setTyping").map(([, isTyping]) => isTyping);

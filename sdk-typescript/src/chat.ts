@@ -73,7 +73,7 @@ export class Chat {
     return getOrCreate(this.#statuses, sequence, () => new Cell(this.receipts(sequence).status));
   }
 
-  /** Return who has received and read one of the user's own messages. The event `receipts` announces changes. */
+  /** Return the members who have received and read one of the user's own messages. The event `receipts` announces changes. */
   receipts(sequence: number): MessageReceipts {
     return this.#receipts.status(sequence, this.#backend.userName());
   }

@@ -97,8 +97,8 @@ export class EphemeralState {
     const before = this.#watched.get(tab) ?? [];
     if (names.length) this.#watched.set(tab, names);
     else this.#watched.delete(tab);
-    const anew = names.filter((name) => !before.includes(name));
-    this.#subscriptions.watch([...this.#watched.values()].flat(), anew);
+    const renewed = names.filter((name) => !before.includes(name));
+    this.#subscriptions.watch([...this.#watched.values()].flat(), renewed);
   }
 
   #notifyTyping(chats: readonly string[]): void {

@@ -38,10 +38,10 @@ export class Subscriptions {
     this.#sleep = sleep;
   }
 
-  /** Set the watched names. Those in `anew` are subscribed again, so that the server sends a new snapshot. */
-  watch(names: Iterable<string>, anew: Iterable<string>): void {
+  /** Set the watched names. Those in `renewed` are subscribed again, so that the server sends a new snapshot. */
+  watch(names: Iterable<string>, renewed: Iterable<string>): void {
     this.#watched = new Set(names);
-    for (const name of anew) this.#subscribed.delete(name);
+    for (const name of renewed) this.#subscribed.delete(name);
     this.#wake();
   }
 
