@@ -62,6 +62,7 @@ class UserTokenVerifier:
         self._clock = clock
         self._policy = policy
         self._verified: OrderedDict[bytes, _Verified] = OrderedDict()
+        self._evictions = 0
         self._signatures = SignatureCache(policy.signed_count)
 
     async def verify(self, token: str) -> Principal:
@@ -69,11 +70,14 @@ class UserTokenVerifier:
         digest = _digest(token)
         if (cached := self._find_cached(digest)) is not None:
             return cached
+        evictions = self._evictions
         try:
             principal = await self.examine(token)
         except CredentialRejectedError as refused:
             raise to_public_error(refused) from refused
-        self._cache(digest, principal)
+        # Race: the key is revoked while it is read here. The result is from before the eviction and must not be cached.
+        if evictions == self._evictions:
+            self._cache(digest, principal)
         return principal
 
     async def recheck(self, principal: Principal) -> None:
@@ -90,6 +94,7 @@ class UserTokenVerifier:
         if revocation.kid is not None:
             self._keys.evict(revocation.tenant)
             self._verified.clear()
+            self._evictions += 1
 
     async def examine(self, token: str) -> Principal:
         """Verify a token without caching the result, except its signature. Raise `CredentialRejectedError`."""

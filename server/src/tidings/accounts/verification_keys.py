@@ -84,7 +84,10 @@ class KeySetCache[S]:
         return cached.keys.get(kid)
 
     def evict(self, source: S) -> None:
-        """Load the source before the next use. A load in flight may still return the old keys."""
+        """Load the source before the next use."""
+        # Race: a load began before the keys changed. Its callers receive the old keys, but nothing stores them, and
+        # later callers start a load of their own.
+        self._refreshes.forget(source)
         self._cache.pop(source, None)
 
     def _of(self, source: S) -> _CachedKeySet:
@@ -104,14 +107,18 @@ class KeySetCache[S]:
             keys = await self._load(source)
         except KeySourceError as failure:
             _log.warning("no keys from %s: %s", source, failure)
-            cached = self._of(source)
+            cached = self._loaded(source)
             cached.failure = failure
             cached.next_check = self._clock.monotonic() + self._policy.retry_s
         else:
-            cached = self._of(source)
+            cached = self._loaded(source)
             cached.keys, cached.checked_at, cached.failure = keys, started_at, None
             cached.next_check = self._clock.monotonic() + min(self._policy.unknown_s, self._policy.refresh_s)
         return cached
+
+    def _loaded(self, source: S) -> _CachedKeySet:
+        """Return the key set that a load fills: one that is not shared, if the source was evicted meanwhile."""
+        return self._of(source) if self._refreshes.is_current(source) else _CachedKeySet()
 
     def _check(self, cached: _CachedKeySet, sought: str | None) -> None:
         """Raise `keys_unavailable` if the keys are too old, or if a key is unknown while the source fails.

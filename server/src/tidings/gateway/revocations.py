@@ -26,7 +26,7 @@ class RevocationEnforcer:
         keys: set[tuple[TenantId, str]] = set()
         for each in revocations:
             # Race: `connect` or a check below verifies a revoked credential from the cache. Evict first, so that it
-            # reads the store. A read that is already in flight may still return the old state.
+            # reads the store.
             self._credentials.evict(each)
             if each.user is not None:
                 users.add((each.tenant, each.user))

@@ -67,7 +67,13 @@ class Cache[K, V]:
             return cached.value
 
     def evict(self, key: K) -> None:
-        """Drop a key that the caller has changed. A load in flight may still store the old value, for `fresh_s`."""
+        """Drop a key that has changed, so that the next `get` reads the change."""
+        # Race: a load began before the change and ends after this call. It must not store its value, and the next
+        # `get` must not join it.
+        self._loads.forget(key)
+        self._drop(key)
+
+    def _drop(self, key: K) -> None:
         self._present.pop(key, None)
         self._absent.pop(key, None)
 
@@ -80,7 +86,9 @@ class Cache[K, V]:
     async def _refresh(self, key: K) -> V | None:
         read_at = self._clock.monotonic()
         value = await self._load(key)
-        self.evict(key)
+        if not self._loads.is_current(key):
+            return value
+        self._drop(key)
         # The age counts from before the read: the value may miss changes that were made during it.
         fresh_until = read_at + self._policy.fresh_s
         if value is None:

@@ -34,11 +34,20 @@ class SingleFlight[K, T]:
             task.add_done_callback(partial(self._drop, key))
         return task
 
+    def forget(self, key: K) -> None:
+        """Let the next call start a new task. A task that is in flight continues for its callers."""
+        self._running.pop(key, None)
+
+    def is_current(self, key: K) -> bool:
+        """Return whether the calling task is the one of this key. False after `forget`."""
+        return self._running.get(key) is asyncio.current_task()
+
     def __contains__(self, key: K) -> bool:
         return key in self._running
 
     def _drop(self, key: K, task: asyncio.Task[T]) -> None:
-        del self._running[key]
+        if self._running.get(key) is task:
+            del self._running[key]
         if not task.cancelled():
             # Every caller may have been cancelled. Reading the exception keeps asyncio from logging it as lost.
             task.exception()

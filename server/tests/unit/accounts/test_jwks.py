@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,19 @@ from fixtures.memory_accounts import pair
 from fixtures.memory_keys import AdjustableClock
 from unit.accounts.accounts_env import URL, AccountsUnitEnv
 
-from tidings.accounts.signing_keys import BadKeyError, PublicKey, make_pair, public_part, read_jwks, read_key
+from tidings.accounts.model import Revocation
+from tidings.accounts.signing_keys import (
+    BadKeyError,
+    PublicKey,
+    SigningKey,
+    make_pair,
+    public_part,
+    read_jwks,
+    read_key,
+)
 from tidings.accounts.verification_keys import PUBLISHED, REGISTERED, KeySetCache
 from tidings.kernel.errors import Code
+from tidings.kernel.ids import TenantId
 from tidings.tenants.model import TokenSettings
 
 
@@ -150,6 +160,48 @@ async def test_keys_evicted_during_their_fetch_are_still_returned() -> None:
     await until(lambda: len(loads) == 2)
     gate.set()
     assert None not in await asyncio.gather(*waiting)
+
+
+async def test_a_fetch_that_began_before_an_eviction_is_neither_cached_nor_joined() -> None:
+    gate, loads = asyncio.Event(), []
+
+    async def load(source: str) -> Mapping[str, PublicKey]:
+        loads.append(source)
+        found = {"k": read_key(USABLE | {"kid": "k"})} if len(loads) == 1 else {}
+        await gate.wait()
+        return found
+
+    sets: KeySetCache[str] = KeySetCache(load, AdjustableClock(), PUBLISHED)
+    early = asyncio.create_task(sets.find("a", "k"))
+    await until(lambda: loads)
+    sets.evict("a")
+    late = asyncio.create_task(sets.find("a", "k"))
+    await until(lambda: len(loads) == 2)
+    gate.set()
+    assert await early is not None
+    assert await late is None
+    assert await sets.find("a", "k") is None
+
+
+async def test_a_token_that_is_verified_while_its_key_is_revoked_is_not_cached() -> None:
+    env = AccountsUnitEnv()
+    env.users = env.process(kept_s=600)
+    token, listed = env.token(), env.registered.list
+    gate = asyncio.Event()
+
+    async def read_then_wait(tenant: TenantId, /) -> Sequence[SigningKey]:
+        rows = await listed(tenant)
+        await gate.wait()
+        return rows
+
+    env.registered.list = read_then_wait  # type: ignore[method-assign]
+    early = asyncio.create_task(env.admits(token))
+    await until(lambda: env.registered.lists)
+    env.registered.rows.clear()
+    env.users.evict(Revocation(tenant=TenantId("acme"), kid="k1", from_ms=0))
+    gate.set()
+    await early
+    await env.refuses(token)
 
 
 @pytest.mark.parametrize("body", [b"", b"<html>", b"[]", b"{}", b'{"keys": 1}', b'{"keys":' + b"[" * 5000])

@@ -131,3 +131,18 @@ async def test_an_invalidated_value_is_loaded_again(source: Source) -> None:
     cache.evict("a")
     cache.evict("nobody")
     assert [await cache.get("a"), await cache.get("nobody")] == ["changed", "came"]
+
+
+async def test_a_load_that_began_before_an_eviction_is_neither_stored_nor_joined(source: Source) -> None:
+    cache = source.cache()
+    source.gate = asyncio.Event()
+    early = asyncio.create_task(cache.get("a"))
+    await until(lambda: source.loads)
+    source.rows["a"] = "changed"
+    cache.evict("a")
+    late = asyncio.create_task(cache.get("a"))
+    await until(lambda: len(source.loads) == 2)
+    source.gate.set()
+    assert [await early, await late] == ["A", "changed"]
+    assert await cache.get("a") == "changed"
+    assert source.loads == ["a", "a"]
