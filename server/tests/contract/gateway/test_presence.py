@@ -12,7 +12,7 @@ from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import UserService
 from tidings.ephemeral.model import PresenceHint
 from tidings.gateway.ephemeral.service import EphemeralOptions
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import TenantId, UserId
 
 DORA = UserId("dora")
 SLOW = EphemeralOptions(presence_grace_s=3_600, presence_refresh_s=0.3)
@@ -126,6 +126,31 @@ async def test_a_block_hides_the_blocking_user_until_it_ends(gateways: GatewayEn
     await gateways.use_cases.manage.block(gateways.use_cases.tenant, by(BEN), ANNA, is_blocked=False)
     await gateways.deliver()
     await sees(anna, BEN, "online", "offline", "away")
+
+
+async def test_a_block_during_the_first_access_check_hides_the_blocking_user(gateways: GatewayEnv) -> None:
+    here = await gateways.gateway()
+    await here.live(BEN)
+    await friends(gateways)
+    anna = await here.live(ANNA)
+    presence = here.node.ephemeral.presence_subscriptions
+    access: Any = presence._access
+    visible, block, checks = access.visible, gateways.use_cases.manage.block, []
+
+    async def read_then_block(tenant: TenantId, *given: Any) -> frozenset[UserId]:
+        channel = presence.channels.get((tenant, BEN))
+        checks.append(channel is not None and channel.is_subscribed)
+        found: frozenset[UserId] = await visible(tenant, *given)
+        if len(checks) == 1:
+            await block(tenant, by(BEN), ANNA)
+            await here.node.ephemeral._hint((tenant, BEN, PresenceHint.RULES))
+            await until(lambda: presence._unchecked, WITHIN_S)
+        return found
+
+    access.visible = read_then_block
+    anna.say(subscribe={"users": [BEN]})
+    await sees(anna, BEN, "offline")
+    assert checks == [True, True]
 
 
 async def test_leaving_the_last_shared_chat_ends_visibility(gateways: GatewayEnv) -> None:

@@ -38,7 +38,8 @@ class PresenceChannel(PubSubChannel[UserKey]):
     """The presence channel of a user.
 
     `due_at`: time of the next read; queue entries with another time are ignored. `denied`: devices that may not see
-    the user. They stay on the channel, because their access is checked again when the rules change.
+    the user, or whose access is not checked yet. They stay on the channel, because their access is checked again when
+    the rules change.
     """
 
     def __init__(self, key: UserKey) -> None:
@@ -77,10 +78,11 @@ class PresenceSubscriptions:
         self.channels: ChannelSet[UserKey, PresenceChannel] = ChannelSet(
             PresenceChannel,
             lambda key, handler: subscriber.subscribe_presence(*key, handler),
-            on_subscribed=lambda channel: self._schedule_read(channel, BATCH_S * _random()),
+            on_subscribed=self._on_subscribed,
             on_message=self._on_message,
         )
         self._unchecked: dict[ConnectedDevice, set[UserId]] = {}
+        self._checking: set[ConnectedDevice] = set()
         self._access_checks: WorkQueue[ConnectedDevice] = WorkQueue(
             self._check_access, _MAX_CONCURRENT_ACCESS_CHECKS, on_error
         )
@@ -95,14 +97,19 @@ class PresenceSubscriptions:
 
         With `anew`, the device receives the current presence even if it has received it before.
         """
-        users = list(users)
-        for user in users if anew else ():
-            channel = self.channels.get((device.key.tenant, user))
-            if channel is not None and device in channel.devices:
+        for user in users:
+            key = (device.key.tenant, user)
+            known = self.channels.get(key)
+            is_new = known is None or device not in known.devices
+            channel = self.channels.enter(device, key)
+            if is_new:
+                channel.denied.add(device)
+            elif anew:
                 channel.devices[device] = False
-        self._unchecked.setdefault(device, set()).update(users)
-        if self._unchecked[device]:
-            self._access_checks.add(device)
+            # Race: the rules change after the access was checked and before Redis has confirmed our subscription. We
+            # would miss the hint, so check after the confirmation: `_on_subscribed` requests it.
+            if channel.is_subscribed:
+                self._request_check(device, user)
 
     def leave(self, device: ConnectedDevice, user: UserId) -> None:
         if device in self._unchecked:
@@ -122,11 +129,20 @@ class PresenceSubscriptions:
         await self._access_checks.wait_idle(0)
         await self._reads.wait_idle(0)
 
+    def _on_subscribed(self, channel: PresenceChannel) -> None:
+        for device in channel.devices:
+            self._request_check(device, channel.key[1])
+        self._schedule_read(channel, BATCH_S * _random())
+
+    def _request_check(self, device: ConnectedDevice, user: UserId) -> None:
+        self._unchecked.setdefault(device, set()).add(user)
+        self._access_checks.add(device)
+
     def _on_message(self, channel: PresenceChannel, payload: bytes) -> None:
         match payload.decode(errors="replace"):
             case PresenceHint.RULES:
                 for device in list(channel.devices):
-                    self.subscribe(device, [channel.key[1]])
+                    self._request_check(device, channel.key[1])
             case PresenceHint.CAME if channel.is_seen:
                 # Race: a read that began before the registration finds the user offline and ends after this hint.
                 # `next_presence` keeps the user online for the grace period, and a read at its end finds the route.
@@ -136,27 +152,36 @@ class PresenceSubscriptions:
 
     async def _check_access(self, device: ConnectedDevice) -> None:
         """Find out which of the requested users the device may see, with a few reads for all of them."""
+        if device in self._checking:
+            return  # The running check requests the next one at its end.
         users = self._unchecked.pop(device, set())
         if device.is_gone or not users:
             return
+        self._checking.add(device)
         chats = {chat for chat, place in device.positions.items() if place.is_member}
         try:
             visible = await self._access.visible(device.key.tenant, device.user, chats, users)
         except TidingsError:
             asyncio.get_running_loop().call_later(_RETRY_S, self._check_access_again, device, users)
             return
-        # Race: the device unsubscribes from a user or disconnects while its access is checked. Entering the channel
-        # now would leave it there forever, so read the subscriptions again.
-        for user in users & _watched_users(device):
-            channel = self.channels.enter(device, (device.key.tenant, user))
+        finally:
+            self._checking.discard(device)
+            if device in self._unchecked:
+                self._access_checks.add(device)
+        # Race: the rules change while the access is read. The user is unchecked again then, and the next check decides.
+        for user in users - self._unchecked.get(device, set()):
+            # Race: the device unsubscribes from the user or disconnects while its access is checked.
+            channel = self.channels.get((device.key.tenant, user))
+            if channel is None or device not in channel.devices:
+                continue
             if user in visible:
                 self._enter(device, channel)
             else:
                 self._deny(device, channel)
 
     def _check_access_again(self, device: ConnectedDevice, users: set[UserId]) -> None:
-        if not device.is_gone:
-            self.subscribe(device, users)
+        for user in users & _watched_users(device):
+            self._request_check(device, user)
 
     def _deny(self, device: ConnectedDevice, channel: PresenceChannel) -> None:
         """Show the user as unknown, once."""
