@@ -100,3 +100,46 @@ async def test_a_device_that_cannot_be_compared_with_the_head_of_a_large_chat_re
     except RuntimeError:
         assert error is UNFORESEEN
     await until(lambda: missed in ben.sequences(chat), WITHIN_S)
+
+
+async def test_a_push_that_is_recorded_during_an_empty_read_is_sent(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    await flush(gateways)
+    device, ranges = here.device(BEN), here.node.ranges
+    page, position = ranges._page, here.device(BEN).positions[chat.chat]
+    missed = 0
+
+    async def read_then_commit(*given: Any) -> object:
+        nonlocal missed
+        found = await page(*given)
+        if not missed:
+            await gateways.say(chat, ANNA, "announced before the read, committed after it")
+            missed = await gateways.say(chat, ANNA, "announced during the read")
+            position.on_push(missed)
+        return found
+
+    ranges._page = read_then_commit  # type: ignore[method-assign, assignment]
+    position.on_push(position.position + 1)
+    here.node.gap_filler.schedule(device, chat.chat)
+    await until(lambda: missed and missed in ben.sequences(chat), WITHIN_S)
+
+
+async def test_a_push_that_fails_does_not_drop_those_behind_it(gateways: GatewayEnv) -> None:
+    chat = await small(gateways)
+    here = await gateways.gateway()
+    ben = await here.live(BEN)
+    dispatcher, push = here.node.dispatcher, here.node.dispatcher._push
+
+    async def fail_when_another_waits(*_: object) -> None:
+        dispatcher._push = push  # type: ignore[method-assign]
+        await until(lambda: dispatcher._waiting[chat], WITHIN_S)
+        raise UNFORESEEN
+
+    dispatcher._push = fail_when_another_waits  # type: ignore[method-assign, assignment]
+    await gateways.say(chat, ANNA, "fails")
+    sent = await gateways.say(chat, ANNA, "behind it")
+    await until(lambda: sent in ben.sequences(chat), WITHIN_S)
+    assert ben.sequences(chat)[-2:] == [sent - 1, sent]
+    assert has_reported(here)

@@ -130,7 +130,7 @@ class PushDispatcher:
         self._waiting[push.key] = deque([(push, channel)])
         task = asyncio.get_running_loop().create_task(self._run(push.key))
         self._tasks.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._tasks.discard)
 
     async def wait_idle(self, within_s: float) -> None:
         if self._tasks:
@@ -139,16 +139,14 @@ class PushDispatcher:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._report("a push failed", error)
-
     async def _run(self, chat: ChatKey) -> None:
         waiting = self._waiting[chat]
         try:
             while waiting:
-                await self._push(*waiting.popleft())
+                try:
+                    await self._push(*waiting.popleft())
+                except Exception as error:  # noqa: BLE001 - the pushes behind it must still be sent
+                    self._report("a push failed", error)
         finally:
             # Race: `submit` queues a push while this task ends. Nothing is awaited between the last check of `waiting`
             # and this line, so the push is either taken by this task or starts a new one.

@@ -210,8 +210,12 @@ class CatchUp:
         """Send what the user may see up to `position.ahead`. The position skips what they may not see."""
         # Race: a resume replaces the device's positions while a page is read here. It then sends this range itself.
         while position.is_behind and not device.is_gone and device.positions.get(chat) is position:
+            ahead = position.ahead
             page = await self._page(device, chat, position)
             if page is None or page.up_to <= position.position:
+                # Race: a push was recorded while the page was read, so the page may not contain it. Read again.
+                if position.ahead != ahead:
+                    continue
                 # The user may no longer see the pushed entries, or a restore removed them from the log. Stop waiting.
                 position.ahead = 0
                 return
