@@ -8,6 +8,8 @@ from typing import Any
 
 from contract.gateway.raw_client import CLOSE, RawClient, request
 
+from tidings_wire.close_codes import CloseCode
+
 _NO_MASK = b"\0\0\0\0"
 
 
@@ -27,40 +29,43 @@ def connect_frame(token: str, device: str) -> bytes:
 
 
 @dataclass
-class ConnectedDevices:
+class ConnectedClient:
     """A connected client. `refusals` is the number of refused tries before."""
 
     client: RawClient
     refusals: int
 
 
-async def connect_all(port: int, token: str, device: str) -> ConnectedDevices:
+async def connect_client(port: int, token: str, device: str) -> ConnectedClient:
     """Connect, and retry after the time that the gateway asks for, until the connection is accepted."""
     refusals = 0
     while True:
         client, wait_ms = await _try(port, token, device)
         if wait_ms is None:
-            return ConnectedDevices(client, refusals)
+            return ConnectedClient(client, refusals)
         client.reset()
         refusals += 1
         await asyncio.sleep(wait_ms / 1_000)
 
 
 async def _try(port: int, token: str, device: str) -> tuple[RawClient, int | None]:
+    """Return the client, and the time to wait before the next try, or None if the connection was accepted."""
     client = await RawClient.connect(port)
     answer = await client.ask(request())
     if answer.status != 101:
         assert answer.status == 503, answer
         return client, int(json.loads(answer.body)["retry_after_ms"])
     client.send(connect_frame(token, device))
-    answer_frame = await _answer(client)
-    return client, None if "ok" in answer_frame else int(answer_frame["error"]["retry_after_ms"])
+    return client, await _wait_ms(client)
 
 
-async def _answer(client: RawClient) -> dict[str, Any]:
+async def _wait_ms(client: RawClient) -> int | None:
+    """Return the wait that the gateway asks for, by its answer to `connect` or by its close, or None."""
     while True:
         got = await client.frame()
-        assert got.opcode != CLOSE, got
+        if got.opcode == CLOSE:
+            assert int.from_bytes(got.payload[:2]) == CloseCode.TRY_AGAIN_LATER, got
+            return int(got.payload.decode(errors="replace").partition("retry_after_ms=")[2])
         frame: dict[str, Any] = json.loads(got.payload)
         if frame.get("id") == 1:
-            return frame
+            return None if "ok" in frame else int(frame["error"]["retry_after_ms"])

@@ -15,7 +15,7 @@ from fixtures.gateway_process import GatewayProcess, RunningGateway, open_crowd
 from fixtures.installation import installation
 from fixtures.loops import until
 
-from load.connecting_devices import ConnectedDevices, connect_all
+from load.connecting_devices import ConnectedClient, connect_client
 from tidings.gateway.admission import AdmissionOptions, max_admission_delay_s
 
 _GONE_WITHIN_S = 60.0
@@ -53,7 +53,7 @@ async def wave(
     """Connect and disconnect all devices. Measure the remaining memory `given_back_s` after they disconnected."""
     process, port = psutil.Process(gateway.popen.pid), gateway.socket_port
     before_kb, cpu_s, began = _kb(process), _cpu_s(process), time.monotonic()
-    arrived = await asyncio.gather(*(connect_all(port, token, f"d-{n}") for n, token in enumerate(tokens)))
+    arrived = await asyncio.gather(*(connect_client(port, token, f"d-{n}") for n, token in enumerate(tokens)))
     in_s = time.monotonic() - began
     assert gateway.metric("socket_devices") == len(tokens)
     cpu_us = (_cpu_s(process) - cpu_s) / len(tokens) * 1e6
@@ -71,7 +71,7 @@ async def wave(
     )
 
 
-async def _leave(gateway: RunningGateway, arrived: list[ConnectedDevices]) -> None:
+async def _leave(gateway: RunningGateway, arrived: list[ConnectedClient]) -> None:
     for each in arrived:
         each.client.reset()
     await until(lambda: gateway.metric("socket_open") == 0, _GONE_WITHIN_S)

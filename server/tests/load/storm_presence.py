@@ -23,7 +23,7 @@ from fixtures.installation import installation
 from fixtures.loops import until
 from fixtures.use_cases import by
 
-from load.connecting_devices import connect_all, text
+from load.connecting_devices import connect_client, text
 from tidings.kernel.ids import UserId
 
 _PONG = text(b'{"pong":{}}')
@@ -79,7 +79,7 @@ class Light:
 
     async def come(self, port: int) -> None:
         self.events.clear()
-        self._client = (await connect_all(port, self._token, "phone")).client
+        self._client = (await connect_client(port, self._token, "phone")).client
         self._client.send(text(json.dumps({"subscribe": {"users": self.watches}}).encode()))
         self._reading = asyncio.create_task(self._read(self._client))
 
