@@ -58,7 +58,8 @@ export class ClientCore implements SessionListener, CommandExecutor {
     this.#owner = stored.owner;
     this.#positions = new Positions(stored.positions);
     this.#firstSync = new FirstSync(stored.positions.size > 0);
-    this.#recent = new RecentMessages(stored.opened, (chat) => store.messages(chat));
+    const schedule = () => this.#checkpointer.schedule();
+    this.#recent = new RecentMessages(stored.opened, (chat) => store.messages(chat), schedule);
     const session = new Session(dial, credentials, this);
     this.#session = session;
     const { sleep } = this.#sleeper;
@@ -176,7 +177,8 @@ export class ClientCore implements SessionListener, CommandExecutor {
     if (before !== undefined || after !== undefined || around !== undefined) return;
     this.#begin(chat, page.up_to);
     this.#recent.applyPage(chat, page);
-    this.#checkpointer.schedule();
+    // At once: a reload right after the user has opened a chat must show it, also without a connection.
+    this.#checkpointer.save();
   }
 
   /** Set the position of an unknown chat. A tab that has a lower one, from before this core, reads the entries between. */
@@ -266,12 +268,7 @@ export class ClientCore implements SessionListener, CommandExecutor {
     this.#state = state;
     this.#ephemeral.stateChanged(state);
     if (state === "connecting" || state === "resuming" || state === "live") this.#setStatus({ state });
-    if (state === "closed")
-      this.#setStatus({
-        state: "waiting",
-        waitMs,
-        reason,
-      });
+    if (state === "closed") this.#setStatus({ state: "waiting", waitMs, reason });
   }
 
   /** Process pushed entries. The send queues see them first: an entry with an own key replaces a lost answer. */

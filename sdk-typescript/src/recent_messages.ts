@@ -9,14 +9,21 @@ const MAX_ENTRIES = 100;
 
 export class RecentMessages {
   readonly #load: (chat: string) => Promise<StoredMessages | undefined>;
-  /** The chats that were opened, the last one last. Undefined: not read from the store yet. */
-  readonly #chats = new Map<string, StoredMessages | undefined>();
+  /** Called after a change that no caller waits for. */
+  readonly #onChanged: () => void;
+  /** The chats that were opened, the last one last. Undefined: not read from the store yet. Null: nothing is stored. */
+  readonly #chats = new Map<string, StoredMessages | null | undefined>();
   readonly #loading = new Map<string, Promise<void>>();
   readonly #changed = new Map<string, StoredMessages | null>();
   #isOrderChanged = false;
 
-  constructor(opened: readonly string[], load: (chat: string) => Promise<StoredMessages | undefined>) {
+  constructor(
+    opened: readonly string[],
+    load: (chat: string) => Promise<StoredMessages | undefined>,
+    onChanged: () => void,
+  ) {
     this.#load = load;
+    this.#onChanged = onChanged;
     for (const chat of opened) this.#chats.set(chat, undefined);
   }
 
@@ -28,19 +35,21 @@ export class RecentMessages {
     this.#isOrderChanged = true;
     const [oldest] = this.#chats.keys();
     if (this.#chats.size > MAX_CHATS && oldest !== undefined) this.#drop(oldest);
-    if (!known) await this.#read(chat);
-    return this.#chats.get(chat);
+    if (known === undefined) await this.#read(chat);
+    return this.#chats.get(chat) ?? undefined;
   }
 
   /** Apply a complete range of the log, oldest first. */
   apply(chat: string, range: StoredMessages): void {
     if (!this.#chats.has(chat)) return;
-    const known = this.#chats.get(chat);
-    if (known) this.#set(chat, extended(known, range));
+    if (this.#chats.get(chat) !== undefined) this.#extend(chat, range);
     else
-      void this.#read(chat).then(
-        () => this.#chats.has(chat) && this.#set(chat, extended(this.#chats.get(chat), range)),
-      );
+      void this.#read(chat).then(() => {
+        if (!this.#chats.has(chat)) return;
+        this.#extend(chat, range);
+        // Race: the checkpoint of this range was written while the store was read, without the range.
+        this.#onChanged();
+      });
   }
 
   /** Apply the newest page of a chat. */
@@ -73,15 +82,16 @@ export class RecentMessages {
       // Race: `clear` was called while the store was read, whose entries belong to another epoch.
       if (this.#loading.get(chat) !== loading) return;
       this.#loading.delete(chat);
-      if (stored && this.#chats.has(chat) && !this.#chats.get(chat)) this.#chats.set(chat, stored);
+      if (this.#chats.has(chat)) this.#chats.set(chat, stored ?? null);
     });
     this.#loading.set(chat, loading);
     return loading;
   }
 
-  #set(chat: string, messages: StoredMessages | undefined): void {
+  #extend(chat: string, range: StoredMessages): void {
+    const messages = extended(this.#chats.get(chat), range);
     this.#chats.set(chat, messages);
-    this.#changed.set(chat, messages ?? null);
+    this.#changed.set(chat, messages);
   }
 
   #drop(chat: string): void {
@@ -93,10 +103,10 @@ export class RecentMessages {
 /**
  * Return the newest contiguous entries after a range was applied.
  *
- * Undefined if a change came without the new state of a stored message: nothing is better than the old text.
+ * Null if a change came without the new state of a stored message: nothing is better than the old text.
  */
-function extended(known: StoredMessages | undefined, range: StoredMessages): StoredMessages | undefined {
-  const isContiguous = known !== undefined && range.after <= known.up_to;
+function extended(known: StoredMessages | null | undefined, range: StoredMessages): StoredMessages | null {
+  const isContiguous = !!known && range.after <= known.up_to;
   if (isContiguous && range.up_to < known.up_to) return known;
   const entries = new Map((isContiguous ? known.entries : []).map((entry) => [entry.sequence, entry]));
   for (const entry of range.entries) {
@@ -106,7 +116,7 @@ function extended(known: StoredMessages | undefined, range: StoredMessages): Sto
     }
     const message = entries.get(entry.refers_to ?? 0);
     if (message && entry.changed) entries.set(message.sequence, changedEntry(message, entry.changed));
-    else if (message && message.sequence <= range.after) return undefined;
+    else if (message && message.sequence <= range.after) return null;
   }
   return trimmed({
     after: isContiguous ? Math.min(known.after, range.after) : range.after,

@@ -37,7 +37,7 @@ export function clientOf(server: ScriptedServer, options: Partial<ClientOptions>
 /** Wait for a condition with a deadline. */
 export async function until(holds: () => unknown, withinMs = 5_000): Promise<void> {
   const deadline = performance.now() + withinMs;
-  while (!holds()) {
+  while (!(await holds())) {
     if (performance.now() > deadline) expect.fail(`Not within ${withinMs} ms: ${holds}`);
     await new Promise((resolve) => setTimeout(resolve, 2));
   }

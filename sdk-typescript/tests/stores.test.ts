@@ -8,11 +8,12 @@ import {
   type OutboxEntry,
   type Store,
   type StoreBatch,
+  type StoredMessages,
   type StoredState,
 } from "../src/index.ts";
 import { Outbox } from "../src/outbox.ts";
 import { BatchedStore } from "../src/stores/batched_store.ts";
-import { clientOf, live, record, until } from "./clients.ts";
+import { clientOf, live, record, until, wait } from "./clients.ts";
 import { ScriptedServer } from "./scripted_server.ts";
 import "fake-indexeddb/auto";
 
@@ -273,4 +274,41 @@ test("with IndexedDB, a reload without a connection shows chats and messages at 
     "mine",
   ]);
   expect(timeline.item(timeline.keys.get().at(-1) ?? "").get()?.isOwn).toBe(true);
+});
+
+test("the messages of a chat are in the store as soon as they are shown", async () => {
+  const server = new ScriptedServer();
+  for (let n = 1; n <= 3; n++) server.add("g1", { text: `m${n}` });
+  const store = new MemoryStore();
+  const client = clientOf(server, { store });
+  await live(client);
+  await client.chat("g1").timeline.loadNewest();
+  // The page is closed now, less than a second after the last checkpoint.
+  await wait(0);
+  expect((await store.messages("g1"))?.entries.map(({ text }) => text)).toEqual(["m1", "m2", "m3"]);
+});
+
+/** Reading takes longer than the checkpoint that a message causes, as in IndexedDB. */
+class SlowStore extends MemoryStore {
+  override async messages(chat: string): Promise<StoredMessages | undefined> {
+    await wait(20);
+    return super.messages(chat);
+  }
+}
+
+test("a message of a chat that was opened before the reload is stored, although nothing follows it", async () => {
+  const server = new ScriptedServer();
+  server.add("g1", { text: "m1" });
+  const store = new SlowStore();
+  const first = clientOf(server, { store });
+  await live(first);
+  await first.chat("g1").timeline.loadNewest();
+  await first.close();
+  const second = clientOf(server, { store });
+  await live(second);
+  await wait(1_100);
+  server.add("g1", { text: "m2" });
+  server.pushEntry("g1", 2);
+  await until(async () => (await store.messages("g1"))?.up_to === 2);
+  expect((await store.messages("g1"))?.entries.map(({ text }) => text)).toEqual(["m1", "m2"]);
 });
