@@ -29,11 +29,11 @@ export class Backoff {
    *
    * Without one, the wait is random below a bound that doubles with each failure.
    */
-  waitMs(now: number, retryAfterMs?: number, spreadMs = 0): number {
+  waitMs(now: number, retryAfterMs?: number): number {
     if (now - this.#liveSince >= CALM_MS) this.#boundMs = this.#firstMs;
     this.#liveSince = Infinity;
     const boundMs = this.#boundMs;
     this.#boundMs = Math.min(2 * boundMs, this.#longestMs);
-    return retryAfterMs === undefined ? boundMs * this.#chance() : retryAfterMs + spreadMs * this.#chance();
+    return retryAfterMs ?? boundMs * this.#chance();
   }
 }

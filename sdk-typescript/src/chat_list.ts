@@ -93,21 +93,15 @@ export class ChatList implements Observable<readonly ChatRow[]> {
     this.#change({ ...known, row: changedRow(row, { head, unread, at, by, preview, last, state, read }) });
   }
 
-  /** @internal Apply entries of the log, in order. If the user joined an unknown chat, create and return its row. */
-  applyEntries(chat: string, entries: readonly Entry[], user: string): ChatRow | undefined {
-    return batch(() => {
-      let hasJoined = false;
+  /** @internal Apply entries of the log, in order. If the chat is unknown, create its row. */
+  applyEntries(chat: string, entries: readonly Entry[], user: string): void {
+    batch(() => {
       for (const entry of entries) {
-        let tracked = this.#tracked.get(chat);
-        if (!tracked) {
-          tracked = newRow(chat, entry.sequence - 1);
-          hasJoined = entry.users.includes(user);
-        }
+        const tracked = this.#tracked.get(chat) ?? newRow(chat, entry.sequence - 1);
         this.#change(applyEntry(tracked, entry, user));
         if (entry.kind === "leave" && (entry.users.length ? entry.users : [entry.by]).includes(user))
           this.#remove(chat);
       }
-      return hasJoined ? this.#tracked.get(chat)?.row : undefined;
     });
   }
 
