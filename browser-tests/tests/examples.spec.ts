@@ -139,6 +139,22 @@ test("the bot of plain-client answers in Node", async ({ installation, server })
     .toBe(true);
 });
 
+test("the programs of the TypeScript SDK's page send, observe and read", async ({ installation, server }) => {
+  const cwd = installation.directory;
+  const script = (name: string) => join(EXAMPLES, "plain-client", name);
+  // It prints messages until it is ended, so it is not waited for.
+  start(process.execPath, [script("quick_start.ts")], cwd, {});
+  const path = { chat: installation.client.chats.direct };
+  await expect
+    .poll(async () => {
+      const { entries } = await server.call("list_messages", { path, query: { limit: 5 }, user: "ben" });
+      return entries.filter(({ text, sender }) => text === "Hello!" && sender === "anna").length;
+    })
+    .toBe(1);
+  const printed = execFileSync(process.execPath, [script("tour.ts")], { cwd, encoding: "utf8" });
+  expect(printed).toMatch(/row changed\n.* unread before, 0 after\n$/s);
+});
+
 test("next-app renders on the server and chats in the browser @slow", async ({ page, installation }) => {
   test.setTimeout(180_000);
   const port = await freePort();
@@ -166,6 +182,9 @@ test("the recipes of the guides work", async ({ page, installation, server }) =>
   const { gateway, chats } = installation.client;
   const url = await startVite("react-recipes", await startTokenServer("Node", installation), gateway);
   const open = (recipe: string) => page.goto(`${url}/?user=anna&recipe=${recipe}`);
+  await open("chat-and-inbox");
+  await expect(page.locator(PARTS.bell)).toBeVisible();
+  await expect(page.locator(chatRow(chats.direct))).toBeVisible();
   await open("named-users");
   await expect(page.locator(chatRow(chats.direct))).toContainText("Ben Okafor");
   await open("german");

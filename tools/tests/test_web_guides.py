@@ -11,6 +11,8 @@ PAGES = [
     "docs/howto/add-an-inbox-to-a-react-app.md",
     "docs/howto/use-the-typescript-client.md",
     "sdk-node/README.md",
+    "sdk-typescript/README.md",
+    "react/README.md",
 ]
 SUFFIXES = {"ts": (".ts", ".tsx"), "tsx": (".tsx",), "css": (".css",), "python": (".py",)}
 _BLOCK = re.compile(r"^```(ts|tsx|css|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

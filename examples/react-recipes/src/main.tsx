@@ -1,8 +1,8 @@
 /** One recipe of the guides, chosen by the query: ?recipe=own-part */
 
-import "@tidings/react/styles.css";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
+import { ChatAndInbox } from "./chat_and_inbox.tsx";
 import { German } from "./german.tsx";
 import { InboxPage } from "./inbox_page.tsx";
 import { NamedUsers } from "./named_users.tsx";
@@ -12,6 +12,7 @@ import "./page.css";
 import "./theme.css";
 
 const RECIPES = {
+  "chat-and-inbox": ChatAndInbox,
   "named-users": NamedUsers,
   german: German,
   "own-part": OwnPart,

@@ -6,16 +6,17 @@ import {
   useMessages,
   useUnreadCount,
 } from "@tidings/react";
+import { memo } from "react";
 import type { Connection } from "./connection.ts";
 
-function Row({ chat, id }: { chat: string; id: string }) {
+const Row = memo(function Row({ chat, id }: { chat: string; id: string }) {
   const message = useMessage(chat, id);
   return (
     <li>
       {message?.by}: {message?.text}
     </li>
   );
-}
+});
 
 function Messages({ chat }: { chat: string }) {
   const { keys, range, loadOlder } = useMessages(chat);
