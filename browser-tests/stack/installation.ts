@@ -56,12 +56,9 @@ export class Installation {
 
   static async #startIn(directory: string, extra: Record<string, string>): Promise<Installation> {
     const log = openSync(join(directory, "dev.log"), "w");
-    const ours = Object.fromEntries(
-      Object.entries(process.env).filter(([name]) => !name.startsWith("TIDINGS_")),
-    );
     const child = spawn("tidings", ["dev", "--no-reload"], {
       cwd: directory,
-      env: { ...ours, ...ENGINE, TIDINGS_API_PORT: "0", TIDINGS_GATEWAY_PORT: "0", ...extra },
+      env: { ...environment(), TIDINGS_API_PORT: "0", TIDINGS_GATEWAY_PORT: "0", ...extra },
       stdio: ["ignore", log, log],
     });
     const installation = new Installation({ directory, pid: child.pid ?? 0 }, child);
@@ -132,6 +129,12 @@ export class Installation {
     const log = readFileSync(join(this.directory, "dev.log"), "utf8");
     return `\`tidings dev\` was not ready within ${READY_WITHIN_S} s. The end of its output:\n${log.slice(-3000)}`;
   }
+}
+
+/** The environment of the installation's processes, without settings of another one. */
+export function environment(): Record<string, string | undefined> {
+  const ours = Object.entries(process.env).filter(([name]) => !name.startsWith("TIDINGS_"));
+  return { ...Object.fromEntries(ours), ...ENGINE };
 }
 
 function processes(): { pid: number; parent: number; command: string }[] {

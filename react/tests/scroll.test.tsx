@@ -105,6 +105,34 @@ test("Loading older messages keeps the position of the first row, which loses it
   expect(Math.abs(top() - before)).toBeLessThanOrEqual(1);
 });
 
+test.each([12, 140])(
+  "Scrolling up while pages load in %i ms moves no message in any frame",
+  async (delayMs) => {
+    const { client, chat } = clientWithChat(0);
+    // One author in one minute: only the first loaded message has a heading, and loses it.
+    const at = new Date(2026, 10, 16, 14, 5).getTime();
+    chat.timeline.open(
+      messages(500).map((item) => ({ ...item, by: "ben", at })),
+      50,
+    );
+    chat.timeline.delayMs = delayMs;
+    show(client, <Chat chat="garden" />);
+    await until(() => row("#500") !== null && distanceToBottom() < 2, "the newest message");
+    await rested();
+    let worst = 0;
+    while (chat.timeline.range.get().hasOlder || log().scrollTop > 0) {
+      log().scrollTop = Math.max(0, log().scrollTop - log().clientHeight);
+      await settled(1);
+      const before = inView();
+      for (let left = 3; left > 0; left -= chat.timeline.range.get().isLoading ? 0 : 1) {
+        await settled(1);
+        worst = Math.max(worst, movement(before, inView()));
+      }
+    }
+    expect(worst).toBeLessThanOrEqual(1);
+  },
+);
+
 test("Older and newer messages that arrive together keep the reading position", async () => {
   const { chat } = await openAtBottom(1000, 200);
   log().scrollTop -= 1500;
