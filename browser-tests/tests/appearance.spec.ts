@@ -31,6 +31,7 @@ for (const { name, options } of LOOKS) {
       await server.call("send_message", { path: { chat }, user: index % 2 ? anna : ben, body: { text } });
     }
     const device = await open(anna, options);
+    await expect(device.part("chat-row")).toBeVisible();
     await keepPicture(device.page, `list-${name}`);
     await device.openChat(chat);
     await expect(device.message("Lunch at noon?")).toBeVisible();

@@ -114,6 +114,29 @@ test("The connection state is visible in a narrow chat, and only if it lasts", a
   await until(() => document.querySelector(".td-banner") === null, "the banner to disappear");
 });
 
+test("The connection state is visible while the client tries to connect again and again", async () => {
+  const { client } = clientWithChat(5);
+  show(client, <Chat chat="garden" />);
+  const texts = new Set<string>();
+  // Each attempt is shorter than the time after which the state is shown.
+  for (let attempt = 0; attempt < 8; attempt += 1) {
+    act(() => client.connection.set({ state: attempt % 2 ? "connecting" : "waiting" }));
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    texts.add(document.querySelector(".td-banner")?.textContent ?? "");
+  }
+  expect([...texts]).toEqual(["", "You are offline. New messages are sent when the connection is back."]);
+});
+
+test("A chat that the user has left keeps its name", async () => {
+  const { client } = clientWithChat(5);
+  show(client, <Chat chat="garden" />);
+  const title = () => document.querySelector(".td-chat-title")?.textContent;
+  await until(() => title() === "Garden", "the name");
+  act(() => client.chats.row("garden").set(undefined));
+  await settled();
+  expect(title()).toBe("Garden");
+});
+
 test("A part can be replaced", async () => {
   const { client, chat } = clientWithChat(5);
   chat.timeline.change("#5", { data: { picture: "data:image/png;base64,AA==" } });

@@ -42,7 +42,7 @@ function Page({ chat, inbox = "default", view = "chat" }: PageOptions) {
   return (
     <main className="page">
       <header className="bar">
-        <h1>Browser tests</h1>
+        <h1>Tidings</h1>
         <Inbox inbox={inbox} />
       </header>
       {view === "chat" ? <Chat defaultChat={chat} /> : <Inbox inbox={inbox} variant="page" />}

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { useTimeText } from "../clock.ts";
 import { useChat } from "../hooks/chat.ts";
-import { useChatRow } from "../hooks/chat_list.ts";
+import { useChatRow, useLastChatRow } from "../hooks/chat_list.ts";
 import { useSettings } from "../hooks/client.ts";
 import { usePresence } from "../hooks/ephemeral.ts";
 import { useObservable } from "../hooks/observable.ts";
@@ -20,7 +20,8 @@ export interface ChatHeaderProps {
 /** The name of a chat, and the presence of the other user or the number of members. */
 export function ChatHeader({ chat, titleId, onBack }: ChatHeaderProps): ReactNode {
   const { locale } = useSettings();
-  const row = useChatRow(chat);
+  const isMember = useChatRow(chat) !== undefined;
+  const row = useLastChatRow(chat);
   const name = useChatNames()(row, chat);
   const other = directUser(row);
   return (
@@ -31,7 +32,7 @@ export function ChatHeader({ chat, titleId, onBack }: ChatHeaderProps): ReactNod
         <h2 id={titleId} className="td-chat-title" dir="auto" tabIndex={-1}>
           {name}
         </h2>
-        {other === undefined ? <MemberCount chat={chat} /> : <PresenceText user={other} />}
+        {other !== undefined ? <PresenceText user={other} /> : isMember && <MemberCount chat={chat} />}
       </div>
     </header>
   );

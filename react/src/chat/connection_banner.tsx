@@ -7,20 +7,25 @@ const PATIENCE_MS = 1500;
 export function ConnectionBanner(): ReactNode {
   const { locale, announce } = useSettings();
   const { state } = useConnection();
-  const key = state === "live" ? undefined : state === "resuming" ? "connecting" : state;
+  const isLive = state === "live";
   const [isPatient, setIsPatient] = useState(true);
+  // The client waits and connects in turn until it succeeds. The text does not alternate with it.
+  const [hasWaited, setHasWaited] = useState(false);
+  if (state === "waiting" && !hasWaited) setHasWaited(true);
+  if (isLive && hasWaited) setHasWaited(false);
   useEffect(() => {
     setIsPatient(true);
-    if (key === undefined) return;
+    if (isLive) return;
     const timer = setTimeout(() => setIsPatient(false), PATIENCE_MS);
     return () => clearTimeout(timer);
-  }, [key]);
-  const text = key === undefined || isPatient ? undefined : locale.text(key);
+  }, [isLive]);
+  const key = state === "stopped" ? "stopped" : hasWaited ? "waiting" : "connecting";
+  const text = isLive || isPatient ? undefined : locale.text(key);
   useEffect(() => {
     if (text !== undefined) announce(text);
   }, [text, announce]);
   return text === undefined ? null : (
-    <p className="td-banner" data-state={state}>
+    <p className="td-banner" data-state={key}>
       {text}
     </p>
   );

@@ -2,7 +2,7 @@ import type { Chat } from "@tidings/client";
 import { type ReactNode, useMemo } from "react";
 import { Virtualizer } from "virtua";
 import { type MessagesState, useChat, useMessages } from "../hooks/chat.ts";
-import { useChatRow } from "../hooks/chat_list.ts";
+import { useLastChatRow } from "../hooks/chat_list.ts";
 import { useSettings } from "../hooks/client.ts";
 import { useChatNames } from "../hooks/user.ts";
 import { EmptyState, ErrorState, LoadingState } from "../parts/states.tsx";
@@ -51,7 +51,7 @@ function LoadedMessageList({ chat, messages }: { chat: Chat; messages: MessagesS
 
 function Log({ chat, messages }: { chat: Chat; messages: MessagesState }) {
   const { locale } = useSettings();
-  const name = useChatNames()(useChatRow(chat.id), chat.id);
+  const name = useChatNames()(useLastChatRow(chat.id), chat.id);
   const log = useLog(chat, messages);
   const Jump = useComponent("JumpToNewest", JumpToNewest);
   return (

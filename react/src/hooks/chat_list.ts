@@ -1,5 +1,5 @@
 import type { ChatRow } from "@tidings/client";
-import { useEffect, useMemo } from "react";
+import { useEffect, useMemo, useRef } from "react";
 import { useClient } from "./client.ts";
 import { useObservable, useSelected } from "./observable.ts";
 
@@ -30,6 +30,14 @@ export function useChatList({ isArchived = false }: UseChatListOptions = {}): Ch
 export function useChatRow(chat: string): ChatRow | undefined {
   const client = useClient();
   return useObservable(useMemo(() => client.chats.row(chat), [client, chat]));
+}
+
+/** Return one row of the chat list, or the last one: a chat that the user has left keeps its name on the screen. */
+export function useLastChatRow(chat: string): ChatRow | undefined {
+  const row = useChatRow(chat);
+  const last = useRef(row);
+  if (row) last.current = row;
+  return last.current?.chat === chat ? last.current : undefined;
 }
 
 export interface UseUnreadCountOptions {
