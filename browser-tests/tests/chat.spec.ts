@@ -1,4 +1,5 @@
-import { expect, expectAccessible, keepPicture, test } from "./fixtures.ts";
+import type { Locator } from "@playwright/test";
+import { type Device, expect, expectAccessible, keepPicture, test } from "./fixtures.ts";
 
 test("two people chat, and see each other type, read and react", async ({ open, unique, createDirect }) => {
   const [anna, ben] = [await open(unique("anna")), await open(unique("ben"))];
@@ -35,6 +36,7 @@ test("nothing is lost, doubled or reordered by a network cut while writing", asy
   await expect(anna.message("offline 3")).toHaveAttribute("data-delivery", "pending");
   for (const n of [1, 2]) await ben.write(`meanwhile ${n}`);
   await expect(ben.message("offline")).toHaveCount(0);
+  await expect(anna.page.locator(".td-banner")).toContainText("You are offline");
   await keepPicture(anna.page, "offline");
   await expectAccessible(anna.page);
 
@@ -63,6 +65,7 @@ test("a gateway that is killed while the user types loses nothing", async ({
   installation,
   server,
 }) => {
+  test.setTimeout(120_000);
   const [anna, ben] = [await open(unique("anna")), await open(unique("ben"))];
   const chat = await createGroup("Kill", [anna.user, ben.user]);
   await anna.openChat(chat);
@@ -86,7 +89,10 @@ test("a gateway that is killed while the user types loses nothing", async ({
   await anna.part("composer").press("Enter");
 
   for (const device of [anna, ben]) {
-    await expect(device.message("typed through the kill")).toHaveAttribute("data-delivery", "committed");
+    // The gateway starts again in some seconds, and the client waits longer after each attempt.
+    await expect(device.message("typed through the kill")).toHaveAttribute("data-delivery", "committed", {
+      timeout: 45_000,
+    });
     const texts = await device.texts();
     expect(texts.filter((text) => text.startsWith("while suspended"))).toEqual(
       [1, 2, 3].map((n) => `while suspended ${n}`),
@@ -110,20 +116,66 @@ test("a message is edited, answered, reacted to and deleted by keyboard", async 
   await anna.part("composer").press("ArrowUp");
   await expect(anna.part("composer")).toHaveValue("Fist draft");
   await anna.write("First draft");
-  await expect(ben.message("First draft")).toBeVisible();
+  await expect(ben.message("First draft")).toContainText("edited");
   await expect(ben.message("Fist draft")).toHaveCount(0);
+
+  await goToAction(ben, "Reply");
+  await ben.press("Enter", "R", "e", "a", "d", "Enter");
+  const answer = anna.message("Read").filter({ has: anna.page.locator(".td-quote") });
+  await expect(answer).toContainText("First draft");
+
+  await goToAction(anna, "Add a reaction");
+  await anna.press("Enter", "ArrowRight", "Enter");
+  await expect(ben.message("Read").locator(".td-reaction")).toHaveText("❤️1");
+
+  await goToAction(ben, "Delete");
+  await ben.press("Enter");
+  await expect(ben.page.getByRole("button", { name: "Delete for everyone?" })).toBeFocused();
+  await ben.press("Enter");
+  for (const device of [anna, ben]) {
+    await expect(device.message("This message was deleted")).toHaveCount(1);
+    await expect(device.message("Read")).toHaveCount(0);
+  }
 });
+
+/** Walk with the keyboard from the composer to the newest message, and to one of its actions. */
+async function goToAction(device: Device, name: string): Promise<void> {
+  await device.part("composer").focus();
+  // Quotes and reactions of the newest messages are before the composer.
+  await pressUntilFocused(device, "Shift+Tab", device.part("messages"));
+  await device.press("ArrowUp", "Enter");
+  const actions = device.page.getByRole("toolbar");
+  await pressUntilFocused(device, "ArrowRight", actions.getByRole("button", { name, exact: true }));
+}
+
+async function pressUntilFocused(device: Device, key: string, target: Locator): Promise<void> {
+  const isFocused = () => target.evaluate((element) => element === document.activeElement);
+  for (let step = 0; step < 6 && !(await isFocused()); step++) await device.press(key);
+  await expect(target).toBeFocused();
+}
 
 test("a failed send can be retried", async ({ open, unique, createGroup, server }) => {
   const [anna, ben] = [await open(unique("anna")), await open(unique("ben"))];
   const chat = await createGroup("Gone", [anna.user, ben.user]);
+  await anna.openChat(chat);
   await ben.openChat(chat);
   await ben.isLive();
   await ben.goOffline();
-  await ben.write("sent after the removal");
+  for (const text of ["sent after the removal", "not worth a retry"]) await ben.write(text);
   await server.call("remove_member", { path: { chat, user: ben.user }, user: anna.user });
   await ben.goOnline();
-  await expect(ben.message("sent after the removal")).toHaveAttribute("data-delivery", "failed");
+  const failed = ben.message("sent after the removal");
+  await expect(failed).toHaveAttribute("data-delivery", "failed");
+  await expect(ben.message("not worth a retry")).toHaveAttribute("data-delivery", "failed");
+  await expect(ben.page.getByRole("heading", { name: "Gone" })).toBeVisible();
   await keepPicture(ben.page, "failed");
   await expectAccessible(ben.page);
+
+  await server.call("add_members", { path: { chat }, user: anna.user, body: { users: [ben.user] } });
+  await failed.getByRole("button", { name: "Try again" }).click();
+  await expect(failed).toHaveAttribute("data-delivery", "committed");
+  await ben.message("not worth a retry").getByRole("button", { name: "Discard" }).click();
+  await expect(ben.message("not worth a retry")).toHaveCount(0);
+  await expect(anna.message("sent after the removal")).toBeVisible();
+  for (const device of [anna, ben]) expect(await device.texts()).toEqual(["sent after the removal"]);
 });

@@ -64,6 +64,11 @@ export class Device {
     await composer.press("Enter");
   }
 
+  /** Press keys one after the other, where the focus is. */
+  async press(...keys: string[]): Promise<void> {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
   /** The texts of the messages in the timeline of the chat that was opened last, in their order. */
   async texts(page = this.page): Promise<string[]> {
     return page.evaluate((chat) => {

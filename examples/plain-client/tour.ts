@@ -37,7 +37,7 @@ async function readInbox(client: Client): Promise<void> {
   for (const id of ids) feed.notification(id).get();
   await inbox.markRead(ids); // shown at once, undone if the server refuses it
   close();
-  console.log(unread, "unread before,", inbox.counts.get()?.unread, "after");
+  console.log(`${unread} unread before, ${inbox.counts.get()?.unread} after`);
 }
 
 const dev = JSON.parse(readFileSync(".tidings/dev/client.json", "utf8"));

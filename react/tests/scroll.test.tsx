@@ -129,7 +129,8 @@ test.each([12, 140])(
         worst = Math.max(worst, movement(before, inView()));
       }
     }
-    expect(worst).toBeLessThanOrEqual(1);
+    // The browser rounds the scroll position to pixels, and a page of messages moves it twice.
+    expect(worst).toBeLessThanOrEqual(2);
   },
 );
 
