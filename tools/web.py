@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from tools.fresh_apps import try_packages
 from tools.node import ROOT, node_command, node_environment
 
 LIBRARIES = ("sdk-typescript", "sdk-node", "react")
@@ -19,6 +20,7 @@ EXAMPLES = ("token-server", "plain-client", "react-chat", "react-inbox", "react-
 APPS = ("browser-tests", *(f"examples/{name}" for name in EXAMPLES))
 _LOCK = ROOT / "package-lock.json"
 _STAMP = ROOT / "node_modules" / ".installed"
+_PACKAGES = ROOT / "build/web"
 _IF_CHROMIUM = click.option("--if-chromium", is_flag=True, help="Do nothing if the machine has no Chromium.")
 
 
@@ -91,13 +93,18 @@ def history(args: tuple[str, ...], *, if_chromium: bool) -> None:
 
 
 @main.command()
-def pack() -> None:
+@click.option(
+    "--try", "is_tried", is_flag=True, help="Install them into a Vite and a Next.js app, and start these."
+)
+def pack(*, is_tried: bool) -> None:
     """Write the archives that `npm publish` would upload, to `build/web`."""
     ensure_installed()
     build_libraries()
-    (ROOT / "build/web").mkdir(parents=True, exist_ok=True)
+    _PACKAGES.mkdir(parents=True, exist_ok=True)
     for folder in LIBRARIES:
-        run("npm", "pack", "--silent", "--pack-destination", str(ROOT / "build/web"), folder=folder)
+        run("npm", "pack", "--silent", "--pack-destination", str(_PACKAGES), folder=folder)
+    if is_tried:
+        try_packages(_PACKAGES)
 
 
 @main.command()
