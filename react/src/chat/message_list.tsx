@@ -1,5 +1,5 @@
 import type { Chat } from "@tidings/client";
-import { type ReactNode, useMemo } from "react";
+import { type ReactElement, type ReactNode, useCallback, useMemo, useRef } from "react";
 import { Virtualizer } from "virtua";
 import { type MessagesState, useChat, useMessages } from "../hooks/chat.ts";
 import { useLastChatRow } from "../hooks/chat_list.ts";
@@ -9,11 +9,13 @@ import { EmptyState, ErrorState, LoadingState } from "../parts/states.tsx";
 import { useComponent } from "../slots.tsx";
 import { JumpToNewest } from "./jump_to_newest.tsx";
 import { LogContext } from "./log_context.ts";
-import { MessageRow } from "./message_row.tsx";
+import { MessageRow, type MessageRowProps } from "./message_row.tsx";
 import { type LogState, useLog } from "./use_log.ts";
 
 /** Rows are measured this far outside of the view. A larger step of scrolling would meet estimated heights. */
 const BUFFER_PX = 600;
+/** Many times the number of rows in the page. */
+const MAX_ELEMENTS = 1_000;
 
 export interface MessageListProps {
   chat: string;
@@ -81,6 +83,7 @@ function Log({ chat, messages }: { chat: Chat; messages: MessagesState }) {
 
 function LogRows({ chat, log, hasOlder }: { chat: Chat; log: LogState; hasOlder: boolean }) {
   const { shown, jump } = log;
+  const rowElement = useRowElements();
   const actions = useMemo(() => ({ jumpTo: jump.jumpTo }), [jump.jumpTo]);
   return (
     <LogContext.Provider value={actions}>
@@ -94,20 +97,36 @@ function LogRows({ chat, log, hasOlder }: { chat: Chat; log: LogState; hasOlder:
         keepMounted={log.keepMounted}
         onResize={log.onResize}
       >
-        {(key, index) => (
-          <MessageRow
-            key={key}
-            chat={chat}
-            messageKey={key}
-            previousKey={shown.keys[index - 1]}
-            isCut={index === 0 && hasOlder}
-            isFirstUnread={key === log.firstUnread}
-            isHighlighted={key === jump.highlighted}
-          />
-        )}
+        {(key, index) =>
+          rowElement({
+            chat,
+            messageKey: key,
+            previousKey: shown.keys[index - 1],
+            isCut: index === 0 && hasOlder,
+            isFirstUnread: key === log.firstUnread,
+            isHighlighted: key === jump.highlighted,
+          })
+        }
       </Virtualizer>
     </LogContext.Provider>
   );
+}
+
+/**
+ * Return a function that returns the same element for the same properties. With a new element, the virtual list would
+ * render the container of every row in the page whenever a message is added.
+ */
+function useRowElements(): (props: MessageRowProps) => ReactElement {
+  const elements = useRef(new Map<string, ReactElement<MessageRowProps>>());
+  return useCallback((props) => {
+    const known = elements.current.get(props.messageKey);
+    const names = Object.keys(props) as (keyof MessageRowProps)[];
+    if (known && names.every((name) => known.props[name] === props[name])) return known;
+    if (elements.current.size >= MAX_ELEMENTS) elements.current.clear();
+    const element = <MessageRow key={props.messageKey} {...props} />;
+    elements.current.set(props.messageKey, element);
+    return element;
+  }, []);
 }
 
 /** The state at the start of the log: older messages are being loaded, or could not be. */
