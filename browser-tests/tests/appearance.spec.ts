@@ -7,19 +7,20 @@ const PHONE: BrowserContextOptions = {
   isMobile: true,
 };
 
-const LOOKS: { name: string; options: OpenOptions }[] = [
+/** The short run in CI leaves out the looks that another one covers. */
+const LOOKS: { name: string; tag?: "@slow"; options: OpenOptions }[] = [
   { name: "phone", options: { context: PHONE } },
   { name: "dark", options: { theme: "dark", context: { colorScheme: "dark" } } },
-  { name: "right-to-left", options: { locale: "ar", context: { locale: "ar" } } },
+  { name: "right-to-left", tag: "@slow", options: { locale: "ar", context: { locale: "ar" } } },
   {
     name: "phone-right-to-left-dark",
     options: { locale: "ar", theme: "dark", context: { ...PHONE, colorScheme: "dark" } },
   },
-  { name: "german", options: { locale: "de" } },
+  { name: "german", tag: "@slow", options: { locale: "de" } },
 ];
 
-for (const { name, options } of LOOKS) {
-  test(`a chat is usable and accessible: ${name}`, async ({ open, unique, createGroup, server }) => {
+for (const { name, tag = [], options } of LOOKS) {
+  test(`a chat is usable and accessible: ${name}`, { tag }, async ({ open, unique, createGroup, server }) => {
     const [anna, ben] = [unique("anna"), unique("ben")];
     const chat = await createGroup("Lunch", [anna, ben]);
     const texts = [
@@ -45,7 +46,7 @@ for (const { name, options } of LOOKS) {
     expect(overflow).toBeLessThanOrEqual(0);
   });
 
-  test(`an inbox is usable and accessible: ${name}`, async ({ open, unique, server }) => {
+  test(`an inbox is usable and accessible: ${name}`, { tag }, async ({ open, unique, server }) => {
     const inbox = unique("look").slice(0, 30);
     const user = unique("anna");
     await server.call("set_inbox", { path: { inbox }, body: { title: "Notifications" } });
