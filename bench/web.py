@@ -12,7 +12,10 @@ takeover_ms                     Longest time until another tab sends, after the 
 
 import argparse
 import json
+import os
 import subprocess
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.report import print_figures, print_table
@@ -37,6 +40,7 @@ def main() -> None:
     parser.add_argument("--messages", type=int, default=10_000, help="messages in the chat")
     parser.add_argument("--appends", type=int, default=200, help="appended messages")
     parser.add_argument("--rounds", type=int, default=5, help="repetitions of the other measurements")
+    parser.add_argument("--report", type=Path, help="write a page with the figures")
     given = parser.parse_args()
     web.ensure_installed()
     web.build_libraries()
@@ -47,8 +51,28 @@ def main() -> None:
         **_browser_figures(given.messages, given.appends, given.rounds),
     }
     rows = [(name, f"{figures[name]:.2f}", f"{limit:g}") for name, limit in LIMITS.items()]
+    if given.report:
+        given.report.write_text(_page(rows, figures, given.messages, given.appends))
     print_table(("figure", "measured", "limit"), rows)
     print_figures(figures)
+
+
+def _page(
+    rows: Sequence[tuple[str, str, str]], figures: dict[str, float], messages: int, appends: int
+) -> str:
+    table = "\n".join(f"| `{name}` | {measured} | {limit} |" for name, measured, limit in rows)
+    return f"""# Packages for the web
+
+`just bench web` measures `@tidings/client` and `@tidings/react` in Chromium, on an installation that `tidings dev` started on the same machine. `just bench web --help` explains the figures.
+
+| figure | measured | limit |
+|---|---|---|
+{table}
+
+`append_ms_at_10000` is the 95th percentile of {appends} appended messages in a chat with {messages:,} loaded messages; the median is {figures["append_ms_median"]:.1f} ms. `Client` with IndexedDB and shared tabs has {figures["client_kb"]:.1f} KB.
+
+The machine has {os.cpu_count()} cores, which the browser shares with the installation; its load was {os.getloadavg()[0]:.1f} at the end. Date: {datetime.now(UTC):%Y-%m-%d}.
+"""
 
 
 def _sizes_kb(package: Path) -> list[float]:
