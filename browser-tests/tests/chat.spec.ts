@@ -145,7 +145,7 @@ test("a message is edited, answered, reacted to and deleted by keyboard", async 
 /** Walk with the keyboard from the composer to the newest message, and to one of its actions. */
 async function goToAction(device: Device, name: string): Promise<void> {
   await device.part("composer").focus();
-  // Quotes and reactions of the newest messages are before the composer.
+  // The quote, the actions and the reactions of the newest message are before the composer.
   await pressUntilFocused(device, "Shift+Tab", device.part("messages"));
   await device.press("ArrowUp");
   await expect(device.part("message").last()).toBeFocused();
@@ -156,7 +156,7 @@ async function goToAction(device: Device, name: string): Promise<void> {
 
 async function pressUntilFocused(device: Device, key: string, target: Locator): Promise<void> {
   const isFocused = () => target.evaluate((element) => element === document.activeElement);
-  for (let step = 0; step < 6 && !(await isFocused()); step++) await device.press(key);
+  for (let step = 0; step < 12 && !(await isFocused()); step++) await device.press(key);
   await expect(target).toBeFocused();
 }
 
