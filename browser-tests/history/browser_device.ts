@@ -31,8 +31,10 @@ export class BrowserDevice {
   readonly number: number;
   /** The highest sequence of each chat that the device has observed. */
   readonly positions = new Map<string, number>();
-  /** Sends without an outcome. */
+  /** Sends and reads without an outcome. */
   pending = 0;
+  /** The highest sequence that this device has read, as far as the server has confirmed it. */
+  readUpTo = 0;
   state = "";
   readonly #setup: DeviceSetup;
   readonly #connection: number;
@@ -80,9 +82,15 @@ export class BrowserDevice {
     if (sequence === undefined) return;
     const { recorder } = this.#setup;
     const message = recorder.newMessage();
+    this.pending++;
     recorder.write({ kind: EVENT.read, device: this.number, chat: recorder.name(chat), message, sequence });
     const given = [chat, String(message), sequence] as const;
     await this.#page.evaluate(([to, id, upTo]) => window.device.read(to, id, upTo), given);
+  }
+
+  /** Return the read position that this device shows. */
+  async shownRead(chat: string): Promise<number> {
+    return (await this.#page.evaluate((id) => window.device.row(id), chat))?.read ?? 0;
   }
 
   /** Record that the run has ended for this device, and the unread count that it shows. */
@@ -107,7 +115,9 @@ export class BrowserDevice {
     if (observation.type === "state") this.state = observation.state;
     if (observation.type !== "sent" && observation.type !== "read") return;
     const isSend = observation.type === "sent";
-    if (isSend) this.pending--;
+    this.pending--;
+    if (!isSend && observation.outcome === "ok")
+      this.readUpTo = Math.max(this.readUpTo, observation.sequence);
     recorder.write({
       kind: isSend ? EVENT.sent : EVENT.readDone,
       outcome: OUTCOME[observation.outcome],

@@ -108,18 +108,28 @@ async function talk(run: HistoryRun, chat: string, recorder: HistoryRecorder): P
   clearInterval(reader);
 }
 
-/** Wait until every send has an outcome and every device has the newest entry. Entries missing afterwards are lost. */
+/**
+ * Wait until every send and read has an outcome, every device has the newest entry, and the devices of a user show what
+ * the user has read. What is missing afterwards is lost.
+ */
 async function settle(devices: BrowserDevice[], chat: string): Promise<number> {
   const began = Date.now();
-  const isSettled = () => {
-    const positions = devices.map((device) => device.positions.get(chat) ?? 0);
-    return devices.every(({ pending }) => pending === 0) && Math.min(...positions) === Math.max(...positions);
-  };
-  while (!isSettled() && Date.now() - began < QUIET_WITHIN_S * 1000) await sleep(200);
+  while (!(await isSettled(devices, chat)) && Date.now() - began < QUIET_WITHIN_S * 1000) await sleep(200);
   const settledMs = Date.now() - began;
   await sleep(2_000);
   for (const device of devices) await device.finish(chat);
   return settledMs;
+}
+
+async function isSettled(devices: BrowserDevice[], chat: string): Promise<boolean> {
+  const positions = devices.map((device) => device.positions.get(chat) ?? 0);
+  if (devices.some(({ pending }) => pending > 0) || Math.min(...positions) < Math.max(...positions))
+    return false;
+  const shown = await Promise.all(devices.map((device) => device.shownRead(chat)));
+  return devices.every(({ user }, index) => {
+    const read = devices.filter((each) => each.user === user).map(({ readUpTo }) => readUpTo);
+    return (shown[index] ?? 0) >= Math.max(...read);
+  });
 }
 
 async function recordHistory(directory: string): Promise<number> {
