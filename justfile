@@ -16,7 +16,6 @@ check gate="": lint
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
     {{ if gate == "--full" { "just web test" } else { "" } }}
     {{ if gate == "--full" { "TIDINGS_WEB_SHORT=1 just web browser --if-chromium" } else { "" } }}
-    {{ if gate == "--full" { "just web history --if-chromium --devices 4 --seconds 30 --faults 1" } else { "" } }}
 
 # Install, check, test or build the packages for the web: just web check; test; build; browser; history; pack --try; gen; reference; fix
 web step *args:
