@@ -3,6 +3,6 @@
 from tools.reference_pages.pages import render_all
 
 for path, text in render_all().items():
-    if path.read_text() != text:
+    if not path.exists() or path.read_text() != text:
         path.write_text(text)
         print(f"written: {path}")

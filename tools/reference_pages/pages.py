@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Final
 
 from tidings.api.openapi import COPY, SOURCE
-from tools.reference_pages import sdk, settings, tables, topics
+from tools.reference_pages import cost, limits, metrics, sdk, settings, tables, topics
 
 ROOT: Final = Path(__file__).parents[2]
 REFERENCE: Final = ROOT / "docs" / "reference"
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "access-patterns": tables.patterns_page,
+    "cost": cost.cost_page,
+    "limits": limits.limits_page,
+    "metrics": metrics.metrics_page,
     "sdk-python": sdk.sdk_page,
     "settings": settings.settings_page,
     "tables": tables.tables_page,

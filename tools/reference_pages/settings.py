@@ -43,7 +43,9 @@ def _table(section: str) -> list[str]:
     if not keys:
         return ["Nothing yet."]
     head = ["| key | environment | default | meaning |", "|---|---|---|---|"]
-    return head + [f"| `{key[1]}` | `{env_name(key)}` | {_default(key)} | {_meaning(key)} |" for key in keys]
+    return head + [
+        f"| `{key[1]}` | `{env_name(key)}` | {_default(key)} | {meaning_of(key)} |" for key in keys
+    ]
 
 
 def _default(key: Key) -> str:
@@ -51,7 +53,8 @@ def _default(key: Key) -> str:
     return "" if default is None else f"`{format_value(default)}`"
 
 
-def _meaning(key: Key) -> str:
+def meaning_of(key: Key) -> str:
+    """Return the description of a setting, with its allowed values."""
     info = inspect.type_info(FIELDS[key].type)
     meta = info.extra_json_schema if isinstance(info, inspect.Metadata) else None
     text = str((meta or {}).get("description", ""))
