@@ -36,7 +36,7 @@ REQUESTS: Final = (
     ),
     sample(
         "connect_from_the_future",
-        "A newer client: what the server does not know in `connect` is ignored, and the lower level is agreed.",
+        "A newer client. The server ignores unknown fields of `connect`, and both use the lower protocol level.",
         '{"id":1,"connect":{"credential":"eyJhbGciOiJFUzI1NiJ9.e30.c2ln","protocol":9,"device":"phone-1",'
         '"battery":0.8}}',
     ),
@@ -47,54 +47,54 @@ REQUESTS: Final = (
     ),
     sample(
         "resume_in_parts",
-        "More than 1,000 chats: a part, and another one follows when this one is answered.",
+        "One part of more than 1,000 positions. The next part follows after the answer.",
         '{"id":3,"resume":{"positions":{"dMFRGGZDFMZTWQ2LKNNWG23TP":43},"has_more":true}}',
     ),
     sample(
         "send",
-        "A message, first tried when the device held the chat up to 41.",
+        "A message. The device had the chat up to 41 at its first try.",
         '{"id":7,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"01JCQ4Z7N3V5X9B2M8K6T1R0WD",'
         '"after":41,"text":"Hello, Ben!"}}',
     ),
     sample(
         "send_everything",
-        "All that a message can have: data of the app's own, a reply, a mention, an end.",
+        "A message with all fields: data of the app, a reply, a mention, an expiry.",
         '{"id":8,"send":{"chat":"gLAJWK6M7H3QFQ3PWXCZ5GZQD","client_message_id":"01JCQ4Z7N3V5X9B2M8K6T1R0WE",'
         '"after":7,"text":"Here @ben","data":{"location":{"lat":52.52,"lon":13.4}},"reply_to":5,'
         '"mentions":["ben"],"content_type":"application/geo+json","ttl_seconds":86400}}',
     ),
     sample(
         "send_unicode",
-        "Text is UTF-8; escapes are as good.",
+        "Text in UTF-8. JSON escapes are equivalent.",
         '{"id":9,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-9","after":41,'
         '"text":"Grüße 👋 \\u00e9\\n"}}',
     ),
     sample(
         "send_without_position",
-        "A sender that keeps no position leaves `after` out.",
+        "A message of a client that keeps no positions: without `after`.",
         '{"id":10,"send":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-10","text":"hi"}}',
     ),
     sample(
         "edit",
-        "The message at 42 gets another text.",
+        "Replace the text of the message at 42.",
         '{"id":11,"edit":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-11","after":42,'
         '"sequence":42,"text":"Hello, Ben."}}',
     ),
     sample(
         "redact",
-        "The message at 42 is emptied.",
+        "Delete the content of the message at 42.",
         '{"id":12,"redact":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-12","after":43,'
         '"sequence":42}}',
     ),
     sample(
         "react",
-        "A reaction to the message at 41.",
+        "Add a reaction to the message at 41.",
         '{"id":13,"react":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-13","after":44,'
         '"sequence":41,"emoji":"👍"}}',
     ),
     sample(
         "react_removed",
-        "The reaction is removed.",
+        "Remove the reaction.",
         '{"id":14,"react":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","client_message_id":"k-14","after":45,'
         '"sequence":41,"emoji":"👍","is_removed":true}}',
     ),
@@ -105,17 +105,17 @@ REQUESTS: Final = (
     ),
     sample(
         "history_before",
-        "Scrolling back: 50 entries below 20.",
+        "The 50 entries before 20, when the user scrolls back.",
         '{"id":16,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","before":20}}',
     ),
     sample(
         "history_after",
-        "Catching up: the oldest entries above 41.",
+        "The oldest entries after 41, to catch up.",
         '{"id":17,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","after":41,"limit":200}}',
     ),
     sample(
         "history_around",
-        "A link into a chat: entries on both sides of 12.",
+        "The entries around 12, for a link to a message.",
         '{"id":18,"history":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP","around":12}}',
     ),
     sample(
@@ -135,7 +135,7 @@ REQUESTS: Final = (
     ),
     sample(
         "counts_at_least",
-        "The same, at least up to a broadcast that the device has received.",
+        "The counts, including a broadcast that the device has received.",
         '{"id":23,"counts":{"inbox":"default","at_least":17}}',
     ),
     sample(
@@ -146,16 +146,18 @@ REQUESTS: Final = (
     ),
     sample(
         "mark",
-        "One notification is read.",
+        "Mark one notification as read.",
         '{"id":25,"mark":{"inbox":"default","to":"read","ids":["01JCQ4Z7N3V5X9B2M8K6T1R0WD"]}}',
     ),
     sample(
         "mark_all",
-        "Everything of a category up to a time.",
+        "Mark all notifications of a category as read, up to a time.",
         '{"id":26,"mark":{"inbox":"default","to":"read","before":1763184000000,"category":"news"}}',
     ),
-    sample("mark_seen", "The user has looked.", '{"id":27,"mark":{"inbox":"default","to":"seen"}}'),
-    sample("typing", "The user types.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
+    sample(
+        "mark_seen", "The user has looked at the inbox.", '{"id":27,"mark":{"inbox":"default","to":"seen"}}'
+    ),
+    sample("typing", "The user is typing.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
     sample(
         "typing_stopped",
         "The user stopped typing.",
@@ -164,7 +166,7 @@ REQUESTS: Final = (
     sample("presence", "The app went to the background.", '{"presence":{"status":"away"}}'),
     sample(
         "subscribe",
-        "Typing and receipts of a chat that is on the screen, presence of the other one.",
+        "Subscribe to typing and receipts of a chat on the screen, and to the presence of its other member.",
         '{"id":20,"subscribe":{"chats":["dMFRGGZDFMZTWQ2LKNNWG23TP"],"users":["ben"]}}',
     ),
     sample(
