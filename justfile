@@ -16,6 +16,7 @@ check gate="": lint
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
     {{ if gate == "--full" { "just web test" } else { "" } }}
     {{ if gate == "--full" { "TIDINGS_WEB_SHORT=1 just web browser --if-chromium" } else { "" } }}
+    {{ if gate == "--full" { "just docs && just docs check" } else { "" } }}
 
 # Install, check, test or build the packages for the web: just web check; test; build; browser; history; pack --try; gen; reference; fix
 web step *args:
@@ -101,9 +102,10 @@ schemathesis *args:
 machine-notifications *args:
     uv run python -m contract.inboxes {{ args }}
 
-# Generate the pages of docs/reference from the code: just docs
-docs:
+# Generate the reference pages and build the documentation site: just docs; just docs check; just docs diagrams
+docs step="build" *args:
     uv run python -m tools.reference_pages
+    uv run python -m tools.docs_site {{ step }} {{ args }}
 
 # Write or check the published files of the protocol: just protocol write; just protocol check; just protocol openapi --write protocol/openapi.json
 protocol *args:

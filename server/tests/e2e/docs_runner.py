@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$|^## ([^\n]*)$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$|^## ([^\n]*)$", re.MULTILINE | re.DOTALL)
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _ULID = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")
 _ANY = "…"
@@ -14,6 +14,15 @@ _ANY = "…"
 OURS = {"id", "request_id", "challenge", "session", "access_token", "refresh_token"}
 """Fields with random values. The part after the last dot, a sequence, is not random."""
 
+_PROCESS = re.compile(r"^(\w+=\S+ )*tidings run \w+( --processes \d)?\n$")
+_START_AND_STOP = """\
+{command} > process.log 2>&1 &
+PROCESS=$!
+for attempt in $(seq 300); do grep -q "process started" process.log && break; kill -0 $PROCESS || break; sleep 0.2; done
+grep -q "process started" process.log || cat process.log
+kill $PROCESS
+wait $PROCESS
+"""
 READS = re.compile(r"^(grep|cat|curl|anna|ben|cleo) (?!.*(-X|--json|>|\| tee))")
 
 
@@ -24,6 +33,13 @@ class DocStep:
     title: str
     commands: str
     shown: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def script(self) -> str:
+        """Return the commands. A process that runs until it is stopped is started and stopped; it must exit with 0."""
+        if _PROCESS.match(self.commands):
+            return _START_AND_STOP.format(command=self.commands.strip())
+        return self.commands
 
     @property
     def only_reads(self) -> bool:

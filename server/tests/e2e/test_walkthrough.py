@@ -96,7 +96,7 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 def follow(shell: Shell, step: DocStep) -> None:
-    unlike = differences(step, shell.run(step.commands))
+    unlike = differences(step, shell.run(step.script))
     if unlike and step.only_reads:
         unlike = eventually(
             lambda: None if differences(step, shell.run(step.commands)) else [],

@@ -20,6 +20,7 @@ COMMANDS = {
     "broadcast": "Broadcasts to everyone or to a segment: send, ramp, halt, recall, estimate.",
     "config": "Check and show the settings.",
     "dev": "Run everything on this machine: engines, processes, demo users.",
+    "docs": "Serve this documentation on this machine.",
     "doctor": "Find problems of this installation and how to solve them.",
     "engines": "Kafka, DynamoDB and Valkey on this machine, for development and tests.",
     "explain": "Explain an error code.",

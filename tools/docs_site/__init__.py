@@ -1,0 +1,1 @@
+"""Build the documentation site: stage the pages, run MkDocs, check the links."""
