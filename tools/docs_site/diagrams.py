@@ -19,21 +19,33 @@ from tools.node import node_command, node_environment
 FOLDER: Final = "docs/pictures/diagrams"
 MERMAID: Final = "@mermaid-js/mermaid-cli@12.2.0"
 _BLOCK = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_DESCRIPTION = re.compile(r"^\s*accDescr:\s*(.+)$", re.MULTILINE)
+_DESCRIPTION = re.compile(r"^%% (.+)$", re.MULTILINE)
+_VIEW_BOX = re.compile(r'viewBox="[-.\d]+ [-.\d]+ ([.\d]+) ([.\d]+)"')
 _FONT = "system-ui, -apple-system, Segoe UI, Roboto, DejaVu Sans, sans-serif"
 _LIGHT = {
+    "useGradient": False, "dropShadow": "none",
     "primaryColor": "#e8ecfb", "primaryBorderColor": "#4051b5", "primaryTextColor": "#1b1f3b",
     "lineColor": "#5b6075", "textColor": "#1b1f3b", "secondaryColor": "#e3f4ee", "tertiaryColor": "#f6f7fb",
     "noteBkgColor": "#fff6dd", "noteTextColor": "#3c3413", "noteBorderColor": "#c9a94b",
     "edgeLabelBackground": "#ffffff", "clusterBkg": "#f6f7fb", "clusterBorder": "#c3c8dc",
 }  # fmt: skip
 _DARK = {
+    "useGradient": False, "dropShadow": "none",
     "primaryColor": "#2b3256", "primaryBorderColor": "#8fa0ff", "primaryTextColor": "#eef0ff",
     "lineColor": "#a9b0c8", "textColor": "#e6e8f2", "secondaryColor": "#1f3d35", "tertiaryColor": "#23273a",
     "noteBkgColor": "#4a4220", "noteTextColor": "#fff4cf", "noteBorderColor": "#c9a94b",
     "edgeLabelBackground": "#1e2129", "clusterBkg": "#23273a", "clusterBorder": "#4d5470",
 }  # fmt: skip
 THEMES: Final = {"light": _LIGHT, "dark": _DARK}
+_SETTINGS: Final = {
+    "theme": "base",
+    "look": "classic",
+    "fontFamily": _FONT,
+    "htmlLabels": False,
+    "themeCSS": ".edgeLabel rect, .labelBkg { opacity: 1 !important; }",
+    "flowchart": {"htmlLabels": False, "padding": 10, "nodeSpacing": 30, "rankSpacing": 40},
+    "sequence": {"mirrorActors": False},
+}
 
 
 class MissingDiagramError(Exception):
@@ -82,7 +94,7 @@ def _sources(docs: Path) -> Iterator[str]:
 
 
 def _files(source: str, root: Path) -> dict[str, Path]:
-    style = json.dumps([MERMAID, THEMES, _FONT], sort_keys=True)
+    style = json.dumps([MERMAID, THEMES, _SETTINGS], sort_keys=True)
     name = hashlib.sha256((style + source).encode()).hexdigest()[:12]
     return {theme: root / FOLDER / f"{name}-{theme}.svg" for theme in THEMES}
 
@@ -90,19 +102,14 @@ def _files(source: str, root: Path) -> dict[str, Path]:
 def _description(source: str) -> str:
     found = _DESCRIPTION.search(source)
     if found is None:
-        raise MissingDiagramError("A diagram needs a line `accDescr:` for readers who cannot see it.")
+        raise MissingDiagramError(
+            "A diagram needs a line `%% …` that describes it to readers who cannot see it."
+        )
     return found[1].replace("[", "(").replace("]", ")")
 
 
 def _draw(source: str, theme: str, path: Path) -> None:
-    settings = {
-        "theme": "base",
-        "themeVariables": {**THEMES[theme], "fontFamily": _FONT, "fontSize": "15px"},
-        "fontFamily": _FONT,
-        "htmlLabels": False,
-        "flowchart": {"htmlLabels": False, "padding": 14},
-        "sequence": {"mirrorActors": False, "actorFontFamily": _FONT, "messageFontFamily": _FONT},
-    }
+    settings = {**_SETTINGS, "themeVariables": {**THEMES[theme], "fontFamily": _FONT, "fontSize": "15px"}}
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         config, browser, diagram = (
@@ -117,3 +124,13 @@ def _draw(source: str, theme: str, path: Path) -> None:
             "npm", ["exec", "--yes", f"--package={MERMAID}", "--", "mmdc", *map(str, options)]
         )
         subprocess.run(command, env=node_environment(), check=True, cwd=folder)
+    path.write_text(_with_size(path.read_text()))
+
+
+def _with_size(svg: str) -> str:
+    """Give the picture its natural size. Mermaid sets a width of 100 %, which enlarges small diagrams."""
+    found = _VIEW_BOX.search(svg)
+    if found is None:
+        raise ValueError("The drawn diagram has no size.")
+    width, height = (round(float(each)) for each in found.groups())
+    return svg.replace('width="100%"', f'width="{width}" height="{height}"', 1)

@@ -75,7 +75,7 @@ def _section(method: str, path: str, operation: Json, tables: SchemaTables) -> I
         yield from _parameters(parameters, tables)
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     if body:
-        yield from ("### Body", "", *tables.describe(body))
+        yield from ("**Body**", "", *tables.describe(body))
         yield from _example(tables.example(body))
     answers = {status: each for status, each in operation["responses"].items() if status < "400"}
     shown: list[Json] = []
@@ -96,13 +96,13 @@ def _parameters(parameters: list[Json], tables: SchemaTables) -> Iterator[str]:
         )
         for each in parameters
     ]
-    yield from ("### Parameters", "", *table(("name", "in", "type", "required", "meaning"), rows), "")
+    yield from ("**Parameters**", "", *table(("name", "in", "type", "required", "meaning"), rows), "")
 
 
 def _response(status: str, response: Json, tables: SchemaTables, *, is_shown: bool) -> Iterator[str]:
     said = response.get("description", "")
     schema = response.get("content", {}).get("application/json", {}).get("schema")
-    yield from (f"### Answer {status}", "")
+    yield from (f"**Answer {status}**", "")
     if said and said != "Success.":
         yield from (said, "")
     if schema is None:
@@ -124,7 +124,7 @@ def _errors(operation: Json) -> Iterator[str]:
             found[code] = status
     own = {code: status for code, status in found.items() if code not in _OF_EVERY_ROUTE | _OF_CREDENTIALS}
     rows = [(f"[`{code}`](../errors/{code}.md)", status) for code, status in own.items()]
-    yield from ("### Errors", "")
+    yield from ("**Errors**", "")
     if rows:
         yield from (*table(("code", "status"), rows), "")
     yield "Every operation can also fail with the [general errors](../rest.md#errors)."
