@@ -3,6 +3,7 @@
 import json
 import posixpath
 import re
+from pathlib import Path
 
 import pytest
 
@@ -114,3 +115,15 @@ def test_title_and_summary_are_plain_text() -> None:
     text = "---\nhide: toc\n---\n# Use `x`\n\nThe **first** [sentence](a.md): with `code`. The second.\n"
     assert title(text) == "Use x"
     assert summary(text) == "The first sentence: with code."
+
+
+def test_scripts_styles_and_fonts_of_other_hosts_are_found(tmp_path: Path) -> None:
+    page = '<script src="https://x.example/a.js"></script><img src="a.png"><a href="https://x.example">a link</a>'
+    (tmp_path / "a.html").write_text(page)
+    (tmp_path / "b.css").write_text(
+        "@font-face { src: url(//x.example/b.woff) } a { background: url(data:c) }"
+    )
+    assert site.foreign_assets(tmp_path) == [
+        'a.html: <script src="https://x.example/a.js">',
+        "b.css: url(//x.example/b.woff)",
+    ]

@@ -42,7 +42,7 @@ while [ ! -f .tidings/dev/client.json ] && kill -0 $DEV; do sleep 1; done
 [ -f .tidings/dev/client.json ] || { cat dev.log; false; }
 """
 STOP = "kill $DEV; wait $DEV"
-DEV_DEADLINE_S = 900.0
+DEV_DEADLINE_S = 1800.0
 
 
 @pytest.fixture(scope="module")
