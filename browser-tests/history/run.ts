@@ -110,7 +110,7 @@ async function talk(run: HistoryRun, chat: string, recorder: HistoryRecorder): P
 
 /**
  * Wait until every send and read has an outcome, every device has the newest entry, and the devices of a user show what
- * the user has read. What is missing afterwards is lost.
+ * the user has read. Entries that are missing afterwards are lost.
  */
 async function settle(devices: BrowserDevice[], chat: string): Promise<number> {
   const began = Date.now();
