@@ -38,6 +38,9 @@ def build(root: Path = pages.ROOT) -> Path:
     subprocess.run(command, cwd=root, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     for place, text in content.texts.items():
         (site / place).write_text(text)
+    for page in site.rglob("*.html"):
+        # Material gives its search the role of a dialog, which needs a name for screen readers.
+        page.write_text(page.read_text().replace('role="dialog"', 'role="dialog" aria-label="Search"'))
     _place_missing_page(site / "404.html", version)
     (site / "llms.txt").write_text(llms_text(content.texts, navigation(root)))
     _write_versions(root / PUBLIC, version)

@@ -55,7 +55,7 @@ def steps(page: str) -> list[DocStep]:
             title = heading
         elif language == "sh":
             found.append(DocStep(title, text))
-        else:
+        elif found:  # before the first command, a block is an example of a file
             found[-1].shown.append((language, text))
     return found
 
