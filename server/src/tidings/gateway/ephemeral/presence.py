@@ -92,10 +92,10 @@ class PresenceSubscriptions:
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
 
-    def subscribe(self, device: ConnectedDevice, users: Iterable[UserId], *, anew: bool = False) -> None:
+    def subscribe(self, device: ConnectedDevice, users: Iterable[UserId], *, resend: bool = False) -> None:
         """Subscribe the device, and check its access again if it is subscribed already.
 
-        With `anew`, the device receives the current presence even if it has received it before.
+        With `resend`, the device receives the current presence even if it has received it before.
         """
         for user in users:
             key = (device.key.tenant, user)
@@ -104,7 +104,7 @@ class PresenceSubscriptions:
             channel = self.channels.enter(device, key)
             if is_new:
                 channel.denied.add(device)
-            elif anew:
+            elif resend:
                 channel.devices[device] = False
             # Race: the rules change after the access was checked and before Redis has confirmed our subscription. We
             # would miss the hint, so check after the confirmation: `_on_subscribed` requests it.

@@ -110,7 +110,7 @@ class EphemeralService:
         if device.is_live:
             for chat in chats:
                 self.chats.subscribe(device, chat)
-            self.presence_subscriptions.subscribe(device, users, anew=True)
+            self.presence_subscriptions.subscribe(device, users, resend=True)
 
     def unsubscribe(self, device: ConnectedDevice, asked: Unsubscribe) -> None:
         if device.subscriptions is None:
