@@ -5,7 +5,7 @@ from typing import Final
 
 from tidings.api import problems
 from tidings.kernel.errors import Code
-from tools.docs_site.markdown import rewrite_links, summary, table
+from tools.docs_site.markdown import markdown_table, rewrite_links, summary
 
 _SECTION = re.compile(r"^## (\w+)\n", re.MULTILINE)
 _FOLDER: Final = "reference/errors"
@@ -24,7 +24,7 @@ def pages(text: str, place: str) -> dict[str, str]:
         )
         for code, said in sections.items()
     ]
-    index = [intro.strip(), "", *table(("code", "HTTP status", "retryable", "meaning"), rows), ""]
+    index = [intro.strip(), "", *markdown_table(("code", "HTTP status", "retryable", "meaning"), rows), ""]
     made = {f"{_FOLDER}/{code}.md": _page(code, said) for code, said in sections.items()}
     return {place: "\n".join(index), **made}
 
@@ -33,7 +33,7 @@ def _page(code: str, said: str) -> str:
     rows = [("HTTP status", _status(code)), ("retryable", _retryable(code) or "no")]
     text = rewrite_links(said, _one_deeper)
     more = f"`tidings explain {code}` prints this text in a terminal. [All error codes](../errors.md)"
-    return "\n".join([f"# {code}", "", text, "", *table(("property", "value"), rows), "", more, ""])
+    return "\n".join([f"# {code}", "", text, "", *markdown_table(("property", "value"), rows), "", more, ""])
 
 
 def _one_deeper(mark: str, label: str, target: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from tools.docs_site.markdown import table
+from tools.docs_site.markdown import markdown_table
 
 type Json = dict[str, Any]
 
@@ -65,7 +65,7 @@ class SchemaTables:
             (f"`{name}`", self.type_of(each), "yes" if name in required else "", self.meaning(each))
             for name, each in schema.get("properties", {}).items()
         ]
-        return table(("field", "type", presence, "meaning"), rows) if rows else ["No fields."]
+        return markdown_table(("field", "type", presence, "meaning"), rows) if rows else ["No fields."]
 
     def type_of(self, schema: Json) -> str:
         """Return a short name of the type of a value."""

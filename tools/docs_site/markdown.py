@@ -90,7 +90,7 @@ def plain(text: str) -> str:
     return re.sub(r"[`*]", "", _LINK.sub(lambda found: found[2], text))
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+def markdown_table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
     """Return the lines of a table. Bars in cells are escaped."""
     columns = list(head)
     body = [columns, ["---"] * len(columns), *rows]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.docs_site.json_schema import Json, SchemaTables
-from tools.docs_site.markdown import table
+from tools.docs_site.markdown import markdown_table
 
 SOURCE: Final = "protocol/openapi.json"
 _FOLDER: Final = "reference/rest"
@@ -39,7 +39,7 @@ def index(root: Path) -> str:
             "",
             tag["description"],
             "",
-            *table(("operation", "route"), rows),
+            *markdown_table(("operation", "route"), rows),
             "",
         ]
     return "\n".join(lines)
@@ -96,7 +96,12 @@ def _parameters(parameters: list[Json], tables: SchemaTables) -> Iterator[str]:
         )
         for each in parameters
     ]
-    yield from ("**Parameters**", "", *table(("name", "in", "type", "required", "meaning"), rows), "")
+    yield from (
+        "**Parameters**",
+        "",
+        *markdown_table(("name", "in", "type", "required", "meaning"), rows),
+        "",
+    )
 
 
 def _response(status: str, response: Json, tables: SchemaTables, *, is_shown: bool) -> Iterator[str]:
@@ -126,7 +131,7 @@ def _errors(operation: Json) -> Iterator[str]:
     rows = [(f"[`{code}`](../errors/{code}.md)", status) for code, status in own.items()]
     yield from ("**Errors**", "")
     if rows:
-        yield from (*table(("code", "status"), rows), "")
+        yield from (*markdown_table(("code", "status"), rows), "")
     yield "Every operation can also fail with the [general errors](../rest.md#errors)."
 
 

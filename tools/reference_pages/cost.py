@@ -1,13 +1,13 @@
 """Make the reference page of the cost from measured DynamoDB units and list prices."""
 
 import json
-from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 from tidings.schema.tables import pricing
 from tidings.schema.tables.model import TableClass
+from tools.docs_site.markdown import markdown_table
 
 UNITS: Final = Path(__file__).parents[2] / "docs/benchmarks/results/units.json"
 _PRICES = pricing.PRICES[TableClass.STANDARD]
@@ -53,7 +53,7 @@ def cost_page() -> str:
         for name, (write, read) in units.items()
     ]
     head = ("operation", "write units", "read units", "a million of them")
-    return "\n".join([intro, "## Operations", "", *_table(head, rows), "", _example(units)])
+    return "\n".join([intro, "## Operations", "", *markdown_table(head, rows), "", _example(units)])
 
 
 def _units(found: dict[str, dict[str, list[dict[str, object]]]]) -> dict[str, tuple[Decimal, Decimal]]:
@@ -84,7 +84,7 @@ def _example(units: dict[str, tuple[Decimal, Decimal]]) -> str:
         total += month
         rows.append((what, f"{USERS * times * _DAYS:,}", _dollars(month)))
     rows.append(("**sum**", "", f"**{_dollars(total)}**"))
-    table = "\n".join(_table(("operation", "in 30 days", "cost"), rows))
+    table = "\n".join(markdown_table(("operation", "in 30 days", "cost"), rows))
     storage = _dollars(_PRICES.storage_gb_month + pricing.PITR_GB_MONTH)
     return _EXAMPLE.format(users=USERS, **PER_USER, table=table, storage=storage)
 
@@ -103,7 +103,3 @@ def _dollars(amount: Decimal) -> str:
 
 def _number(value: Decimal) -> str:
     return f"{value.normalize():f}"
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]

@@ -20,6 +20,7 @@ from tidings.messages import edits, history
 from tidings.messages import rules as log
 from tidings.messages import sender as messages
 from tidings_wire import fields
+from tools.docs_site.markdown import markdown_table
 from tools.reference_pages.settings import meaning_of
 
 KB: Final = 1024
@@ -39,9 +40,9 @@ def limits_page() -> str:
     """Return the reference page of the limits, in Markdown."""
     parts = [_INTRO]
     for heading, rows in _SECTIONS.items():
-        parts += [f"## {heading}", "", *_table(("what", "limit", "beyond it"), rows), ""]
+        parts += [f"## {heading}", "", *markdown_table(("what", "limit", "beyond it"), rows), ""]
     parts += ["## Rate limits", "", "The defaults of an installation. A tenant can have its own.", ""]
-    return "\n".join([*parts, *_table(("requests", "rate", "burst", "settings"), _rates()), ""])
+    return "\n".join([*parts, *markdown_table(("requests", "rate", "burst", "settings"), _rates()), ""])
 
 
 def _kb(size_bytes: int) -> str:
@@ -126,7 +127,3 @@ def _rates() -> Iterable[tuple[str, ...]]:
                 format_value(FIELDS[section, burst].default),
                 f"`limits.{name}`, `limits.{burst}`",
             )
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows)]
