@@ -51,21 +51,33 @@ async def connect_client(port: int, token: str, device: str) -> ConnectedClient:
 async def _try(port: int, token: str, device: str) -> tuple[RawClient, int | None]:
     """Return the client, and the time to wait before the next try, or None if the connection was accepted."""
     client = await RawClient.connect(port)
-    answer = await client.ask(request())
-    if answer.status != 101:
-        assert answer.status == 503, answer
-        return client, int(json.loads(answer.body)["retry_after_ms"])
-    client.send(connect_frame(token, device))
-    return client, await _wait_ms(client)
+    try:
+        answer = await client.ask(request())
+        if answer.status != 101:
+            assert answer.status == 503, answer
+            return client, int(json.loads(answer.body)["retry_after_ms"])
+        client.send(connect_frame(token, device))
+        return client, await _wait_ms(client)
+    except BaseException:
+        client.reset()
+        raise
 
 
 async def _wait_ms(client: RawClient) -> int | None:
-    """Return the wait that the gateway asks for, by its answer to `connect` or by its close, or None."""
+    """Return the wait that the gateway asks for, or None if it accepts the connection.
+
+    The wait is in the error, or in the close after it: an engine that was too slow does not know how long to wait.
+    """
     while True:
         got = await client.frame()
         if got.opcode == CLOSE:
             assert int.from_bytes(got.payload[:2]) == CloseCode.TRY_AGAIN_LATER, got
             return int(got.payload.decode(errors="replace").partition("retry_after_ms=")[2])
         frame: dict[str, Any] = json.loads(got.payload)
-        if frame.get("id") == 1:
-            return None if "ok" in frame else int(frame["error"]["retry_after_ms"])
+        if frame.get("id") != 1:
+            continue
+        if "ok" in frame:
+            return None
+        assert frame["error"]["retryable"], frame
+        if "retry_after_ms" in frame["error"]:
+            return int(frame["error"]["retry_after_ms"])

@@ -53,7 +53,7 @@ async def wave(
     """Connect and disconnect all devices. Measure the remaining memory `given_back_s` after they disconnected."""
     process, port = psutil.Process(gateway.popen.pid), gateway.socket_port
     before_kb, cpu_s, began = _kb(process), _cpu_s(process), time.monotonic()
-    arrived = await asyncio.gather(*(connect_client(port, token, f"d-{n}") for n, token in enumerate(tokens)))
+    arrived = await _connect_all(port, tokens)
     in_s = time.monotonic() - began
     assert gateway.metric("socket_devices") == len(tokens)
     cpu_us = (_cpu_s(process) - cpu_s) / len(tokens) * 1e6
@@ -69,6 +69,21 @@ async def wave(
         kb_each=round(kb_each, 2),
         left_kb=round(_kb(process) - before_kb, 1),
     )
+
+
+async def _connect_all(port: int, tokens: list[str]) -> list[ConnectedClient]:
+    """Connect a device for each token. If one fails, disconnect the others."""
+    tasks: list[asyncio.Task[ConnectedClient]] = []
+    try:
+        async with asyncio.TaskGroup() as group:
+            for n, token in enumerate(tokens):
+                tasks.append(group.create_task(connect_client(port, token, f"d-{n}")))
+    except BaseException:
+        for task in tasks:
+            if not task.cancelled() and task.exception() is None:
+                task.result().client.reset()
+        raise
+    return [task.result() for task in tasks]
 
 
 async def _leave(gateway: RunningGateway, arrived: list[ConnectedClient]) -> None:

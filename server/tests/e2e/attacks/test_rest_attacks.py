@@ -42,6 +42,12 @@ UNLIMITED = {
 }
 
 
+def _socket_buffer_bytes() -> int:
+    """The most bytes that the kernel takes from a client for a server that does not read."""
+    limits = [Path("/proc/sys/net/ipv4", name).read_text() for name in ("tcp_rmem", "tcp_wmem")]
+    return sum(int(limit.split()[2]) for limit in limits)
+
+
 async def test_endless_headers_do_not_affect_others(start: Start) -> None:
     api = start(**UNLIMITED)
     honest = honest_of(api)
@@ -49,7 +55,7 @@ async def test_endless_headers_do_not_affect_others(start: Start) -> None:
     process = psutil.Process(api.popen.pid)
     before = process.memory_info().rss
     attacked = await run_attack(Attack(rest.heads, {"port": api.api_port}), honest)
-    assert 0 < attacked.achieved < 8 * _MB, "what fits into the buffers of the kernel"
+    assert 0 < attacked.achieved < _socket_buffer_bytes() + _MB
     assert process.memory_info().rss - before < 64 * _MB
 
 
@@ -85,5 +91,5 @@ async def test_creating_large_groups_does_not_affect_others(start: Start, evil: 
     api = start()
     attack = Attack(rest.groups, {"port": api.api_port, "bearer": evil}, pause_s=0.1)
     attacked = await run_attack(attack, honest_of(api))
-    assert 0 < attacked.achieved["201"] <= 3 + 3 * attack.seconds, "few of the many that were asked for"
-    assert attacked.achieved["429"] > attacked.achieved["201"]
+    assert 0 < attacked.achieved["202"] <= 3 + 3 * attack.seconds, "few of the many that were asked for"
+    assert attacked.achieved["429"] > attacked.achieved["202"]
