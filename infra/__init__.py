@@ -1,0 +1,1 @@
+"""Files for operators: dashboards, alerts, deployment examples, and their checks."""

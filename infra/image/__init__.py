@@ -1,0 +1,1 @@
+"""Build the image, measure it, and start all processes in it."""
