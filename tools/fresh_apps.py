@@ -4,7 +4,9 @@ In the workspace, examples resolve the packages by links. Here they see only wha
 """
 
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -30,10 +32,10 @@ _START_S = 60.0
 def try_packages(packages: Path) -> None:
     """Build and start each app with the archives in `packages`."""
     with tempfile.TemporaryDirectory(prefix="tidings-fresh-") as directory:
-        shutil.copy(ROOT / "tsconfig.base.json", directory)
         for name, start in _APPS.items():
-            app = Path(directory, "examples", name)
+            app = Path(directory, name)
             shutil.copytree(ROOT / "examples" / name, app, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+            include_base_config(app / "tsconfig.json")
             _require(app, packages)
             for command in (
                 ("npm", "install", "--no-audit", "--no-fund"),
@@ -43,6 +45,15 @@ def try_packages(packages: Path) -> None:
                 _run(app, *command)
             with _started(app, start) as url:
                 click.echo(f"{name}: {url} answered with {_page_bytes(url)} bytes")
+
+
+def include_base_config(config: Path) -> None:
+    """Replace `extends` by the options of the workspace. Next.js reads no file outside of the folder of the app."""
+    content = json.loads(config.read_text())
+    base = json.loads((ROOT / "tsconfig.base.json").read_text())
+    del content["extends"]
+    content["compilerOptions"] = base["compilerOptions"] | content["compilerOptions"]
+    config.write_text(json.dumps(content, indent=2))
 
 
 def _require(app: Path, packages: Path) -> None:
@@ -74,11 +85,14 @@ def _started(app: Path, command: tuple[str, ...]) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     name, *args = command
-    server = subprocess.Popen(node_command(name, [*args, str(port)]), cwd=app, env=_environment())
+    # A group of its own: `npx` does not pass a signal on to the server that it has started.
+    server = subprocess.Popen(
+        node_command(name, [*args, str(port)]), cwd=app, env=_environment(), start_new_session=True
+    )
     try:
         yield f"http://127.0.0.1:{port}/?user=anna"
     finally:
-        server.terminate()
+        os.killpg(server.pid, signal.SIGTERM)
         server.wait()
 
 

@@ -16,8 +16,10 @@ from tools.node import ROOT, node_command, node_environment
 
 LIBRARIES = ("sdk-typescript", "sdk-node", "react")
 """The published packages, each after those that it imports."""
+PAGES = ("demo", "console")
+"""The pages that are part of the server's package."""
 EXAMPLES = ("token-server", "plain-client", "react-chat", "react-inbox", "react-recipes", "next-app")
-APPS = ("browser-tests", *(f"examples/{name}" for name in EXAMPLES))
+APPS = (*PAGES, "browser-tests", *(f"examples/{name}" for name in EXAMPLES))
 _LOCK = ROOT / "package-lock.json"
 _STAMP = ROOT / "node_modules" / ".installed"
 _PACKAGES = ROOT / "build/web"
@@ -40,6 +42,13 @@ def build() -> None:
     """Build the published packages."""
     ensure_installed()
     build_libraries()
+
+
+@main.command()
+def pages() -> None:
+    """Build the pages that the server's package contains."""
+    ensure_installed()
+    build_pages()
 
 
 @main.command()
@@ -77,6 +86,7 @@ def browser(args: tuple[str, ...], *, if_chromium: bool) -> None:
         return
     ensure_installed()
     build_libraries()
+    build_pages()
     run("playwright", "test", *args, folder="browser-tests")
 
 
@@ -90,6 +100,21 @@ def history(args: tuple[str, ...], *, if_chromium: bool) -> None:
     ensure_installed()
     build_libraries()
     run("node", "history/run.ts", *args, folder="browser-tests")
+
+
+@main.command()
+@click.option(
+    "--write/--no-write", "writes", default=False, help="Write the report of the documentation too."
+)
+@click.option("--only", help="Measure the pages with this text in their names.  [default: all]")
+def lighthouse(*, writes: bool, only: str | None) -> None:
+    """Measure demo, console and documentation with Lighthouse. Fails if a score is below 95."""
+    ensure_installed()
+    build_libraries()
+    build_pages()
+    options = ["--write", str(ROOT / "docs/benchmarks/lighthouse.md")] if writes else []
+    options += ["--only", only] if only else []
+    run("node", "bench/lighthouse.ts", *options, folder="browser-tests", is_timed=False)
 
 
 @main.command()
@@ -154,11 +179,20 @@ def build_libraries() -> None:
             run_script(folder, "build")
 
 
-def _is_built(folder: Path) -> bool:
+def build_pages() -> None:
+    """Build the pages whose sources, or those of the packages that they contain, are newer than the last build."""
+    for folder in PAGES:
+        if not _is_built(ROOT / folder, *(ROOT / library for library in LIBRARIES), ROOT / "examples"):
+            run_script(folder, "build")
+
+
+def _is_built(folder: Path, *others: Path) -> bool:
     built = _build_stamp(folder)
     if not built.exists():
         return False
-    sources = [*folder.glob("src/**/*"), *folder.glob("*.json"), *folder.glob("*.ts"), _LOCK]
+    sources = [folder / "index.html", _LOCK] if (folder / "index.html").exists() else [_LOCK]
+    for each in (folder, *others):
+        sources += [*each.glob("**/src/**/*"), *each.glob("*.json"), *each.glob("*.ts")]
     return all(path.stat().st_mtime < built.stat().st_mtime for path in sources)
 
 
@@ -207,12 +241,13 @@ def run_script(folder: str, script: str, *args: str) -> None:
         _build_stamp(ROOT / folder).touch()
 
 
-def run(name: str, *args: str, folder: str = ".") -> None:
-    """Run a program, print how long it took, and exit with its code if it fails."""
+def run(name: str, *args: str, folder: str = ".", is_timed: bool = True) -> None:
+    """Run a program, print how long it took if `is_timed`, and exit with its code if it fails."""
     began = time.monotonic()
     done = subprocess.run(node_command(name, args), cwd=ROOT / folder, env=node_environment(), check=False)
     what = " ".join((name, *args))
-    click.echo(f"{folder}: {what}: {time.monotonic() - began:.1f} s")
+    if is_timed:
+        click.echo(f"{folder}: {what}: {time.monotonic() - began:.1f} s")
     if done.returncode:
         raise click.ClickException(f"{folder}: {what} failed with exit code {done.returncode}.")
 

@@ -4,14 +4,14 @@ import type { Page } from "@playwright/test";
 import { leaderOf } from "../stack/leader.ts";
 import { type BenchPages, isLive } from "./pages.ts";
 
-export async function measureTakeover(pages: BenchPages, rounds: number): Promise<number> {
+/** Return two times for each round: after a close and after a crash. */
+export async function measureTakeover(pages: BenchPages, rounds: number): Promise<number[]> {
   const times: number[] = [];
   for (let round = 0; round < rounds; round++) {
     times.push(await takeoverMs(pages, (leader) => leader.close()));
     times.push(await takeoverMs(pages, crash));
   }
-  console.error(`takeover after close, crash, …: ${times.map((time) => time.toFixed(0)).join(", ")} ms`);
-  return Math.max(...times);
+  return times;
 }
 
 async function takeoverMs(pages: BenchPages, end: (leader: Page) => Promise<void>): Promise<number> {

@@ -21,14 +21,15 @@ export interface RunFigures {
   seconds: number;
   faults: string[];
   settledMs: number;
+  commit: string;
 }
 
-export function reportPage({ verdict, devices, seconds, faults, settledMs }: RunFigures): string {
+export function reportPage({ verdict, devices, seconds, faults, settledMs, commit }: RunFigures): string {
   const broken = Object.entries(verdict.breaches).map(([rule, count]) => `- ${rule}: ${count}`);
   const number = (value: number) => value.toLocaleString("en");
   return `# History of browser devices
 
-Chromium pages with \`@tidings/client\` and its IndexedDB store talk in one group, on an installation that \`tidings dev\` started. Each page is a device in a browser context of its own. The run records what every page sends and what the client reports to the app, and \`tidings-harness check\` compares this history with the guarantees. \`just web history\` repeats the run.
+Chromium pages with \`@tidings/client\` and its IndexedDB store talk in one group, on an installation that \`tidings dev\` started. Each page is a device in a browser context of its own. The run records what every page sends and what the client reports to the app, and \`tidings-harness check\` compares this history with the guarantees. Repeat the run with \`just web history --devices ${devices} --seconds ${seconds} --faults ${faults.length}\`.
 
 | figure | value |
 |---|---|
@@ -44,6 +45,6 @@ Chromium pages with \`@tidings/client\` and its IndexedDB store talk in one grou
 Faults during the run:
 ${faults.map((fault) => `- ${fault}`).join("\n")}
 
-The machine has ${cpus().length} cores; its load was ${loadavg()[0]?.toFixed(1)} at the end. Date: ${new Date().toISOString().slice(0, 10)}.
+The machine has ${cpus().length} cores (${cpus()[0]?.model}), which the browser shares with the installation; its load was ${loadavg()[0]?.toFixed(1)} at the end. Commit ${commit}, ${new Date().toISOString().slice(0, 10)}.
 ${broken.length ? `\nViolations:\n${broken.join("\n")}\n` : ""}`;
 }

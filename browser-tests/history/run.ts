@@ -166,7 +166,8 @@ const directory = join(mkdtempSync(join(tmpdir(), "tidings-history-")), "history
 const settledMs = await recordHistory(directory);
 const verdict = check(directory);
 const faults = FAULTS.slice(0, Number(values.faults)).map(({ name }) => name);
-const text = reportPage({ verdict, devices: deviceCount, seconds, faults, settledMs });
+const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+const text = reportPage({ verdict, devices: deviceCount, seconds, faults, settledMs, commit });
 if (values.report) writeFileSync(values.report, text);
 console.log(text);
 process.exitCode = verdict.is_good ? 0 : 1;

@@ -14,11 +14,27 @@ const STARTS = 3;
 const CACHE = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
 const ENGINE = existsSync(join(CACHE, "tidings/dynoxide")) ? { TIDINGS_ENGINES_DYNAMO: "dynoxide" } : {};
 
+const PUBLISH = `
+import sys
+from confluent_kafka import Producer
+from tidings.app.settings.loader import load
+from tidings.app.wiring.options import kafka_config
+config = kafka_config(load().settings)
+producer = Producer(config.admin_config())
+producer.produce(config.topic(sys.argv[1]), sys.argv[3].encode(), sys.argv[2].encode())
+sys.exit(producer.flush(30))
+`;
+
 /** The content of `.tidings/dev/client.json`. */
 export interface ClientFile {
   tenant: string;
   api: string;
   gateway: string;
+  /** The address of the demo page, with its token. */
+  page: string;
+  /** The address of the operator console, and the key that signs in as its owner. */
+  console: string;
+  console_key: string;
   users: Record<string, { name: string; token: string }>;
   chats: { direct: string; group: string };
   server_key: string;
@@ -28,16 +44,20 @@ export interface ClientFile {
 export interface InstallationHandle {
   directory: string;
   pid: number;
+  /** How long the start took, in seconds, if this process measured it. */
+  readyS?: number | undefined;
 }
 
 export class Installation {
   readonly directory: string;
   readonly pid: number;
+  readyS: number | undefined;
   #process: ChildProcess | undefined;
 
   private constructor(handle: InstallationHandle, process?: ChildProcess) {
     this.directory = handle.directory;
     this.pid = handle.pid;
+    this.readyS = handle.readyS;
     this.#process = process;
   }
 
@@ -55,6 +75,7 @@ export class Installation {
   }
 
   static async #startIn(directory: string, extra: Record<string, string>): Promise<Installation> {
+    const began = performance.now();
     const log = openSync(join(directory, "dev.log"), "w");
     const child = spawn("tidings", ["dev", "--no-reload"], {
       cwd: directory,
@@ -66,6 +87,7 @@ export class Installation {
       if (child.exitCode !== null || waited > READY_WITHIN_S) throw new Error(installation.#startFailure());
       await sleep(250);
     }
+    installation.readyS = (performance.now() - began) / 1000;
     return installation;
   }
 
@@ -75,7 +97,7 @@ export class Installation {
   }
 
   get handle(): InstallationHandle {
-    return { directory: this.directory, pid: this.pid };
+    return { directory: this.directory, pid: this.pid, readyS: this.readyS };
   }
 
   get client(): ClientFile {
@@ -97,6 +119,10 @@ export class Installation {
     process.kill(this.pidOf(kind), "SIGSTOP");
   }
 
+  resume(kind: string): void {
+    process.kill(this.pidOf(kind), "SIGCONT");
+  }
+
   pidOf(kind: string): number {
     const all = processes();
     const ours = new Set([this.pid]);
@@ -108,6 +134,11 @@ export class Installation {
     const found = all.find(({ pid, command }) => ours.has(pid) && command.endsWith(` run ${kind}`));
     if (!found) throw new Error(`No process \`tidings run ${kind}\` below ${this.pid}.`);
     return found.pid;
+  }
+
+  /** Publish a record to a topic of the installation, as another program could. */
+  publish(topic: string, key: string, value: string): void {
+    execFileSync("python", ["-c", PUBLISH, topic, key, value], { cwd: this.directory, env: environment() });
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,7 @@
 /** A TCP relay between one browser and the gateway, so that a test can cut the network of that browser only. */
 
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import { Transform } from "node:stream";
 
 type State = "open" | "cut" | "silent";
 
@@ -11,6 +12,8 @@ export class NetworkLink {
   #state: State = "open";
   /** The number of connections that were opened over this link. */
   opened = 0;
+  /** How long each part of what the gateway sends is held back. */
+  latencyMs = 0;
 
   private constructor(target: URL) {
     this.#target = target;
@@ -74,8 +77,15 @@ export class NetworkLink {
         to.destroy();
         this.#pairs.delete(pair);
       });
-      from.pipe(to);
     }
+    near.pipe(far);
+    const delay = new Transform({
+      transform: (part, _encoding, done) => {
+        if (this.latencyMs) setTimeout(done, this.latencyMs, null, part);
+        else done(null, part);
+      },
+    });
+    far.pipe(delay).pipe(near);
     if (this.#state === "silent") for (const socket of pair) socket.pause();
   }
 

@@ -99,6 +99,20 @@ test("Deleting asks once more", async () => {
   expect(focusedKey()).toBe("#100");
 });
 
+test("The actions of a message are one tab stop, which the arrow keys move", async () => {
+  const { chat } = await openChat();
+  act(() => chat.timeline.change("#100", { isOwn: true, by: "anna" }));
+  const actions = () => [...document.querySelectorAll<HTMLElement>(".td-actions button")];
+  log().focus();
+  await press("ArrowUp", "Tab");
+  expect(focused()).toBe(actions()[0]);
+  await press("ArrowRight", "ArrowRight");
+  expect(focused()).toBe(actions()[2]);
+  expect(actions().map(({ tabIndex }) => tabIndex)).toEqual([-1, -1, 0, -1, -1]);
+  await press("Tab");
+  expect(focused().closest(".td-actions")).toBeNull();
+});
+
 test("The toolbar follows the direction of writing", async () => {
   const { client } = clientWithChat(10);
   show(client, <Chat defaultChat="garden" />, { locale: ar });

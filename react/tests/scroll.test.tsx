@@ -5,7 +5,7 @@ import { Chat } from "../src/index.ts";
 import { chatRow } from "./fake/fake_client.ts";
 import { messageItem } from "./fake/fake_timeline.ts";
 import { clientWithChat, messages } from "./fixtures.ts";
-import { distanceToBottom, log, rested, row, settled, show, until } from "./render.tsx";
+import { distanceToBottom, frame, log, rested, row, settled, show, until } from "./render.tsx";
 
 const COUNT = 100_000;
 
@@ -158,6 +158,26 @@ test("A new message scrolls into view if the user is at the bottom", async () =>
     expect(distanceToBottom()).toBeLessThan(2);
     expect(inView().has(item.key)).toBe(true);
   }
+});
+
+test("Adding messages does not read the layout, and the log follows them in the next frames", async () => {
+  const { chat } = await openAtBottom(300);
+  let reads = 0;
+  const height = Object.getOwnPropertyDescriptor(Element.prototype, "scrollHeight") as PropertyDescriptor;
+  Object.defineProperty(log(), "scrollHeight", {
+    get(this: Element) {
+      reads += 1;
+      return height.get?.call(this);
+    },
+  });
+  await frame();
+  reads = 0;
+  for (const item of messages(5, 300)) act(() => chat.timeline.append(item));
+  expect(reads).toBe(0);
+  await frame();
+  await frame();
+  expect(reads).toBeGreaterThan(0);
+  expect(distanceToBottom()).toBeLessThan(2);
 });
 
 test("A message that grows stays in view if the user is at the bottom", async () => {

@@ -146,6 +146,9 @@ export interface paths {
          *
          *     The caller becomes the owner of a group. A retry with the same idempotency key returns the same group. Two users
          *     have one direct chat: each request for it is answered with 200 and the same chat, whichever user creates it.
+         *
+         *     A group with more than 96 members is answered with 202: it exists, and `job` adds the other members. Read its progress
+         *     with `get_member_job`. The tenant's `max_members` limits the members of a group and the size of the body.
          */
         post: operations["create_chat"];
         delete?: never;
@@ -200,6 +203,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/chats/{chat}/member-jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the progress of adding members
+         * @description Get the state and progress of a job that adds members. Requires the role `owner` or `admin`.
+         *
+         *     `failed` counts users who could not be added: they joined and left too often, the group was full, or the user who
+         *     started the job may no longer add members.
+         */
+        get: operations["get_member_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/chats/{chat}/members": {
         parameters: {
             query?: never;
@@ -216,6 +242,10 @@ export interface paths {
         /**
          * Add members
          * @description Add users to a group. Users who are already members are not changed.
+         *
+         *     Up to 96 users are added at once, and the answer is 204. For more, the answer is 202 with a `job` that adds them in
+         *     chunks; read its progress with `get_member_job`. The tenant's `max_members` limits the members of a group and the
+         *     size of the body.
          */
         post: operations["add_members"];
         delete?: never;
@@ -1583,6 +1613,11 @@ export interface components {
         ChatCreatedResponse: {
             /** Id */
             id: string;
+            /**
+             * Job
+             * @description The job that adds the other members of a group with many members.
+             */
+            job?: string | null;
         };
         /**
          * ChatListItemResponse
@@ -2524,6 +2559,11 @@ export interface components {
          */
         JobResponse: {
             /**
+             * Chat
+             * @description The chat that a job adds members to.
+             */
+            chat?: string | null;
+            /**
              * Created At
              * Format: date-time
              * @example 2026-11-15T02:11:21.957Z
@@ -2538,14 +2578,14 @@ export interface components {
             /** Id */
             id: string;
             /** Inbox */
-            inbox: string;
+            inbox?: string | null;
             /**
              * Kind
              * @enum {string}
              */
-            kind: "deliver" | "redact" | "amend" | "broadcast";
+            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members";
             /** Notification */
-            notification: string;
+            notification?: string | null;
             /**
              * Rate Per S
              * @description Users per second, over the last ten seconds.
@@ -2889,6 +2929,62 @@ export interface components {
             ids?: string[] | null;
         };
         /**
+         * MemberJobResponse
+         * @description The progress of a job that adds members.
+         * @example {
+         *       "created_at": "2026-11-15T02:11:21.957Z",
+         *       "done": 4800,
+         *       "failed": 0,
+         *       "id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "rate_per_s": 2140,
+         *       "remaining_s": 2.4,
+         *       "state": "running",
+         *       "total": 10000
+         *     }
+         */
+        MemberJobResponse: {
+            /**
+             * Created At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            created_at: string;
+            /**
+             * Done
+             * @description Users who are members, including earlier members.
+             */
+            done: number;
+            /**
+             * Failed
+             * @description Users who could not be added.
+             */
+            failed: number;
+            /** Finished At */
+            finished_at?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Rate Per S
+             * @description Users per second, over the last ten seconds.
+             */
+            rate_per_s: number;
+            /**
+             * Remaining S
+             * @description Estimated remaining time at this rate, in seconds.
+             */
+            remaining_s?: number | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "running" | "paused" | "cancelled" | "done";
+            /**
+             * Total
+             * @description Number of users in the request. Each is counted once.
+             */
+            total: number;
+        };
+        /**
          * MemberResponse
          * @description A member of a chat. Values that delivery has not written yet are absent, and all watermarks in a large chat.
          */
@@ -2914,6 +3010,17 @@ export interface components {
             role: "owner" | "admin" | "member";
             /** User */
             user: string;
+        };
+        /**
+         * MembersAcceptedResponse
+         * @description A job adds the users to the group.
+         * @example {
+         *       "job": "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+         *     }
+         */
+        MembersAcceptedResponse: {
+            /** Job */
+            job: string;
         };
         /**
          * MembersResponse
@@ -4917,6 +5024,16 @@ export interface operations {
                     "application/json": components["schemas"]["ChatCreatedResponse"];
                 };
             };
+            /** @description A job finishes the request. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChatCreatedResponse"];
+                };
+            };
             /** @description `request_invalid` */
             400: {
                 headers: {
@@ -4997,7 +5114,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `outcome_unknown`, `overloaded` */
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -5350,6 +5467,105 @@ export interface operations {
             };
         };
     };
+    get_member_job: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A chat id. */
+                chat: string;
+                /** @description A job id. */
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MemberJobResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `not_a_member` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chat_not_found`, `job_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_members: {
         parameters: {
             query?: {
@@ -5471,6 +5687,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description A job finishes the request. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MembersAcceptedResponse"];
+                };
+            };
             /** @description Success. */
             204: {
                 headers: {
@@ -5559,7 +5785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `outcome_unknown`, `overloaded` */
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

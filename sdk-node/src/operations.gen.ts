@@ -23,6 +23,7 @@ export const OPERATIONS = {
   unblock_user: ["DELETE", "/v1/blocks/{user}", true],
   list_members: ["GET", "/v1/chats/{chat}/members", false],
   add_members: ["POST", "/v1/chats/{chat}/members", true],
+  get_member_job: ["GET", "/v1/chats/{chat}/member-jobs/{job}", false],
   add_member_by_phone: ["POST", "/v1/chats/{chat}/members-by-phone", true],
   remove_member: ["DELETE", "/v1/chats/{chat}/members/{user}", true],
   change_role: ["PUT", "/v1/chats/{chat}/members/{user}/role", true],

@@ -44,10 +44,12 @@ export type OperationRequest<O extends OperationName> = Part<"path", NonNullable
 
 type Success<R> = { [S in keyof R & (200 | 201 | 202)]: JsonBody<R[S]> }[keyof R & (200 | 201 | 202)];
 
-/** The body of a successful answer; `undefined` for operations that answer with 204. */
+type NoContent<R> = 204 extends keyof R ? undefined : never;
+
+/** The body of a successful answer; `undefined` for answers with status 204. */
 export type OperationResult<O extends OperationName> = [Success<operations[O]["responses"]>] extends [never]
   ? undefined
-  : Success<operations[O]["responses"]>;
+  : Success<operations[O]["responses"]> | NoContent<operations[O]["responses"]>;
 
 /** The arguments of a call: the request is optional if the operation needs none. */
 export type CallArguments<O extends OperationName> =

@@ -1,9 +1,9 @@
 /**
  * The user's chat list: rows from the server, updated by later entries. Without I/O.
  *
- * The unread count follows the server's rule: messages above the user's read position and above the user's own last
- * message. It is exact if the device has all messages since then. Otherwise the server's count applies until the user
- * reads further.
+ * The unread count follows the server's rule: messages above the user's read position. A user who sends a message, from
+ * any device, has read everything before it. The count is exact if the device has all messages since then. Otherwise the
+ * server's count applies until the user reads further.
  */
 import { decodeStruct } from "./codec.ts";
 import type { ChatRow, Entry, MessageState } from "./frames.gen.ts";
@@ -13,12 +13,11 @@ import type { Observable } from "./types.ts";
 const MAX_TRACKED = 1_000;
 const PREVIEW_CHARACTERS = 100;
 
-/** A row with the messages since then. `messages`: all message sequences above `since`. `own`: the user's last one. */
+/** A row with the messages since then. `messages`: all message sequences above `since`. */
 export interface TrackedRow {
   row: ChatRow;
   since: number;
   messages: number[];
-  own: number;
 }
 
 /** The chats of the user: pinned chats first, then newest activity first. Get it with `client.chats`. */
@@ -55,7 +54,7 @@ export class ChatList implements Observable<readonly ChatRow[]> {
   restore(rows: readonly ChatRow[]): void {
     batch(() => {
       for (const row of rows)
-        if (!this.#tracked.has(row.chat)) this.#set({ row, since: row.head, messages: [], own: 0 });
+        if (!this.#tracked.has(row.chat)) this.#set({ row, since: row.head, messages: [] });
     });
   }
 
@@ -86,7 +85,7 @@ export class ChatList implements Observable<readonly ChatRow[]> {
     const known = this.#tracked.get(row.chat);
     const read = Math.max(row.read, known?.row.read ?? 0);
     if (!known || known.row.head <= row.head) {
-      this.#change({ row: { ...row, read }, since: row.head, messages: [], own: 0 });
+      this.#change({ row: { ...row, read }, since: row.head, messages: [] });
       return;
     }
     const { head, unread, at, by, preview, last, state } = known.row;
@@ -167,7 +166,7 @@ function sortRows(rows: ChatRow[]): readonly ChatRow[] {
 }
 
 function newRow(chat: string, head: number): TrackedRow {
-  return { row: decodeStruct("ChatRow", { chat, head }), since: head, messages: [], own: 0 };
+  return { row: decodeStruct("ChatRow", { chat, head }), since: head, messages: [] };
 }
 
 /** Return a row with changed fields. Undefined removes a field. */
@@ -179,9 +178,8 @@ function changedRow(
   return Object.fromEntries(fields) as unknown as ChatRow;
 }
 
-function unreadCount({ row, since, messages, own }: TrackedRow): number {
-  const seen = Math.max(row.read, own);
-  return seen < since ? row.unread : messages.filter((sequence) => sequence > seen).length;
+function unreadCount({ row, since, messages }: TrackedRow): number {
+  return row.read < since ? row.unread : messages.filter((sequence) => sequence > row.read).length;
 }
 
 /** Return the state and preview of a message. Like the server, show no preview of a message that expires. */
@@ -207,13 +205,12 @@ function applyEntry(tracked: TrackedRow, entry: Entry, user: string): TrackedRow
 function countMessage(tracked: TrackedRow, entry: Entry, user: string): TrackedRow {
   const messages = [...tracked.messages, entry.sequence];
   const since = messages.length > MAX_TRACKED ? (messages.shift() ?? 0) : tracked.since;
-  const own = entry.by === user ? entry.sequence : tracked.own;
-  const counted = { row: tracked.row, since, messages, own };
-  const unread = Math.max(tracked.row.read, own) >= since ? unreadCount(counted) : tracked.row.unread + 1;
+  const read = entry.by === user ? Math.max(tracked.row.read, entry.sequence) : tracked.row.read;
+  const counted = { row: { ...tracked.row, read, unread: tracked.row.unread + 1 }, since, messages };
   return {
     ...counted,
-    row: changedRow(tracked.row, {
-      unread,
+    row: changedRow(counted.row, {
+      unread: unreadCount(counted),
       at: entry.at,
       by: entry.by,
       last: entry.sequence,

@@ -76,6 +76,11 @@ export class Feed {
     this.#publish();
   }
 
+  /** @internal Race: the page that is being read may have been answered before this mark. Read it again. */
+  onMark(): void {
+    if (this.#reading) this.#isStale = true;
+  }
+
   async #read(isReload: boolean): Promise<void> {
     this.#range.set({ ...this.#range.get(), isLoading: true, error: undefined });
     this.#reading = this.#readPages(isReload);
@@ -112,7 +117,7 @@ export class Feed {
     if (isReload) this.#loaded = new Set();
     for (const each of found) {
       this.#loaded.add(each.id);
-      this.#notifications.set(each.id, each);
+      if (!this.#isStale || !this.#notifications.get(each.id)) this.#notifications.set(each.id, each);
     }
     this.#publish();
   }

@@ -37,6 +37,7 @@ export class Inbox {
   readonly #feeds = new Map<string, Feed>();
   #announcedUpTo = 0;
   #marking = 0;
+  #lastMarks: Promise<unknown> = Promise.resolve();
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   /** @internal */
@@ -109,8 +110,9 @@ export class Inbox {
     return this.#mark({ to: "seen" }, { is_seen: true }, () => true);
   }
 
-  /** @internal Read a page of notifications, newest first. */
+  /** @internal Read a page of notifications, newest first, after the marks that are on their way. */
   async list(request: Omit<ListNotifications, "inbox" | "at_least">): Promise<NotificationPage> {
+    await this.#lastMarks;
     const page = await this.#backend.request("notifications", {
       inbox: this.name,
       ...request,
@@ -191,11 +193,12 @@ export class Inbox {
   ): Promise<InboxCounts> {
     const before = [...this.#notifications.entries()].flatMap(([, each]) => (isMarked(each) ? [each] : []));
     this.#set(before.map((each) => ({ ...each, ...marked })));
+    for (const feed of this.#feeds.values()) feed.onMark();
     this.#marking++;
+    const answer = this.#backend.request("mark", { inbox: this.name, ...request, ...this.#atLeast });
+    this.#lastMarks = Promise.allSettled([this.#lastMarks, answer]);
     try {
-      return this.#take(
-        await this.#backend.request("mark", { inbox: this.name, ...request, ...this.#atLeast }),
-      );
+      return this.#take(await answer);
     } catch (error) {
       this.#set(before);
       throw error;

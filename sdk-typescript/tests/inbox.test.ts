@@ -129,6 +129,27 @@ test("mark all marks one category up to a time", async () => {
   expect(server.tries("mark").at(-1)).toMatchObject({ to: "seen" });
 });
 
+test("a page that was requested before a mark does not undo it", async () => {
+  const { id } = scripted.put();
+  const feed = client.inbox().feed();
+  feed.open();
+  await until(() => feed.ids.get().length);
+  const { notifications: read } = server.answers;
+  if (!read) throw new Error("the script has no answer");
+  const isRead: unknown[] = [];
+  feed.notification(id).subscribe(() => isRead.push(feed.notification(id).get()?.is_read));
+  server.answers.notifications = (request) => {
+    const answer = read(request); // the state before the mark
+    server.answers.notifications = read;
+    void client.inbox().markRead([id]);
+    return answer;
+  };
+  server.cut();
+  await until(() => isRead.length && !feed.range.get().isLoading);
+  expect(isRead).not.toContain(false);
+  expect(feed.notification(id).get()?.is_read).toBe(true);
+});
+
 test("a mark on another device is read again", async () => {
   const { id } = scripted.put();
   const feed = client.inbox().feed();

@@ -1,5 +1,5 @@
 import type { Chat, TimelineItem } from "@tidings/client";
-import { type KeyboardEvent, type ReactNode, useState } from "react";
+import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useState } from "react";
 import { composerOf } from "../composer_model.ts";
 import { useCurrentUser, useSettings } from "../hooks/client.ts";
 import { IconButton } from "../parts/icon_button.tsx";
@@ -9,12 +9,16 @@ export interface MessageActionsProps {
   item: TimelineItem;
 }
 
+/** The tab index of a button in a toolbar, and a listener that moves the tab stop to it. */
+type TabStop = Pick<ButtonHTMLAttributes<HTMLButtonElement>, "tabIndex" | "onFocus">;
+
 const EMOJI = ["👍", "❤️", "😂", "🎉", "😮", "😢"];
 
 /** The actions of a message, shown while the pointer or the focus is in it. */
 export function MessageActions({ chat, item }: MessageActionsProps): ReactNode {
   const { locale } = useSettings();
   const [menu, setMenu] = useState<"main" | "emoji">("main");
+  const tabStop = useTabStop("react");
   const composer = composerOf(chat);
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (event.key === "Escape") setMenu("main");
@@ -26,13 +30,28 @@ export function MessageActions({ chat, item }: MessageActionsProps): ReactNode {
         <EmojiButtons chat={chat} item={item} onDone={() => setMenu("main")} />
       ) : (
         <>
-          <IconButton icon="smile" label={locale.text("react")} onClick={() => setMenu("emoji")} />
-          <IconButton icon="reply" label={locale.text("reply")} onClick={() => composer.reply(item.key)} />
-          <CopyButton text={item.text} />
+          <IconButton
+            icon="smile"
+            label={locale.text("react")}
+            onClick={() => setMenu("emoji")}
+            {...tabStop("react")}
+          />
+          <IconButton
+            icon="reply"
+            label={locale.text("reply")}
+            onClick={() => composer.reply(item.key)}
+            {...tabStop("reply")}
+          />
+          <CopyButton text={item.text} tabStop={tabStop("copy")} />
           {item.isOwn && (
             <>
-              <IconButton icon="edit" label={locale.text("edit")} onClick={() => composer.edit(item.key)} />
-              <RedactButton chat={chat} item={item} />
+              <IconButton
+                icon="edit"
+                label={locale.text("edit")}
+                onClick={() => composer.edit(item.key)}
+                {...tabStop("edit")}
+              />
+              <RedactButton chat={chat} item={item} tabStop={tabStop("redact")} />
             </>
           )}
         </>
@@ -41,9 +60,16 @@ export function MessageActions({ chat, item }: MessageActionsProps): ReactNode {
   );
 }
 
+/** Make a toolbar one tab stop: the button that had the focus last. The arrow keys reach the others. */
+function useTabStop(first: string): (name: string) => TabStop {
+  const [current, setCurrent] = useState(first);
+  return (name) => ({ tabIndex: name === current ? 0 : -1, onFocus: () => setCurrent(name) });
+}
+
 function EmojiButtons({ chat, item, onDone }: MessageActionsProps & { onDone: () => void }) {
   const { locale } = useSettings();
   const self = useCurrentUser();
+  const tabStop = useTabStop(EMOJI[0] ?? "");
   const react = (emoji: string, button: HTMLElement) => {
     focusMessage(button);
     const given = item.reactions.find((reaction) => reaction.emoji === emoji);
@@ -61,13 +87,14 @@ function EmojiButtons({ chat, item, onDone }: MessageActionsProps & { onDone: ()
       autoFocus={index === 0}
       aria-label={locale.text("reactWith", { emoji })}
       onClick={(event) => react(emoji, event.currentTarget)}
+      {...tabStop(emoji)}
     >
       {emoji}
     </button>
   ));
 }
 
-function CopyButton({ text }: { text: string }) {
+function CopyButton({ text, tabStop }: { text: string; tabStop: TabStop }) {
   const { locale, announce } = useSettings();
   const [isDone, setIsDone] = useState(false);
   const copy = async () => {
@@ -80,12 +107,13 @@ function CopyButton({ text }: { text: string }) {
       icon={isDone ? "check" : "copy"}
       label={locale.text(isDone ? "copied" : "copy")}
       onClick={() => void copy().catch(() => announce(locale.text("actionFailed")))}
+      {...tabStop}
     />
   );
 }
 
 /** Deletes after a second click: a deletion cannot be undone. */
-function RedactButton({ chat, item }: MessageActionsProps) {
+function RedactButton({ chat, item, tabStop }: MessageActionsProps & { tabStop: TabStop }) {
   const { locale, announce } = useSettings();
   const [isAsking, setIsAsking] = useState(false);
   const { sequence } = item;
@@ -94,7 +122,7 @@ function RedactButton({ chat, item }: MessageActionsProps) {
       setIsAsking(true);
       announce(locale.text("redactConfirm"));
     };
-    return <IconButton icon="trash" label={locale.text("redact")} onClick={ask} />;
+    return <IconButton icon="trash" label={locale.text("redact")} onClick={ask} {...tabStop} />;
   }
   return (
     <button
@@ -102,6 +130,7 @@ function RedactButton({ chat, item }: MessageActionsProps) {
       className="td-confirm"
       // biome-ignore lint/a11y/noAutofocus: it replaces the control that the user has just used.
       autoFocus
+      {...tabStop}
       onBlur={() => setIsAsking(false)}
       onClick={(event) => {
         focusMessage(event.currentTarget);

@@ -54,8 +54,12 @@ export function useLogScroll(scroller: RefObject<HTMLElement | null>, { keys }: 
     Object.assign(position.current, { top: scrollTop, height: scrollHeight });
   }, [scroller, setIsStuck]);
 
+  // In the next frame, before it is painted: here, the scroll would force a layout for each message that is added.
   // biome-ignore lint/correctness/useExhaustiveDependencies: follow when messages are added.
-  useLayoutEffect(() => follow(scroller.current, position.current), [scroller, keys]);
+  useLayoutEffect(() => {
+    const frame = requestAnimationFrame(() => follow(scroller.current, position.current));
+    return () => cancelAnimationFrame(frame);
+  }, [scroller, keys]);
 
   const settleNearBottom = useCallback(() => {
     const element = scroller.current;

@@ -36,9 +36,12 @@ export function initialsOf(name: string): string {
   return (words.length > 1 ? first + firstLetter(words.at(-1) ?? "") : first).toLocaleUpperCase();
 }
 
+let segmenter: Intl.Segmenter | undefined;
+
 function firstLetter(word: string): string {
-  // By grapheme: the first code unit of an emoji or of a combined letter is not a letter.
-  const [first] = new Intl.Segmenter().segment(word);
+  // By grapheme: the first code unit of an emoji or of a combined letter is not a letter. Kept: it is slow to create.
+  segmenter ??= new Intl.Segmenter();
+  const [first] = segmenter.segment(word);
   return first?.segment ?? "";
 }
 
