@@ -1,8 +1,10 @@
 """Measure the path from send to delivery over two gateways, a worker and a relay, as real processes on one machine.
 
 The steady phase is an open loop at a rate that the machine can sustain. In the peak phase, each pair sends its next
-message when the previous one was delivered. Then devices reconnect and receive 100 missed messages each. Engines and
-load generator share the two cores with the measured processes, so CPU by process is the most reliable figure.
+message when the previous one was delivered. In the two slow phases, each pair sends a message every five seconds, as
+people do: the receiver reads each message, then none. Last, devices reconnect and receive 100 missed messages each.
+Engines and load generator share the two cores with the measured processes, so CPU by process is the most reliable
+figure.
 """
 
 import argparse
@@ -28,6 +30,7 @@ from tidings.engines.model import Engine, StartRequest
 
 _TICKS_PER_S = 100
 _MISSED = 100
+_SLOW_EVERY_S = 5.0
 
 
 @dataclass
@@ -121,6 +124,13 @@ async def steady(here: Installation, pairs: Sequence[Pair], per_s: float, second
     return phase.end(tally, loop.time() - began)
 
 
+async def slow(here: Installation, pairs: Sequence[Pair], seconds: float, *, is_read: bool) -> Measured:
+    """Measure chats at the pace of people: a message is acknowledged and read before the next one."""
+    for pair in pairs:
+        pair.receiver.has_chat_open = is_read
+    return await steady(here, pairs, len(pairs) / _SLOW_EVERY_S, seconds)
+
+
 async def peak(here: Installation, pairs: Sequence[Pair], seconds: float) -> Measured:
     loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
     began = loop.time()
@@ -160,9 +170,11 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
     await steady(here, pairs, options.rate, 3)
     calm = await steady(here, pairs, options.rate, options.seconds)
     full = await peak(here, pairs, options.seconds)
+    read = await slow(here, pairs, options.slow_seconds, is_read=True)
+    delivered = await slow(here, pairs, options.slow_seconds, is_read=False)
     resume_us = await resumes(here, pairs)
     print_phases(calm, full, options)
-    tallies = [calm.tally, full.tally]
+    tallies = [phase.tally for phase in (calm, full, read, delivered)]
     print_figures(
         {
             "p50_ms": calm.tally.percentile_ms(0.5),
@@ -170,6 +182,8 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
             "peak_per_s": full.tally.delivered / full.took_s,
             "cpu_us_per_message": full.ours_us,
             "write_units_per_message": calm.write_units,
+            "write_units_direct_read": read.write_units,
+            "write_units_direct_delivered": delivered.write_units,
             "resume_100_cpu_us": resume_us,
             "lost": sum(tally.sent - tally.delivered for tally in tallies),
             "doubled": sum(tally.doubled for tally in tallies),
@@ -226,8 +240,13 @@ def _own_cpu_s() -> float:
 
 
 def _units(process: RunningGateway, kind: str) -> float:
+    """Return the units so far, without those of the relay's leases, which do not depend on messages."""
     page: str = process.get("/metrics")[1]
-    found = [line for line in page.splitlines() if line.startswith(f"tidings_dynamo_{kind}_units_total")]
+    found = [
+        line
+        for line in page.splitlines()
+        if line.startswith(f"tidings_dynamo_{kind}_units_total") and 'table="leases"' not in line
+    ]
     return sum(float(line.rpartition(" ")[2]) for line in found)
 
 
@@ -236,6 +255,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=50)
     parser.add_argument("--rate", type=float, default=100.0, help="messages per second in the steady phase")
     parser.add_argument("--seconds", type=float, default=30.0, help="duration of each phase")
+    parser.add_argument(
+        "--slow-seconds", type=float, default=120.0, help="duration of each phase at the pace of people"
+    )
     options = parser.parse_args()
     with installation() as here:
         uvloop.run(bench(here, options))

@@ -56,13 +56,17 @@ def _now() -> asyncio.Future[None]:
 
 
 class Line(WSListener):
-    """One device. It acknowledges received messages once a second, as the SDK does."""
+    """One device. It acknowledges received messages once a second, as the SDK does.
+
+    `has_chat_open`: it also sends `read` for each message at once, as a client does that shows the chat.
+    """
 
     _transport: WSTransport
 
     def __init__(self, user: str) -> None:
         self.user = user
         self.tally: Tally | None = None
+        self.has_chat_open = False
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._live: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._entries: dict[str, list[int]] = {}
@@ -110,7 +114,7 @@ class Line(WSListener):
         if "id" in frame:
             answer = self._answers.pop(frame["id"])
             if not answer.done():
-                answer.set_result(frame.get("ok") or frame["error"])
+                answer.set_result(frame["error"] if "error" in frame else frame["ok"])
         elif "entry" in frame:
             self._got(frame["entry"]["chat"], [frame["entry"]])
         elif "entries" in frame:
@@ -126,6 +130,8 @@ class Line(WSListener):
             self._entries.setdefault(chat, []).append(entry["sequence"])
             if self.tally is not None and "text" in entry:
                 self.tally.came(entry["text"].rstrip("."), now)
+        if self.has_chat_open and entries:
+            _ = self.ask("read", {"chat": chat, "sequence": entries[-1]["sequence"]})
         self._unacked[chat] = entries[-1]["sequence"] if entries else self._unacked.get(chat, 1)
         if self._acking is None:
             self._acking = asyncio.get_running_loop().call_later(_ACK_EVERY_S, self._ack)

@@ -4,10 +4,12 @@ core_kb, react_kb               Size of the core of `@tidings/client`, and of th
                                 minified and gzipped, without React.
 client_kb                       Size of `@tidings/client` with IndexedDB and shared tabs.
 append_ms_at_10000              95th percentile of the time from a frame to the committed row, with 10,000 messages.
+                                Frames are held back until the installation, which shares the cores, is idle.
 rows_rerendered_per_append      Rendered message rows per appended message; the new row is one.
 open_offline_ms                 Median time from the navigation to the chat list without a network.
 axe_violations                  Violations that axe finds on all screens.
 takeover_ms                     Longest time until another tab sends, after the leader was closed or crashed.
+*_min, *_median, *_max          Spread of the measured times.
 """
 
 import argparse
@@ -19,6 +21,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.report import print_figures, print_table
+from bench.whole.parts import commit
 from tools import web
 from tools.node import ROOT, node_command, node_environment
 
@@ -69,26 +72,30 @@ def _page(
 |---|---|---|
 {table}
 
-`append_ms_at_10000` is the 95th percentile of {appends} appended messages in a chat with {messages:,} loaded messages; the median is {figures["append_ms_median"]:.1f} ms. `Client` with IndexedDB and shared tabs has {figures["client_kb"]:.1f} KB.
+`append_ms_at_10000` is the 95th percentile of {appends} appended messages in a chat with {messages:,} loaded messages; the median is {figures["append_ms_median"]:.1f} ms ({_range(figures, "append_ms")}). `open_offline_ms` is a median ({_range(figures, "open_offline_ms")}), `takeover_ms` the longest time ({_range(figures, "takeover_ms")}). `Client` with IndexedDB and shared tabs has {figures["client_kb"]:.1f} KB.
 
-The machine has {os.cpu_count()} cores, which the browser shares with the installation; its load was {os.getloadavg()[0]:.1f} at the end. Date: {datetime.now(UTC):%Y-%m-%d}.
+The machine has {os.cpu_count()} cores, which the browser shares with the installation; its load was {os.getloadavg()[0]:.1f} at the end. Commit {commit()}, {datetime.now(UTC):%Y-%m-%d}.
 """
+
+
+def _range(figures: dict[str, float], name: str) -> str:
+    return f"{figures[name + '_min']:.1f} to {figures[name + '_max']:.1f} ms"
 
 
 def _sizes_kb(package: Path) -> list[float]:
     """Return the sizes that `size-limit` measures for the package."""
-    measured = json.loads(_output("size-limit", "--json", folder=package))
+    measured = json.loads(output_of("size-limit", "--json", folder=package))
     return [each["size"] / 1000 for each in measured]
 
 
 def _browser_figures(messages: int, appends: int, rounds: int) -> dict[str, float]:
     args = ["bench/run.ts", "--messages", str(messages), "--appends", str(appends), "--rounds", str(rounds)]
-    printed = _output("node", *args, folder=ROOT / "browser-tests")
+    printed = output_of("node", *args, folder=ROOT / "browser-tests")
     found: dict[str, float] = json.loads(printed.splitlines()[-1])
     return found
 
 
-def _output(name: str, *args: str, folder: Path) -> str:
+def output_of(name: str, *args: str, folder: Path) -> str:
     done = subprocess.run(  # noqa: S603 - a program of the checkout
         node_command(name, args),
         cwd=folder,

@@ -7,17 +7,21 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import httpx
 import uvloop
-from fixtures.use_cases import by
+from msgspec.structs import replace
 
 from bench.e2e import Installation, Measured, Phase, installation
 from bench.e2e_devices import Line, Pair, Tally
 from bench.whole.model import Found, Growth, figure, line
-from tidings.chats.commands import ChatCommands
-from tidings.kernel.ids import UserId
+from tidings.kernel.clock import SystemClock
+from tidings.kernel.ids import new_ulid
+from tidings.tenants.model import MAX_MEMBERS
+from tidings.tenants.settings import TenantService
+from tidings.tenants.store import DynamoTenantStore
 
 _HANDLED_WITHIN_S = 240.0
-_MOST = 20_000
+_POLL_S = 0.1
 _WHY = (
     "For up to a hundred members, the delivery worker writes the chat row of each member, and an offline queue entry for"
     " each member without a connected device. For a larger group it writes one row of the chat and publishes the message"
@@ -43,6 +47,7 @@ def members(*, is_short: bool) -> Found:
 
 async def _grown(here: Installation, sizes: list[int], messages: int) -> Found:
     points = _Points({}, [], [])
+    await serve_large_groups(here)
     for size in sizes:
         pair = await _pair(here, size)
         await _sent(here, pair, messages // 2)
@@ -76,11 +81,9 @@ async def _pair(here: Installation, size: int) -> Pair:
 
 
 async def gathered(here: Installation, people: Sequence[str]) -> Pair:
-    """Create a group and connect its owner and first member. Return when the worker has processed its creation."""
-    owner, *others = map(UserId, people)
-    async with here.env.use_cases() as use_cases:
-        manage = ChatCommands(use_cases.rows, use_cases.appends, max_members=_MOST)
-        chat = (await manage.group(use_cases.tenant, by(owner), "many", others)).chat
+    """Create a group through the API and connect its owner and first member, when all members were added."""
+    owner, *others = people
+    chat = await create_group(here, owner, others)
     lines = [
         await Line.open(port, here.env.token(user), user)
         for port, user in zip(here.ports, (owner, others[0]), strict=True)
@@ -89,6 +92,39 @@ async def gathered(here: Installation, people: Sequence[str]) -> Pair:
     async with asyncio.timeout(_HANDLED_WITHIN_S):
         await pair.send(Tally(), asyncio.get_running_loop().time())
     return pair
+
+
+async def create_group(here: Installation, owner: str, others: Sequence[str]) -> str:
+    """Create a group through the API. Return when its job, if it has one, has added all members."""
+    headers = {"authorization": f"Bearer {here.env.token(owner)}"}
+    group = {"type": "group", "name": "many", "members": others, "client_message_id": new_ulid()}
+    port = here.processes["api"].socket_port
+    async with (
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", headers=headers, timeout=60) as client,
+        asyncio.timeout(_HANDLED_WITHIN_S),
+    ):
+        made = (await client.post("/v1/chats", json=group)).raise_for_status().json()
+        while "job" in made:
+            await asyncio.sleep(_POLL_S)
+            path = f"/v1/chats/{made['id']}/member-jobs/{made['job']}"
+            at = (await client.get(path)).raise_for_status().json()
+            if at["state"] == "done":
+                if at["failed"]:
+                    raise AssertionError(f"{at['failed']} members were not added")
+                break
+    return str(made["id"])
+
+
+async def serve_large_groups(here: Installation) -> None:
+    """Raise the tenant's limit of members, and start the processes that add them."""
+    async with here.env.use_cases() as use_cases:
+        store = DynamoTenantStore(use_cases.client, use_cases.authentic)
+        await TenantService(store, SystemClock()).change(
+            use_cases.tenant, lambda settings: replace(settings, max_members=MAX_MEMBERS)
+        )
+    unlimited = {f"LIMITS_{name}_RATE": "100000/s" for name in ("TENANT", "USER")}
+    api, jobs = here.env.ready("api", "notifications", FAILPOINTS_PAUSE_AT="", **unlimited)
+    here.processes = {**here.processes, "api": api, "jobs": jobs}
 
 
 async def _sent(here: Installation, pair: Pair, messages: int) -> Measured:

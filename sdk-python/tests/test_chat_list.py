@@ -41,7 +41,15 @@ def test_a_message_of_another_user_raises_unread_and_sets_the_preview() -> None:
 def test_sending_a_message_marks_earlier_ones_as_read() -> None:
     chats = listed(unread=2)
     chats.apply_entries("g1", [message(11), message(12, by="anna"), message(13)], "anna")
-    assert row_of(chats).unread == 1
+    assert (row_of(chats).unread, row_of(chats).read) == (1, 12)
+
+
+def test_a_late_row_does_not_move_the_read_position_below_the_users_own_message() -> None:
+    chats = listed(read=3)
+    chats.apply_entries("g1", [message(11, by="anna")], "anna")
+    chats.apply_row(ChatRow(chat="g1", head=11, read=3))
+    assert row_of(chats).read == 11
+    assert not chats.read("g1", 11), "another device of the user reports what the message implies"
 
 
 def test_messages_after_the_read_position_stay_unread() -> None:
@@ -139,7 +147,7 @@ STEPS = st.lists(st.tuples(st.sampled_from(["ben", "anna", "read", "join"]), st.
 
 
 @given(STEPS)
-def test_unread_equals_the_counted_messages(steps: list[tuple[str, int]]) -> None:
+def test_unread_equals_the_messages_above_the_read_position(steps: list[tuple[str, int]]) -> None:
     """The list has all messages of a chat that was empty, so its count must be exact."""
     chats, log, read = listed(head=0), list[str](), 0
     for what, back in steps:
@@ -150,9 +158,9 @@ def test_unread_equals_the_counted_messages(steps: list[tuple[str, int]]) -> Non
             log.append(what)
             kind = "message" if what != "join" else "join"
             chats.apply_entries("g1", [Entry(sequence=len(log), by=what, at=1, kind=kind)], "anna")
-        own = max((n for n, by in enumerate(log, start=1) if by == "anna"), default=0)
-        wanted = sum(by == "ben" and n > max(read, own) for n, by in enumerate(log, start=1))
-        assert row_of(chats).unread == wanted
+        seen = max(read, *(n for n, by in enumerate(log, start=1) if by == "anna"), 0)
+        wanted = sum(by == "ben" and n > seen for n, by in enumerate(log, start=1))
+        assert (row_of(chats).unread, row_of(chats).read) == (wanted, seen)
 
 
 def test_a_row_that_follows_a_join_gives_the_chat_its_name() -> None:

@@ -9,9 +9,10 @@ import click
 import uvloop
 
 from tidings_harness.checking.check import check, check_all
+from tidings_harness.load.cli import load
 from tidings_harness.mutants import MUTANTS
 from tidings_harness.notifications.cli import group as notifications
-from tidings_harness.options import DurationParam, friendly_errors, installation_options, token_options
+from tidings_harness.options import DurationParam, friendly_errors, installation_options, target_installation
 from tidings_harness.report import verdict_json, verdict_page
 from tidings_harness.synthetic_history import SyntheticSetup, synthesize
 from tidings_harness.workload.run import HarnessRun
@@ -25,6 +26,7 @@ def main() -> None:
 
 
 main.add_command(notifications)
+main.add_command(load)
 
 
 @main.command()
@@ -50,12 +52,7 @@ def run(
     quiet_within: float,
 ) -> None:
     """Test an installation. The exit code is 1 if it violated a guarantee, 2 if it could not be tested."""
-    site = TargetInstallation(
-        api=api.rstrip("/"),
-        sockets=list(sockets),
-        steady_socket=sockets[0],
-        token=token_options(tenant, key),
-    )
+    site = target_installation(api, sockets, tenant, key)
     uvloop.run(_run(site, SCENARIOS[scenario], report, for_s, quiet_within))
     _print_verdict(report)
 

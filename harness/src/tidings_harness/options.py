@@ -13,7 +13,7 @@ import click
 import httpx
 from joserfc.errors import JoseError
 
-from tidings_harness.workload.target import SetupFailed, signer
+from tidings_harness.workload.target import SetupFailed, TargetInstallation, signer
 
 _UNITS_S: Final = {"s": 1, "m": 60, "h": 3_600}
 
@@ -76,7 +76,14 @@ def installation_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
     return functools.reduce(lambda made, option: option(made), reversed(options), command)
 
 
-def token_options(tenant: str, key: Path) -> Callable[[str], str]:
+def target_installation(api: str, sockets: tuple[str, ...], tenant: str, key: Path) -> TargetInstallation:
+    """Return the installation that the options name."""
+    return TargetInstallation(
+        api=api.rstrip("/"), sockets=list(sockets), steady_socket=sockets[0], token=_signer(tenant, key)
+    )
+
+
+def _signer(tenant: str, key: Path) -> Callable[[str], str]:
     try:
         private: dict[str, Any] = json.loads(key.read_text())
         return signer(tenant, private)

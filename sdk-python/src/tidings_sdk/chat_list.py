@@ -1,8 +1,8 @@
 """The user's chat list: rows from the server, updated by later entries. Without I/O.
 
-The unread count follows the server's rule: messages above the user's read position and above the user's own last
-message. It is exact if the device has all messages since then. Otherwise the server's count applies until the user
-reads further.
+The unread count follows the server's rule: messages above the user's read position. A user who sends a message, from any
+device, has read everything before it. The count is exact if the device has all messages since then. Otherwise the
+server's count applies until the user reads further.
 """
 
 from collections import deque
@@ -22,12 +22,11 @@ _LIVE_FIELDS: Final = ("head", "unread", "at", "by", "preview", "last", "state")
 
 @dataclass(slots=True)
 class _TrackedRow:
-    """A row with the messages since then. `messages`: all message sequences above `since`. `own`: the user's last one."""
+    """A row with the messages since then. `messages`: all message sequences above `since`."""
 
     row: ChatRow
     since: int
     messages: deque[int] = field(default_factory=deque)
-    own: int = 0
 
     def advance(self, sequence: int) -> None:
         self.messages.append(sequence)
@@ -36,10 +35,9 @@ class _TrackedRow:
 
     @property
     def unread(self) -> int:
-        seen = max(self.row.read, self.own)
-        if seen < self.since:
+        if self.row.read < self.since:
             return self.row.unread
-        return sum(sequence > seen for sequence in self.messages)
+        return sum(sequence > self.row.read for sequence in self.messages)
 
 
 @final
@@ -128,11 +126,10 @@ def _apply(known: _TrackedRow, entry: Entry, user: str) -> None:
 
 def _count(known: _TrackedRow, entry: Entry, user: str) -> None:
     known.advance(entry.sequence)
-    if entry.by == user:
-        known.own = entry.sequence
-    unread = known.unread if max(known.row.read, known.own) >= known.since else known.row.unread + 1
-    fields = {"unread": unread, "at": entry.at, "by": entry.by, "last": entry.sequence, **_preview(entry)}
-    known.row = replace(known.row, **fields)
+    read = max(known.row.read, entry.sequence) if entry.by == user else known.row.read
+    known.row = replace(known.row, read=read, unread=known.row.unread + 1)
+    fields = {"unread": known.unread, "at": entry.at, "by": entry.by, "last": entry.sequence}
+    known.row = replace(known.row, **fields, **_preview(entry))
 
 
 def _name(known: _TrackedRow, entry: Entry, user: str) -> None:

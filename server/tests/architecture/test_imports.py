@@ -21,6 +21,7 @@ ADAPTERS = {
     "chunk_topic",
     "control_plane",
     "jwks_http",
+    "oidc_http",
     "kms",
     "sns",
 }

@@ -10,7 +10,7 @@ from tidings.schema.tables.model import Backup, CapacityUnits, Index, KeyTemplat
 from tidings.schema.tables.pricing import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
 
 FIRST_TABLES = set(asked.KEYS)
-ADDED_TABLES = {"pending_queue", "tenants", "user_keys", "erasures", "leases", "inbox"}
+ADDED_TABLES = {"pending_queue", "tenants", "user_keys", "erasures", "leases", "inbox", "audit"}
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 every_index = pytest.mark.parametrize(
@@ -33,6 +33,7 @@ def test_keys_are_as_decided() -> None:
         "erasures": "tenant (S), erasure (S)",
         "leases": "lease (S)",
         "inbox": "PK (S), SK (S)",
+        "audit": "tenant_month (S), record (S)",
     }
     assert {table.name: show_keys(table.keys) for table in TABLES} == asked.KEYS | added
 
@@ -125,8 +126,13 @@ def test_an_entry_of_the_log_never_expires() -> None:
     assert BY_NAME["messages"].items == (*chats.LOG, chats.EPHEMERAL_CONTENT, chats.REACTION)
 
 
-def test_of_a_tenant_only_one_time_codes_and_revocations_expire() -> None:
-    assert carriers(BY_NAME["tenants"]) == {"one-time code", "revocation"}
+def test_in_tenants_only_codes_revocations_sessions_and_marks_expire() -> None:
+    assert carriers(BY_NAME["tenants"]) == {
+        "one-time code",
+        "revocation",
+        "operator session",
+        "dead-letter mark",
+    }
 
 
 def test_counted_items_never_expire() -> None:
@@ -138,7 +144,7 @@ def test_counted_items_never_expire() -> None:
 def test_backup_classes_are_as_decided() -> None:
     """backup_enabled."""
     by_class = {kind: {table.name for table in TABLES if table.backup is kind} for kind in Backup}
-    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox"}
+    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox", "audit"}
     assert by_class[Backup.SHORT] == {"user_keys"}
     assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {"pending_queue", "leases"}
     assert all(table.has_pitr for table in TABLES)

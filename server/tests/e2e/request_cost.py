@@ -19,7 +19,7 @@ from tidings.platform.dynamo.operations import Operation
 from tidings.schema.tables.patterns import REGISTRY
 
 _PATHS = json.loads((Path(__file__).parents[3] / "protocol/openapi.json").read_text())["paths"]
-_CALLS = re.compile(r'^tidings_dynamo_calls_total\{pattern="([^"]+)"\} (\S+)$', re.MULTILINE)
+_CALLS = re.compile(r'^tidings_dynamo_calls_total\{[^}]*pattern="([^"]+)"[^}]*\} (\S+)$', re.MULTILINE)
 _CACHED = ("tenants.", "user_keys.", "leases.")
 """Patterns that are cached for the whole process: credentials, keys, the probe of the health page."""
 

@@ -146,6 +146,7 @@ class _Builder:
         cursor = self._ok("GET", f"/v1/chats/{members}/members?limit=1")["cursor"]
         found["list_members"] = {"chat": [members], "cursor": [cursor]}
         found["list_messages"] = {"chat": [self._group(messages=4)]}
+        found["get_member_job"] = self._member_job()
         found["update_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
         found["remove_member"] = {"chat": [self._group() for _ in range(3)], "user": MEMBERS}
         found["change_role"] = {"chat": [self._group()], "user": MEMBERS}
@@ -276,6 +277,15 @@ class _Builder:
         for _ in range(messages):
             self._say(chat)
         return chat
+
+    def _member_job(self) -> Values:
+        """Start a job that adds members. It does not run: no worker for jobs is started."""
+        chat = self._group()
+        users = [f"added-{number}" for number in range(100)]
+        return {
+            "chat": [chat],
+            "job": [self._ok("POST", f"/v1/chats/{chat}/members", {"users": users})["job"]],
+        }
 
     def _say(self, chat: str) -> str:
         self._made += 1

@@ -49,7 +49,9 @@ class DevEnv:
             name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
         }
         code = {"PYTHONPATH": str(self.source.parent)}
-        return ours | code | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}
+        return (
+            ours | code | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0", "TIDINGS_CONSOLE_PORT": "0"}
+        )
 
     def start(self, *words: str, **more: str) -> Terminal:
         terminal = Terminal([*COMMAND, *words], self.directory, self.environment | more)
@@ -133,8 +135,8 @@ def test_requests_are_shown_in_the_terminal_except_those_that_seed_the_tenant(
 
 def test_log_lines_are_short_and_coloured_by_process(first: Terminal) -> None:
     listening = [line for line in first.colourful.splitlines() if "listening" in line]
-    colours = {re.sub(r".*?\x1b\[(\d+)m(api|gateway) .*", r"\2 \1", line) for line in listening}
-    assert len(colours) == 2
+    colours = {re.sub(r".*?\x1b\[(\d+)m(api|console|gateway) .*", r"\2 \1", line) for line in listening}
+    assert len(colours) == 3
     assert not [line for line in first.text.splitlines() if line.startswith("{")]
     assert "component started" not in first.text
 
@@ -213,7 +215,7 @@ def test_ctrl_c_stops_all_processes(dev_env: DevEnv, first: Terminal) -> None:
     started, ports = family(first), ports_of(dev_env)
     first.ctrl_c()
     assert first.exit_code() == 0
-    printed = first.text.rpartition("stopping api, gateway")[2]
+    printed = first.text.rpartition("stopping api, console, gateway")[2]
     assert printed.count("process stopped  exit_code=0") == len(KINDS)
     assert printed.rindex("process stopped") < printed.index("stopped: dynamo, valkey, kafka-1")
     assert [each for each in started if each.is_running()] == []

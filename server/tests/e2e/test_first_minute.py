@@ -89,7 +89,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DemoEnv]:
     ours = {
         name: value for name, value in os.environ.items() if not name.startswith(("TIDINGS_", "NO_COLOR"))
     }
-    environment = ours | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0"}
+    environment = ours | {"TIDINGS_API_PORT": "0", "TIDINGS_GATEWAY_PORT": "0", "TIDINGS_CONSOLE_PORT": "0"}
     opened: list[Terminal] = []
     try:
         began = time.monotonic()

@@ -18,6 +18,7 @@ PAGES = [
     "howto/authenticate-users.md",
     "howto/log-in-by-phone.md",
     "howto/find-users-by-phone.md",
+    "howto/add-many-members.md",
     "howto/trace-a-message.md",
     "howto/send-notifications.md",
     "howto/send-broadcasts.md",
@@ -29,9 +30,12 @@ PAGES = [
     "howto/run-notifications.md",
     "howto/run-the-relay.md",
     "howto/run-in-production.md",
+    "howto/handle-dead-letters.md",
     "howto/troubleshoot.md",
     "howto/upgrade.md",
     "howto/answer-support-questions.md",
+    "howto/read-the-audit-log.md",
+    "howto/sign-in-to-the-console.md",
     "tutorials/quickstart.md",
     "tutorials/client-without-sdk.md",
 ]
@@ -114,7 +118,7 @@ def _until(text: str, file: str) -> str:
 
 def test_the_page_of_the_metrics_has_every_metric_of_every_process(dev: Path) -> None:
     ports = json.loads((dev / ".tidings/dev/client.json").read_text())["admin_ports"]
-    assert len(ports) == 5
+    assert len(ports) == 6
     page = (DOCS / "reference/metrics.md").read_text()
     for port in ports.values():
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

@@ -1,6 +1,9 @@
 """Several processes of one kind on one machine."""
 
+import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -20,3 +23,35 @@ def test_a_port_in_use_is_reported_with_the_setting_to_change() -> None:
     assert caught.value.code is Code.SETTINGS_INVALID
     assert caught.value.message == f"Cannot listen on 127.0.0.1:{port}: Address already in use."
     assert "TIDINGS_API_PORT" in caught.value.hint
+
+
+# Children without a handler, as those that are still starting: the first argument is what they do. With a second
+# argument, the parent receives SIGTERM as soon as it handles it.
+_PARENT = """
+import os, signal, sys, threading, time
+from tidings.app.processes import command
+from tidings.app.settings import Settings
+from tidings.app.settings.processes import ApiSettings
+
+def stop():
+    while not callable(signal.getsignal(signal.SIGTERM)):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+command.child_command = lambda _: (sys.executable, "-c", sys.argv[1])
+if sys.argv[2:]:
+    threading.Thread(target=stop, daemon=True).start()
+sys.exit(command.run_processes("api", 2, Settings(api=ApiSettings(host="127.0.0.1", port=0))))
+"""
+
+
+def test_a_stop_while_the_processes_start_is_no_failure() -> None:
+    assert _exit_code("import time; time.sleep(60)", "stop") == 0
+
+
+def test_a_killed_process_is_a_failure() -> None:
+    assert _exit_code("import os; os.kill(os.getpid(), 9)") == 128 + signal.SIGKILL
+
+
+def _exit_code(*arguments: str) -> int:
+    return subprocess.run([sys.executable, "-c", _PARENT, *arguments], check=False, timeout=30).returncode

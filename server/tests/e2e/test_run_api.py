@@ -58,7 +58,7 @@ def test_it_serves_and_reports_that_it_is_healthy(start: Start) -> None:
     wanted = {"tables", "dynamo_client", "dynamo", "redis", "kms", "keys", "accounts", "publisher", "http"}
     eventually(lambda: wanted <= _well(api), "part that is well, which all of them are soon")
     page = api.get("/metrics")[1]
-    assert 'tidings_dynamo_calls_total{pattern="leases.probe"}' in page
+    assert 'tidings_dynamo_calls_total{operation="GetItem",pattern="leases.probe",table="leases"}' in page
     assert "tidings_http_in_flight 0.0" in page
     operation = 'operation="POST /v1/chats/{chat}/messages"'
     assert f'tidings_http_requests_total{{{operation},outcome="ok"}} 1.0' in page

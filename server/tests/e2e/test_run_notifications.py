@@ -30,7 +30,7 @@ from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 # Kafka drops a dead member soon, so that the test does not wait.
-_KAFKA = StartRequest(
+KAFKA = StartRequest(
     engines=frozenset({Engine.KAFKA}),
     kafka_extra={
         "group.consumer.session.timeout.ms": "2000",
@@ -88,7 +88,7 @@ def installation(
     own_fleet: Callable[[StartRequest], LocalCluster],
     tmp_path: Path,
 ) -> Iterator[Installation]:
-    kafka = own_fleet(_KAFKA).status()[0].node.address
+    kafka = own_fleet(KAFKA).status()[0].node.address
     environment = enough(tables_dynoxide, valkey, kafka, space)
     bearer = asyncio.run(make_server(tables_dynoxide, TenantId(space.tenant), tmp_path))
     made = Installation(environment, bearer, tmp_path)

@@ -37,6 +37,14 @@ def trickle(client: socket.socket, data: bytes, every_s: float = 0.1) -> float:
     return time.monotonic() - began
 
 
+def is_closed(client: socket.socket) -> bool:
+    """Return whether the server has closed the connection: reset it, if bytes arrived that it did not read."""
+    try:
+        return client.recv(1) == b""
+    except ConnectionResetError:
+        return True
+
+
 @pytest.mark.parametrize("whole", [b"", b"head"], ids=["headers", "body"])
 def test_a_slow_request_is_answered_with_408_at_the_deadline(api: Api, whole: bytes) -> None:
     with api.connect() as client:
@@ -46,7 +54,7 @@ def test_a_slow_request_is_answered_with_408_at_the_deadline(api: Api, whole: by
         slow = answer(client)
         assert (slow.status, slow.body["code"], slow.body["retryable"]) == (408, "request_too_slow", True)
         assert slow.headers["content-type"] == "application/problem+json"
-        assert client.recv(1) == b"", "and the connection is closed"
+        assert is_closed(client)
     assert REQUEST_TIMEOUT_S * 0.9 < took_s < REQUEST_TIMEOUT_S + 3
     assert api.ask("POST", "/v1/chats", {"type": "direct", "user": "ben"}).status == 200
     assert [line for line in api.lines if line["level"] in {"error", "critical"}] == []

@@ -16,7 +16,7 @@ from e2e.docs_runner import DocStep, differences, steps
 from tidings.engines.node_plan import PortAllocator
 
 PAGE = (Path(__file__).parents[3] / "docs/tutorials/first-chat-with-curl.md").read_text()
-DEADLINE_S = 300.0
+DEADLINE_S = 600.0
 
 
 class Shell:
@@ -31,6 +31,7 @@ class Shell:
             "CURL_HOME": str(directory),
             "TIDINGS_API_PORT": str(PortAllocator().take(0, "api")),
             "TIDINGS_GATEWAY_PORT": str(PortAllocator().take(0, "gateway")),
+            "TIDINGS_CONSOLE_PORT": str(PortAllocator().take(0, "console")),
             "TIDINGS_PROCESS_DRAIN_S": "0.05",
         }
         self._bash = subprocess.Popen(

@@ -1,10 +1,10 @@
-"""The two families of models, of sending and of receiving, with their pages, for `just models`."""
+"""The families of models, of sending, receiving and offline checks, with their pages, for `just models`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from model import cases, mutants, page
+from model import cases, mutants, offline_checks, page
 from model.cases import Bounds
 from model.mutants import Break
 from model.receiving import cases as receiving_cases
@@ -29,5 +29,12 @@ SUITES = {
         receiving_mutants.BREAKS,
         receiving_page.PAGE,
         receiving_page.tables,
+    ),
+    "offline": Suite(
+        offline_checks.HELD,
+        offline_checks.HELD_WIDE,
+        offline_checks.BREAKS,
+        offline_checks.PAGE,
+        offline_checks.tables,
     ),
 }

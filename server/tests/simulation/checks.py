@@ -135,7 +135,7 @@ def _faults_of_row(
     if item is None:
         yield f"{user} has no row for {chat}"
         return
-    row = _with_counter(world, chat, row_from_item(item))
+    row = _with_head(world, chat, user, row_from_item(item))
     last = max(n for n in log if may_see(intervals, n))
     head = row.known.head.sequence if row.known.head else 0
     if head != last:
@@ -151,12 +151,10 @@ def _faults_of_row(
             yield f"{user} has {rules.unread_count(row)} unread in {chat}, and it is {unread}"
 
 
-def _with_counter(world: SimulatedWorld, chat: ChatId, row: ChatRow) -> ChatRow:
-    """Return the row of a large chat with the head of the shared counter."""
-    counter = world.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
-    return (
-        rules.with_head(row, update_from_item(counter, OF_A_CHAT)) if row.known.is_large and counter else row
-    )
+def _with_head(world: SimulatedWorld, chat: ChatId, user: UserId, row: ChatRow) -> ChatRow:
+    """Return the row of a group with the head that its members share."""
+    head = world.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
+    return row if head is None else rules.with_head(row, update_from_item(head, OF_A_CHAT), user)
 
 
 def _is_message(item: Item) -> bool:

@@ -268,7 +268,16 @@ class SimRedis:
         except UnavailableError:
             return RenewalResult([], [], [each.device for each in held])
 
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+    async def keep_alive(self, gateway: GatewayId) -> None:
+        """Do nothing: offline events are not simulated."""
+
+    async def sign_off(self, gateway: GatewayId) -> None:
+        """Do nothing, as above."""
+
+    async def remove(
+        self, device: DeviceKey, gateway: GatewayId, epoch: int, *, is_closed: bool = False
+    ) -> bool:
+        del is_closed
         return await self._ask("remove", lambda: self._redis.remove(device, gateway, epoch))
 
     async def look_up(

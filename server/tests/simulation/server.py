@@ -1,7 +1,7 @@
 """The server's processes on simulated engines, built as `app/` builds them: a gateway, a worker, a relay."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -31,7 +31,7 @@ from tidings.chats.model import MemberStatus
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
 from tidings.connections.model import GatewayId
-from tidings.delivery.model import DeliveryStats
+from tidings.delivery.model import DeliveryStats, OfflineCheck
 from tidings.delivery.store import DynamoOfflineQueue
 from tidings.ephemeral.presence import PresenceAccess
 from tidings.ephemeral.receipts import ReceiptSnapshotReader
@@ -52,7 +52,7 @@ from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
 from tidings.messages.append_queue import AppendDeps as LogWorld
 from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import History
-from tidings.messages.model import CommittedEvent, Entry, PermissionCheck
+from tidings.messages.model import CommittedEvent, PermissionCheck
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
     DynamoEditStore,
@@ -111,9 +111,16 @@ class Names:
         return Principal(tenant=TENANT, user=UserId(bearer))
 
 
-class NoOfflineEvents:
-    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
-        """Push services are not simulated."""
+class NoOfflineChecks:
+    """Offline events are not simulated."""
+
+    def check(
+        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
+    ) -> None:
+        """Do nothing."""
+
+    def check_late(self, check: OfflineCheck) -> None:
+        """Do nothing."""
 
 
 def may(action: ChatAction) -> PermissionCheck[MemberStatus]:
@@ -181,7 +188,7 @@ class Gateway:
             history=history,
             watermarks=joined.marking,
             ephemeral=_signs(client, connection, rows, clock),
-            notify_offline=NoOfflineEvents().notify_offline,
+            offline_checks=NoOfflineChecks(),
             options=NodeOptions(renew_every_s=10.0),
         )
         self.node = GatewayNode(deps, hub, self._report)
@@ -248,7 +255,7 @@ def start_worker(engines: Engines, process: Process) -> None:
         SimKeys(),
         engines.clock,
         wiring=RedisPorts(connection, connection, SimCheckpoints(connection)),
-        notify_offline=NoOfflineEvents().notify_offline,
+        offline_checks=NoOfflineChecks(),
         counts=DeliveryStats(),
     )
 

@@ -37,7 +37,7 @@ LEFT_OUT = {
     "test_a_message_of_more_than_a_kilobyte_is_two_units",
     "test_a_sender_without_a_position_costs_four_units",
     "test_a_direct_message_costs_two_write_units_for_two_rows",
-    "test_a_batch_of_messages_costs_one_write_for_each_row",
+    "test_a_batch_of_group_messages_costs_one_head_and_the_senders_row",
     "test_a_large_chat_stays_large_and_is_written_once_per_entry",
     "test_marking_as_read_costs_one_write_unit",
     "test_delivery_status_of_a_page_of_any_length_costs_two_reads",

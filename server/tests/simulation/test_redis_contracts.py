@@ -25,6 +25,7 @@ SKIPPED = {
     "test_only_a_new_socket_replaces_the_route_of_another",
     "test_a_checkpoint_expires_later_than_the_stream",
     "test_a_subscriber_is_detected_without_publishing",
+    "test_a_user_is_offline_at_once_after_a_close_and_later_if_the_gateway_vanished",
 }
 
 type Contract = Callable[..., Coroutine[None, None, None]]

@@ -14,8 +14,7 @@ from tidings_harness.notifications.mutants import MUTANTS
 from tidings_harness.notifications.report import as_json, as_page
 from tidings_harness.notifications.synthetic_history import synthesize_inboxes
 from tidings_harness.notifications.workload import NotificationLoad, NotificationRun
-from tidings_harness.options import friendly_errors, installation_options, token_options
-from tidings_harness.workload.target import TargetInstallation
+from tidings_harness.options import friendly_errors, installation_options, target_installation
 
 
 @click.group(name="notifications")
@@ -49,12 +48,7 @@ def run(
 ) -> None:
     """Test an installation. The exit code is 1 if it violated a guarantee, 2 if it could not be tested."""
     addresses = [api.rstrip("/") for api in apis]
-    site = TargetInstallation(
-        api=addresses[0],
-        sockets=list(sockets),
-        steady_socket=sockets[0],
-        token=token_options(tenant, key),
-    )
+    site = target_installation(addresses[0], sockets, tenant, key)
     uvloop.run(_run(NotificationLoad(site=site, apis=addresses, key=api_key, users=users), report, for_s))
     _print_verdict(report)
 

@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from tidings.accounts.model import Principal, Scope
 from tidings.accounts.rules import CredentialRejectedError, to_public_error
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
-from tidings.kernel.clock import Clock
+from tidings.kernel.clock import Clock, format_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.kernel.security import Secret, SecurityEventKind, record_security_event
@@ -107,6 +108,7 @@ class ApiKeyService:
             expires_at_ms=None if life_s is None else now_ms + life_s * 1000,
         )
         await self._store.add(key)
+        note_change(None, _noted(key))
         record_security_event(SecurityEventKind.API_KEY_ISSUED, tenant=tenant, subject=name.key, reason=title)
         return IssuedApiKey(key, Secret(f"{PREFIX}{name.tenant}.{name.key}.{secret}"))
 
@@ -124,6 +126,7 @@ class ApiKeyService:
     async def revoke(self, name: ApiKeyName) -> None:
         if not await self._store.revoke(name, self._clock.now_ms()):
             raise _no_such_key(name)
+        note_change({"key": name.key, "revoked": False}, {"key": name.key, "revoked": True})
         record_security_event(SecurityEventKind.API_KEY_REVOKED, tenant=name.tenant, subject=name.key)
         self._cache.evict(name)
 
@@ -169,7 +172,16 @@ class ApiKeyService:
 
 
 def _principal(key: ApiKey) -> Principal:
-    return Principal(tenant=key.name.tenant, scopes=key.scopes)
+    return Principal(tenant=key.name.tenant, scopes=key.scopes, api_key=key.name.key)
+
+
+def _noted(key: ApiKey) -> dict[str, object]:
+    return {
+        "key": key.name.key,
+        "title": key.title,
+        "scopes": sorted(key.scopes),
+        "expires_at": format_ms_or_none(key.expires_at_ms),
+    }
 
 
 def _hash(secret: str) -> bytes:

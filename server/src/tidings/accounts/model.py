@@ -25,7 +25,7 @@ class Scope(StrEnum):
 class Principal(Struct, frozen=True, kw_only=True):
     """The verified sender of a request. The tenant comes only from here, never from a path or a body.
 
-    `user` is `None` for a tenant's server, authenticated by an API key with `scopes`. `signed_by` is the `kid` of the
+    `user` is `None` for a tenant's server, authenticated by the API key `api_key` with `scopes`. `signed_by` is the `kid` of the
     tenant's signing key, for tokens that the tenant's server signed.
     """
 
@@ -37,6 +37,7 @@ class Principal(Struct, frozen=True, kw_only=True):
     issued_at_ms: int | None = None
     expires_at_ms: int | None = None
     signed_by: str | None = None
+    api_key: str | None = None
 
 
 Phone = NewType("Phone", str)

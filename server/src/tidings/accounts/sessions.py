@@ -23,6 +23,7 @@ from tidings.accounts.session_tokens import (
     token_hash,
 )
 from tidings.accounts.users import user_not_found
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId, UserId, new_ulid
@@ -113,6 +114,7 @@ class SessionService:
         """End a session. Return `False` if this user has no such session."""
         is_ended = await self._deps.rows.delete(tenant, session, user, self._deps.clock.now_ms())
         if is_ended:
+            note_change({"session": session}, None)
             record_security_event(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
         return is_ended
 
@@ -132,6 +134,7 @@ class SessionService:
         epoch = confirmed.sessions_epoch if confirmed else 0
         rows = [row for row in await self._deps.rows.list(tenant, user) if row.epoch < epoch]
         await self._deps.rows.delete_many(tenant, [row.session for row in rows])
+        note_change({"sessions": len(rows)}, {"sessions": 0})
         return len(rows)
 
     async def _rotate(

@@ -10,7 +10,8 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OKPKey
 from msgspec import Struct
 
-from tidings.kernel.clock import Clock
+from tidings.kernel.action_notes import note_change
+from tidings.kernel.clock import Clock, format_ms, format_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.kernel.security import SecurityEventKind, record_security_event
@@ -164,6 +165,7 @@ class SigningKeyService:
                 f"Tenant {tenant} already has a key {kid}.",
                 hint="Use a new `kid`: it cannot be reused, even after its key was retired.",
             )
+        note_change(None, {"kid": kid, "jwk": key.jwk})
         record_security_event(SecurityEventKind.SIGNING_KEY_ADDED, tenant=tenant, subject=kid)
         return key
 
@@ -173,6 +175,8 @@ class SigningKeyService:
     async def retire(self, tenant: TenantId, kid: str, not_after_ms: int) -> SigningKey:
         for key in await self._store.list(tenant):
             if key.kid == kid and await self._store.retire(key, not_after_ms):
+                before, after = format_ms_or_none(key.not_after_ms), format_ms(not_after_ms)
+                note_change({"kid": kid, "not_after": before}, {"kid": kid, "not_after": after})
                 record_security_event(SecurityEventKind.SIGNING_KEY_RETIRED, tenant=tenant, subject=kid)
                 return key
         raise TidingsError(

@@ -15,6 +15,7 @@ from tidings.accounts.rules import (
     invalid_request,
     rejected_for,
 )
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -61,6 +62,7 @@ class UserService:
         )
         result = await self._rows.create(new)
         if result.is_created:
+            note_change(None, {"user": new.user})
             return new
         if result.owner is not None:
             raise TidingsError(Code.PHONE_TAKEN, "Another user of this tenant has this phone number.")
@@ -103,6 +105,7 @@ class UserService:
         """Suspend the user, which refuses all their credentials, or lift the suspension."""
         if not await self._rows.suspend(tenant, check_user_id(user), self._clock.now_ms(), is_on=is_on):
             raise user_not_found(user)
+        note_change({"suspended": not is_on}, {"suspended": is_on})
 
     async def list(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str = "") -> UserPage:
         """List users in the order of the directory: by partition, then by id. `after`: last user of the previous page."""

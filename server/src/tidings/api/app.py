@@ -20,6 +20,7 @@ from tidings.api.routes import (
     inboxes,
     legacy_inbox,
     login,
+    members,
     messages,
     notifications,
     users,
@@ -33,7 +34,9 @@ ROUTERS = (
     messages.router,
     chat_list.router,
     chats.router,
-    chats.members_router,
+    chats.create_router,
+    members.router,
+    members.add_router,
     login.router,
     login.sessions_router,
     users.router,
@@ -59,7 +62,7 @@ def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
     else:
         close_swagger_ui(app)
     add_error_pages(app)
-    _add_error_handlers(app, options)
+    add_error_handlers(app, options)
     app.add_middleware(
         RequestMiddleware,
         telemetry=services.telemetry,
@@ -89,7 +92,9 @@ def app_for_schema() -> FastAPI:
     return app
 
 
-def _add_error_handlers(app: FastAPI, options: ApiOptions) -> None:
+def add_error_handlers(app: FastAPI, options: ApiOptions) -> None:
+    """Answer errors with problems (RFC 9457)."""
+
     def respond(request: Request, error: TidingsError) -> Response:
         if problems.is_server_fault(error):
             problems.log_error(error, request)

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, override
 
 from fastapi import Depends, Header, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
 from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import request_parsing
+from tidings.api.audit import AUDITED, rest_action
 from tidings.api.fast_get import Handler, as_asgi, make_fast_handler
 from tidings.api.problems import to_validation_error
 from tidings.api.rate_limits import RecentCredentials, rate_limited_error
@@ -166,9 +168,9 @@ class PublicRoute(APIRoute):
     async def admit(self, request: Request) -> None:
         await _count(request, api_context(request), client_address(request))
 
-    def bounds(self, options: ApiOptions) -> ApiOptions:
-        """Return the limits of the body."""
-        return options
+    async def bounds(self, request: Request) -> ApiOptions:
+        """Return the limits of the body. Called after `admit`."""
+        return api_context(request).options
 
     @override
     def get_route_handler(self) -> Handler:
@@ -176,10 +178,14 @@ class PublicRoute(APIRoute):
 
         async def admitted(request: Request) -> Response:
             await self.admit(request)
-            bounds = self.bounds(api_context(request).options)
-            return await handle(await _read(request, bounds) if takes_body else request)
+            if takes_body:
+                request = await _read(request, await self.bounds(request))
+            return await self.serve(handle, request)
 
         return admitted
+
+    async def serve(self, handle: Handler, request: Request) -> Response:
+        return await handle(request)
 
 
 class AuthenticatedRoute(PublicRoute):
@@ -201,13 +207,49 @@ class AuthenticatedRoute(PublicRoute):
     async def admit(self, request: Request) -> None:
         request.state.call = await authenticate(request)
 
+    @override
+    async def serve(self, handle: Handler, request: Request) -> Response:
+        """Record the request of an API key if the operation is administrative. A user's token is refused anyway."""
+        call = _authenticated(request)
+        if self.operation_id not in AUDITED or call.principal.user is not None:
+            return await handle(request)
+        async with call.edge.services.audit.action(rest_action(self.operation_id, request, call.principal)):
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                raise to_validation_error(error.errors()) from None
+
 
 class BulkRoute(AuthenticatedRoute):
     """A route that accepts a list of 100,000 users of 64 characters each."""
 
     @override
-    def bounds(self, options: ApiOptions) -> ApiOptions:
-        return replace(options, max_body_bytes=8 * 1024 * 1024, max_body_values=110_000)
+    async def bounds(self, request: Request) -> ApiOptions:
+        return _bounds_for_users(await super().bounds(request), _BULK_USERS)
+
+
+class MembersRoute(AuthenticatedRoute):
+    """A route that accepts as many users as a group of the caller's tenant may have."""
+
+    @override
+    async def bounds(self, request: Request) -> ApiOptions:
+        call = _authenticated(request)
+        max_members = await call.edge.services.members.max_members(call.tenant)
+        return _bounds_for_users(await super().bounds(request), max_members)
+
+
+_BULK_USERS = 100_000
+_BYTES_PER_USER = 84
+"""An id of 64 characters with quotes and comma, and some space."""
+
+
+def _bounds_for_users(options: ApiOptions, users: int) -> ApiOptions:
+    """Return limits that allow a list of `users` ids in addition to the other fields of a body."""
+    return replace(
+        options,
+        max_body_bytes=options.max_body_bytes + users * _BYTES_PER_USER,
+        max_body_values=options.max_body_values + users,
+    )
 
 
 async def _read(request: Request, options: ApiOptions) -> Request:

@@ -19,6 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from tidings.accounts.model import Scope
 from tidings.api import problems
+from tidings.api.audit import APPEND, AUDITED
 from tidings.api.middleware import REQUEST_ID
 from tidings.api.schemas.api_model import ApiModel, Problem
 from tidings.kernel.errors import Code
@@ -46,6 +47,7 @@ def route_options(
     *refusals: Code,
     touches: Iterable[str],
     repeat: type[ApiModel] | None = None,
+    accepted: type[ApiModel] | None = None,
     is_open: bool = False,
     **more: object,
 ) -> dict[str, Any]:
@@ -55,13 +57,14 @@ def route_options(
     refusals: error codes of the route, in addition to those of every route.
     touches: names of access patterns, as in the reference.
     repeat: the model of the answer to a retry, which has status 200 where the first answer has 201.
+    accepted: the model of the answer with status 202, where a job finishes the request.
     """
     codes = (*(OF_ANY if is_open else OF_GUARDED), *refusals)
     return {
         "operation_id": name,
-        "responses": _responses(codes) | _repeat(repeat),
+        "responses": _responses(codes) | _repeat(repeat) | _accepted(accepted),
         "response_description": "Success.",
-        "openapi_extra": {PATTERNS: sorted(touches)},
+        "openapi_extra": {PATTERNS: sorted({*touches, *((APPEND,) if name in AUDITED else ())})},
         "response_model_exclude_none": True,
         **more,
     }
@@ -69,6 +72,10 @@ def route_options(
 
 def _repeat(model: type[ApiModel] | None) -> dict[int | str, dict[str, Any]]:
     return {} if model is None else {200: {"model": model, "description": "A retry: the first answer again."}}
+
+
+def _accepted(model: type[ApiModel] | None) -> dict[int | str, dict[str, Any]]:
+    return {} if model is None else {202: {"model": model, "description": "A job finishes the request."}}
 
 
 def _responses(codes: Iterable[Code]) -> dict[int | str, dict[str, Any]]:

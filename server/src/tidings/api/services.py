@@ -9,7 +9,9 @@ from tidings.accounts.phone_login import PhoneLogin
 from tidings.accounts.ports import CredentialVerifier
 from tidings.accounts.sessions import SessionService
 from tidings.accounts.users import PhoneDirectory, UserService
+from tidings.audit.log import AuditLog
 from tidings.chats.commands import ChatCommands
+from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.model import MemberStatus
 from tidings.chats.queries import ChatQueries
 from tidings.delivery.chat_list import ChatList
@@ -138,6 +140,7 @@ class NotificationServices:
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
+    members: MemberJobs
     queries: ChatQueries
     sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
@@ -152,5 +155,6 @@ class ApiServices:
     users: UserService
     phone_directory: PhoneDirectory
     notifications: NotificationServices
+    audit: AuditLog
     limits: ApiLimits = field(default_factory=ApiLimits)
     telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

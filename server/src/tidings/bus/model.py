@@ -35,7 +35,7 @@ class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
     """Entries of one chat, in order and without gaps.
 
     Without `parts`, the push is on the channel of a large chat and is for every subscribed device. `is_large`: later
-    entries of the chat are published on its channel.
+    entries of the chat are published on its channel. `traces`: W3C `traceparent` of each traced entry.
     """
 
     tenant: TenantId
@@ -43,6 +43,7 @@ class Push(Struct, frozen=True, array_like=True, tag="push", gc=False):
     entries: tuple[Entry, ...]
     parts: tuple[PushSlice, ...] = ()
     is_large: bool = False
+    traces: tuple[str, ...] = ()
 
     @property
     def key(self) -> ChatKey:

@@ -7,11 +7,13 @@ one that fails reads them again and retries.
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import batched
 
 from msgspec.structs import replace
 
 from tidings.chats import rules
 from tidings.chats.model import (
+    DEFAULT_MAX_MEMBERS,
     Chat,
     ChatType,
     Membership,
@@ -21,7 +23,7 @@ from tidings.chats.model import (
     group_chat_key,
     member_status_of,
 )
-from tidings.chats.ports import ChatAppender, ChatStore
+from tidings.chats.ports import ChatAppender, ChatStore, ReadMaxMembers
 from tidings.chats.rules import ChatAction
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
@@ -37,7 +39,13 @@ from tidings.messages.model import (
 )
 
 MAX_JOINS_PER_CALL = 96
-"""A transaction has at most 100 items: the entry, its key, the chat's row, and these members."""
+"""A transaction has at most 100 items: the entry, its key, the chat's row, and these members. Use `MemberJobs` for more."""
+
+_REFUSALS = frozenset({Code.CHAT_FULL, Code.CHAT_NOT_FOUND, Code.FORBIDDEN, Code.NOT_A_MEMBER})
+
+
+async def _default_max_members(_: TenantId) -> int:
+    return DEFAULT_MAX_MEMBERS
 
 
 type Admit = Callable[[], Awaitable[None]]
@@ -56,16 +64,14 @@ class ChangeContext:
     client_key: ClientKey
     after: int | None = None
 
-    def part(self, name: object) -> "ChangeContext":
-        """Return the context of one step of several. Each step has its own key, the same in every attempt."""
-        return ChangeContext(self.user, ClientKey(f"{self.client_key}/{name}"), self.after)
-
 
 class ChatCommands:
-    def __init__(self, rows: ChatStore, appends: ChatAppender, *, max_members: int = 1000) -> None:
+    def __init__(
+        self, rows: ChatStore, appends: ChatAppender, max_members: ReadMaxMembers = _default_max_members
+    ) -> None:
         self._rows = rows
         self._appends = appends
-        self._max_members = max_members
+        self.max_members = max_members
 
     async def direct(
         self, tenant: TenantId, user: UserId, other: UserId, *, admit: Admit = _always_admit
@@ -94,15 +100,18 @@ class ChatCommands:
         *,
         admit: Admit = _always_admit,
     ) -> ChatKey:
-        """Create a group with the caller as its owner. Idempotent: a retry continues with the same group."""
+        """Create a group with the caller as its owner and less than `MAX_JOINS_PER_CALL` others, in one entry.
+
+        Idempotent: a retry returns the same group.
+        """
         key = group_chat_key(tenant, caller.user, caller.client_key)
         users = [user for user in dict.fromkeys(others) if user != caller.user]
-        self._refuse_full(1 + len(users))
+        _check_size(1 + len(users))
+        await self.refuse_full(tenant, 1 + len(users))
         if await self._rows.chat(key) is None:
             await admit()
-        first, rest = users[: MAX_JOINS_PER_CALL - 1], users[MAX_JOINS_PER_CALL - 1 :]
         members = [rules.with_join(caller.user, None, Role.OWNER, 1)]
-        members += [rules.with_join(user, None, Role.MEMBER, 1) for user in first]
+        members += [rules.with_join(user, None, Role.MEMBER, 1) for user in users]
         chat = Chat(
             key=key, type=ChatType.GROUP, created_by=caller.user, member_count=len(members), name=name
         )
@@ -113,8 +122,6 @@ class ChatCommands:
                 Code.IDEMPOTENCY_CONFLICT,
                 "This idempotency key was already used to create a group with another name. Use a new key.",
             )
-        for start in range(0, len(rest), MAX_JOINS_PER_CALL):
-            await self.add(key, caller.part(start), rest[start : start + MAX_JOINS_PER_CALL])
         return key
 
     async def check_may_add(self, chat: ChatKey, caller: ChangeContext) -> None:
@@ -122,10 +129,36 @@ class ChatCommands:
         await self._try(chat, caller, partial(self._refuse, chat, caller, ChatAction.ADD_MEMBERS))
 
     async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
-        """Add users; existing members are skipped. More than `MAX_JOINS_PER_CALL` users need several entries."""
-        for start in range(0, len(users), MAX_JOINS_PER_CALL):
-            step = users[start : start + MAX_JOINS_PER_CALL]
-            await self._try(chat, caller, partial(self._add, chat, caller.part(start), step))
+        """Add at most `MAX_JOINS_PER_CALL` users in one entry; existing members are skipped."""
+        _check_size(len(users))
+        await self._try(chat, caller, partial(self._add, chat, caller, users))
+
+    async def add_chunk(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> list[UserId]:
+        """Add the users of one chunk of a job. Returns the users that are not members afterwards.
+
+        Idempotent: a repeat finds its entry by the caller's key, also if some of the users have left since. A user who
+        has joined too often does not prevent the others from joining. If the caller may not add members any more, or
+        the chat is full, no user is added.
+        """
+        _check_size(len(users))
+        try:
+            await self._try(chat, caller, partial(self._add, chat, caller, users, skips_at_limit=True))
+        except TidingsError as error:
+            if error.code not in _REFUSALS:
+                raise
+        rows = await self._rows.memberships(chat, users)
+        return [user for user in users if not (user in rows and rows[user].is_member)]
+
+    async def count_new(self, chat: ChatKey, users: Sequence[UserId]) -> int:
+        """Count the users that are not members, with one read for each. The chat's limit applies to these."""
+        found = 0
+        for some in batched(users, MAX_JOINS_PER_CALL):
+            rows = await self._rows.memberships(chat, some)
+            found += sum(user not in rows or not rows[user].is_member for user in some)
+        return found
+
+    async def member_count(self, chat: ChatKey) -> int:
+        return (await self._chat(chat)).member_count
 
     async def remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
         """Remove a member. A user who removes themselves leaves."""
@@ -173,13 +206,22 @@ class ChatCommands:
 
         await self._append(await self._chat(chat), caller, ChatAction.BLOCK, draft, side_writes_at)
 
-    async def _add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
+    async def _add(
+        self,
+        chat: ChatKey,
+        caller: ChangeContext,
+        users: Sequence[UserId],
+        *,
+        skips_at_limit: bool = False,
+    ) -> None:
         seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
-        new = [user for user in users if not (user in rows and rows[user].is_member)]
+        new = [user for user in dict.fromkeys(users) if not (user in rows and rows[user].is_member)]
+        if skips_at_limit:
+            new = [user for user in new if not (user in rows and _is_at_rejoin_limit(rows[user]))]
         if not new:
             await self._refuse(chat, caller, ChatAction.ADD_MEMBERS)
             return
-        self._refuse_full(seen.member_count + len(new))
+        await self.refuse_full(chat.tenant, seen.member_count + len(new))
         _check_rejoin_limit(rows[user] for user in new if user in rows)
 
         def members(sequence: int) -> list[Membership]:
@@ -259,11 +301,20 @@ class ChatCommands:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return found
 
-    def _refuse_full(self, members: int) -> None:
-        if members > self._max_members:
+    async def refuse_full(self, tenant: TenantId, members: int) -> None:
+        """Raise `chat_full` if `members` is more than a group of the tenant may have."""
+        allowed = await self.max_members(tenant)
+        if members > allowed:
             raise TidingsError(
-                Code.CHAT_FULL, f"The chat would have {members} members; {self._max_members} are allowed."
+                Code.CHAT_FULL,
+                f"The chat would have {members} members; the tenant's `max_members` allows {allowed}.",
+                hint="An operator can raise it with `tidings tenant set TENANT --max-members N`.",
             )
+
+
+def _check_size(users: int) -> None:
+    if users > MAX_JOINS_PER_CALL:
+        raise ValueError(f"{users} users do not fit into one transaction")
 
 
 def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], content: bytes) -> Draft:
@@ -278,8 +329,12 @@ def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership]
     )
 
 
+def _is_at_rejoin_limit(row: Membership) -> bool:
+    return len(row.intervals) >= rules.MAX_INTERVALS
+
+
 def _check_rejoin_limit(rows: Iterable[Membership]) -> None:
-    at_limit = [row.user for row in rows if len(row.intervals) >= rules.MAX_INTERVALS]
+    at_limit = [row.user for row in rows if _is_at_rejoin_limit(row)]
     if at_limit:
         raise TidingsError(
             Code.REJOIN_LIMIT_REACHED,

@@ -13,6 +13,7 @@ from tidings.messages.model import NO_SUCH_CHAT, Interval
 
 MAX_SMALL_MEMBERS = 100
 """A chat with more members is large: the work for a message must not grow with its members."""
+DEFAULT_MAX_MEMBERS = 1_000
 SOME_MEMBERS = 5
 """Number of members that a chat's row lists for display."""
 

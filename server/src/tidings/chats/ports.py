@@ -1,11 +1,14 @@
 """Ports of chats: the rows of chats and memberships, and the log that every change is appended to."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tidings.chats.model import Chat, MemberPage, Membership, MemberStatus
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Appended, Draft, LogCreated, Proposal, SideWrites, SideWritesFactory
+
+type ReadMaxMembers = Callable[[TenantId], Awaitable[int]]
+"""Returns the maximum number of members of a group of this tenant. Raises `keys_unavailable`."""
 
 
 class ChatAppender(Protocol):

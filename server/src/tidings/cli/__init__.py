@@ -12,13 +12,15 @@ from typing import Final, override
 import click
 
 from tidings.cli.output import echo
-from tidings.cli.security import announce
+from tidings.cli.security import record_commands
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.lifecycle.component import ExitCode
 
 COMMANDS = {
+    "audit": "The audit log of administrative actions: list, export.",
     "broadcast": "Broadcasts to everyone or to a segment: send, ramp, halt, recall, estimate.",
     "config": "Check and show the settings.",
+    "dead-letter": "Records that a worker could not decode: list, show, replay, drop.",
     "dev": "Run everything on this machine: engines, processes, demo users.",
     "docs": "Serve this documentation on this machine.",
     "doctor": "Find problems of this installation and how to solve them.",
@@ -28,7 +30,7 @@ COMMANDS = {
     "job": "Jobs of sends and recalls: show progress, pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
     "restore": "Finish a restore from a backup or a failover: start a new epoch.",
-    "run": "Run a process: api, gateway, delivery, relay or notifications.",
+    "run": "Run a process: api, console, gateway, delivery, relay or notifications.",
     "relay": "Repair chats that the relay cannot repair automatically.",
     "segment": "Segments for broadcasts: predicates over profiles, and versioned lists.",
     "tables": "The DynamoDB tables: plan, apply, check.",
@@ -41,6 +43,7 @@ COMMANDS = {
 
 _DEFINED_IN: Final = {
     "config": "tidings.cli.diagnosis:config",
+    "dead-letter": "tidings.cli.dead_letter:group",
     "doctor": "tidings.cli.diagnosis:doctor",
     "explain": "tidings.cli.diagnosis:explain",
     "run": "tidings.app.processes.command:group",
@@ -75,20 +78,12 @@ class _Lazy(click.Group):
         if cmd_name in COMMANDS:
             command = pkgutil.resolve_name(_DEFINED_IN.get(cmd_name, f"tidings.cli.{cmd_name}:group"))
             _summarize(command)
+            record_commands(command, (cmd_name,))
             return command
         if cmd_name in plugin_commands():
             command = plugin_commands()[cmd_name].load()
             return command
         return None
-
-    @override
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        if name is not None:
-            announce(command, [name, *rest])
-        return name, command, rest
 
     @override
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -107,8 +102,14 @@ def _summarize(command: click.Command) -> None:
 
 @click.command(cls=_Lazy)
 @click.version_option(package_name="tidings")
-def tidings() -> None:
+@click.option(
+    "--reason",
+    envvar="TIDINGS_REASON",
+    help="Why an administrative command runs, such as a ticket. The audit log keeps it.",
+)
+def tidings(reason: str | None) -> None:
     """Tidings: self-hosted chat and notifications."""
+    del reason  # `cli/security.py` reads it from the context
 
 
 def main() -> None:

@@ -32,9 +32,15 @@ def show() -> None:
 
 @click.command()
 @click.option("--admin", multiple=True, metavar="HOST:PORT", help="Also check this process; may be repeated.")
+@click.option(
+    "--tls", multiple=True, metavar="HOST:PORT", help="Also check this certificate; may be repeated."
+)
+@click.option("--prometheus", metavar="URL", help="Check that this Prometheus has the alerts and scrapes.")
 @click.option("--strict", is_flag=True, help="Exit with 1 for warnings too.")
 @click.option("--json", "is_json", is_flag=True, help="Print the findings as JSON.")
-def doctor(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
+def doctor(
+    *, admin: tuple[str, ...], tls: tuple[str, ...], prometheus: str | None, strict: bool, is_json: bool
+) -> None:
     """Check everything that an installation depends on, and report what to do. Changes nothing.
 
     The exit code is 1 if something is wrong; warnings alone give 0, unless --strict.
@@ -45,7 +51,8 @@ def doctor(*, admin: tuple[str, ...], strict: bool, is_json: bool) -> None:
     findings: list[Finding] = []
     console = SafeConsole(soft_wrap=True, stderr=is_json)
     with console.status("looking …") as status:
-        for finding in run_checks(admin, lambda what: status.update(f"checking {what} …")):
+        report = lambda what: status.update(f"checking {what} …")  # noqa: E731 - one line says it
+        for finding in run_checks(admin, report, tls=tls, prometheus=prometheus):
             findings.append(finding)
             if not is_json:
                 console.print(format_finding(finding))

@@ -1,8 +1,12 @@
-"""`tidings engines start | stop | status | wipe | fetch`."""
+"""`tidings engines start | run | stop | status | snapshot | restore | wipe | fetch`."""
 
+import signal
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
 
 import click
 import psutil
@@ -16,9 +20,12 @@ from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cach
 from tidings.engines.local_cluster import RUNNERS, LocalCluster, no_progress
 from tidings.engines.model import DynamoKind, Engine, RunningEngine, StartRequest
 from tidings.engines.node_plan import engine_modules
+from tidings.engines.snapshots import delete_old_snapshots, restore_snapshot, take_snapshot
+from tidings.kernel.errors import Code, TidingsError
 
 _ENGINES = click.Choice([engine.value for engine in Engine])
 _DYNAMO = click.Choice(["local", "dynoxide"])
+_LOOK_EVERY_S = 1.0
 
 
 @click.group(name="engines")
@@ -34,10 +41,29 @@ def group() -> None:
 def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, brokers: str | None) -> None:
     """Start NAMES, or all engines that the settings do not place elsewhere. Running engines are not changed."""
     loaded = load()
+    wish = _request(loaded, names, dynamo, on_disk=on_disk, brokers=brokers)
+    began = time.monotonic()
+    with _cluster_with_progress(loaded) as cluster:
+        before = {r.node.name for r in cluster.status() if r.is_alive}
+        running = cluster.start(wish)
+    _show(running, loaded)
+    fresh = [r for r in running if r.node.name not in before]
+    echo(f"{len(fresh)} started in {time.monotonic() - began:.1f} s" if fresh else "all were running already")
+    echo(f"logs: {cluster.logs}")
+
+
+def _request(
+    loaded: LoadedSettings,
+    names: tuple[str, ...],
+    dynamo: DynamoKind | None,
+    *,
+    on_disk: bool,
+    brokers: str | None = None,
+) -> StartRequest:
     chosen = loaded.settings.engines
-    wanted = frozenset(Engine(name) for name in names) or frozenset(Engine) - remote_engines(loaded).keys()
-    wish = StartRequest(
-        engines=wanted,
+    return StartRequest(
+        engines=frozenset(Engine(name) for name in names)
+        or frozenset(Engine) - remote_engines(loaded).keys(),
         dynamo=dynamo or chosen.dynamo,
         on_disk=on_disk or chosen.on_disk,
         kafka_brokers=int(brokers or chosen.kafka_brokers),
@@ -48,14 +74,62 @@ def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, b
         },
         ready_timeout_s=chosen.ready_timeout_s,
     )
-    began = time.monotonic()
+
+
+@group.command()
+def run() -> None:
+    """Run the engines on disk in the foreground, for a service manager. Fails if an engine dies.
+
+    SIGTERM or Ctrl-C stops them in order and keeps their data. DynamoDB is dynoxide.
+    """
+    loaded = load()
+    ended = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
     with _cluster_with_progress(loaded) as cluster:
-        before = {r.node.name for r in cluster.status() if r.is_alive}
-        running = cluster.start(wish)
+        running = cluster.start(_request(loaded, (), "dynoxide", on_disk=True))
     _show(running, loaded)
-    fresh = [r for r in running if r.node.name not in before]
-    echo(f"{len(fresh)} started in {time.monotonic() - began:.1f} s" if fresh else "all were running already")
-    echo(f"logs: {cluster.logs}")
+    process.notify_service_manager("READY=1")
+    dead: list[str] = []
+    while not dead and not ended.wait(_LOOK_EVERY_S):
+        dead = [each.node.name for each in running if not each.is_alive]
+    process.notify_service_manager("STOPPING=1")
+    cluster.stop()
+    if dead:
+        raise TidingsError(
+            Code.ENGINE_DIED,
+            f"{', '.join(dead)} ended unexpectedly. The other engines were stopped.",
+            hint=f"The log says why: {cluster.logs}",
+        )
+
+
+@group.command()
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Default: snapshots/ of the data.",
+)
+@click.option(
+    "--keep", type=click.IntRange(min=1), default=14, show_default=True, help="Delete older snapshots."
+)
+def snapshot(folder: Path | None, keep: int) -> None:
+    """Copy the database of the running engines to a file. Processes may write meanwhile."""
+    loaded = load()
+    place = folder or loaded.settings.engines.data_dir / "snapshots"
+    taken = take_snapshot(_cluster(loaded), place, datetime.now(UTC))
+    echo(f"{taken.path}: {taken.size_bytes / 2**20:,.1f} MB")
+    for path in delete_old_snapshots(place, keep):
+        echo(f"deleted: {path.name}", err=True)
+
+
+@group.command()
+@click.argument("path", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def restore(path: Path) -> None:
+    """Replace the data of the stopped engines by that of a snapshot."""
+    restored = restore_snapshot(_cluster(load()), path)
+    at = f"{restored.at:%Y-%m-%dT%H:%M:%SZ}"
+    echo(f"restored to {at}. Start the engines, then run: tidings restore finish --to {at}")
 
 
 @group.command()

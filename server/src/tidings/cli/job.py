@@ -20,7 +20,7 @@ _OVER = frozenset({JobState.DONE, JobState.CANCELLED})
 
 @click.group(name="job")
 def group() -> None:
-    """Jobs of sends and recalls: show progress, pause, resume, cancel."""
+    """Jobs of sends, recalls and added members: show progress, pause, resume, cancel."""
 
 
 @group.command(name="list")
@@ -29,12 +29,12 @@ def group() -> None:
 def list_(tenant: str, limit: int) -> None:
     """List the jobs of TENANT, newest first."""
     page = _run(lambda track: track.listed(TenantId(tenant), limit))
-    table = SafeTable("job", "kind", "inbox", "state", "done", "failed", "created")
+    table = SafeTable("job", "kind", "inbox or chat", "state", "done", "failed", "created")
     for each in page.jobs:
         job = each.job
         done = f"{each.done} of {job.total}"
         created = format_ms(job.created_ms)
-        table.add_row(job.id, job.kind, job.inbox, each.state, done, str(each.failed), created)
+        table.add_row(job.id, job.kind, job.chat or job.inbox, each.state, done, str(each.failed), created)
     SafeConsole().print(table)
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import TypedDict, Unpack
+from typing import Final, TypedDict, Unpack
 
 import click
 from msgspec.structs import replace
@@ -24,6 +24,7 @@ from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.tenants.key_ring import KeyRewrapper, RewrapResult
 from tidings.tenants.model import (
+    MAX_MEMBERS,
     PushSettings,
     RateLimit,
     RateOverrides,
@@ -60,47 +61,52 @@ class _TenantOptions(TypedDict):
     phone_prefix: tuple[str, ...]
     find_by_phone: bool | None
     push_previews: bool | None
+    max_members: int | None
     rate: tuple[str, ...]
 
 
+_SETTABLE: Final = (
+    click.option("--name", help="A name for people.  [default: the id]"),
+    click.option("--audience", multiple=True, help="An accepted `aud` of tokens; may be repeated."),
+    click.option("--jwks-url", help="Where the tenant publishes its keys; `none` removes it."),
+    click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
+    click.option("--issuer", help="Tokens must have this `iss`; `none` accepts any."),
+    click.option("--typ", help="Tokens must have this `typ` in their header; `none` accepts any."),
+    click.option("--phone-login/--no-phone-login", default=None, help="Users may log in by phone code."),
+    click.option(
+        "--phone-prefix",
+        multiple=True,
+        metavar="+49",
+        help="Codes are sent to numbers with one of these prefixes only; replaces the list. `none` empties it.",
+    ),
+    click.option(
+        "--find-by-phone/--no-find-by-phone",
+        default=None,
+        help="Users may find each other by phone number.",
+    ),
+    click.option(
+        "--push-previews/--no-push-previews",
+        default=None,
+        help="Events of the topic `offline` contain the beginning of a message.",
+    ),
+    click.option(
+        "--max-members",
+        type=click.IntRange(2, MAX_MEMBERS),
+        help="Members of a group, at most 100000.  [default: 1000]",
+    ),
+    click.option(
+        "--rate",
+        multiple=True,
+        metavar="LIMIT=RATE/BURST",
+        help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address, "
+        "chat (chats that a user creates) and code (SMS codes of the tenant). `user=default` takes it back.",
+    ),
+)
+"""The options that `create` and `set` share."""
+
+
 def _settable(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that `create` and `set` share."""
-    for option in reversed(
-        (
-            click.option("--name", help="A name for people.  [default: the id]"),
-            click.option("--audience", multiple=True, help="An accepted `aud` of tokens; may be repeated."),
-            click.option("--jwks-url", help="Where the tenant publishes its keys; `none` removes it."),
-            click.option("--skew-s", type=int, help="How far clocks may disagree, at most 300 s."),
-            click.option("--issuer", help="Tokens must have this `iss`; `none` accepts any."),
-            click.option("--typ", help="Tokens must have this `typ` in their header; `none` accepts any."),
-            click.option(
-                "--phone-login/--no-phone-login", default=None, help="Users may log in by phone code."
-            ),
-            click.option(
-                "--phone-prefix",
-                multiple=True,
-                metavar="+49",
-                help="Codes are sent to numbers with one of these prefixes only; replaces the list. `none` empties it.",
-            ),
-            click.option(
-                "--find-by-phone/--no-find-by-phone",
-                default=None,
-                help="Users may find each other by phone number.",
-            ),
-            click.option(
-                "--push-previews/--no-push-previews",
-                default=None,
-                help="Events of the topic `offline` contain the beginning of a message.",
-            ),
-            click.option(
-                "--rate",
-                multiple=True,
-                metavar="LIMIT=RATE/BURST",
-                help="`user=20/100` or `code=100/h/50` instead of the installation's own; for tenant, user, address, "
-                "chat (chats that a user creates) and code (SMS codes of the tenant). `user=default` takes it back.",
-            ),
-        )
-    ):
+    for option in reversed(_SETTABLE):
         command = option(command)
     return command
 
@@ -235,6 +241,7 @@ def _changed(settings: TenantSettings, given: _TenantOptions) -> TenantSettings:
         push=settings.push
         if given["push_previews"] is None
         else PushSettings(has_previews=given["push_previews"]),
+        max_members=given["max_members"] or settings.max_members,
     )
 
 
@@ -296,6 +303,7 @@ def _show(tenant: Tenant) -> None:
     table.add_row("phone prefixes", ", ".join(settings.phone_prefixes) or "none: no code is sent")
     table.add_row("find by phone", "on" if settings.has_phone_search else "off")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
+    table.add_row("members of a group", f"at most {settings.max_members}")
     for limit in RateOverrides.__struct_fields__:
         rate: RateLimit | None = getattr(settings.rates, limit)
         said = "installation default" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"

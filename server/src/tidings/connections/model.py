@@ -65,10 +65,13 @@ class RouteLookup(Protocol):
         """Look up routes with a valid lease. Users without a route are left out of `found`. Never raises."""
         ...
 
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+    async def remove(
+        self, device: DeviceKey, gateway: GatewayId, epoch: int, *, is_closed: bool = False
+    ) -> bool:
         """Delete the route if gateway and epoch match. Return False if it was another one or did not exist.
 
-        Raises `UnavailableError`; the route may have been deleted.
+        `is_closed`: the gateway itself says that the socket is closed. Otherwise the gateway has vanished, and its
+        device is expected to reconnect. Raises `UnavailableError`; the route may have been deleted.
         """
         ...
 
@@ -86,4 +89,38 @@ class ConnectionRegistry(RouteLookup, Protocol):
 
     async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
         """Extend the leases. A failure of one does not affect the others."""
+        ...
+
+    async def keep_alive(self, gateway: GatewayId) -> None:
+        """Record that the gateway runs. Without a renewal its devices count as lost. Raises `UnavailableError`."""
+        ...
+
+    async def sign_off(self, gateway: GatewayId) -> None:
+        """Forget a gateway that has stopped after its last device left. Raises `UnavailableError`."""
+        ...
+
+
+class VanishedGateways(Protocol):
+    """Gateways that stopped without `sign_off`, and the users who were connected to them. Raises `UnavailableError`."""
+
+    async def claim(self) -> Sequence[GatewayId]:
+        """Return gateways whose registration has expired. No other process receives them within a minute."""
+        ...
+
+    async def users(self, gateway: GatewayId) -> Sequence[tuple[TenantId, UserId]]:
+        """Return the users with a device that was connected to this gateway."""
+        ...
+
+    async def sign_off(self, gateway: GatewayId) -> None:
+        """Forget the gateway, after its users were handled."""
+        ...
+
+
+class OfflineStatus(Protocol):
+    async def offline_after_ms(self, tenant: TenantId, user: UserId) -> int | None:
+        """Return how long to wait until the user counts as offline; 0: now. None: a device is connected.
+
+        A user whose last socket was closed is offline at once. A user whose gateway vanished has 30 seconds to
+        reconnect. Raises `UnavailableError`.
+        """
         ...

@@ -33,6 +33,7 @@ redis.call('HSET', KEYS[1], ARGV[1], string.format('%s %.0f %.0f', ARGV[2], epoc
 -- its route early.
 redis.call('PEXPIRE', KEYS[1], math.max(tonumber(ARGV[3]), redis.call('PTTL', KEYS[1])))
 redis.call('HSET', KEYS[2], 'seen', string.format('%.0f', now_ms))
+redis.call('HDEL', KEYS[2], 'closed')
 redis.call('PEXPIRE', KEYS[2], ARGV[5])
 if not before then
   return { string.format('%.0f', epoch) }

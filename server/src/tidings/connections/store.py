@@ -4,7 +4,8 @@ Every change is one Lua script, so it is atomic, and times come from the clock o
 hash slot. A call for many users runs one script per user, concurrently.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import batched
@@ -31,19 +32,28 @@ REGISTER = Script.load("tidings.connections", "register.lua", keys=2)
 RENEW = Script.load("tidings.connections", "renew.lua", keys=2)
 REMOVE = Script.load("tidings.connections", "remove.lua", keys=2)
 LOOK_UP = Script.load("tidings.connections", "look_up.lua", keys=1, is_read=True)
+OFFLINE_AFTER = Script.load("tidings.connections", "offline_after.lua", keys=2, is_read=True)
+KEEP_ALIVE = Script.load("tidings.connections", "keep_alive.lua", keys=1)
+CLAIM_VANISHED = Script.load("tidings.connections", "claim_vanished.lua", keys=1)
 
 MAX_PER_CALL = 500
 """Maximum number of concurrent scripts per call. More of them only wait for each other."""
 LAST_SEEN_TTL_MS = 30 * 86_400_000
 """How long Redis remembers when a user was last connected."""
+RECONNECT_MS = 30_000
+"""How long the users of a vanished gateway may take to reconnect before they count as offline."""
+_CLAIM_MS = 60_000
+_MAX_CLAIMED = 10
 _LOST, _ELSEWHERE = 1, 2
 
 
 @final
 class RedisConnectionRegistry:
-    def __init__(self, redis: RedisClient, *, lease_s: float) -> None:
+    def __init__(self, redis: RedisClient, *, lease_s: float, renew_every_s: float = 0.0) -> None:
         self._redis = redis
         self._lease_ms = round(lease_s * 1000)
+        # The last renewal was at most `renew_every_s` before the gateway vanished.
+        self._registration_ms = RECONNECT_MS + round(renew_every_s * 1000)
 
     async def register(self, device: DeviceKey, gateway: GatewayId) -> RegistrationResult:
         # Race: two sockets of one device register at two gateways. Redis runs one script at a time, so the second route
@@ -66,7 +76,10 @@ class RedisConnectionRegistry:
         keys = self._keys(device.tenant, device.user)
         arguments = (device.device, gateway, self._lease_ms, had, LAST_SEEN_TTL_MS)
         with translate_redis_errors():
-            reply = await self._redis.run(REGISTER, keys, *arguments)
+            _, reply = await asyncio.gather(
+                self._redis.write("SADD", self._held_key(gateway), _held_member(device)),
+                self._redis.run(REGISTER, keys, *arguments),
+            )
         return cast("list[bytes]", reply)
 
     async def renew(self, gateway: GatewayId, held: Sequence[HeldRoute]) -> RenewalResult:
@@ -94,12 +107,47 @@ class RedisConnectionRegistry:
             [each.device for user in answers.unknown for each in users[user]],
         )
 
-    async def remove(self, device: DeviceKey, gateway: GatewayId, epoch: int) -> bool:
+    async def remove(
+        self, device: DeviceKey, gateway: GatewayId, epoch: int, *, is_closed: bool = False
+    ) -> bool:
         # Race: a worker or an old gateway removes a route while the device registers with a new gateway. The script
         # compares gateway and epoch, so the new route is not removed.
         with translate_redis_errors():
-            keys = self._keys(device.tenant, device.user)
-            return bool(await self._redis.run(REMOVE, keys, device.device, gateway, epoch, LAST_SEEN_TTL_MS))
+            keys, held = self._keys(device.tenant, device.user), self._held_key(gateway)
+            if is_closed:
+                await self._redis.write("SREM", held, _held_member(device))
+            arguments = (device.device, gateway, epoch, LAST_SEEN_TTL_MS, int(is_closed))
+            is_removed = bool(await self._redis.run(REMOVE, keys, *arguments))
+            if is_closed and not is_removed:
+                # Race: the device reconnected to this gateway before its old route was removed. It is still held.
+                await self._redis.write("SADD", held, _held_member(device))
+            return is_removed
+
+    async def offline_after_ms(self, tenant: TenantId, user: UserId) -> int | None:
+        with translate_redis_errors():
+            reply = await self._redis.run(OFFLINE_AFTER, self._keys(tenant, user), self._registration_ms)
+        wait_ms = cast("int", reply)
+        return None if wait_ms < 0 else wait_ms
+
+    async def keep_alive(self, gateway: GatewayId) -> None:
+        with translate_redis_errors():
+            await self._redis.run(KEEP_ALIVE, [self._gateways_key()], gateway, self._registration_ms)
+
+    async def claim(self) -> Sequence[GatewayId]:
+        with translate_redis_errors():
+            reply = await self._redis.run(CLAIM_VANISHED, [self._gateways_key()], _CLAIM_MS, _MAX_CLAIMED)
+        return [GatewayId(name.decode()) for name in cast("list[bytes]", reply)]
+
+    async def users(self, gateway: GatewayId) -> Sequence[tuple[TenantId, UserId]]:
+        with translate_redis_errors():
+            reply = await self._redis.read("SMEMBERS", self._held_key(gateway))
+        parts = [member.decode().split("\0") for member in cast("Iterable[bytes]", reply)]
+        return sorted({(TenantId(tenant), UserId(user)) for tenant, user, _ in parts})
+
+    async def sign_off(self, gateway: GatewayId) -> None:
+        with translate_redis_errors():
+            await self._redis.write("DEL", self._held_key(gateway))
+            await self._redis.write("ZREM", self._gateways_key(), gateway)
 
     async def look_up(
         self, tenant: TenantId, users: Sequence[UserId]
@@ -113,8 +161,18 @@ class RedisConnectionRegistry:
         found = {user: routes_from_reply(reply) for user, reply in answers.found.items() if reply}
         return LookupResult(found, answers.unknown, answers.failure)
 
+    def _gateways_key(self) -> Key:
+        return self._redis.keys.key("_system", "gateways", "registrations")
+
+    def _held_key(self, gateway: GatewayId) -> Key:
+        return self._redis.keys.key("_system", gateway, "devices")
+
     def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
         return user_keys(self._redis, tenant, user)
+
+
+def _held_member(device: DeviceKey) -> str:
+    return "\0".join(device)
 
 
 def user_keys(redis: RedisClient, tenant: TenantId, user: UserId) -> list[Key]:

@@ -1,6 +1,7 @@
 """A user's chat list: pinned chats first, then by newest activity; and the user's flags.
 
-A page costs one read of the rows, one of the heads of large chats and one of the names, regardless of its length.
+A page costs one read of the rows, one of the heads of groups and one of the names, regardless of its length. Rows of
+groups in which a member has left since the user joined are read again after the heads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -92,7 +93,7 @@ class ChatList:
         row = await self._row_reader.row(chat, user)
         if row is None or row.known.joined is None:
             return None
-        [row] = await self._with_heads(chat.tenant, [row])
+        [row] = await with_heads(self._row_reader, chat.tenant, user, [row])
         [listed] = await self.listed(chat.tenant, user, [row])
         return listed
 
@@ -100,17 +101,25 @@ class ChatList:
         """Return why the user's unread count of a chat is what it is. For members only."""
         require_membership(await self._chats.membership(chat, user))
         row = await self._row_reader.row(chat, user)
-        [row] = await self._with_heads(chat.tenant, [row or ChatRow(chat=chat.chat, known=rules.NOTHING)])
+        row = row or ChatRow(chat=chat.chat, known=rules.NOTHING)
+        [row] = await with_heads(self._row_reader, chat.tenant, user, [row])
         return rules.explain_unread(row)
 
     async def _rows(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
         rows = await self._row_reader.rows(tenant, user)
-        return await self._with_heads(tenant, [row for row in rows if row.known.joined is not None])
+        joined = [row for row in rows if row.known.joined is not None]
+        return await with_heads(self._row_reader, tenant, user, joined)
 
-    async def _with_heads(self, tenant: TenantId, rows: list[ChatRow]) -> list[ChatRow]:
-        large = [row.chat for row in rows if row.known.is_large and rules.is_member(row.known)]
-        heads = await self._row_reader.heads(tenant, large) if large else {}
-        return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
+    async def confirmed(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> list[ChatListItem]:
+        """Return rows that the caller has combined with heads as list items, without groups that the user has left.
+
+        The positions stay those of the heads that the caller read. Race: the user is removed between the caller's
+        reads of a row and of its head, and the head shows a later message. The rows are read again, after the heads.
+        """
+        groups = [row.chat for row in rows if is_in_group(row)]
+        again = await self._row_reader.rows_in(tenant, user, groups) if groups else {}
+        present = [rules.with_interval(row, again.get(row.chat, row)) for row in rows]
+        return await self.listed(tenant, user, [row for row in present if rules.is_member(row.known)])
 
     async def listed(self, tenant: TenantId, user: UserId, page: Sequence[ChatRow]) -> list[ChatListItem]:
         """Return rows as list items, with names and decrypted previews."""
@@ -122,6 +131,25 @@ class ChatList:
         keys = await self._keys.to_read(tenant, sealed)
         page_data = _PageData(tenant, user, names, keys, now_ms)
         return [page_data.item(row) for row in page]
+
+
+async def with_heads(
+    reader: ChatRowReader, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]
+) -> list[ChatRow]:
+    """Return the user's rows as a list may show them: those of groups with the head that the members share.
+
+    Rows that a leave may have changed are read again after the heads (`rules.is_outdated`).
+    """
+    groups = [row.chat for row in rows if is_in_group(row)]
+    heads = await reader.heads(tenant, groups) if groups else {}
+    outdated = [row.chat for row in rows if rules.is_outdated(row, heads.get(row.chat))]
+    again = await reader.rows_in(tenant, user, outdated) if outdated else {}
+    return [rules.with_head(again.get(row.chat, row), heads.get(row.chat), user) for row in rows]
+
+
+def is_in_group(row: ChatRow) -> bool:
+    """Return whether the row is of a group that its user is a member of: then the group's head counts."""
+    return chat_type(row.chat) is ChatType.GROUP and rules.is_member(row.known)
 
 
 class _PageData(NamedTuple):
@@ -149,8 +177,8 @@ class _PageData(NamedTuple):
             members=others,
             head_sequence=known.head.sequence if known.head else 0,
             message_count=known.head.ordinal if known.head else 0,
-            read_sequence=row.read.sequence if row.read else 0,
-            delivered_sequence=row.delivered.sequence if row.delivered else 0,
+            read_sequence=row.read_up_to,
+            delivered_sequence=row.delivered_up_to,
             muted_until_ms=row.muted_until_ms if is_muted(row, self.now_ms) else None,
             is_pinned=row.is_pinned,
             is_archived=row.is_archived,

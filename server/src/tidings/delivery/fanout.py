@@ -1,19 +1,22 @@
-"""Steps 3 and 4 of the worker: push to connected devices, queue messages for users without a route.
+"""Steps 3 and 4 of the worker: push to connected devices; in direct chats, queue messages for users without a route.
 
-Chat rows are already written. A gateway reads them after it has registered a route. So a device that this look-up misses
-reads the entries itself; the order of the steps guarantees it.
+Chat rows and heads are already written. A gateway reads them after it has registered a route. So a device that this
+look-up misses reads the entries itself; the order of the steps guarantees it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from tidings.bus.model import Push, ResumeSignal, encode_messages, group_by_gateway
 from tidings.bus.ports import BusPublisher
+from tidings.chats.model import ChatType, chat_type
 from tidings.connections.model import GatewayId, LookupResult, Route, RouteLookup
 from tidings.delivery import fanout_plan
 from tidings.delivery.fanout_plan import FanoutPlan, RoutesByUser, UserKey
 from tidings.delivery.model import DeliveryStats, OfflineQueueBatch
-from tidings.delivery.ports import NotifyOffline, OfflineQueue
+from tidings.delivery.ports import OfflineCheckPublisher, OfflineQueue
 from tidings.kernel.concurrency import gather_limited, gather_results
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
@@ -47,20 +50,22 @@ class Fanout:
         routes: RouteLookup,
         bus: BusPublisher,
         queue: OfflineQueue,
-        notify_offline: NotifyOffline,
+        offline_checks: OfflineCheckPublisher,
         *,
         stats: DeliveryStats,
         failpoints: Failpoints,
+        traces: Mapping[ChatKey, tuple[str, ...]] | None = None,
     ) -> None:
         self._routes = routes
         self._bus = bus
         self._queue = queue
-        self._notify_offline = notify_offline
+        self._offline_checks = offline_checks
         self._stats = stats
         self._failpoints = failpoints
+        self._traces: Mapping[ChatKey, tuple[str, ...]] = {} if traces is None else traces
 
     async def deliver(self, plans: Sequence[FanoutPlan]) -> DeferredChats:
-        """Push to all reachable devices, queue messages for users without a route, and return the deferred chats.
+        """Push to all reachable devices, process messages for users without a route, and return the deferred chats.
 
         A chat is deferred if the shard of one of its users, gateways or its channel does not answer. Reachable devices
         of the chat still receive the push. Nothing is queued for a deferred chat, because its entries are processed
@@ -75,17 +80,25 @@ class Fanout:
         connected = await self._push(plans, found.found, deferred)
         await self._failpoints.hit("worker.pushed")
         # Race: a device disconnects after our look-up. Its gateway is still subscribed, so its user counts as connected
-        # and nothing is queued. The gateway finds no such device, removes the route and publishes the offline event.
+        # and nothing is queued. The gateway finds no such device, removes the route and requests an offline check.
         # The device reads the entries when it resumes, because its chat row is ahead.
-        queued = [
+        offline = [
             OfflineQueueBatch(plan.chat, user, messages)
             for plan in plans
             if plan.chat not in deferred.chats
             for user, messages in plan.offline_messages.items()
             if (plan.chat.tenant, user) not in connected
         ]
+        # Only direct chats have an offline queue. A member of a group reads the entries when a device resumes, because
+        # the group's head is ahead.
+        queued = [batch for batch in offline if chat_type(batch.chat.chat) is ChatType.DIRECT]
+        offline = [batch for batch in offline if chat_type(batch.chat.chat) is not ChatType.DIRECT]
         if queued:
-            await self._queue_offline(queued, deferred)
+            offline += await self._queue_offline(queued, deferred)
+        self._stats.offline += len(offline)
+        for batch in offline:
+            messages = batch.messages
+            self._offline_checks.check(batch.chat, batch.user, messages[0].sequence, messages[-1].sequence)
         return deferred
 
     async def _look_up_routes(self, users: Iterable[UserKey]) -> LookupResult[UserKey, Sequence[Route]]:
@@ -107,6 +120,8 @@ class Fanout:
     ) -> set[UserKey]:
         """Push by routes and on channels. Return the users with a route to a gateway that is subscribed."""
         pushes = fanout_plan.build_pushes(plans, routes)
+        if self._traces:
+            pushes = {gateway: [self._traced(push) for push in each] for gateway, each in pushes.items()}
         sent = await self._send({gateway: tuple(messages) for gateway, messages in pushes.items()})
         for gateway in sent.unknown:
             deferred.add((push.key for push in pushes[gateway]), sent.failure)
@@ -114,7 +129,7 @@ class Fanout:
         # that arrives too early is a gap, and the gateway reads the entries before it from the log.
         channels = [plan for plan in plans if plan.on_channel]
         outcomes = await gather_results(
-            self._bus.publish_to_chat(plan.chat, _channel_payload(plan)) for plan in channels
+            self._bus.publish_to_chat(plan.chat, self._channel_payload(plan)) for plan in channels
         )
         for plan, outcome in zip(channels, outcomes, strict=True):
             if isinstance(outcome, UnavailableError):
@@ -123,6 +138,15 @@ class Fanout:
                 raise outcome
         self._stats.pushed += sum(map(len, pushes.values())) + len(channels)
         return await self._remove_stale(routes, sent)
+
+    def _channel_payload(self, plan: FanoutPlan) -> bytes:
+        push = Push(plan.chat.tenant, plan.chat.chat, tuple(plan.on_channel), is_large=True)
+        return encode_messages((self._traced(push) if self._traces else push,))
+
+    def _traced(self, push: Push) -> Push:
+        """Add the traces of the chat's entries, which the gateway continues."""
+        traces = self._traces.get(push.key)
+        return structs.replace(push, traces=traces) if traces else push
 
     async def _send(self, messages: Mapping[GatewayId, BusMessages]) -> LookupResult[GatewayId, bool]:
         """Publish to gateways. Found: whether the gateway is subscribed. Unknown: its shard does not answer."""
@@ -172,7 +196,10 @@ class Fanout:
                 raise outcome
         return {user for user, found in routes.items() if any(r.gateway not in gone for r in found)}
 
-    async def _queue_offline(self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats) -> None:
+    async def _queue_offline(
+        self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats
+    ) -> list[OfflineQueueBatch]:
+        """Queue the messages and signal devices that connected meanwhile. Return the batches of offline users."""
         queued = await self._put(queued, deferred)
         self._stats.queued += sum(len(batch.messages) for batch in queued)
         await self._failpoints.hit("worker.pending_put")
@@ -184,15 +211,12 @@ class Fanout:
         deferred.add((batch.chat for batch in queued if batch.user_key in found.unknown), found.failure)
         connected = await self._signal_resume(queued, found.found, deferred)
         await self._failpoints.hit("worker.rung")
-        # Race: a device connects after the second look-up. It reads the message when it resumes, and the offline event
-        # is published as well. A needless notification is acceptable; a missing one is not.
-        offline = [
+        # Race: a device connects after the second look-up. The check finds its route and waits for its ack.
+        return [
             batch
             for batch in queued
             if batch.user_key not in connected and batch.user_key not in found.unknown
         ]
-        self._stats.offline += len(offline)
-        await gather_limited(self._notify_offline(*batch) for batch in offline)
 
     async def _put(
         self, queued: Sequence[OfflineQueueBatch], deferred: DeferredChats
@@ -234,11 +258,6 @@ class Fanout:
         deferred.add((batch.chat for batch in queued if batch.user_key in unsignalled), sent.failure)
         self._stats.resume_signalled += len(routes)
         return await self._remove_stale(routes, sent)
-
-
-def _channel_payload(plan: FanoutPlan) -> bytes:
-    push = Push(plan.chat.tenant, plan.chat.chat, tuple(plan.on_channel), is_large=True)
-    return encode_messages((push,))
 
 
 def _split_payloads(messages: BusMessages) -> Iterator[BusMessages]:

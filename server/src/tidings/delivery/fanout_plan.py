@@ -38,7 +38,7 @@ class FanoutPlan(NamedTuple):
     """The fan-out of a run.
 
     routed: entries to push by routes. on_channel: entries to publish on a large chat's channel. offline_messages: the
-    messages to queue for each user without a route.
+    messages that count as missed for each user without a route.
     """
 
     chat: ChatKey
@@ -97,9 +97,9 @@ def _member_until(user: UserId, rest: EntryRun) -> int:
 
 
 def _offline_messages(run: EntryRun, spans: Iterable[EntrySpan]) -> dict[UserId, tuple[Entry, ...]]:
-    """Return the messages to queue by user, without redacted ones and the user's own.
+    """Return the messages that a user without a route misses, without redacted ones and the user's own.
 
-    Devices find all other entries when they compare their positions with chat rows.
+    They are queued in direct chats, and announced by offline events in all others that are not large.
     """
     redacted = {entry.refers_to for entry in run if entry.kind is EntryKind.REDACTION}
     messages = [

@@ -47,7 +47,10 @@ class LastMessageRef(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
-    """The newest value of each part of a row; as an update or as stored. None: not changed, or never set."""
+    """The newest value of each part of a row; as an update or as stored. None: not changed, or never set.
+
+    The head of a group has only `head`, `shown`, `removed` (the last leave of any member), `is_large` and `epoch`.
+    """
 
     head: LogPosition | None = None
     shown: LastMessageRef | None = None
@@ -101,7 +104,10 @@ class WatermarkUpdate(NamedTuple):
 
 
 class WatermarkAdvanced(NamedTuple):
-    """A member's watermarks after one advanced. `is_read`: the read watermark did; the user's devices show it."""
+    """A member's watermarks after one advanced; 0 means unchanged or none.
+
+    `is_read`: the read watermark advanced; the user's devices show it.
+    """
 
     chat: ChatKey
     user: UserId
@@ -240,6 +246,22 @@ class OfflineQueuePage(NamedTuple):
     after: OfflineQueueKey | None
 
 
+class OfflineCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A user who may be offline, and messages that they may have missed: decide later whether to notify them.
+
+    With `chat`, its entries `first` to `last`. Without, the messages of all chats since `since_ms`.
+    `at_ms`: when the check was published.
+    """
+
+    tenant: TenantId
+    user: UserId
+    at_ms: int
+    chat: ChatId | None = None
+    first: Annotated[int, Meta(ge=0)] = 0
+    last: Annotated[int, Meta(ge=0)] = 0
+    since_ms: int = 0
+
+
 class OfflineMessage(Struct, frozen=True, kw_only=True):
     """An event for a user without a connected device. Events may repeat: deduplicate by `message_id`.
 
@@ -279,7 +301,7 @@ class DeliveryStats:
 
 
 class MissedRange(NamedTuple):
-    """Entries of `(after, up_to]` that a row should have received earlier: read and process them."""
+    """Entries of `(after, up_to]` that a row or head lacks: process them, then the run again."""
 
     after: int
     up_to: int

@@ -9,6 +9,7 @@ from tidings.delivery.model import (
     ChatFlags,
     ChatRow,
     LogPosition,
+    OfflineCheck,
     OfflineMessage,
     OfflineQueueBatch,
     OfflineQueueKey,
@@ -22,7 +23,7 @@ from tidings.messages.model import Entry
 
 
 class ChatRowWriter(Protocol):
-    """Chat rows and the heads of large chats. Raises `overloaded` or `outcome_unknown` if the store does not answer.
+    """Chat rows and the heads of groups. Raises `overloaded` or `outcome_unknown` if the store does not answer.
 
     All writes are idempotent and may arrive in any order: a part that is not newer than the row's changes nothing.
     """
@@ -31,12 +32,12 @@ class ChatRowWriter(Protocol):
         """Update a row and return its previous sequence, 0 for a new row. One write if everything is newer."""
         ...
 
-    async def repair_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> None:
-        """Apply an update without a head, for a changed message that the row may still show."""
-        ...
+    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
+        """Update the head of a group for a run that starts at `first`. Return its previous sequence, 0 for a new head.
 
-    async def raise_head(self, chat: ChatKey, update: RowUpdate) -> int:
-        """Update the head of a large chat, shared by its members. Returns as `raise_row` does."""
+        A result below `first - 1` means that the head lacks entries before the run; nothing was changed. A head at n
+        thus proves that everything up to n is written. If the head is past the run, only a newer preview is written.
+        """
         ...
 
 
@@ -47,10 +48,16 @@ class ChatRowReader(Protocol):
         """Return all rows of a user."""
         ...
 
+    async def rows_in(
+        self, tenant: TenantId, user: UserId, chats: Sequence[ChatId]
+    ) -> Mapping[ChatId, ChatRow]:
+        """Return a user's rows of these chats. Chats without a row are omitted."""
+        ...
+
     async def row(self, chat: ChatKey, user: UserId) -> ChatRow | None: ...
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
-        """Return the heads of these large chats. Chats without a head are omitted."""
+        """Return the heads of these groups. Chats without a head are omitted."""
         ...
 
 
@@ -133,8 +140,20 @@ class AudienceReader(Protocol):
 type OnWatermarkAdvanced = Callable[[WatermarkAdvanced], None]
 """Called after the write of a watermark that has advanced. Does not wait or raise."""
 
-type NotifyOffline = Callable[[ChatKey, UserId, Sequence[Entry]], Awaitable[None]]
-"""Called with messages of one chat for a user without a connected device."""
+
+class OfflineCheckPublisher(Protocol):
+    """Requests checks whether users missed messages. `check` never waits and never raises; a failure is only counted."""
+
+    def check(
+        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
+    ) -> None:
+        """Check the messages `first` to `last` of a user. `is_reconnecting`: give their devices 30 seconds."""
+        ...
+
+    def check_late(self, check: OfflineCheck) -> None:
+        """Check again after 30 seconds."""
+        ...
+
 
 type PublishOfflineMessage = Callable[[OfflineMessage], Awaitable[None]]
 """Publishes an event and returns after Kafka has stored it. Raises `overloaded` if that fails."""

@@ -2,8 +2,8 @@
 
 Each part of a row has its own sequence and only moves forward. A run of entries without gaps contains the newest value of
 each part. So if a row's head is below the end of the run, all parts may be written at once: the row's values are older,
-or part of the run. The shown message is an exception: a redaction also changes rows of former members, whose heads do not
-move. That part is always compared with its own sequence.
+or part of the run. The shown message has a version of its own, because a later change replaces it: that part is always
+compared by message and version.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from tidings.delivery.model import (
     UnreadExplanation,
 )
 from tidings.kernel.ids import UserId
-from tidings.messages.model import Entry, EntryKind, Interval, may_see, visible_ranges
+from tidings.messages.model import Entry, EntryKind
 
 CHANGES_PREVIEW = frozenset({EntryKind.EDIT, EntryKind.REDACTION})
 JOINS = frozenset({EntryKind.CREATE, EntryKind.JOIN})
@@ -70,36 +70,12 @@ def preview_candidates(run: EntryRun, messages: dict[int, Entry]) -> list[Previe
     return found
 
 
-def changed_messages(run: EntryRun, messages: dict[int, Entry]) -> list[PreviewCandidate]:
-    """Return every change of the run, for users who left the chat between a message and its change."""
-    return [PreviewCandidate(m.sequence, change.sequence, m) for change, m in _changes(run, messages)]
-
-
 def _changes(run: EntryRun, messages: dict[int, Entry]) -> Iterator[tuple[Entry, Entry]]:
     for entry in run:
         if entry.kind in CHANGES_PREVIEW and entry.refers_to is not None:
             message = messages.get(entry.refers_to)
             if message is not None:
                 yield entry, message
-
-
-def visible_candidate(
-    intervals: Sequence[Interval], found: Iterable[PreviewCandidate]
-) -> PreviewCandidate | None:
-    """Return the newest candidate whose message and change the user may see."""
-    seen = (c for c in found if may_see(intervals, c.sequence) and may_see(intervals, c.version))
-    return max(seen, key=lambda c: c[:2], default=None)
-
-
-def may_still_show(intervals: Sequence[Interval], change: PreviewCandidate) -> bool:
-    """Return whether the user's row may still show a message that was changed while they were not a member.
-
-    The user saw the message but was not a member all the time until its change, so no newer message replaced it. A user
-    who does not see the change receives only redactions, because these remove content.
-    """
-    saw = [i for i in intervals if may_see((i,), change.sequence)]
-    is_broken = any(not may_see((i,), change.version) for i in saw)
-    return is_broken and (change.message.redacted_at_ms is not None or may_see(intervals, change.version))
 
 
 def row_update_for(user: UserId, entries: Sequence[Entry]) -> RowUpdate:
@@ -116,12 +92,8 @@ def row_update_for(user: UserId, entries: Sequence[Entry]) -> RowUpdate:
     return RowUpdate(head=LogPosition(head.sequence, head.ordinal), own=own, joined=joined, removed=removed)
 
 
-def entries_visible_to(intervals: Sequence[Interval], run: EntryRun) -> list[Entry]:
-    return [entry for entry in run if may_see(intervals, entry.sequence)]
-
-
 def entries_by_affected_user(run: EntryRun) -> dict[UserId, list[Entry]]:
-    """Return the entries that change a user's own row in a large chat: their messages, joins and leaves."""
+    """Return the entries that change a user's own row in a group: their messages, joins and leaves."""
     found: dict[UserId, list[Entry]] = {}
     for entry in run:
         is_message = entry.kind is EntryKind.MESSAGE
@@ -131,14 +103,19 @@ def entries_by_affected_user(run: EntryRun) -> dict[UserId, list[Entry]]:
     return found
 
 
+def head_update_for(run: EntryRun, *, large_since: int | None) -> RowUpdate:
+    """Return the update of a group's head, without the shown message. `removed` is the last leave of any member."""
+    last = run[-1]
+    leaves = [entry.sequence for entry in run if entry.kind is EntryKind.LEAVE]
+    return RowUpdate(
+        head=LogPosition(last.sequence, last.ordinal),
+        removed=max(leaves, default=None),
+        is_large=large_since is not None and last.sequence >= large_since,
+    )
+
+
 def changes_members(entry: Entry) -> bool:
     return entry.kind in JOINS or entry.kind is EntryKind.LEAVE
-
-
-def first_missed(intervals: Sequence[Interval], had: int, run: EntryRun) -> int | None:
-    """Return the first entry that the row should have received before the run but did not; None if there is none."""
-    below = visible_ranges(intervals, had, run[0].sequence - 1)
-    return below[0][0] + 1 if below else None
 
 
 def newer_parts(known: RowUpdate, update: RowUpdate) -> RowUpdate | None:
@@ -215,18 +192,39 @@ def is_member(known: RowUpdate) -> bool:
     return known.joined is not None and known.joined.sequence > (known.removed or 0)
 
 
-def with_head(row: ChatRow, head: RowUpdate | None) -> ChatRow:
-    """Return the row of a large chat with the last message and head that all members share.
+def is_outdated(row: ChatRow, head: RowUpdate | None) -> bool:
+    """Return whether the row was read before a leave that the head includes, which may be the user's own.
 
-    A former member keeps the row's values: the leave is the last entry they received. A user who joined after the last
-    message does not see it.
+    Race: a reader reads the row, the worker writes the user's leave and a later head, and the reader reads that head. Its
+    preview is a message that the user may not see. A head proves that all leaves up to it are in their rows, so a row
+    that is read again shows the leave.
     """
     joined = row.known.joined
-    if head is None or joined is None or not is_member(row.known):
+    return head is not None and joined is not None and (head.removed or 0) > joined.sequence
+
+
+def with_head(row: ChatRow, head: RowUpdate | None, user: UserId) -> ChatRow:
+    """Return the user's row of a group with the last message and position of the head that all members share.
+
+    A former member keeps the row's values: the leave is the last entry they received. A user who joined after the last
+    message does not see it. A user who sent it has read everything, although the row that shows this may be written
+    after the row was read.
+    """
+    joined = row.known.joined
+    if head is None or head.head is None or joined is None or not is_member(row.known):
         return row
-    if head.shown is not None and head.shown.sequence < joined.sequence:
-        head = replace(head, shown=None)
-    return replace(row, known=merge_updates(row.known, head))
+    shown = head.shown if head.shown is not None and head.shown.sequence >= joined.sequence else None
+    own = LogPosition(shown.sequence, head.head.ordinal) if shown and shown.sender == user else None
+    return replace(row, known=merge_updates(row.known, replace(head, shown=shown, own=own, removed=None)))
+
+
+def with_interval(row: ChatRow, newer: ChatRow) -> ChatRow:
+    """Return the row with the join and leave of a newer read of it, and without a message from before that join."""
+    joined, shown = newer.known.joined, row.known.shown
+    if joined is not None and shown is not None and shown.sequence < joined.sequence:
+        shown = None
+    known = replace(row.known, joined=joined, removed=newer.known.removed, shown=shown)
+    return replace(row, known=known)
 
 
 def unread_count(row: ChatRow) -> int:
@@ -254,4 +252,31 @@ def explain_unread(row: ChatRow) -> UnreadExplanation:
         own=known.own,
         joined=joined,
         counts_after=max(seen, key=lambda each: each[0])[1] if seen else None,
+    )
+
+
+NOTIFIED_MS = 3_600_000
+"""A message that is older has no offline event."""
+
+
+def missed_range(row: ChatRow, first: int, last: int) -> tuple[int, int] | None:
+    """Return the part of `first` to `last` that no device of the user has received, as `(after, up_to]`.
+
+    None if they have received all of it, in a large chat, and for a user who has left the chat. Entries before the last join are not
+    included: the user may not see all of them.
+    """
+    known = row.known
+    if known.is_large or known.joined is None or not is_member(known):
+        return None
+    after = max(first - 1, row.delivered_up_to, known.joined.sequence)
+    return (after, last) if after < last else None
+
+
+def is_worth_notifying(entry: Entry, user: UserId, now_ms: int) -> bool:
+    """Return whether the entry is a message of another user, not redacted, and of the last hour."""
+    return (
+        entry.kind is EntryKind.MESSAGE
+        and entry.sender != user
+        and entry.redacted_at_ms is None
+        and now_ms - entry.created_at_ms < NOTIFIED_MS
     )

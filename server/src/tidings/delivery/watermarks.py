@@ -9,6 +9,7 @@ from typing import NamedTuple
 from tidings.chats.model import Membership, require_membership
 from tidings.chats.ports import ChatStore
 from tidings.delivery import rules
+from tidings.delivery.chat_list import with_heads
 from tidings.delivery.model import (
     ChatRow,
     DeliveryStatus,
@@ -52,32 +53,48 @@ class WatermarkService:
     async def read(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult:
         """Raise the read watermark. Raises `position_ahead` above the head."""
         position = await self._position(chat, user, sequence)
-        row = self._notify(chat, user, await self._watermarks.raise_read(chat, user, position), is_read=True)
-        return WatermarkResult(row.read.sequence if row.read else 0, await self._unread(chat, row))
+        row = await self._raised(
+            chat, user, await self._watermarks.raise_read(chat, user, position), is_read=True
+        )
+        return WatermarkResult(row.read.sequence if row.read else 0, rules.unread_count(row))
 
     async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult:
         """Raise the delivered watermark. Raises `position_ahead` above the head."""
         position = await self._position(chat, user, sequence)
-        row = self._notify(chat, user, await self._watermarks.raise_delivered(chat, user, position))
-        return WatermarkResult(row.delivered.sequence if row.delivered else 0, await self._unread(chat, row))
+        row = await self._raised(chat, user, await self._watermarks.raise_delivered(chat, user, position))
+        return WatermarkResult(row.delivered.sequence if row.delivered else 0, rules.unread_count(row))
 
-    async def is_delivered_known(self, chat: ChatKey, user: UserId, position: LogPosition) -> None:
+    async def is_delivered_known(
+        self, chat: ChatKey, user: UserId, position: LogPosition, *, is_large: bool = False
+    ) -> None:
         """Raise the delivered watermark without a check: the caller has sent the user this entry. One write."""
-        self._notify(chat, user, await self._watermarks.raise_delivered(chat, user, position))
+        update = await self._watermarks.raise_delivered(chat, user, position)
+        self._notify(chat, user, update, is_large=is_large or update.row.known.is_large)
 
-    def _notify(
+    def announce_delivered(self, chat: ChatKey, user: UserId, sequence: int, *, is_large: bool) -> None:
+        """Publish the receipt of an ack whose write waits. The caller writes the watermark later."""
+        self._on_advanced(WatermarkAdvanced(chat, user, sequence, 0, is_read=False, is_large=is_large))
+
+    async def _raised(
         self, chat: ChatKey, user: UserId, update: WatermarkUpdate, *, is_read: bool = False
     ) -> ChatRow:
+        """Return the row with the head of its group, and notify."""
+        # Race: the worker raises the head after this row was written. The head is read last, so the count includes the
+        # new message, as it does for a reader that comes later.
+        [row] = await with_heads(self._row_reader, chat.tenant, user, [update.row])
+        self._notify(chat, user, update, is_read=is_read, is_large=row.known.is_large)
+        return row
+
+    def _notify(
+        self, chat: ChatKey, user: UserId, update: WatermarkUpdate, *, is_read: bool = False, is_large: bool
+    ) -> None:
         row = update.row
         # Race: two devices of a user raise the same watermark. The store's condition lets the higher one win, and only
         # a call that has advanced the row notifies; it reports the row as written, never a lower value.
         if update.has_risen:
             self._on_advanced(
-                WatermarkAdvanced(
-                    chat, user, row.delivered_up_to, row.read_up_to, is_read, row.known.is_large
-                )
+                WatermarkAdvanced(chat, user, row.delivered_up_to, row.read_up_to, is_read, is_large)
             )
-        return row
 
     async def _position(self, chat: ChatKey, user: UserId, sequence: int) -> LogPosition:
         """Read the entry for its ordinal. It also proves that the log has this sequence, because the log is dense."""
@@ -90,14 +107,6 @@ class WatermarkService:
         if entry is None:
             raise TidingsError(Code.POSITION_AHEAD, "The sequence is above the highest entry of the chat.")
         return LogPosition(sequence, entry.ordinal)
-
-    async def _unread(self, chat: ChatKey, row: ChatRow) -> int:
-        # Race: the worker raises the head after this row was written. The head is read last, so the count includes the
-        # new message, as it does for a reader that comes later.
-        if not row.known.is_large:
-            return rules.unread_count(row)
-        heads = await self._row_reader.heads(chat.tenant, [chat.chat])
-        return rules.unread_count(rules.with_head(row, heads.get(chat.chat)))
 
 
 class MessageStatusReader:

@@ -1,9 +1,9 @@
 """The delivery worker: the steps after a commit, in the order that the delivery guarantees depend on.
 
-1. Read unprocessed entries before an entry from the log and process them first. 2. Write chat rows and heads, and
-withdraw redacted messages. 3. Look up routes and push. 4. Queue messages for users without a route, look up again, and
-signal gateways that appeared meanwhile. 5. Advance the delivery checkpoint. The caller commits its Kafka offset after
-that. Every step is idempotent, so a batch may be processed any number of times.
+1. Read unprocessed entries before an entry from the log and process them first. 2. Write chat rows, then the head of a
+group, and withdraw redacted messages. 3. Look up routes and push. 4. In direct chats, queue messages for users without a
+route, look up again, and signal gateways that appeared meanwhile. 5. Advance the delivery checkpoint. The caller commits
+its Kafka offset after that. Every step is idempotent, so a batch may be processed any number of times.
 
 Redis may answer for some keys and not for others. A chat is deferred if a shard of one of its users, gateways or channels
 does not answer: its rows are written, reachable devices receive the push, and its checkpoint does not advance. Other
@@ -41,6 +41,7 @@ _log = logging.getLogger(__name__)
 MAX_CONCURRENT_CHATS = 32
 _CHECKPOINT_ATTEMPTS = 5
 _STORE_ATTEMPTS = 4
+_ROW_ATTEMPTS = 3
 _LOG_EVERY_S = 60.0
 _LOOK_BACK_ENTRIES = 20
 _LOOK_BACK_MS = 120_000
@@ -232,17 +233,22 @@ class DeliveryWorker:
 
     async def _write_rows(self, chat: ChatKey, run: EntryRun) -> int | None:
         """Do step 2. Return the sequence from which everything up to the run is processed; None if deferred."""
-        # Race: a gateway resumes a device while this worker delivers. The gateway registers the route, then reads
-        # rows; the worker writes rows, then looks up routes. So either the gateway reads the new row, or the worker
-        # finds the route. Rows must therefore be written before the look-up.
+        # Race: a gateway resumes a device while this worker delivers. The gateway registers the route, then reads rows
+        # and heads; the worker writes both, then looks up routes. So either the gateway reads the new position, or the
+        # worker finds the route. Rows and heads must therefore be written before the look-up.
         self._deps.audience.follow(chat, run)
-        missed = await self._deps.rows.handle(chat, run)
-        await self._deps.redactor.redact(chat, run)
+        first, is_pushed = run[0].sequence, True
         # Race: a sender commits an entry and dies before it publishes it; another sender commits and publishes the next
-        # one. The previous sequence of a row or head shows the gap, which is processed before this run is pushed.
-        if missed is None:
-            return run[0].sequence
-        return missed.after + 1 if await self._process_from_log(chat, *missed) else None
+        # one. The previous sequence of a row or head shows the gap, which is processed before this run is pushed. The
+        # head of a group is not raised over the gap, so the run is written again after that.
+        for _ in range(_ROW_ATTEMPTS):
+            missed = await self._deps.rows.handle(chat, run)
+            if missed is None:
+                await self._deps.redactor.redact(chat, run)
+                return first if is_pushed else None
+            first = min(first, missed.after + 1)
+            is_pushed &= await self._process_from_log(chat, *missed)
+        raise TidingsError(Code.OVERLOADED, f"The log lacks entries before {run[0].sequence}. Retry.")
 
     async def _plans(self, chat: ChatKey, run: EntryRun) -> tuple[FanoutPlan, ...]:
         """Plan the fan-out of a run: two plans if the chat becomes large in it.

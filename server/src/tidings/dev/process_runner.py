@@ -240,6 +240,12 @@ class ProcessRunner:
         if self.child and self.child.is_alive and not await self.child.stop(self._stop_s):
             self._console.info(f"{self.name} did not stop in {self._stop_s:g} s and was killed", "yellow")
 
+    def kill_and_restart(self) -> None:
+        self._wish = _RunRequest.AGAIN
+        self._changed.set()
+        if self.child:
+            self.child.send(signal.SIGKILL)
+
     def kill(self) -> None:
         self._wish = _RunRequest.STOP
         self._changed.set()

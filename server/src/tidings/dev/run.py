@@ -14,11 +14,15 @@ from typing import NoReturn
 from tidings.app.settings.loader import INSTALLATION, LoadedSettings, env_name, load
 from tidings.dev import process_runner, seed_data
 from tidings.dev.console import DevConsole
+from tidings.dev.demo_faults import GATEWAY, DemoFaults
+from tidings.dev.demo_page import DemoPage, require_checkout
+from tidings.dev.demo_server import DemoContent, DemoServer
 from tidings.dev.engines import DevEngines
 from tidings.dev.process_runner import ProcessFailedError
 from tidings.dev.seed_data import DevKeys, create_dev_tenant
 from tidings.dev.state_dir import StateDir
 from tidings.dev.supervisor import ProcessSpec, Supervisor, process_settings, process_specs
+from tidings.dev.supervisor import console_key as supervisor_key
 from tidings.kernel.clock import Clock, SystemClock
 
 
@@ -43,25 +47,44 @@ _STOP_MARGIN_S = 2.0
 _EXIT_FAILED = 1
 
 
+@dataclass(frozen=True, slots=True)
+class DevOptions:
+    is_fresh: bool = False
+    is_raw: bool = False
+    watches: bool = True
+    uses_vite: bool = False
+
+
 class DevRun:
     def __init__(
-        self, state_dir: StateDir, kinds: list[ProcessSpec], console: DevConsole, began: float
+        self,
+        options: DevOptions,
+        state_dir: StateDir,
+        kinds: list[ProcessSpec],
+        engines: DevEngines,
+        console: DevConsole,
+        *,
+        began: float,
     ) -> None:
         self.state_dir = state_dir
         self.console = console
+        self._options = options
         self._kinds = kinds
+        self._engines = engines
         self._began = began
         self._clock: Clock = SystemClock()
 
-    async def serve(self, loaded: LoadedSettings, *, may_watch: bool) -> int:
-        watches = may_watch and process_runner.is_checkout()
+    async def serve(self, loaded: LoadedSettings) -> int:
+        watches = self._options.watches and process_runner.is_checkout()
         keys = await create_dev_tenant(loaded.settings, self.state_dir, self._clock)
         for kind in self._kinds:
             if kind.note:
                 self.console.info(kind.note, "yellow")
         supervisor = Supervisor(
             self._kinds,
-            lambda kind: process_settings(kind, loaded, keys.cursor_secret),
+            lambda kind: process_settings(
+                kind, loaded, keys.cursor_secret, [each.admin_port for each in self._kinds]
+            ),
             self.console,
             stop_s=_stop_s(self._kinds, loaded),
             watches=watches,
@@ -80,34 +103,57 @@ class DevRun:
         urls, life_s = self._urls(loaded), loaded.settings.accounts.token_max_lifetime_s
         tokens = seed_data.mint_tokens(keys, self._clock.now_ms() // 1000, life_s)
         chats = await seed_data.SeedData(urls["api"], keys, tokens, self.console).create()
-        ports = {kind.name: kind.admin_port for kind in self._kinds}
-        more = {"chats": chats, "server_key": keys.server, "admin_ports": ports}
-        seed_data.write_dev_file(self.state_dir, self._clock, urls, tokens, **more)
-        self._print_next_steps(urls, watches=watches)
-        while True:
-            await asyncio.sleep(life_s / 2)
-            tokens = seed_data.mint_tokens(keys, self._clock.now_ms() // 1000, life_s)
+        page = self._demo_page(supervisor, DemoContent(urls, chats, keys.server, tokens))
+        key = loaded.settings.console.bootstrap_key
+        console_key = key.reveal() if key else supervisor_key(keys.cursor_secret)
+        try:
+            address = await page.open()
+            more = {
+                "page": address,
+                "chats": chats,
+                "server_key": keys.server,
+                "admin_ports": {kind.name: kind.admin_port for kind in self._kinds},
+                "console_key": console_key,
+            }
             seed_data.write_dev_file(self.state_dir, self._clock, urls, tokens, **more)
+            self._print_next_steps(urls, address, console_key, watches=watches)
+            while True:
+                await asyncio.sleep(life_s / 2)
+                tokens = seed_data.mint_tokens(keys, self._clock.now_ms() // 1000, life_s)
+                page.server.content.tokens = tokens
+                seed_data.write_dev_file(self.state_dir, self._clock, urls, tokens, **more)
+        finally:
+            await page.close()
+
+    def _demo_page(self, supervisor: Supervisor, content: DemoContent) -> DemoPage:
+        gateway_port = next(kind.port or 0 for kind in self._kinds if kind.name == GATEWAY)
+        faults = DemoFaults(
+            self._engines, gateway_port, lambda: supervisor.kill_and_restart(GATEWAY), self.console
+        )
+        return DemoPage(DemoServer(content, faults), self.console, uses_vite=self._options.uses_vite)
 
     def _urls(self, loaded: LoadedSettings) -> dict[str, str]:
         ports = {kind.name: kind.port for kind in self._kinds}
         return {
             "api": f"http://127.0.0.1:{ports['api']}",
             "gateway": f"ws://127.0.0.1:{ports['gateway']}{loaded.settings.gateway.path}",
+            "console": f"http://127.0.0.1:{ports['console']}",
         }
 
-    def _print_next_steps(self, urls: dict[str, str], *, watches: bool) -> None:
+    def _print_next_steps(
+        self, urls: dict[str, str], address: str | None, console_key: str, *, watches: bool
+    ) -> None:
         names = ", ".join(kind.name for kind in self._kinds)
         lines = [
-            f"  API      {urls['api']}, every route to try at {urls['api']}/docs",
-            f"  gateway  {urls['gateway']}",
+            *([f"  open     {address}"] if address else []),
+            f"  console  {urls['console']}/#key={console_key}",
+            f"  API      {urls['api']}, every route to try at {urls['api']}/docs; socket {urls['gateway']}",
             f"  try      curl -H @{self.state_dir.header('anna')} {urls['api']}/v1/chats",
-            f"  people   {', '.join(seed_data.DEMO_USERS)}: addresses and tokens in {self.state_dir.client}",
-            f"  kept     data and logs in {self.state_dir.home}; `tidings dev --fresh` forgets them",
+            f"  kept     data, logs and tokens in {self.state_dir.home}; `tidings dev --fresh` deletes them",
             "  stop     Ctrl-C" + (f"; a change of the code restarts {names}" if watches else ""),
         ]
         if entry_points(group="tidings.commands", name="chat"):  # the package tidings-terminal is installed
-            lines.insert(3, "  chat     tidings chat --as anna, in another terminal; --as ben in a third")
+            lines.insert(-2, "  chat     tidings chat --as anna, in another terminal; --as ben in a third")
         self.console.print(f"ready in {monotonic() - self._began:.1f} s", "bold green")
         for line in lines:
             self.console.print(line)
@@ -129,16 +175,11 @@ def _stop_s(kinds: list[ProcessSpec], loaded: LoadedSettings) -> float:
     return drain_s + float(given.get("TIDINGS_PROCESS_STOP_S", life.stop_s)) + _STOP_MARGIN_S
 
 
-@dataclass(frozen=True, slots=True)
-class DevOptions:
-    is_fresh: bool = False
-    is_raw: bool = False
-    watches: bool = True
-
-
 def run_dev(options: DevOptions) -> int:
     """Run until it is stopped, as an installation for development regardless of the settings; return the exit code."""
     os.environ[env_name(INSTALLATION)] = "development"
+    if options.uses_vite:
+        require_checkout()
     began, loaded = monotonic(), load()
     place = StateDir(loaded.settings.engines.data_dir)
     engines = DevEngines.of(loaded)
@@ -149,7 +190,7 @@ def run_dev(options: DevOptions) -> int:
         voice = DevConsole([kind.name for kind in known], place.logs, is_raw=options.is_raw)
         try:
             _prepare(options, loaded, engines, place, voice)
-            return _serve(options, place, known, voice, began)
+            return asyncio.run(DevRun(options, place, known, engines, voice, began=began).serve(load()))
         except KeyboardInterrupt:
             voice.info("stopped before it was ready")
             return 0
@@ -186,13 +227,6 @@ def _tables(engines: DevEngines, loaded: LoadedSettings) -> str:
     from tidings.dev.engines import create_tables  # noqa: PLC0415 - see the top
 
     return create_tables(engines.dynamo_when_ready(loaded.settings.dynamo))
-
-
-def _serve(
-    options: DevOptions, state_dir: StateDir, known: list[ProcessSpec], console: DevConsole, began: float
-) -> int:
-
-    return asyncio.run(DevRun(state_dir, known, console, began).serve(load(), may_watch=options.watches))
 
 
 def _stop(engines: DevEngines, console: DevConsole) -> None:

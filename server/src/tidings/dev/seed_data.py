@@ -21,10 +21,11 @@ from tidings.app.wiring.engine_clients import open_key_ring
 from tidings.dev.console import DevConsole
 from tidings.dev.state_dir import StateDir, read_json, write_private
 from tidings.kernel.clock import Clock, format_ms
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.lifecycle.admin import fetch_admin_page
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.store import DynamoTenantStore
 
@@ -38,19 +39,12 @@ class HttpResult(NamedTuple):
 
 
 async def is_http_ready(admin_port: int) -> bool:
+    address = f"127.0.0.1:{admin_port}"
     try:
-        return (await asyncio.to_thread(_get_ready, admin_port)) == http.HTTPStatus.OK
-    except (OSError, http.client.HTTPException):
+        page = await asyncio.to_thread(fetch_admin_page, address, "/readyz", timeout_s=_PROBE_S)
+    except UnavailableError:
         return False
-
-
-def _get_ready(port: int) -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PROBE_S)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    return page.status == http.HTTPStatus.OK
 
 
 async def http_call(
@@ -141,7 +135,7 @@ DEMO_USERS = {"anna": "Anna", "ben": "Ben", "cleo": "Cleo"}
 _GROUP = "Lunch"
 _DIRECT_TALK = (("anna", "Hello Ben!"), ("ben", "Hi Anna. Lunch?"))
 _GROUP_TALK = (("anna", "Lunch at noon?"), ("ben", "Fine with me."), ("cleo", "I bring cake."))
-_INBOX = "default"
+INBOX = "default"
 _WELCOME = {"title": "Welcome", "text": "Notifications for you appear here, separate from chats."}
 _MADE, _EXISTS = (200, 201), 409
 
@@ -168,9 +162,9 @@ class SeedData:
     async def _inbox(self) -> None:
         """Create the inbox once; later changes by the developer, such as a schema, are kept."""
         listed = await self._call_api("GET", "/v1/inboxes", self._keys.server)
-        if any(inbox["id"] == _INBOX for inbox in listed["inboxes"]):
+        if any(inbox["id"] == INBOX for inbox in listed["inboxes"]):
             return
-        path, notification = f"/v1/inboxes/{_INBOX}", {"user_ids": list(DEMO_USERS), "message": _WELCOME}
+        path, notification = f"/v1/inboxes/{INBOX}", {"user_ids": list(DEMO_USERS), "message": _WELCOME}
         await self._call_api("PUT", path, self._keys.server, {"title": "Notifications"})
         await self._call_api(
             "POST", f"{path}/notifications", self._keys.server, notification, key="dev-welcome"

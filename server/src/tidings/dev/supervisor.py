@@ -5,8 +5,9 @@ The supervisor starts all, restarts them when the code changes, and stops the ed
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from tidings.app.processes.command import group
 from tidings.app.settings.loader import Key, LoadedSettings, env_name
@@ -20,6 +21,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import LOCAL
 
 _POLL_S = 0.1
+_KEY_CHARS = 40
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 type OnServing = Callable[[], Coroutine[None, None, None]]
@@ -79,15 +81,32 @@ def _kind(name: str, loaded: LoadedSettings, ports: PortAllocator) -> ProcessSpe
     return ProcessSpec(name, admin_port, free, f"port {wanted} is taken{holder.text}: {name} is at {free}")
 
 
-def process_settings(kind: ProcessSpec, loaded: LoadedSettings, cursor_secret: str) -> dict[str, str]:
+def process_settings(
+    kind: ProcessSpec, loaded: LoadedSettings, cursor_secret: str, admin_ports: Iterable[int] = ()
+) -> dict[str, str]:
     """Return the environment of the process. Settings that the user has given are not changed."""
-    eased = {**_EASED, ("api", "cursor_secret"): cursor_secret}
+    eased = {
+        **_EASED,
+        ("api", "cursor_secret"): cursor_secret,
+        ("console", "bootstrap_key"): console_key(cursor_secret),
+        ("process", "drain_token"): drain_token(cursor_secret),
+        ("console", "processes"): ",".join(f"127.0.0.1:{port}" for port in admin_ports),
+    }
     given = {env_name(key): value for key, value in eased.items() if key not in loaded.sources}
     given[env_name(("telemetry", "log_format"))] = "json"
     given[env_name(("process", "admin_port"))] = str(kind.admin_port)
     if kind.port is not None:
         given[env_name((kind.name, "port"))] = str(kind.port)
     return given
+
+
+def console_key(cursor_secret: str) -> str:
+    """Return the key that signs in to the console of this directory."""
+    return sha256(b"console|" + cursor_secret.encode()).hexdigest()[:_KEY_CHARS]
+
+
+def drain_token(cursor_secret: str) -> str:
+    return sha256(b"drain|" + cursor_secret.encode()).hexdigest()[:_KEY_CHARS]
 
 
 class Supervisor:
@@ -134,6 +153,10 @@ class Supervisor:
             while not await is_http_ready(kind.admin_port):  # noqa: ASYNC110 - another process: there is no event to wait for
                 await asyncio.sleep(_POLL_S)
             self._runners[kind.name].was_ready = True
+
+    def kill_and_restart(self, name: str) -> None:
+        """Kill a process with SIGKILL and start it again at once. This does not count as a failure."""
+        self._runners[name].kill_and_restart()
 
     def _start(self, kind: ProcessSpec) -> Callable[[], Coroutine[None, None, ChildProcess]]:
         return lambda: ChildProcess.start(kind.name, self._settings_of(kind), self._console.process_line)

@@ -1,18 +1,18 @@
 """Run all checks, and check the processes through their admin ports."""
 
-import http.client
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import LoadedSettings, load
-from tidings.doctor import dynamo, kafka, machine, redis
+from tidings.doctor import dynamo, kafka, machine, production, redis
 from tidings.doctor.model import Check, CheckState, DoctorContext, Finding, ok, skipped
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
+from tidings.platform.lifecycle.admin import fetch_admin_page
 
-_TIMEOUT_S = 3.0
 _READY = 200
 
 
@@ -34,22 +34,31 @@ def check_processes(context: DoctorContext) -> Iterator[Finding]:
     places += context.admin
     if not places:
         yield skipped("processes", "none known: `tidings dev` runs some; or name one, --admin 127.0.0.1:9000")
-    yield from (_check_process(place) for place in places)
+    versions: dict[str, str] = {}
+    for place in dict.fromkeys(places):
+        yield _check_process(place, versions)
+    if len(set(versions.values())) > 1:
+        yield Finding(
+            "versions",
+            CheckState.WARNING,
+            "processes run different versions of Tidings",
+            "That is right during an upgrade only: versions further apart than one are not tested together.",
+            "Finish the upgrade: docs/howto/upgrade.md.",
+            [f"{place}: {version}" for place, version in versions.items()],
+        )
 
 
-def _check_process(place: str) -> Finding:
-    host, _, port = place.rpartition(":")
+def _check_process(place: str, versions: dict[str, str]) -> Finding:
+    """Check one process, and add its version to `versions`."""
     why = "A process that is not ready gets no traffic from a load balancer."
     try:
-        connection = http.client.HTTPConnection(host, int(port), timeout=_TIMEOUT_S)
-        connection.request("GET", "/readyz")
-        answer = connection.getresponse()
-        page = json.loads(answer.read())
-        connection.close()
-    except (OSError, ValueError, http.client.HTTPException) as error:
+        answer = fetch_admin_page(place, "/readyz")
+        page = json.loads(answer.body)
+    except (UnavailableError, ValueError) as error:
         todo = "Is it running? Its log says `process starting` with the admin port."
         return Finding("processes", CheckState.WRONG, f"no answer at {place}: {error}", why, todo)
     name = f"{page.get('process', 'process')} at {place}"
+    versions[place] = str(page.get("version", "unknown"))
     if answer.status == _READY:
         return ok("processes", f"{name} is ready")
     problems = [str(each) for each in page.get("problems", [])]
@@ -75,12 +84,19 @@ CHECKS: Mapping[str, Check] = {
     "kafka": kafka.check_kafka,
     "redis": redis.check_redis,
     "processes": check_processes,
+    "certificates": production.check_certificates,
+    "alerts": production.check_alerts,
+    "backups": production.check_backups,
 }
 _DEFAULTS = LoadedSettings(Settings(), {})
 
 
 def run_checks(
-    admin: tuple[str, ...] = (), report: Callable[[str], None] = lambda _: None
+    admin: tuple[str, ...] = (),
+    report: Callable[[str], None] = lambda _: None,
+    *,
+    tls: tuple[str, ...] = (),
+    prometheus: str | None = None,
 ) -> Iterator[Finding]:
     """Run the checks. `report` receives the name of each check before it runs."""
     try:
@@ -90,7 +106,7 @@ def run_checks(
         yield machine.load_failed(error)
         yield skipped("the rest", "needs settings that can be read")
         return
-    context = make_context(loaded, admin)
+    context = replace(make_context(loaded, admin), tls=tls, prometheus=prometheus)
     for name, check in CHECKS.items():
         report(name)
         yield from _run_check(name, check, context)

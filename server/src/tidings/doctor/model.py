@@ -38,6 +38,10 @@ class DoctorContext:
     clock: Clock = field(default_factory=SystemClock)
     admin: tuple[str, ...] = ()
     """`host:port` of processes to check, from the command line."""
+    tls: tuple[str, ...] = ()
+    """`host:port` of public addresses whose certificates to check, from the command line."""
+    prometheus: str | None = None
+    """URL of the Prometheus that scrapes the installation, from the command line."""
     has_dev: bool = False
     """`tidings dev` runs here with ports and limits of its own, so those of the settings are only warnings."""
 
@@ -90,7 +94,7 @@ def summarize_findings(findings: Iterable[Finding]) -> Text:
         return Text(f"all is well: {counts[CheckState.OK]} checked", "bold green")
     words = [
         f"{counts[CheckState.WRONG]} wrong",
-        f"{counts[CheckState.WARNING]} warnings",
+        _count(counts[CheckState.WARNING], "warning"),
         f"{counts[CheckState.OK]} ok",
     ]
     return Text(", ".join(words), "bold red" if counts[CheckState.WRONG] else "bold yellow")

@@ -73,7 +73,7 @@ def _native() -> LockedJar:
         raise TidingsError(
             Code.ENGINE_NOT_SUPPORTED,
             f"DynamoDB Local has no library for {here[0]} on {here[1]}.",
-            hint="Use `--dynamo dynoxide` (needs cargo), Docker (compose.yaml), or set dynamo.endpoint to a table "
-            "service elsewhere.",
+            hint="Use `--dynamo dynoxide` (needs cargo), Docker (the service dynamodb-local of compose.yaml), or set "
+            "dynamo.endpoint to a table service elsewhere.",
         )
     return next(locked for locked in jars.read_lock(LOCK) if locked.artifact == name)

@@ -15,7 +15,8 @@ from tidings.kernel.errors import Code, TidingsError
 
 CRATE, CRATE_VERSION = "dynoxide-rs", "3.2.0"
 MEMORY_MB = 60
-_FEATURES = "native-sqlite,http-server,cli"
+_FEATURES = "native-sqlite,http-server,mcp-server,cli"
+"""With the tool server, which deletes expired items on request."""
 # Half the build time of the crate's own profile, at the cost of a few per cent of speed.
 _PROFILE = {"LTO": "off", "CODEGEN_UNITS": "16", "OPT_LEVEL": "3"}
 
@@ -33,7 +34,7 @@ def version() -> str:
 
 
 def is_installed(cache: DownloadCache) -> bool:
-    return _binary(cache).exists()
+    return binary(cache).exists()
 
 
 def can_be_installed() -> bool:
@@ -61,23 +62,29 @@ def prepare(node: EngineNode, cache: DownloadCache) -> None:
 
 def command(node: EngineNode, cache: DownloadCache) -> list[str]:
     serve = ["serve", "--host", "127.0.0.1", "--port", str(node.port)]
-    return [str(_binary(cache)), *serve, "--db-path", str(_database(node))]
+    return [str(binary(cache)), *serve, "--db-path", str(database(node))]
 
 
 def is_ready(node: EngineNode) -> bool:
-    return process.is_dynamo_ready(node.port) and _add_indexes(_database(node))
+    return process.is_dynamo_ready(node.port) and _add_indexes(database(node))
 
 
-def _binary(cache: DownloadCache) -> Path:
-    return cache.dynoxide / CRATE_VERSION / "bin" / "dynoxide"
+def binary(cache: DownloadCache) -> Path:
+    return _root(cache) / "bin" / "dynoxide"
 
 
-def _database(node: EngineNode) -> Path:
+def _root(cache: DownloadCache) -> Path:
+    """Return the folder of this version and these features. A build with other features is not used."""
+    return cache.dynoxide / f"{CRATE_VERSION}-{_FEATURES.replace(',', '-')}"
+
+
+def database(node: EngineNode) -> Path:
+    """Return the file of the SQLite database."""
     return node.data / "dynoxide.db"
 
 
 def _build(cache: DownloadCache, target: Path, progress: OnDownloadProgress) -> None:
-    root = cache.dynoxide / CRATE_VERSION
+    root = _root(cache)
     root.mkdir(parents=True, exist_ok=True)
     environ = {f"CARGO_PROFILE_RELEASE_{key}": value for key, value in _PROFILE.items()}
     what = [CRATE, "--version", CRATE_VERSION, "--locked", "--no-default-features", "--features", _FEATURES]

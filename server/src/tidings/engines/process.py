@@ -65,6 +65,14 @@ def spawn(command: list[str], log: Path, cwd: Path, *, dies_with_us: bool = Fals
     return Pid(child.pid, psutil.Process(child.pid).create_time())
 
 
+def notify_service_manager(state: str) -> None:
+    """Report a state to systemd (`Type=notify`). Does nothing elsewhere."""
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    if address:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.sendto(state.encode(), address.replace("@", "\0", 1) if address.startswith("@") else address)
+
+
 def open_log(path: Path) -> IO[str]:
     """Create a log file that only its owner may read: it can contain login codes and settings."""
     path.parent.mkdir(parents=True, exist_ok=True)

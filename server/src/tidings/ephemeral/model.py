@@ -90,7 +90,7 @@ def decode_event(payload: bytes) -> EphemeralEvent:
 
 
 type RowReader = Callable[[ChatKey, Sequence[UserId]], Awaitable[Mapping[UserId, ChatRow]]]
-"""Reads chat rows. They include every receipt that was published before the call."""
+"""Reads chat rows. They include every `read`; a `delivered` receipt may be published before its watermark is written."""
 
 
 class PresenceStore(Protocol):

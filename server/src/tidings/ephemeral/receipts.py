@@ -126,7 +126,7 @@ def merge_receipts(known: dict[UserId, MemberReceipt], received: Iterable[Member
 def apply_receipts(
     snapshot: Iterable[MemberReceipt], received: Mapping[UserId, MemberReceipt]
 ) -> tuple[MemberReceipt, ...]:
-    """Merge receipts that arrived while a snapshot was read into it. Members missing from the snapshot stay missing."""
+    """Merge received receipts into a snapshot. Members missing from the snapshot stay missing."""
     return tuple(
         newest_receipt(receipt, received[receipt.user]) if receipt.user in received else receipt
         for receipt in snapshot

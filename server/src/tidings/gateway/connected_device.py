@@ -72,7 +72,8 @@ class PushAction(Enum):
 class ChatPosition:
     """How far one connection got in one chat.
 
-    position: the device holds everything that it may see up to here.
+    position: the device was sent everything that it may see up to here.
+    acked: the device has reported that it holds everything up to here.
     since: the entry with which the user joined last.
     ahead: the highest sequence that a push announced.
     is_member: as of the entries that were sent to the device.
@@ -81,10 +82,11 @@ class ChatPosition:
     has_row: the resume sent the chat's row, so an earlier join needs no further row.
     """
 
-    __slots__ = ("ahead", "had_channel", "has_row", "is_member", "is_reading", "position", "since")
+    __slots__ = ("acked", "ahead", "had_channel", "has_row", "is_member", "is_reading", "position", "since")
 
     def __init__(self, position: int, since: int = NEVER_JOINED) -> None:
         self.position = position
+        self.acked = position
         self.since = since
         self.ahead = 0
         self.is_member = True
@@ -93,8 +95,25 @@ class ChatPosition:
         self.is_reading = False
 
     @property
+    def last_pushed(self) -> int:
+        return max(self.position, self.ahead)
+
+    @property
     def is_behind(self) -> bool:
         return self.ahead > self.position
+
+    def replace(self, before: "ChatPosition | None", *, is_gone: bool) -> None:
+        """Take over the pushes and acks of the position before a resume. `is_gone`: the device has disconnected."""
+        if before is not None:
+            self.ahead = before.ahead
+            if before.position != UNKNOWN:
+                self.acked = min(before.acked, self.position)
+        if is_gone:
+            # Race: the device disconnected during its resume, and the node has requested checks of its pushes.
+            self.acked = self.last_pushed
+
+    def on_ack(self, sequence: int) -> None:
+        self.acked = max(self.acked, min(sequence, self.position))
 
     def on_push(self, last: int) -> None:
         """Record that the chat has entries up to `last`."""
@@ -202,7 +221,24 @@ class ConnectedDevice:
         position = self.positions.get(chat)
         if position is None:
             position = self.positions[chat] = ChatPosition(first - 1 if self.is_live else UNKNOWN)
+            position.acked = first - 1
         return position
+
+    def unacked(self) -> list[tuple[ChatId, int, int]]:
+        """Return the first and last entry of each chat that was pushed and not acknowledged. Large chats are left out.
+
+        This includes entries that were not sent because the device resumed: the worker found its route.
+        """
+        return [
+            (chat, each.acked + 1, each.last_pushed)
+            for chat, each in self.positions.items()
+            if each.last_pushed > each.acked and chat not in self.large_chat_channels
+        ]
+
+    def forget_unacked(self) -> None:
+        """Make `unacked` return each entry once, although a device may leave twice: during its resume and after it."""
+        for each in self.positions.values():
+            each.acked = each.last_pushed
 
     def behind(self) -> list[ChatId]:
         """Return the chats that have entries after the device's position."""

@@ -148,6 +148,7 @@ async def send(context: RequestContext, frame: Send) -> CommitResult:
         content_type=frame.content_type,
         ttl_s=frame.ttl_seconds,
     )
+    context.node.acks.cover(context.chat(frame.chat), context.user, sent.sequence)
     return CommitResult(sequence=sent.sequence, is_repeat=sent.is_repeat)
 
 
@@ -180,13 +181,18 @@ async def get_history(context: RequestContext, frame: GetHistory) -> HistoryPage
 
 
 async def mark_read(context: RequestContext, frame: Read) -> Ok:
-    await context.cases.watermarks.read(context.chat(frame.chat), context.user, frame.sequence)
+    chat, user = context.chat(frame.chat), context.user
+    read = await context.cases.watermarks.read(chat, user, frame.sequence)
+    context.node.acks.cover(chat, user, read.sequence)
     return _OK
 
 
 async def ack(context: RequestContext, frame: Ack) -> Ok:
     """Buffer the acks of entries that this gateway sent, and write the others. Raise the first failure after all."""
     device, acks = context.device, context.node.acks
+    for name, at in frame.delivered.items():
+        if (position := device.positions.get(ChatId(name))) is not None:
+            position.on_ack(at)
     others = [each for each in frame.delivered.items() if not acks.take(device, ChatId(each[0]), each[1])]
     writes = (context.cases.watermarks.delivered(context.chat(name), context.user, at) for name, at in others)
     await gather_limited(writes, _MAX_CONCURRENT_ACKS)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import batched
 from typing import final
@@ -10,6 +11,7 @@ from tidings.connections.model import ConnectionRegistry, GatewayId, HeldRoute
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.stats import TrafficStats
 from tidings.gateway.transport.ports import Socket
+from tidings.kernel.errors import UnavailableError
 from tidings.kernel.fair_shares import FairShares
 from tidings.kernel.ids import ChatId, DeviceKey, TenantId, UserId
 from tidings_wire.close_codes import CloseCode
@@ -122,6 +124,9 @@ class LeaseRenewer:
 
     async def run(self) -> None:
         while True:
+            # The registration of this process is renewed first: if it expires, users of this gateway count as lost.
+            with suppress(UnavailableError):
+                await self._routes.keep_alive(self._gateway)
             await asyncio.sleep(self._every_s)
             await self.renew_all()
 

@@ -1,6 +1,7 @@
 """A gateway node: joins the devices of this process with the bus, the connection registry and the services that push."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, final
 
 import msgspec
@@ -47,6 +48,8 @@ class GatewayNode:
     def __init__(self, deps: NodeDeps, hub: Hub[ConnectedDevice], on_error: ErrorReporter) -> None:
         self._deps, self._hub, self._report = deps, hub, on_error
         self.counts = GatewayStats()
+        self.is_draining = False
+        """The gateway stops, so its devices reconnect to others."""
         self._listening: Subscription | None = None
         self._removals: WorkQueue[_RemovedRoute] = WorkQueue(self._remove, _MAX_CONCURRENT_REMOVALS, on_error)
         self._undelivered: WorkQueue[UndeliveredPush] = WorkQueue(
@@ -59,10 +62,15 @@ class GatewayNode:
         self.large_chats = LargeChatChannels(deps.subscriber, self.on_message, self.on_missed)
         self.ephemeral = EphemeralService(deps.ephemeral, deps.subscriber, hub, on_error)
         self.inboxes = _inboxes(deps, on_error)
-        self.chat_rows = ChatRowPusher(deps.rows, deps.chat_list, hub, on_error)
+        self.chat_rows = ChatRowPusher(deps.chat_list, hub, on_error)
         ordinals = OrdinalCache()
         self.acks = AckBuffer(
-            deps.watermarks, deps.queue, ordinals, within_s=deps.options.ack_flush_s, report=on_error
+            deps.watermarks,
+            deps.queue,
+            ordinals,
+            is_large=self.large_chats.__contains__,
+            flush_s=deps.options.ack_flush_s,
+            report=on_error,
         )
         self._build_pushes(deps, ordinals)
         self.leases = LeaseRenewer(
@@ -111,6 +119,7 @@ class GatewayNode:
             ordinals=ordinals,
             counts=self.counts,
             report=on_error,
+            trace_push=deps.trace_push,
         )
 
     def start(self) -> None:
@@ -131,11 +140,15 @@ class GatewayNode:
         await self.acks.wait_idle(within_s)
         await self.inboxes.wait_idle(0)
         await self._removals.wait_idle(within_s)
+        with suppress(UnavailableError):
+            await self._deps.routes.sign_off(self._deps.gateway)
         await self.ephemeral.wait_idle(within_s)
 
     def on_left(self, device: ConnectedDevice) -> None:
         """Clean up after a device has disconnected. Idempotent: a resume that was in progress calls it again."""
         device.is_gone, device.is_live, device.is_registered = True, False, False
+        self.acks.flush_user(device.key.tenant, device.user)
+        self._check_unacked(device)
         self.large_chats.leave_all(device)
         self.ephemeral.on_left(device)
         self.inboxes.on_left(device)
@@ -144,6 +157,14 @@ class GatewayNode:
             # epoch, so the registry keeps the newer route.
             self._removals.add((device.key, device.epoch))
             device.epoch = 0
+
+    def _check_unacked(self, device: ConnectedDevice) -> None:
+        """Request a check of everything that was written into the socket and not acknowledged."""
+        for chat, first, last in device.unacked():
+            self._deps.offline_checks.check(
+                device.chat(chat), device.user, first, last, is_reconnecting=self.is_draining
+            )
+        device.forget_unacked()
 
     def _on_late_leave(self, device: ConnectedDevice, chat: ChatId, at: int) -> None:
         """Unsubscribe a device from a large chat after a late push of its user's leave at `at`, and resume it.
@@ -222,6 +243,7 @@ class GatewayNode:
             case InboxChanged():
                 self.inboxes.on_inbox_changed(message)
             case OwnReadAdvanced():
+                self.acks.cover(ChatKey(message.tenant, message.chat), message.user, message.read)
                 self.ephemeral.on_own_read(message)
             case ChatRowChanged():
                 self.chat_rows.changed(message)
@@ -234,21 +256,19 @@ class GatewayNode:
     async def _remove(self, route: _RemovedRoute) -> None:
         key, epoch = route
         try:
-            existed = await self._deps.routes.remove(key, self._deps.gateway, epoch)
+            existed = await self._deps.routes.remove(key, self._deps.gateway, epoch, is_closed=True)
         except UnavailableError:
             return
         if existed:
             self.ephemeral.on_unregistered(key.tenant, key.user)
 
     async def _on_undelivered(self, push: UndeliveredPush) -> None:
-        """Remove the stale route of a push. If its user has no other device, publish an offline event."""
+        """Remove the stale route of a push, and request an offline check of its messages."""
         user, device, epoch = push.target
         await self._remove((DeviceKey(push.chat.tenant, user, device), epoch))
-        # Race: the worker pushed to a route whose device has disconnected. Look up again after the removal: if the
-        # device has reconnected meanwhile, its resume reads the messages, and the user is not offline.
-        others = await self._deps.routes.look_up(push.chat.tenant, [user])
-        if push.messages and user not in others.unknown and user not in others.found:
-            await self._deps.notify_offline(push.chat, user, push.messages)
+        if push.messages:
+            first, last = push.messages[0].sequence, push.messages[-1].sequence
+            self._deps.offline_checks.check(push.chat, user, first, last, is_reconnecting=self.is_draining)
 
     def _on_became_large(self, device: ConnectedDevice, chat: ChatId, last: int) -> None:
         # Race: the worker publishes the next entries on the chat's channel, possibly before this device subscribes.

@@ -1,15 +1,17 @@
 """Dependencies of a gateway: use cases, stores, options, and the two ports that it declares itself."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import Principal
+from tidings.bus.model import Push
 from tidings.bus.ports import BusPublisher, BusSubscriber
 from tidings.chats.model import MemberStatus
 from tidings.connections.model import ConnectionRegistry, GatewayId
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.ports import ChatRowReader, NotifyOffline, OfflineQueue
+from tidings.delivery.ports import ChatRowReader, OfflineCheckPublisher, OfflineQueue
 from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.ephemeral.service import EphemeralDeps
 from tidings.gateway.resume.catch_up import CatchUpOptions
@@ -26,6 +28,10 @@ from tidings.messages.history import History
 from tidings.messages.sender import MessageSender
 
 type ErrorReporter = Callable[[str, BaseException], None]
+
+
+type TracePush = Callable[[Push], AbstractContextManager[None]]
+"""Opens the spans of a traced push, until its frames are written."""
 
 
 class RequestLimiter(Protocol):
@@ -75,12 +81,12 @@ class NodeOptions:
     """Options of a gateway node.
 
     renew_every_s: interval at which the leases of all routes are renewed.
-    ack_flush_s: how long an ack waits for further acks of the same user and chat before it is written.
+    ack_flush_s: a user's `delivered` watermark in a chat is written at most once in this time.
     broadcast_spread_s: period over which the connected devices are notified of a broadcast.
     """
 
     renew_every_s: float = 10.0
-    ack_flush_s: float = 1.0
+    ack_flush_s: float = 60.0
     broadcast_spread_s: float = 30.0
     resume: ResumeOptions = field(default_factory=ResumeOptions)
     ranges: CatchUpOptions = field(default_factory=CatchUpOptions)
@@ -100,8 +106,9 @@ class NodeDeps:
     history: History
     watermarks: WatermarkService
     ephemeral: EphemeralDeps
-    notify_offline: NotifyOffline
+    offline_checks: OfflineCheckPublisher
     inboxes: InboxUseCases | None = None
+    trace_push: TracePush | None = None
     failpoints: Failpoints = NO_FAILPOINTS
     clock: Clock = field(default_factory=SystemClock)
     options: NodeOptions = field(default_factory=NodeOptions)

@@ -153,6 +153,7 @@ class GatewayServer:
 
     async def drain(self, options: DrainOptions) -> DrainResult:
         """Let all devices leave, then finish the requests in flight and stop the node."""
+        self.node.is_draining = True
         # Devices first: their last requests may still need the node, and their routes are removed as they leave.
         drained = await Drain(self.listener, self._notify_drain, options).run()
         await self.requests.wait_idle(self._deps.flush_timeout_s)

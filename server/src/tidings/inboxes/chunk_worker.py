@@ -38,6 +38,8 @@ MAX_CONCURRENT = 32
 
 type OnRelease = Callable[[TenantId, NotificationId, int], Awaitable[object]]
 """Releases a broadcast to a percentage of its users."""
+type AddMembers = Callable[[Job, int, Sequence[UserId]], Awaitable[Sequence[UserId]]]
+"""Adds the users of a chunk, given by its number, to the job's chat. Returns the users that could not be added."""
 type UserAction = Callable[[InboxKey], Awaitable[bool]]
 """Processes one user. False: failed for this user, permanently."""
 
@@ -100,6 +102,7 @@ class ChunkWorker:
         deliverer: NotificationDeliverer,
         withdrawer: NotificationWithdrawer,
         on_release: OnRelease,
+        add_members: AddMembers,
         notifier: InboxNotifier,
         inboxes: InboxConfigCache,
         profiles: ProfileStore,
@@ -110,6 +113,7 @@ class ChunkWorker:
         self._deliverer = deliverer
         self._withdrawer = withdrawer
         self._on_release = on_release
+        self._add_members = add_members
         self._notifier = notifier
         self._inboxes = inboxes
         self._profiles = profiles
@@ -132,15 +136,23 @@ class ChunkWorker:
             await self._on_release(job.tenant, NotificationId(job.notification), job.percent)
             await self._jobs.mark_done(ref.tenant, ref.job, self._result(ref.chunk, 1))
             return
-        content = await self._contents.find(ref.tenant, NotificationId(job.notification))
-        if content is None:
-            return
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
-        unknown = await self._unknown_users(job, users)
-        failed = [*unknown, *await self._each(job, content, [each for each in users if each not in unknown])]
+        if job.kind is JobKind.ADD_MEMBERS:
+            failed = await self._add_members(job, ref.chunk, users)
+        else:
+            content = await self._contents.find(ref.tenant, NotificationId(job.notification))
+            if content is None:
+                return
+            failed = await self._process_users(job, content, users)
         await self._jobs.mark_done(
             ref.tenant, ref.job, self._result(ref.chunk, len(users) - len(failed), failed)
         )
+
+    async def _process_users(
+        self, job: Job, content: NotificationContent, users: Sequence[UserId]
+    ) -> Sequence[UserId]:
+        unknown = await self._unknown_users(job, users)
+        return [*unknown, *await self._each(job, content, [each for each in users if each not in unknown])]
 
     def _result(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> ChunkResult:
         return ChunkResult(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
@@ -178,8 +190,8 @@ class ChunkWorker:
                 return withdraw
             case JobKind.AMEND:
                 return announce_amendment
-            case JobKind.BROADCAST:
-                raise ValueError("a broadcast has no users of its own")
+            case JobKind.BROADCAST | JobKind.ADD_MEMBERS:
+                raise ValueError(f"a job of kind {kind} has no action for a single user")
 
     def _delivery(self, content: NotificationContent) -> UserAction:
         row = NotificationRow(

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, apply_spec, check_inbox_id
 from tidings.inboxes.model import InboxId
 from tidings.inboxes.ports import InboxStore
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
@@ -84,6 +85,7 @@ class InboxConfigService:
             after = apply_spec(name, before, edit(before), self._clock.now_ms())
             if not await self._store.write(tenant, after):
                 raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the inbox. Try again.")
+            note_change(before, after)
             return after
 
         after = await retry_on_conflict(step)
@@ -126,6 +128,7 @@ class InboxDefaultsService:
             )
             if not await self._store.write_defaults(tenant, after):
                 raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the defaults. Try again.")
+            note_change(before, after)
             return after
 
         return await retry_on_conflict(step)

@@ -18,7 +18,6 @@ from tidings.inboxes.model import (
     StoredInbox,
     UnreadCounts,
 )
-from tidings.jobs.model import Job, JobId
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -155,20 +154,6 @@ class InboxStore(Protocol):
         ...
 
     async def write_defaults(self, tenant: TenantId, defaults: InboxDefaults) -> bool: ...
-
-
-class JobStarter(Protocol):
-    """Starts the jobs of sends and recalls."""
-
-    async def put_chunks(
-        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
-    ) -> None:
-        """Store the chunks for at least `kept_days`, or permanently. Idempotent. Call it before `start`."""
-        ...
-
-    async def start(self, job: Job, /) -> bool:
-        """Create the job and publish its chunks. False: an earlier attempt created it."""
-        ...
 
 
 class InboxEvent(StrEnum):

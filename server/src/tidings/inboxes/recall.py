@@ -14,10 +14,11 @@ from tidings.inboxes.broadcasts.log import BroadcastRollout
 from tidings.inboxes.broadcasts.model import BroadcastLogId
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import InboxId, KeyOrigin, NotificationContent, NotificationId, NotificationRow
-from tidings.inboxes.ports import ContentStore, InboxRepository, JobStarter
+from tidings.inboxes.ports import ContentStore, InboxRepository
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import Job, JobId, JobKind
-from tidings.jobs.ports import JobStore
+from tidings.jobs.ports import JobStarter, JobStore
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
@@ -109,6 +110,7 @@ class RecallService:
             )
             if not await self._contents.amend(tenant, after):
                 raise _conflict()
+            note_change({"version": before.version}, {"version": version})
             return after
 
         after = await retry_on_conflict(step)
@@ -131,6 +133,7 @@ class RecallService:
             job, now_ms = new_ulid(), self._clock.now_ms()
             if not await self._contents.redact(tenant, before, now_ms, job):
                 raise _conflict()
+            note_change({"redacted": False}, {"redacted": True, "recipients": before.count, "job": job})
             return replace(before, redacted_ms=now_ms, recall=job)
 
         found = await self.find(tenant, inbox, notification)

@@ -15,9 +15,11 @@ from tidings.inboxes import message_schema
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import KeyClaim, KeyOrigin, NotificationContent, NotificationId
-from tidings.inboxes.ports import ContentStore, JobStarter
+from tidings.inboxes.ports import ContentStore
 from tidings.inboxes.queries import seal_location
 from tidings.jobs.model import CHUNK_USERS, Job, JobId, JobKind
+from tidings.jobs.ports import JobStarter
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
@@ -223,4 +225,5 @@ class NotificationSender:
                 created_ms=self._clock.now_ms(),
             )
         )
+        note_change(None, {"notification": claim.notification, "job": job, "recipients": len(users)})
         return SendNotificationResult(claim.notification, job, len(users), is_new)

@@ -17,6 +17,7 @@ from tidings.schema.tables.model import KeyPartError, KeyTemplate
 CHUNK_GROUP = "notifications"
 _TOPIC = "notifications"
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
+_CHAT_KEY = KeyTemplate("{tenant}#{chat}")
 _encode = msgspec.json.Encoder().encode
 _decode = wrap_decoder(msgspec.json.Decoder(ChunkRef).decode, msgspec.DecodeError)
 
@@ -44,6 +45,8 @@ def decode_chunk(record: Record) -> ChunkRef:
 
 
 def kafka_key(ref: ChunkRef) -> bytes:
+    if ref.chat is not None:
+        return _CHAT_KEY.render(tenant=ref.tenant, chat=ref.chat).encode()
     return _KEY.render(tenant=ref.tenant, job=ref.job, chunk=ref.chunk).encode()
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, NewType
 from msgspec import Struct
 
 from tidings.kernel.fences import OffsetFence
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import ChatId, TenantId, UserId
 
 JobId = NewType("JobId", str)
 
@@ -20,6 +20,8 @@ class JobKind(StrEnum):
     """Notifies connected users of a changed content. Writes nothing."""
     BROADCAST = "broadcast"
     """The start of a broadcast, or a rollout step: one chunk, due at its time."""
+    ADD_MEMBERS = "add_members"
+    """Adds users to a chat. Each chunk is one entry of the chat's log."""
 
 
 class JobState(StrEnum):
@@ -34,14 +36,15 @@ class JobState(StrEnum):
 class Job(Struct, frozen=True, kw_only=True):
     """`source` is the job that has the chunks: this one, or the send whose notification is recalled or amended.
 
-    The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users.
+    The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users. `inbox` and `notification`
+    are empty for a job that adds members: `user` adds them to `chat`.
     """
 
     tenant: TenantId
     id: JobId
     kind: JobKind
-    inbox: str
-    notification: str
+    inbox: str = ""
+    notification: str = ""
     source: JobId
     total: int
     created_ms: int
@@ -50,22 +53,37 @@ class Job(Struct, frozen=True, kw_only=True):
     version: int = 1
     starts_ms: int = 0
     percent: int = 0
+    chat: ChatId | None = None
+    user: UserId | None = None
+    chunk_users: int = CHUNK_USERS
 
     @property
     def chunks(self) -> int:
-        return self.chunks_of(self.total)
+        return self.chunks_of(self.total, self.chunk_users)
 
     @staticmethod
-    def chunks_of(users: int) -> int:
-        return -(-users // CHUNK_USERS)
+    def chunks_of(users: int, chunk_users: int = CHUNK_USERS) -> int:
+        return -(-users // chunk_users)
+
+
+class JobClaim(Struct, frozen=True, kw_only=True):
+    """The job that an idempotency key belongs to. `fingerprint` identifies the request that used the key first."""
+
+    job: JobId
+    fingerprint: bytes
 
 
 class ChunkRef(Struct, frozen=True, kw_only=True):
-    """The Kafka event for a worker: process one chunk of a job."""
+    """The Kafka event for a worker: process one chunk of a job.
+
+    Chunks with the same `chat` go to one partition. They append to the same log, so workers that process them at the
+    same time would only conflict with each other.
+    """
 
     tenant: TenantId
     job: JobId
     chunk: int
+    chat: ChatId | None = None
 
 
 class ChunkResult(Struct, frozen=True, kw_only=True):

@@ -3,12 +3,30 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobState
+from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobClaim, JobId, JobProgress, JobState
 from tidings.kernel.fences import PartitionProgress
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import ChatId, TenantId, UserId
 
 type ReadProgress = Callable[[Collection[ChunkRef]], Awaitable[Mapping[ChunkRef, PartitionProgress]]]
 """Returns the consumers' progress in the partition of each chunk. Raises `UnavailableError`."""
+
+
+class JobStarter(Protocol):
+    """Starts jobs, and shows their progress."""
+
+    async def put_chunks(
+        self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None, /
+    ) -> None:
+        """Store the chunks for at least `kept_days`, or permanently. Idempotent. Call it before `start`."""
+        ...
+
+    async def start(self, job: Job, /) -> bool:
+        """Create the job and publish its chunks. False: an earlier attempt created it."""
+        ...
+
+    async def progress(self, tenant: TenantId, job: JobId, /) -> JobProgress:
+        """Return the progress. Raises `job_not_found`."""
+        ...
 
 
 class JobStore(Protocol):
@@ -21,6 +39,10 @@ class JobStore(Protocol):
         self, tenant: TenantId, job: JobId, chunks: Sequence[Sequence[UserId]], kept_days: int | None
     ) -> None:
         """Store the users of a job in chunks. Idempotent."""
+        ...
+
+    async def claim(self, tenant: TenantId, chat: ChatId, key: str, claim: JobClaim) -> JobClaim:
+        """Claim an idempotency key of a chat for 7 days. Returns this claim, or that of an earlier attempt. Idempotent."""
         ...
 
     async def create(self, job: Job, due: DueJob) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tidings.jobs import rules
 from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobProgress, JobState
 from tidings.jobs.ports import ChunkPublisher, JobStore, ReadProgress
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
@@ -46,7 +47,7 @@ class JobService:
     async def progress(self, tenant: TenantId, job: JobId) -> JobProgress:
         found = await self._progress(tenant, job)
         if found is None:
-            raise _not_found()
+            raise job_not_found()
         return found
 
     async def _progress(self, tenant: TenantId, job: JobId) -> JobProgress | None:
@@ -87,8 +88,9 @@ class JobService:
         async def step() -> None:
             found = await self._store.read(tenant, job)
             if found is None:
-                raise _not_found()
+                raise job_not_found()
             done = await self._store.done(tenant, job)
+            note_change({"state": found.state}, {"state": state})
             if rules.changes_state(found, state, done) and not await self._store.change(
                 found, state, self._clock.now_ms()
             ):
@@ -98,12 +100,12 @@ class JobService:
         return await self.progress(tenant, job)
 
 
-def _not_found() -> TidingsError:
+def job_not_found() -> TidingsError:
     return TidingsError(Code.JOB_NOT_FOUND, "This job does not exist, or has expired.")
 
 
 def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
-    return [ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk) for chunk in chunks]
+    return [ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk, chat=job.chat) for chunk in chunks]
 
 
 class JobSweeper:

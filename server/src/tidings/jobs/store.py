@@ -5,14 +5,21 @@ import hashlib
 from collections.abc import Sequence
 from itertools import batched
 
-from tidings.jobs.model import ChunkResult, DueJob, Job, JobId, JobKind, JobState
+from tidings.jobs.model import CHUNK_USERS, ChunkResult, DueJob, Job, JobClaim, JobId, JobKind, JobState
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.fences import OffsetFence
-from tidings.kernel.ids import TenantId, UserId, ulid_ms
+from tidings.kernel.ids import ChatId, TenantId, UserId, ulid_ms
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
-from tidings.platform.dynamo.errors import condition_held, translate_read_errors, translate_write_errors
+from tidings.platform.dynamo.errors import (
+    ConditionFailedError,
+    DynamoError,
+    condition_held,
+    raise_write_error,
+    translate_read_errors,
+    translate_write_errors,
+)
 from tidings.platform.dynamo.requests import Delete, Put, Query
 from tidings.schema.tables.items.inboxes import (
     CHUNK_SORT,
@@ -21,8 +28,10 @@ from tidings.schema.tables.items.inboxes import (
     DUE_SORT,
     JOB_SORT,
     JOBS_OF_TENANT,
+    KEY_SORT,
     LISTED_SORT,
     OF_JOB,
+    OF_KEY,
     SHARDS,
 )
 from tidings.schema.tables.model import KeyTemplate
@@ -32,6 +41,8 @@ _TABLE = "inbox"
 _MAX_DUE = 100
 _DUE_BEFORE = KeyTemplate("{at_ms:013d}#")
 _DAY_S = 24 * 3600
+_CLAIM_DAYS = 7
+_OF_MEMBERS = "m"
 RETENTION_DAYS = 90
 _LATER_DAYS = 3
 """Time between the expiry of a list entry, its job and its done marks.
@@ -71,6 +82,26 @@ class DynamoJobStore:
         if kept_days is None:
             return {}
         return _until(job, max(self._retention_days, kept_days) + _LATER_DAYS)
+
+    async def claim(self, tenant: TenantId, chat: ChatId, key: str, claim: JobClaim) -> JobClaim:
+        item: dict[str, ItemValue] = {
+            "PK": OF_KEY.render(tenant=tenant, inbox=chat, origin=_OF_MEMBERS, host_key=key),
+            "SK": KEY_SORT.render(),
+            "job": claim.job,
+            "fingerprint": claim.fingerprint,
+            "created_at": format_ms(ulid_ms(claim.job)),
+            **_until(claim.job, _CLAIM_DAYS),
+        }
+        try:
+            await self._client.put(
+                patterns.CLAIM_KEY, item, condition="attribute_not_exists(PK)", repeatable=True
+            )
+        except ConditionFailedError as failed:
+            first = failed.item or {}
+            return JobClaim(job=JobId(first["job"]), fingerprint=first["fingerprint"])
+        except DynamoError as error:
+            raise_write_error(error)
+        return claim
 
     async def create(self, job: Job, due: DueJob) -> bool:
         actions = [
@@ -237,6 +268,9 @@ def _job_item(job: Job) -> dict[str, ItemValue]:
         "updated_at": format_ms(job.updated_ms or job.created_ms),
         "starts": job.starts_ms,
         "percent": job.percent,
+        "chunk_users": job.chunk_users,
+        **({} if job.chat is None else {"chat": job.chat}),
+        **({} if job.user is None else {"user": job.user}),
     }
 
 
@@ -265,6 +299,9 @@ def _job_from_item(tenant: TenantId, job: JobId, item: Item) -> Job:
         version=int(item["version"]),
         starts_ms=int(item.get("starts", 0)),
         percent=int(item.get("percent", 0)),
+        chat=item.get("chat"),
+        user=item.get("user"),
+        chunk_users=int(item.get("chunk_users", CHUNK_USERS)),
     )
 
 

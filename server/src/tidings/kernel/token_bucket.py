@@ -32,6 +32,10 @@ class TokenBucket:
         self.tokens -= 1
         return True
 
+    def has_token(self, now: float) -> bool:
+        self._refill(now)
+        return self.tokens >= 1
+
     def is_full(self, now: float) -> bool:
         self._refill(now)
         return self.tokens == self._burst

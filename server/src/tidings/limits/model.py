@@ -75,7 +75,7 @@ class LimitPolicy(Struct, frozen=True, kw_only=True):
 
 
 class TokenRequest(Struct, frozen=True):
-    """A request for `tokens` of one bucket. More than its capacity means its whole capacity.
+    """A request for `tokens` of one bucket. More than half of its capacity means half of it.
 
     All requests of one `take` have the same tenant, and with `NO_TENANT` also the same name.
     """

@@ -31,7 +31,12 @@ def level_at(bucket: BucketState | None, policy: LimitPolicy, now_us: int) -> in
 
 
 def token_cost(policy: LimitPolicy, tokens: int) -> int:
-    return min(tokens, policy.burst) * policy.token
+    """Return the price of a request in units. Several tokens cost at most half of the bucket.
+
+    A price of the whole bucket could never be paid: the request itself has taken a token just before its charge, and
+    other requests of the tenant take some all the time.
+    """
+    return min(tokens, max(1, policy.burst // 2)) * policy.token
 
 
 def policy_for(per_s: float, burst: int) -> LimitPolicy:

@@ -65,12 +65,18 @@ class History:
         is_cut = up_to == top and bool(visible_ranges(intervals, up_to, _NO_END))
         return await self._page(chat, found, (after, up_to), intervals, has_newer=is_cut)
 
-    async def after(self, chat: ChatKey, user: UserId, after: int, limit: int) -> HistorySlice:
-        """Return the oldest entries above `after`, to catch up."""
+    async def after(
+        self, chat: ChatKey, user: UserId, after: int, limit: int, *, committed: int | None = None
+    ) -> HistorySlice:
+        """Return the oldest entries above `after`, to catch up.
+
+        `committed` is the sequence of an entry that the caller knows to be in the log; no later entry is returned. Every
+        leave below it is committed too, so the membership is read only once.
+        """
         intervals = await self._intervals(chat, user)
         size = _bounded(limit)
-        found = await self._forward(chat, intervals, after, size + 1)
-        if found and await self._was_removed(chat, user, intervals):
+        found = await self._forward(chat, intervals, (after, committed or _NO_END), size + 1)
+        if found and committed is None and await self._was_removed(chat, user, intervals):
             return await self.after(chat, user, after, limit)
         more, found = len(found) > size, found[:size]
         up_to = found[-1].sequence if found else after
@@ -139,10 +145,10 @@ class History:
         return found
 
     async def _forward(
-        self, chat: ChatKey, intervals: Sequence[Interval], after: int, limit: int
+        self, chat: ChatKey, intervals: Sequence[Interval], between: tuple[int, int], limit: int
     ) -> list[Entry]:
         found: list[Entry] = []
-        for low, high in visible_ranges(intervals, after, _NO_END):
+        for low, high in visible_ranges(intervals, *between):
             found += await self._read(chat, low, high, limit - len(found), newest_first=False)
             if len(found) >= limit:
                 break

@@ -67,6 +67,17 @@ def row_progress(intervals: Sequence[Interval], had: int, head: int) -> int:
     return head if had >= reaches else max(had, intervals[0].joined)
 
 
+def named_progress(intervals: Sequence[Interval], had: int, head: int) -> int:
+    """Return the sequence up to which a member's row of a group is complete; `head` means nothing is missing.
+
+    `had` is the last join or leave in the row. Other entries are in the group's head.
+    """
+    joins = [each.joined + 1 for each in intervals if each.joined < head]
+    leaves = [each.removed for each in intervals if each.removed is not None and each.removed <= head]
+    last = max([*joins, *leaves], default=0)
+    return head if had >= last else last - 1
+
+
 def backoff_s(first_s: float, longest_s: float, tries: int) -> float:
     return min(longest_s, first_s * 2.0 ** min(tries, 30))
 

@@ -73,8 +73,11 @@ USER_KEY: Final = "k"
 PROFILE: Final = "u"
 
 
-SETTINGS_FORM = 4
+SETTINGS_FORM = 5
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
+
+MAX_MEMBERS = 100_000
+"""Largest value of a tenant's `max_members`."""
 
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
 """The first digits of a phone number: a country, or a part of one. `+49`, `+1787`."""
@@ -131,6 +134,8 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     """Whether users may find each other by phone number."""
     rates: RateOverrides = RateOverrides()
     push: PushSettings = PushSettings()
+    max_members: Annotated[int, Meta(ge=2, le=MAX_MEMBERS)] = 1_000
+    """Members of a group, with its owner."""
     form: int = SETTINGS_FORM
 
 

@@ -5,6 +5,7 @@ Processes see a change, or a new tenant, within `CachePolicy.fresh_s`.
 
 from collections.abc import Callable, Sequence
 
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
@@ -48,6 +49,7 @@ class TenantService:
                 f"Tenant {name} already exists.",
                 hint="Show it with `tidings tenant show`, or change it with `tidings tenant set`.",
             )
+        note_change(None, settings)
         record_security_event(SecurityEventKind.TENANT_CREATED, tenant=name)
         return Tenant(id=name, settings=settings, version=1, created_at_ms=now, updated_at_ms=now)
 
@@ -79,6 +81,7 @@ class TenantService:
                 raise TidingsError(
                     Code.WRITE_CONFLICT, "The settings were changed at the same time. Try again."
                 )
+            note_change(found.settings, settings)
             record_security_event(
                 SecurityEventKind.TENANT_CHANGED, tenant=found.id, subject=f"version {found.version + 1}"
             )

@@ -70,7 +70,7 @@ class EvidenceCollector:
         found = Evidence(chat=chat, entry=entry, now_ms=self._clock.now_ms(), is_large=is_large)
         listed, has_more = await self._users(chat, users, is_large=is_large)
         found = replace(found, users=listed, has_more_users=has_more)
-        if is_large:
+        if found.is_group:
             found = replace(found, head=await self._head(chat))
         return await self._with_topic(await self._with_redis(await self._with_rows(found)))
 
@@ -111,7 +111,7 @@ class EvidenceCollector:
         if not users:
             return found
         rows = await self._read_rows(found.chat, users)
-        queued = await self._read_queue(found.chat, users, found.entry)
+        queued = {} if found.is_group else await self._read_queue(found.chat, users, found.entry)
         with_rows = (
             replace(
                 each,
@@ -135,7 +135,7 @@ class EvidenceCollector:
         with_routes = (
             replace(
                 each,
-                connected=_connected(routes.get(each.user, ()), subscribed),
+                connected=connected_devices(routes.get(each.user, ()), subscribed),
                 last_seen_ms=seen.get(each.user),
             )
             for each in found.users
@@ -175,7 +175,7 @@ def _recipients(found: Evidence) -> list[UserId]:
     ]
 
 
-def _connected(routes: Sequence[Route], subscribed: set[GatewayId]) -> tuple[DeviceRoute, ...]:
+def connected_devices(routes: Sequence[Route], subscribed: set[GatewayId]) -> tuple[DeviceRoute, ...]:
     # The epoch of a route is the time of its registration, in microseconds.
     return tuple(
         DeviceRoute(each.device, each.gateway, each.epoch // 1000, each.gateway in subscribed)

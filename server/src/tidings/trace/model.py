@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from msgspec import UNSET, Struct, UnsetType
 
-from tidings.chats.model import Membership
+from tidings.chats.model import ChatType, Membership, chat_type
 from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatKey, DeviceId, UserId
@@ -73,7 +73,7 @@ class PartitionState(Struct, frozen=True, kw_only=True):
 class Evidence(Struct, frozen=True, kw_only=True):
     """Everything that was found. `redis`, `kafka`: why the engine did not answer, else empty.
 
-    `mark`: the delivery checkpoint of the chat. `head`: the delivered head of a large chat.
+    `mark`: the delivery checkpoint of the chat. `head`: the delivered head of a group.
     """
 
     chat: ChatKey
@@ -87,6 +87,11 @@ class Evidence(Struct, frozen=True, kw_only=True):
     topic: PartitionState | None = None
     redis: str = ""
     kafka: str = ""
+
+    @property
+    def is_group(self) -> bool:
+        """Whether the chat has one head for all members, and no offline queue."""
+        return chat_type(self.chat.chat) is ChatType.GROUP
 
 
 class TraceOutcome(StrEnum):

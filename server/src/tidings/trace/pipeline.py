@@ -68,8 +68,8 @@ def _events_before(topic: PartitionState) -> str:
 
 
 def has_missing_recipient(found: Evidence) -> bool:
-    if found.is_large and not is_head_written(found):
-        return True
+    if found.is_group:
+        return not is_head_written(found)
     return any(
         not is_row_written(found, person)
         for person in found.users
@@ -78,11 +78,11 @@ def has_missing_recipient(found: Evidence) -> bool:
 
 
 def is_row_written(found: Evidence, person: UserEvidence) -> bool:
-    """Report whether the message is in the user's row, or in the head of a large chat."""
+    """Report whether the message is in the user's row, or in the head of their group."""
+    if found.is_group:
+        return is_head_written(found)
     head = person.moved.row.known.head if person.moved else None
-    if head is not None and head.sequence >= found.entry.sequence:
-        return True
-    return found.is_large and is_head_written(found)
+    return head is not None and head.sequence >= found.entry.sequence
 
 
 def is_head_written(found: Evidence) -> bool:

@@ -29,6 +29,7 @@ _MAX_LISTED = 5
 """Names in a sentence; the others are counted."""
 
 type StateAndText = tuple[RecipientState, str]
+_NOT_FOR_THEM = ": not for them"
 
 
 def build_trace(found: Evidence) -> Trace:
@@ -66,7 +67,7 @@ def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
         notes=tuple(_notes(found, person)),
         devices=tuple(map(_device, person.connected)),
         row_sequence=row.known.head.sequence if row and row.known.head else None,
-        delivered_sequence=row.delivered.sequence if row and row.delivered else None,
+        delivered_sequence=(row.delivered_up_to or None) if row else None,
         read_sequence=row.read.sequence if row and row.read else None,
         watermark_moved_at=format_ms_or_none(person.moved.at_ms if person.moved else None),
         last_seen_at=format_ms_or_none(person.last_seen_ms),
@@ -80,7 +81,7 @@ def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
 def _recipient_state(found: Evidence, person: UserEvidence) -> StateAndText:
     sequence = found.entry.sequence
     if person.membership is None:
-        return RecipientState.NOT_RECIPIENT, "has never been in this chat: not for them"
+        return RecipientState.NOT_RECIPIENT, f"has never been in this chat{_NOT_FOR_THEM}"
     if not may_see(person.membership.intervals, sequence):
         return RecipientState.NOT_RECIPIENT, _outside(person.membership.intervals, sequence)
     if person.user == found.entry.sender:
@@ -94,8 +95,8 @@ def _outside(intervals: Iterable[Interval], sequence: int) -> str:
     joined = [i.joined + 1 for i in intervals if i.joined >= sequence]
     rejoined = f", and rejoined at {min(joined)}" if ended and joined else ""
     if ended:
-        return f"left at sequence {max(ended)}{rejoined}: not for them"
-    return f"joined at sequence {min(joined)}, after it: not for them"
+        return f"left at sequence {max(ended)}{rejoined}{_NOT_FOR_THEM}"
+    return f"joined at sequence {min(joined)}, after it{_NOT_FOR_THEM}"
 
 
 def _acked(found: Evidence, person: UserEvidence) -> StateAndText | None:
@@ -118,7 +119,8 @@ def _acked(found: Evidence, person: UserEvidence) -> StateAndText | None:
 
 def _not_acked(found: Evidence, person: UserEvidence) -> StateAndText:
     if not pipeline.is_row_written(found, person):
-        return RecipientState.NOT_HANDLED, f"the row is not written yet: {pipeline.why_not_handled(found)}"
+        what = "head" if found.is_group else "row"
+        return RecipientState.NOT_HANDLED, f"the {what} is not written yet: {pipeline.why_not_handled(found)}"
     if found.redis:
         queued = ", and it waits in the offline queue" if person.queued else ""
         words = f"not acknowledged{queued}; whether a device is connected is not known: {found.redis}"
@@ -126,7 +128,7 @@ def _not_acked(found: Evidence, person: UserEvidence) -> StateAndText:
     if found.mark is not None and found.mark < found.entry.sequence:
         return (
             RecipientState.NOT_HANDLED,
-            f"the row is written, the push is outstanding: {pipeline.why_not_handled(found)}",
+            f"rows are written, the push is outstanding: {pipeline.why_not_handled(found)}",
         )
     return _after_handling(found, person)
 
@@ -175,8 +177,8 @@ def _not_reachable(person: UserEvidence) -> str:
 def _not_queued(found: Evidence) -> str:
     if found.entry.kind is not EntryKind.MESSAGE:
         return f"as only messages are queued and this is a {found.entry.kind}"
-    if found.is_large:
-        return "as large chats have no offline queue"
+    if found.is_group:
+        return "as groups have no offline queue"
     return "though the offline queue no longer has it"
 
 
@@ -214,10 +216,17 @@ def _overall(found: Evidence, recipients: tuple[RecipientTrace, ...]) -> tuple[T
     if found.is_large and not found.users:
         return _unlisted(found)
     if not theirs:
-        return TraceOutcome.ARRIVED, "There are no other recipients."
+        return TraceOutcome.ARRIVED, f"There are no other recipients.{_not_for(recipients)}"
     if any(each.state is RecipientState.NOT_HANDLED for each in theirs):
         return TraceOutcome.IN_PROGRESS, f"Committed, not handled yet: {pipeline.why_not_handled(found)}."
     return _how_many(found, theirs)
+
+
+def _not_for(recipients: tuple[RecipientTrace, ...]) -> str:
+    """Name the users who left before the message or joined after it. They are what a sender asks about."""
+    others = [each for each in recipients if each.state is RecipientState.NOT_RECIPIENT]
+    reasons = [f"{each.user}, who {each.verdict.removesuffix(_NOT_FOR_THEM)}" for each in others]
+    return f" Not for {'; '.join(reasons[:_MAX_LISTED])}." if reasons else ""
 
 
 def _how_many(found: Evidence, theirs: list[RecipientTrace]) -> tuple[TraceOutcome, str]:

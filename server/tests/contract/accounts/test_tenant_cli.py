@@ -1,6 +1,7 @@
 """`tidings tenant` and `tidings token` on a real table, as an operator would use them."""
 
 import json
+import os
 import re
 from base64 import b64encode
 from collections.abc import Callable
@@ -212,6 +213,17 @@ def test_a_command_that_changes_something_logs_its_operator(
     changed = run("tenant", "set", tenant, "--name", "New")
     assert '"event":"tenant_changed"' in changed.stderr
     assert "{" not in run("tenant", "show", tenant).stderr
+
+
+def test_a_container_s_user_without_a_name_is_logged_by_its_number(
+    run: Run, tenant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_name() -> str:
+        raise OSError("No username set in the environment")
+
+    monkeypatch.setattr("getpass.getuser", no_name)
+    changed = run("tenant", "set", tenant, "--name", "New")
+    assert f'"operator":"uid-{os.getuid()}"' in changed.stderr
 
 
 @pytest.mark.parametrize(

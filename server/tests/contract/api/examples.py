@@ -73,6 +73,7 @@ EXAMPLES: dict[str, Example] = {
     "unblock_user": Example("/v1/blocks/eve", reach=Reach.OWN),
     "list_members": Example("/v1/chats/{chat}/members"),
     "add_members": Example("/v1/chats/{chat}/members", {"users": ["eve"]}),
+    "get_member_job": Example("/v1/chats/{chat}/member-jobs/{member_job}"),
     "add_member_by_phone": Example("/v1/chats/{chat}/members-by-phone", {"phone_number": FOUND}),
     "remove_member": Example("/v1/chats/{chat}/members/ben"),
     "change_role": Example("/v1/chats/{chat}/members/ben/role", {"role": "admin"}),

@@ -30,6 +30,7 @@ class MatrixEnv:
     notification: str
     job: str
     broadcast: str
+    member_job: str
     later: str = "said after cleo left"
     private: str = "Anna of this tenant"
 
@@ -42,6 +43,7 @@ class MatrixEnv:
             notification=self.notification,
             job=self.job,
             broadcast=self.broadcast,
+            member_job=self.member_job,
         )
         given = {"{tenant}": tenant, "{notification}": self.notification}
         body = (
@@ -85,7 +87,11 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
     await api.accounts.users.create(use_cases.tenant, ANNA, display_name=MatrixEnv.private)
     notification = await set_inbox(api)
     broadcast = await set_broadcast(api)
-    return MatrixEnv(api, chat, sent.message_id, notification.notification, notification.job, broadcast)
+    many = {"users": [f"u{number}" for number in range(97)]}
+    added = await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/members", many)
+    return MatrixEnv(
+        api, chat, sent.message_id, notification.notification, notification.job, broadcast, added["job"]
+    )
 
 
 async def set_inbox(api: RestApp) -> SendNotificationResult:

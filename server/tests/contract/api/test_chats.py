@@ -4,6 +4,7 @@ from fixtures.accounts_env import NO_LIMITS
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv
 
+from tidings.accounts.model import Scope
 from tidings.app.wiring.rate_limits import RequestLimits
 from tidings.kernel.errors import Code
 from tidings.limits.limiter import LocalBuckets, RateLimiter
@@ -57,6 +58,44 @@ async def test_members_are_listed_in_pages_without_former_members(use_cases: Use
             break
         cursor = f"&cursor={page['cursor']}"
     assert seen == ["anna", "u0", "u4", "u5", "u6"]
+
+
+async def test_many_members_are_added_by_a_job(use_cases: UseCaseEnv) -> None:
+    api = RestApp(use_cases)
+    anna, ben = api.user(ANNA), api.user(BEN)
+    users = [f"u{n:03d}" for n in range(120)]
+    new = {"type": "group", "name": "us", "members": [BEN, *users[:100]], "client_message_id": "k1"}
+    made = await anna("POST", "/v1/chats", new)
+    chat, job = made.json()["id"], made.json()["job"]
+    assert (made.status_code, made.headers["location"]) == (202, f"/v1/chats/{chat}/member-jobs/{job}")
+    assert (await anna("POST", "/v1/chats", new)).json() == made.json()
+    assert (await anna.ok("GET", made.headers["location"]))["state"] == "running"
+    await api.work()
+    done = await anna.ok("GET", made.headers["location"])
+    assert (done["state"], done["total"], done["done"], done["failed"]) == ("done", 6, 6, 0)
+    added = await anna("POST", f"/v1/chats/{chat}/members", {"users": users})
+    assert added.status_code == 202
+    await api.work()
+    assert (await anna.ok("GET", added.headers["location"]))["done"] == 120
+    assert (await anna.ok("GET", f"/v1/chats/{chat}"))["member_count"] == 122
+    assert await ben.code("GET", added.headers["location"]) is Code.FORBIDDEN
+    shown = await api.server(Scope.NOTIFICATIONS).ok("GET", f"/v1/jobs/{job}")
+    assert (shown["kind"], shown["chat"]) == ("add_members", chat)
+
+
+async def test_the_tenants_limit_of_members_bounds_groups_and_bodies(use_cases: UseCaseEnv) -> None:
+    use_cases.max_members = 100
+    anna = RestApp(use_cases).user(ANNA)
+    new = {"type": "group", "name": "us", "client_message_id": "k1"}
+    users = [f"{n:064d}" for n in range(1_500)]
+    assert await anna.code("POST", "/v1/chats", {**new, "members": users[:100]}) is Code.CHAT_FULL
+    assert await anna.code("POST", "/v1/chats", {**new, "members": users}) is Code.REQUEST_TOO_LARGE
+    chat = (await anna.ok("POST", "/v1/chats", {**new, "members": users[:99]}))["id"]
+    at = f"/v1/chats/{chat}/members"
+    assert await anna.code("POST", at, {"users": users[:101]}) is Code.CHAT_FULL
+    assert await anna.code("POST", at, {"users": users}) is Code.REQUEST_TOO_LARGE
+    use_cases.max_members = 1_501
+    assert (await anna("POST", at, {"users": users})).status_code == 202
 
 
 async def test_a_direct_chat_exists_only_for_its_two_members(use_cases: UseCaseEnv) -> None:

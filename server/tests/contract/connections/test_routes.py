@@ -6,8 +6,9 @@ import pytest
 from fixtures.loops import eventually
 from fixtures.redis_cluster import Connect, Servers
 
+from tidings.connections import store
 from tidings.connections.model import GatewayId, HeldRoute, LookupResult, Route
-from tidings.connections.store import RedisConnectionRegistry
+from tidings.connections.store import RECONNECT_MS, RedisConnectionRegistry
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, DeviceKey, TenantId, UserId
@@ -69,6 +70,48 @@ async def test_an_old_socket_cannot_remove_the_newer_route(servers: Servers, con
         assert await registry.remove(PHONE, ONE, new.epoch)
         assert not await registry.remove(PHONE, ONE, new.epoch)
         assert await registry.look_up(ACME, [ANNA]) == LookupResult({})
+
+
+async def test_a_user_is_offline_at_once_after_a_close_and_later_if_the_gateway_vanished(
+    servers: Servers, connect: Connect
+) -> None:
+    async with connect(servers) as redis:
+        registry = routes(redis)
+        assert await registry.offline_after_ms(ACME, ANNA) == 0, "never connected"
+        phone = await registry.register(PHONE, ONE)
+        assert await registry.offline_after_ms(ACME, ANNA) is None
+        assert await registry.remove(PHONE, ONE, phone.epoch, is_closed=True)
+        assert await registry.offline_after_ms(ACME, ANNA) == 0
+        phone = await registry.register(PHONE, ONE)
+        assert await registry.remove(PHONE, ONE, phone.epoch)
+        wait_ms = await registry.offline_after_ms(ACME, ANNA)
+        assert wait_ms is not None
+        assert RECONNECT_MS - 20_000 < wait_ms <= RECONNECT_MS
+
+
+async def test_a_vanished_gateway_is_claimed_once_with_the_users_that_it_held(
+    servers: Servers, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "RECONNECT_MS", 0)
+    async with connect(servers) as redis:
+        registry = routes(redis)
+        alive = RedisConnectionRegistry(redis, lease_s=60, renew_every_s=60)
+        odd = DeviceKey(ACME, ODD, DeviceId("{}"))
+        for device in (PHONE, LAPTOP, odd):
+            await registry.register(device, ONE)
+        left = await registry.register(DeviceKey(ACME, BEN, DeviceId("phone")), ONE)
+        await registry.remove(DeviceKey(ACME, BEN, DeviceId("phone")), ONE, left.epoch, is_closed=True)
+        old = await registry.register(LAPTOP, ONE)
+        await registry.register(LAPTOP, ONE)
+        assert not await registry.remove(LAPTOP, ONE, old.epoch, is_closed=True)
+        await registry.keep_alive(ONE)
+        await alive.keep_alive(TWO)
+        await asyncio.sleep(0.01)
+        assert await registry.claim() == [ONE]
+        assert await registry.claim() == []
+        assert set(await registry.users(ONE)) == {(ACME, ANNA), (ACME, ODD)}
+        await registry.sign_off(ONE)
+        assert await registry.users(ONE) == []
 
 
 async def test_a_heartbeat_distinguishes_lost_and_replaced_routes(servers: Servers, connect: Connect) -> None:

@@ -35,6 +35,15 @@ async def test_the_newest_activity_comes_first_and_pinned_chats_before_all(use_c
     assert [each.chat for each in (await lists.page(ANNA)).chats] == [two, one, three]
 
 
+async def test_a_user_has_read_up_to_their_own_last_message(use_cases: UseCaseEnv) -> None:
+    lists = ChatListEnv(use_cases)
+    (chat,) = await some_chats(use_cases, 1)
+    sent = await use_cases.send(chat, ANNA, "hello")
+    await lists.deliver()
+    line = await lists.listed(chat, ANNA)
+    assert (line.read_sequence, line.delivered_sequence, line.unread) == (sent.sequence, sent.sequence, 0)
+
+
 async def test_a_chat_without_messages_is_listed(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     chat = await use_cases.group(BEN, CLEO, DORA)

@@ -15,15 +15,18 @@ from fixtures.engines import Namespace
 from fixtures.topics import make_topics
 from fixtures.use_cases import ANNA, BEN, by
 
-from tidings.app.wiring.delivery import build_offline_events
-from tidings.delivery.model import ChatFlags
-from tidings.delivery.offline import OfflineEventPublisher
+from tidings.app.wiring.delivery import build_offline_checker
+from tidings.connections.model import GatewayId
+from tidings.delivery.model import ChatFlags, OfflineCheck
+from tidings.delivery.offline_checker import OfflineChecker, OfflineCheckStats
+from tidings.delivery.store.offline_checks import KafkaOfflineChecks, decode_check
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.ids import ChatKey, ClientKey, UserId, new_ulid
-from tidings.messages.model import Entry, EntryKind
+from tidings.kernel.ids import ChatKey, ClientKey, DeviceId, DeviceKey, UserId, new_ulid
 from tidings.messages.sender import Content
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.kafka.records import Record
+from tidings.schema.topics.model import OFFLINE, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE
 from tidings.tenants.model import PushSettings, TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
@@ -34,13 +37,13 @@ SCHEMA = jsonschema_rs.validator_for((ROOT / "protocol/offline.schema.json").rea
 
 @pytest.fixture
 def topics(kafka: str, space: Namespace) -> KafkaConfig:
-    return make_topics(kafka, space)
+    return make_topics(kafka, space, (OFFLINE, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE))
 
 
 @asynccontextmanager
 async def opened(
     env: DeliveryEnv, topics: KafkaConfig, *, has_previews: bool = False
-) -> AsyncIterator[OfflineEventPublisher]:
+) -> AsyncIterator[OfflineChecker]:
     use_cases = env.use_cases
     settings = TenantSettings(name="Acme", push=PushSettings(has_previews=has_previews))
     await TenantService(DynamoTenantStore(use_cases.client, use_cases.authentic), SystemClock()).create(
@@ -48,7 +51,15 @@ async def opened(
     )
     publisher = KafkaPublisher(topics)
     try:
-        yield build_offline_events(use_cases.client, use_cases.user_keys, use_cases.clock, publisher)
+        yield build_offline_checker(
+            use_cases.client,
+            use_cases.user_keys,
+            use_cases.clock,
+            status=env.routes,
+            checks=KafkaOfflineChecks(publisher, use_cases.clock),
+            publisher=publisher,
+            stats=OfflineCheckStats(),
+        )
     finally:
         await publisher.close()
 
@@ -62,9 +73,8 @@ async def read_events(topics: KafkaConfig) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: each["sequence"])
 
 
-async def messages(env: DeliveryEnv, chat: ChatKey) -> list[Entry]:
-    entries = await env.use_cases.reader.between(chat, 0, 999)
-    return [entry for entry in entries if entry.kind is EntryKind.MESSAGE]
+def check_of(chat: ChatKey) -> OfflineCheck:
+    return OfflineCheck(tenant=chat.tenant, user=BEN, at_ms=0, chat=chat.chat, first=1, last=9)
 
 
 async def test_an_offline_event_has_everything_that_a_push_service_needs(
@@ -79,7 +89,7 @@ async def test_an_offline_event_has_everything_that_a_push_service_needs(
         mention = Content(text="@ben", mentions=(BEN,))
         await use_cases.sender.send(chat, ANNA, ClientKey(new_ulid()), mention, after=2)
         await delivery_env.deliver()
-        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
+        await offline_events.handle([check_of(chat)])
     first, second = await read_events(topics)
     assert first == {
         "version": 1,
@@ -112,7 +122,7 @@ async def test_offline_events_contain_text_only_if_configured_and_never_ephemera
         await delivery_env.lists.list.set_flags(
             chat, BEN, ChatFlags(muted_until_ms=use_cases.clock.now_ms() + 60_000)
         )
-        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
+        await offline_events.handle([check_of(chat)])
     assert [(each["preview"], each["is_muted"]) for each in await read_events(topics)] == [
         ("é" * 90, True),
         (None, True),
@@ -131,9 +141,43 @@ async def test_the_badge_includes_unread_messages_of_large_chats(
         chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
         await use_cases.send(chat, ANNA, "you")
         await delivery_env.deliver()
-        await offline_events.notify_offline(chat, BEN, await messages(delivery_env, chat))
+        await offline_events.handle([check_of(chat)])
     (event,) = await read_events(topics)
     assert event["badge"] == 3
+
+
+async def test_what_a_device_acknowledged_has_no_event(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    use_cases = delivery_env.use_cases
+    async with opened(delivery_env, topics) as offline_events:
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        for text in ("one", "two", "three"):
+            await use_cases.send(chat, ANNA, text)
+        await delivery_env.deliver()
+        await delivery_env.lists.marking.delivered(chat, BEN, 3)
+        await offline_events.handle([check_of(chat)])
+    assert [event["sequence"] for event in await read_events(topics)] == [4]
+
+
+async def test_a_check_of_a_connected_user_goes_to_the_late_topic(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    use_cases = delivery_env.use_cases
+    async with opened(delivery_env, topics) as offline_events:
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        await use_cases.send(chat, ANNA, "one")
+        await delivery_env.deliver()
+        await delivery_env.routes.register(
+            DeviceKey(use_cases.tenant, BEN, DeviceId("phone")), GatewayId("g")
+        )
+        await offline_events.handle([check_of(chat)])
+    assert await read_events(topics) == []
+    log = await asyncio.to_thread(read_log, topics, "offline-checks-late")
+    (value,) = [value for values in log.values() for value in values]
+    late = decode_check(Record("late", 0, 0, 0, None, value, ()))
+    assert (late.chat, late.first, late.last) == (chat.chat, 1, 9)
+    assert late.at_ms > 0
 
 
 def test_the_published_example_is_valid() -> None:

@@ -89,7 +89,7 @@ async def test_messages_for_users_without_a_route_are_queued_with_an_offline_eve
     assert delivery_env.away.of == [(chat, BEN, [2, 3])]
 
 
-async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
+async def test_a_route_to_a_dead_gateway_is_removed_and_its_user_is_offline(
     delivery_env: DeliveryEnv,
 ) -> None:
     here = await delivery_env.gateway()
@@ -101,10 +101,19 @@ async def test_a_route_to_a_dead_gateway_is_removed_and_the_message_is_queued(
     await delivery_env.deliver()
     assert await delivery_env.routes_of(BEN) == ()
     assert [route.device for route in await delivery_env.routes_of(CLEO)] == ["new"]
-    assert [each.entry.sequence for each in await delivery_env.queue(BEN)] == [2]
-    assert await delivery_env.queue(CLEO) == []
     assert delivery_env.away.of == [(chat, BEN, [2])]
     assert delivery_env.counts.stale_route == 2
+    assert await delivery_env.queue(BEN) == [], "a group has a head and no queue"
+
+
+async def test_a_message_of_a_direct_chat_to_a_dead_gateway_is_queued(delivery_env: DeliveryEnv) -> None:
+    await delivery_env.comes_in(BEN, DEAD_GATEWAY)
+    chat = await direct(delivery_env)
+    await delivery_env.use_cases.send(chat, ANNA, "hello")
+    await delivery_env.deliver()
+    assert await delivery_env.routes_of(BEN) == ()
+    assert [each.entry.sequence for each in await delivery_env.queue(BEN)] == [2]
+    assert delivery_env.away.of == [(chat, BEN, [2])]
 
 
 async def test_a_route_that_was_registered_again_meanwhile_is_not_removed(delivery_env: DeliveryEnv) -> None:

@@ -6,24 +6,15 @@ import pytest
 from fixtures.delivery_env import DeliveryEnv, FakeGateway
 from fixtures.use_cases import ANNA, BEN, CLEO, asked, by
 
+from tidings.chats.model import ChatType, chat_type
 from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow
 from tidings.delivery.worker import ChatEntries
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.sender import Content
 
-STEPS = [
-    *(
-        "gap_filled",
-        "rows_written",
-        "looked_up",
-        "pushed",
-        "pending_put",
-        "looked_up_again",
-        "rung",
-        "marked",
-    ),
-]
+GROUP_STEPS = ["gap_filled", "rows_written", "looked_up", "pushed", "marked"]
+DIRECT_STEPS = [*GROUP_STEPS, "pending_put", "looked_up_again", "rung"]
 
 
 async def create_history(env: DeliveryEnv) -> ChatKey:
@@ -40,19 +31,43 @@ async def create_history(env: DeliveryEnv) -> ChatKey:
     return chat
 
 
+async def create_direct_history(env: DeliveryEnv) -> ChatKey:
+    """Both users are without a device."""
+    use_cases = env.use_cases
+    chat = await use_cases.manage.direct(use_cases.tenant, ANNA, CLEO)
+    first = await use_cases.send(chat, ANNA, "two")
+    redacted = await use_cases.send(chat, ANNA, "three")
+    await use_cases.change.edit(asked(chat, ANNA, first.sequence), Content(text="two, edited"))
+    await use_cases.change.redact(asked(chat, ANNA, redacted.sequence))
+    await use_cases.send(chat, ANNA, "six")
+    await use_cases.send(chat, CLEO, "seven")
+    return chat
+
+
 async def rows(env: DeliveryEnv, chat: ChatKey) -> list[ChatRow]:
-    return [await env.lists.row(chat, user) for user in (ANNA, BEN, CLEO)]
+    """Return the rows of the users, with the head of their group."""
+    users = (ANNA, BEN, CLEO) if chat_type(chat.chat) is ChatType.GROUP else (ANNA, CLEO)
+    return [await env.lists.shown(chat, user) for user in users]
 
 
 async def shape(env: DeliveryEnv, chat: ChatKey) -> list[object]:
-    """Return rows without encrypted parts and times, and the queue."""
+    """Return rows without encrypted parts and times, and the queues."""
     found: list[object] = []
     for row in await rows(env, chat):
         known = row.known
         shown = known.shown and known.shown.rank
         marks = (known.head, known.own, known.joined and known.joined[:2], known.removed)
         found.append((marks, shown, known.is_large))
-    return [*found, [each.entry.sequence for each in await env.queue(CLEO) if each.chat == chat]]
+    queues = [(user, await env.queue(user)) for user in (ANNA, CLEO)]
+    return [
+        *found,
+        *((user, item.entry.sequence) for user, items in queues for item in items if item.chat == chat),
+    ]
+
+
+def offline(env: DeliveryEnv, chat: ChatKey, user: UserId) -> list[int]:
+    """Return the messages of the chat for which an offline event of the user was published."""
+    return [sequence for key, to, some in env.away.of if (key, to) == (chat, user) for sequence in some]
 
 
 async def cut_off_at(env: DeliveryEnv, step: str, commits: list[ChatEntries]) -> None:
@@ -77,7 +92,7 @@ async def with_ben(env: DeliveryEnv, name: str = "gateway-1") -> FakeGateway:
     return here
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", GROUP_STEPS)
 async def test_a_worker_killed_between_any_two_steps_is_completed_by_another(
     delivery_env: DeliveryEnv, step: str
 ) -> None:
@@ -95,6 +110,24 @@ async def test_a_worker_killed_between_any_two_steps_is_completed_by_another(
     assert got in ([*range(1, 9)], [*range(1, 9)] * 2)
     assert await delivery_env.mark(chat) == 8
     assert (chat, CLEO, [2, 6]) in delivery_env.away.of
+    assert await delivery_env.queue(CLEO) == []
+
+
+@pytest.mark.parametrize("step", DIRECT_STEPS)
+async def test_a_worker_of_a_direct_chat_killed_between_any_two_steps_is_completed_by_another(
+    delivery_env: DeliveryEnv, step: str
+) -> None:
+    chat = await create_direct_history(delivery_env)
+    commits = delivery_env.committed()
+    await cut_off_at(delivery_env, step, commits)
+    await delivery_env.new_worker().handle(commits)
+    completed = await shape(delivery_env, chat)
+    assert completed[2:] == [(ANNA, 7), (CLEO, 2), (CLEO, 6)]
+    await forget_mark(delivery_env, chat)
+    await delivery_env.new_worker().handle(commits)
+    assert await shape(delivery_env, chat) == completed
+    assert await delivery_env.mark(chat) == 7
+    assert set(offline(delivery_env, chat, CLEO)) >= {2, 6}
 
 
 async def test_a_repeated_event_costs_nothing_and_restores_a_lost_checkpoint(
@@ -127,7 +160,7 @@ async def test_earlier_unprocessed_entries_are_read_from_the_log_and_processed_f
     await delivery_env.worker.handle([commits[7], commits[3]])
     assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await delivery_env.mark(chat) == 8
-    assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
+    assert offline(delivery_env, chat, CLEO) == [2, 6]
     assert await delivery_env.lists.unread(chat, BEN) == 2
 
 
@@ -174,7 +207,7 @@ async def test_without_redis_rows_are_written_and_pushes_follow_with_the_next_en
     await delivery_env.worker.handle(commits[2:4])
     await delivery_env.worker.handle(commits[4:7])
     assert [row.known.head and row.known.head.sequence for row in await rows(delivery_env, chat)] == [7, 7, 7]
-    assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2]
+    assert offline(delivery_env, chat, CLEO) == [2]
     assert delivery_env.counts.deferred == 5
     delivery_env.is_cut = False
     assert (await delivery_env.mark(chat), here.got(chat, "ben-phone")) == (2, [1, 2])
@@ -182,7 +215,7 @@ async def test_without_redis_rows_are_written_and_pushes_follow_with_the_next_en
     # Deferred entries first: a member removed by one of them may still be subscribed.
     assert here.got(chat, "ben-phone") == [1, 2, 3, 4, 5, 6, 7, 8]
     assert await delivery_env.mark(chat) == 8
-    assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
+    assert offline(delivery_env, chat, CLEO) == [2, 6]
 
 
 async def test_a_worker_with_progress_in_memory_loses_nothing_when_redis_is_emptied(
@@ -199,7 +232,7 @@ async def test_a_worker_with_progress_in_memory_loses_nothing_when_redis_is_empt
     await forget_mark(delivery_env, chat)
     await delivery_env.worker.handle(commits[7:])
     assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
+    assert offline(delivery_env, chat, CLEO) == [2, 6]
 
 
 async def test_a_chat_deferred_from_its_first_entry_is_delivered_completely(
@@ -215,7 +248,7 @@ async def test_a_chat_deferred_from_its_first_entry_is_delivered_completely(
     delivery_env.is_cut = False
     await delivery_env.worker.handle(commits[7:])
     assert sorted(set(here.got(chat, "ben-phone"))) == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert [each.entry.sequence for each in await delivery_env.queue(CLEO)] == [2, 6]
+    assert offline(delivery_env, chat, CLEO) == [2, 6]
     assert await delivery_env.mark(chat) == 8
 
 
@@ -294,7 +327,6 @@ async def test_a_chat_that_becomes_large_notifies_all_members_and_then_uses_its_
     await use_cases.send(chat, ANNA, "six", after=5)
     await use_cases.manage.remove(chat, by(ANNA), BEN)
     await use_cases.send(chat, ANNA, "eight", after=7)
-    before = delivery_env.counts.queued
     await delivery_env.deliver()
     assert here.got(chat, "ben-phone") == [1, 2, 3, 7]
     assert [push.is_large for push in here.pushes if push.key == chat] == [False, True, True]
@@ -302,9 +334,8 @@ async def test_a_chat_that_becomes_large_notifies_all_members_and_then_uses_its_
     assert [e.sequence for push in channel.pushes for e in push.entries] == [4, 5, 6, 7, 8]
     assert all(push.parts == () and push.is_large for push in channel.pushes)
     assert {sequence for _, _, each in delivery_env.away.of for sequence in each} == {2}
-    assert delivery_env.counts.queued - before == 90, (
-        "message 2, for all who are not connected; none of the large chat's"
-    )
+    assert len(delivery_env.away.of) == 90, "message 2, for all who are not connected"
+    assert delivery_env.counts.queued == 0
     assert await delivery_env.mark(chat) == 8
     listening.close()
 

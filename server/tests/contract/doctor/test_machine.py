@@ -79,7 +79,9 @@ def test_a_port_in_use(examine: Examine) -> None:
         port = taken.getsockname()[1]
         found = examine("ports", API_PORT=str(port), GATEWAY_PORT=str(PortAllocator().take(0, "gateway")))
     assert f"{port}, meant for api, is taken by" in only(found, "ports", CheckState.WRONG).found
-    assert states(examine("ports", API_PORT=str(port), GATEWAY_PORT="0")) == {"ports": CheckState.OK}
+    assert states(examine("ports", API_PORT=str(port), GATEWAY_PORT="0", CONSOLE_PORT="0")) == {
+        "ports": CheckState.OK
+    }
 
 
 def test_a_port_of_a_tidings_process_is_no_problem(examine: Examine) -> None:
@@ -87,7 +89,7 @@ def test_a_port_of_a_tidings_process_is_no_problem(examine: Examine) -> None:
     words = [sys.executable, "-c", _LISTEN, str(port), "tidings", "run", "api"]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as ours:
         eventually(lambda: find_port_holder(port), "listener")
-        found = examine("ports", API_PORT=str(port), GATEWAY_PORT="0")
+        found = examine("ports", API_PORT=str(port), GATEWAY_PORT="0", CONSOLE_PORT="0")
         assert [(each.state, str(ours.pid) in each.found) for each in found] == [(CheckState.OK, True)]
 
 

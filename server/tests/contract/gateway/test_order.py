@@ -267,8 +267,8 @@ async def test_acks_of_pushes_cost_one_write_and_no_read(gateways: GatewayEnv) -
     for n in range(sent - 4, sent + 1):
         ben.say(ack={"delivered": {chat.chat: n}})
         other.say(ack={"delivered": {chat.chat: n}})
-    key = (chat, BEN)
-    await until(lambda: here.node.acks._waiting.get(key, (0,))[0] == sent, WITHIN_S)
+    acks = here.node.acks._acks(chat, BEN)
+    await until(lambda: acks.unwritten is not None and acks.unwritten.sequence == sent, WITHIN_S)
     await here.node.acks.wait_idle(WITHIN_S)
     raised = gateways.use_cases.client.ledger["watermarks.raise_delivered"]
     assert (raised.calls, raised.write_units) == (1, 1)
@@ -297,4 +297,6 @@ async def test_a_resume_costs_one_query_and_two_more_if_entries_were_missed(
     before = calls(gateways, *reads)
     tablet = await here.live(BEN, "tablet", epoch=0, positions=positions)
     assert tablet.sequences(chats[0]) == [2, 3]
-    assert calls(gateways, *reads) - before == 3, "the rows, the queue, and the one chat with news"
+    assert calls(gateways, *reads) - before == 3, (
+        "the rows, and the user's membership and the entries of the one chat with news"
+    )

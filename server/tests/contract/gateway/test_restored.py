@@ -15,9 +15,9 @@ from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv, by
 
 from tidings.app.wiring.chats import build_epoch_reconciler, build_watermark_store
-from tidings.delivery.model import ChatRow, DeliveryStatus, LastMessageRef, LogPosition, RowUpdate
+from tidings.delivery.model import ChatRow, DeliveryStatus, LogPosition
 from tidings.delivery.rules import is_member
-from tidings.delivery.store import DynamoChatRowWriter, DynamoWatermarkStore
+from tidings.delivery.store import DynamoWatermarkStore
 from tidings.ephemeral.receipts import ReceiptSnapshotReader
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.platform.dynamo.open_client import open_client
@@ -167,7 +167,7 @@ async def test_an_interval_that_the_log_lost_leaves_the_row_with_the_interval_be
         row = await believed(gateways, chat, BEN)
         assert (row.known.joined and row.known.joined.sequence, is_member(row.known)) == (1, was_in)
         assert row.known.head is not None
-        assert row.known.head.sequence == (new if was_in else left)
+        assert row.known.head.sequence == (last if was_in else left)
         assert ben.sequences(chat) == list(range(1, (new if was_in else left) + 1))
 
 
@@ -221,24 +221,19 @@ async def test_delivery_status_receipts_and_traces_ignore_rows_of_another_epoch(
         assert got[BEN] == sent[1]
 
 
-async def test_a_redaction_before_its_message_is_not_lost_in_a_row_of_another_epoch(
+async def test_a_head_ahead_of_its_log_shows_the_message_that_follows_the_restore(
     tables_local: Tables, valkey: str, space: Namespace, tmp_path: Path
 ) -> None:
-    """Rows accept entries in any order. The row shows a message that the log lost, above the one that is redacted."""
+    """The head shows a message that the log has lost, at the sequence of the new one."""
     async with at_post(tables_local, valkey, space, tmp_path) as gateways:
-        use_cases, chat, lists = gateways.use_cases, await small(gateways), ChatListEnv(gateways.use_cases)
+        use_cases, lists = gateways.use_cases, ChatListEnv(gateways.use_cases)
+        chat = await use_cases.group(BEN)
         sent = [await gateways.say(chat, ANNA, f"before {n}") for n in range(4)]
         lose_entries(tables_local, chat, *sent[2:])
         await restored(gateways, chat)
-        new = (await use_cases.send(chat, ANNA, "a secret")).sequence
+        new = (await use_cases.send(chat, ANNA, "after")).sequence
         assert new == sent[2]
-        (committed,) = lists.committed()
-        truth = DynamoChatRowWriter(
-            use_cases.client, build_epoch_reconciler(use_cases.client, lambda: use_cases.epoch)
-        )
-        redacted = LastMessageRef(sequence=new, version=new + 1, at_ms=committed.created_at_ms, sender=ANNA)
-        await truth.repair_row(chat, BEN, RowUpdate(shown=redacted))
-        await lists.hand(chat, [committed])
-        row = await believed(gateways, chat, BEN)
-        assert row.known.epoch == use_cases.epoch
-        assert (row.known.head, row.known.shown) == (LogPosition(new, 3), redacted)
+        await lists.process(chat, lists.committed())
+        assert (await lists.text(chat, BEN), (await lists.listed(chat, BEN)).head_sequence) == ("after", new)
+        head = (await lists.store.heads(chat.tenant, [chat.chat]))[chat.chat]
+        assert (head.epoch, head.head) == (use_cases.epoch, LogPosition(new, 3))

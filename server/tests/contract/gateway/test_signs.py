@@ -50,6 +50,20 @@ async def test_delivery_status_moves_from_sent_to_read_across_gateways(gateways:
     await knows(anna, chat, BEN, "read", sent)
 
 
+async def test_a_delivery_is_shown_before_its_watermark_is_written(gateways: GatewayEnv) -> None:
+    chat = await direct(gateways)
+    one, two = await gateways.gateway(), await gateways.gateway(ack_flush_s=600)
+    anna, ben = await one.live(ANNA), await two.live(BEN)
+    await looks(anna, chat)
+    sent = await gateways.say(chat, ANNA)
+    await until(lambda: sent in ben.sequences(chat), WITHIN_S)
+    ben.say(ack={"delivered": {chat.chat: sent}})
+    await knows(anna, chat, BEN, "delivered", sent)
+    assert gateways.use_cases.client.ledger.open("watermarks.raise_delivered", "").calls == 0
+    await looks(anna, chat)
+    assert anna.got(chat)[BEN]["delivered"] == sent, "a later snapshot still shows it"
+
+
 async def test_a_snapshot_has_the_members_and_their_joins(gateways: GatewayEnv) -> None:
     chat = await gateways.use_cases.group(BEN, CLEO)
     await gateways.use_cases.manage.remove(chat, by(ANNA), CLEO)

@@ -9,6 +9,7 @@ from fixtures.use_cases import code_of
 
 from tidings.inboxes.broadcasts import estimates
 from tidings.inboxes.broadcasts.model import BroadcastLogId, RolloutStatus
+from tidings.inboxes.broadcasts.segments import MAX_LISTED
 from tidings.inboxes.broadcasts.service import BroadcastRequest, BroadcastResult, RolloutStep
 from tidings.inboxes.model import NotificationId
 from tidings.kernel.errors import Code
@@ -216,6 +217,14 @@ async def test_a_new_segment_list_applies_from_its_activation(open_inboxes: Open
         await segments.activate(at.tenant, "vip", second - 1)
         assert [await at.total(user) for user in users] == [1, 1, 0]
         assert await code_of(upload("dora", version=second - 1)) is Code.REQUEST_INVALID
+        assert await code_of(upload(*map(str, range(MAX_LISTED + 1)))) is Code.REQUEST_INVALID
+
+
+async def test_a_user_who_is_uploaded_many_times_costs_one_write(open_inboxes: OpenInboxes) -> None:
+    async with open_inboxes() as at:
+        calls = called(at)
+        await at.cases.broadcasts.segments.upload(at.tenant, "vip", [UserId("anna")] * MAX_LISTED, None)
+        assert called(at) - calls < 10
 
 
 async def test_a_new_user_sees_only_broadcasts_since_their_profile_was_created(

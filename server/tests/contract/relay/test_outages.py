@@ -77,7 +77,7 @@ def test_lost_checkpoints_republish_only_entries_after_the_shard_checkpoint(
 @pytest.fixture
 def sweeping(tmp_path: Path, kafka: str, valkey: str) -> Iterator[tuple[RelayProcesses, Callable[[], None]]]:
     """dynoxide with its tool server, which deletes expired items on request."""
-    binary = default_cache().dynoxide / dynoxide.CRATE_VERSION / "bin" / "dynoxide"
+    binary = dynoxide.binary(default_cache())
     if not dynoxide.is_installed(default_cache()):
         pytest.skip(NOT_RUN)
     port, tools = free_port(), free_port()

@@ -18,13 +18,15 @@ DEADLINE_S = 180.0
 _TESTS = Path(__file__).parents[2]
 
 
-def eventually[T](look: Callable[[], T | None], what: str, deadline_s: float = DEADLINE_S) -> T:
+def eventually[T](
+    look: Callable[[], T | None], what: str, deadline_s: float = DEADLINE_S, *, every_s: float = 0.01
+) -> T:
     """Return the first result of `look` that is not None. Fail after the deadline with a description of it."""
     ends_at = time.monotonic() + deadline_s
     while time.monotonic() < ends_at:
         if (found := look()) is not None:
             return found
-        time.sleep(0.01)
+        time.sleep(every_s)
     raise AssertionError(f"within {deadline_s} s: no {what}")
 
 

@@ -54,6 +54,9 @@ class ChatListClient:
     async def holds(self, chat: str, sequence: int) -> None:
         await until(lambda: sequence in self._sequences(chat), LONG_S)
 
+    async def answered(self, number: int) -> None:
+        await until(lambda: any(frame.get("id") == number for frame in self.frames), LONG_S)
+
     def presence(self, user: str) -> list[str]:
         return [push["status"] for push in self.pushed("presence") if push["user"] == user]
 

@@ -55,6 +55,7 @@ async def talk(running: RunningInstallation, names: Names, text: str) -> bytes:
     """Send, edit and reply to connected and offline users. Return the id of the chat."""
     installation, (one, two) = running.processes, running.ports
     chat = await installation.group(names.anna, names.ben, names.cleo)
+    direct = (await installation.direct(names.anna, names.cleo)).chat
     async with (
         watching(installation, one, names.anna) as (anna,),
         watching(installation, two, names.ben) as (ben,),
@@ -64,6 +65,7 @@ async def talk(running: RunningInstallation, names: Names, text: str) -> bytes:
         await anna.client.chat(chat).send(text, ttl_seconds=3600)
         await anna.client.chat(chat).send(text, reply_to=sent.sequence, data={"again": text})
         await ben.holds(chat, range(1, sent.sequence + 4))
+        await anna.client.chat(direct).send(text)
         await eventually(lambda: _assert_queued(installation, names.cleo), AssertionError)
     return chat.encode()
 

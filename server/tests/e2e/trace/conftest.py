@@ -8,7 +8,7 @@ DEADLINE_S = 600.0
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if "e2e/whereabouts" in item.nodeid:
+        if "e2e/trace" in item.nodeid:
             item.add_marker(pytest.mark.deadline(DEADLINE_S))
 
 

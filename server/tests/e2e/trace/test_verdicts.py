@@ -83,7 +83,8 @@ async def test_former_members_later_members_and_non_members(
     async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("without her")).sequence
     joined = await installation.add(chat, names.anna, names.dora)
-    traced = await until_traced(installation, chat, sent, state_of(names.ben, "waiting"))
+    traced = await until_traced(installation, chat, sent, state_of(names.ben, "offline"))
+    assert "as groups have no offline queue" in traced.of(names.ben)["verdict"]
     assert traced.of(names.cleo)["verdict"] == f"left at sequence {left}: not for them"
     assert traced.of(names.dora)["verdict"] == f"joined at sequence {joined}, after it: not for them"
     non_member = await trace(installation, chat, sent, "--user", names.emil)
@@ -161,7 +162,7 @@ async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
     chat = await installation.group(names.anna, *names.many(99))
     async with watching(installation, one, names.anna) as (anna,):
         sent = (await anna.client.chat(chat).send("all of you")).sequence
-    await until_traced(installation, chat, sent, state_of(names.many(1)[0], "waiting"))
+    await until_traced(installation, chat, sent, state_of(names.many(1)[0], "offline"))
     traced = await ask(installation, f"{chat}.{sent}", "--tenant", installation.space.tenant, "--cost")
     assert "no writes" in traced.text
     calls = int(traced.text.partition("read with ")[2].split()[0])

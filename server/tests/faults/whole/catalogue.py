@@ -11,6 +11,7 @@ from faults.whole import (
     frozen_shard,
     hot_chat,
     kills,
+    machine_crash,
     network_faults,
     poison,
     removal_race,
@@ -38,5 +39,6 @@ FAULTS: Final = (
     removal_race.FAULT,
     restore.FAULT,
     restore.APART,
+    machine_crash.FAULT,
     brokers.FAULT,
 )

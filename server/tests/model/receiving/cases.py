@@ -1,7 +1,8 @@
 """All models of receiving with their bounds: CI explores `HELD`; `HELD_WIDE` has the same models in wider bounds."""
 
 from model.cases import Bounds
-from model.receiving import connection, gateways, growth, large, membership, relay
+from model.receiving import connection, gateways, group_device, large, lists, membership, relay
+from model.receiving.heads import Heads
 from model.receiving.small import Small
 
 
@@ -13,8 +14,12 @@ def _large(name: str, what: str, scenario: large.Scenario) -> Bounds:
     return Bounds("large", name, what, lambda mutant: large.Large(scenario, mutant))
 
 
-def _growth(name: str, what: str, scenario: growth.Scenario) -> Bounds:
-    return Bounds("growth", name, what, lambda mutant: growth.Growth(scenario, mutant))
+def _heads(name: str, what: str, scenario: group_device.Scenario) -> Bounds:
+    return Bounds("heads", name, what, lambda mutant: Heads(scenario, mutant))
+
+
+def _lists(name: str, what: str, scenario: lists.Scenario) -> Bounds:
+    return Bounds("lists", name, what, lambda mutant: lists.Lists(scenario, mutant))
 
 
 def _relay(name: str, what: str, scenario: relay.Scenario) -> Bounds:
@@ -96,17 +101,64 @@ CHANNEL_DIED = _large(
     "died", "2 devices, 1 entry, the gateway dies", large.Scenario(gateway_deaths=1, devices=2, entries=1)
 )
 
-GROWN = _growth("grown", "2 entries, a drop, a worker dies", growth.Scenario(2, drops=1, worker_deaths=1))
-GOES_ON = _growth(
-    "continues", "3 entries, a drop, a worker dies", growth.Scenario(3, drops=1, worker_deaths=1)
+LEAVES = _heads(
+    "leave",
+    "m, leave, m; a drop, a worker dies, one not published",
+    group_device.Scenario("mlm", drops=1, worker_deaths=1, unpublished=1),
 )
-GROWN_ANOTHER = _growth(
-    "another", "3 entries, a drop, the partition moves", growth.Scenario(3, drops=1, rebalances=1)
+LEAVES_WIPED = _heads(
+    "leave, wiped",
+    "m, leave, m; Redis is emptied, a worker dies, one not published",
+    group_device.Scenario("mlm", wipes=1, worker_deaths=1, unpublished=1),
 )
-GROWN_JOIN = _growth(
+LEAVES_ANOTHER = _heads(
+    "leave, another",
+    "m, leave, m; the partition moves, one not published",
+    group_device.Scenario("mlm", rebalances=1, unpublished=1),
+)
+JOINS = _heads(
     "join",
-    "4 entries, a join, a drop, a worker dies",
-    growth.Scenario(4, joins=True, drops=1, worker_deaths=1),
+    "m, join, own, m; Redis is emptied, one not published",
+    group_device.Scenario("mjom", wipes=1, unpublished=1),
+)
+GROWS = _heads(
+    "growth",
+    "m, growth, m; a drop, a worker dies, one not published",
+    group_device.Scenario("mgm", drops=1, worker_deaths=1, unpublished=1),
+)
+GROWS_ANOTHER = _heads(
+    "growth, another",
+    "growth, m, m; the partition moves, the device reads ahead",
+    group_device.Scenario("gmm", rebalances=1, reads_ahead=1),
+)
+GROWS_JOIN = _heads(
+    "growth, join",
+    "growth, join, m; Redis is emptied, one not published",
+    group_device.Scenario("gjm", wipes=1, unpublished=1),
+)
+GROWS_LEAVE = _heads(
+    "large, leave",
+    "growth, leave, m; a drop, a worker dies, the device reads ahead",
+    group_device.Scenario("glm", drops=1, worker_deaths=1, reads_ahead=1),
+)
+GROWS_RETURN = _heads(
+    "large, return",
+    "growth, m, leave, join, m; a worker dies",
+    group_device.Scenario("gmljm", worker_deaths=1),
+)
+
+LIST_LEAVE = _lists(
+    "leave",
+    "m, leave, m; a worker dies, one not published",
+    lists.Scenario("mlm", worker_deaths=1, unpublished=1),
+)
+LIST_JOIN = _lists("join", "m, join, m; the partition moves", lists.Scenario("mjm", rebalances=1))
+LIST_RETURN = _lists("return", "m, leave, join, m; a worker dies", lists.Scenario("mljm", worker_deaths=1))
+LIST_OWN = _lists("own", "own, m, m; a worker dies", lists.Scenario("omm", worker_deaths=1))
+LIST_REDACTION = _lists(
+    "redaction",
+    "m, its redaction, m; a worker dies, the partition moves",
+    lists.Scenario("mxm", worker_deaths=1, rebalances=1),
 )
 
 GAP = _relay(
@@ -180,10 +232,20 @@ HELD = (
     CHANNEL_ANOTHER,
     CHANNEL_LOST,
     CHANNEL_DIED,
-    GROWN,
-    GOES_ON,
-    GROWN_ANOTHER,
-    GROWN_JOIN,
+    LEAVES,
+    LEAVES_WIPED,
+    LEAVES_ANOTHER,
+    JOINS,
+    GROWS,
+    GROWS_ANOTHER,
+    GROWS_JOIN,
+    GROWS_LEAVE,
+    GROWS_RETURN,
+    LIST_LEAVE,
+    LIST_JOIN,
+    LIST_RETURN,
+    LIST_OWN,
+    LIST_REDACTION,
     GAP,
     SENDER,
     KAFKA,
@@ -219,10 +281,15 @@ HELD_WIDE = (
         "2 devices, 2 entries, 2 drops, a subscription is lost, a worker dies",
         large.Scenario(devices=2, drops=2, losses=1, worker_deaths=1),
     ),
-    _growth(
-        "another",
-        "4 entries, 2 drops, a worker dies, the partition moves",
-        growth.Scenario(4, drops=2, worker_deaths=1, rebalances=1),
+    _heads(
+        "large, leave",
+        "growth, leave, m, m; the partition moves, the device reads ahead",
+        group_device.Scenario("glmm", rebalances=1, reads_ahead=1),
+    ),
+    _lists(
+        "leave",
+        "own, m, leave, m, join, m; a worker dies, the partition moves, one not published",
+        lists.Scenario("omlmjm", worker_deaths=1, rebalances=1, unpublished=1),
     ),
     _relay(
         "all",

@@ -13,3 +13,8 @@ class Promise(StrEnum):
     HANDLED = "finally every entry is processed"
     MARKED = "every entry covered by a checkpoint was processed"
     UNDISTURBED = "only the intended connection is closed and only its own route removed"
+    PROVEN = "a head at n proves that the rows of all users named up to n are written"
+    ROWS_RIGHT = "finally the head, and the rows of senders and named users, are right"
+    SHOWN = "a chat list shows only messages that its user may see"
+    COUNTED = "a chat list never counts more unread messages than there were"
+    CURRENT = "a chat list shows no content that its head is past the redaction of"

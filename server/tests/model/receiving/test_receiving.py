@@ -11,7 +11,7 @@ from model.cases import Bounds, explored
 from model.explore import goes_round, reaches
 from model.mutants import Break
 from model.page import with_tables
-from model.receiving import connection, gateways, growth, large, membership, relay
+from model.receiving import connection, gateways, group_device, large, lists, membership, relay
 from model.receiving.cases import (
     ANOTHER,
     CHANNEL_ANOTHER,
@@ -19,11 +19,13 @@ from model.receiving.cases import (
     CHANNEL_TWO,
     DIED,
     FIRST,
-    GROWN_ANOTHER,
+    GROWS_ANOTHER,
+    GROWS_LEAVE,
     HANDOVER,
     HELD,
     HELD_WIDE,
     LATE,
+    LIST_LEAVE,
     LOST,
     ORDER,
     RETURNED,
@@ -38,7 +40,7 @@ from model.receiving.mutants import BREAKS, HEALED, MISSING, SPARED, STATED, Hea
 from model.receiving.page import PAGE, tables
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
-MODELS = (connection, gateways, growth, large, membership, relay)
+MODELS = (connection, gateways, group_device, large, lists, membership, relay)
 SMALL_ENOUGH = 6_000
 
 
@@ -101,7 +103,9 @@ REACHED: list[tuple[str, Bounds, Callable[[Any], bool]]] = [
     ("a device that waits behind an unsubscription", CHANNEL_TWO, lambda s: [what for what, _ in s.channel.asked] == ["unsubscribe", "subscribe"]),
     ("a late event in a large chat", CHANNEL_ANOTHER, lambda s: s.zombie and s.zombie.n == 1 and s.counter == 2),
     ("live devices on a subscription that is lost", CHANNEL_LOST, lambda s: s.channel.is_broken and s.devices[0].phase == large.LIVE),
-    ("an older event handled after the chat has grown", GROWN_ANOTHER, lambda s: s.zombie and s.zombie.n == 1 and s.offset == 3),
+    ("an older run handled after the chat has grown", GROWS_ANOTHER, lambda s: s.zombie and s.zombie.last == 1 and s.head == 3),
+    ("a device past a leave that its row does not have", GROWS_LEAVE, lambda s: s.device.position >= 2 and s.named < 2 and s.device.phase == group_device.HEADS_READ),
+    ("a list that reads its row again", LIST_LEAVE, lambda s: s.reader.head and not s.reader.is_done),
     ("marks that do not touch", WIPED, lambda s: s.work and s.mark != relay.NO_MARK and s.mark[0] >= s.work.n),
     ("a device that has jumped a gap", RETURNED, lambda s: s.held == 5 and s.conn.phase == membership.LIVE),
     ("a push during a range read", ORDER, lambda s: any(c.reading and c.waiting for c in s.conns)),

@@ -25,7 +25,8 @@ async def faults(seed: int, without: str | None = None) -> int:
         for user, known in truth.rows.items():
             read = chance.randint(0, len(scenario.log))
             mark = LogPosition(read, scenario.log[read - 1].ordinal) if read else None
-            explanation = rules.explain_unread(ChatRow(chat=CHAT.chat, known=known, read=mark))
+            row = ChatRow(chat=CHAT.chat, known=known, read=mark)
+            explanation = rules.explain_unread(rules.with_head(row, truth.head, user))
             wanted = expected(user, scenario.log, read)
             assert wanted is not None
             assert explanation.unread == wanted.unread

@@ -16,6 +16,8 @@ from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.fanout import MAX_PAYLOAD_BYTES, Fanout
 from tidings.delivery.model import (
     DeliveryStats,
+    LogPosition,
+    OfflineCheck,
     OfflineQueueBatch,
     OfflineQueueKey,
     OfflineQueuePage,
@@ -68,11 +70,9 @@ class Truths:
         self.steps.append("row")
         return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_row(chat, user, update)
 
-    async def repair_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> None:
-        await self.of.setdefault(chat, MemoryChatRowWriter()).repair_row(chat, user, update)
-
-    async def raise_head(self, chat: ChatKey, update: RowUpdate) -> int:
-        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_head(chat, update)
+    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
+        self.steps.append("head")
+        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_head(chat, first, update)
 
 
 @dataclass
@@ -149,9 +149,14 @@ class Queue:
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         raise AssertionError((tenant, user, keys))
 
-    async def notify_offline(self, chat: ChatKey, user: UserId, messages: Sequence[Entry]) -> None:
-        del chat, user, messages
+    def check(
+        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
+    ) -> None:
+        del chat, user, first, last, is_reconnecting
         self.steps.append("tell")
+
+    def check_late(self, check: OfflineCheck) -> None:
+        raise AssertionError(check)
 
 
 @dataclass
@@ -184,7 +189,7 @@ class WorkerEnv:
             self.redis,
             self.redis,
             self.queue,
-            self.queue.notify_offline,
+            self.queue,
             stats=self.counts,
             failpoints=NO_FAILPOINTS,
         )
@@ -211,10 +216,31 @@ def test_events_are_processed_in_order_and_none_twice() -> None:
     assert [entry.sequence for entry in found[chat("g2")]] == [1]
 
 
-async def test_the_steps_run_in_order() -> None:
+async def test_the_steps_of_a_direct_chat_run_in_order() -> None:
+    env = WorkerEnv(ANNA)
+    await env.worker.handle([(chat("d1"), env.entries[:2])])
+    assert env.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
+
+
+async def test_the_steps_of_a_group_run_in_order() -> None:
     env = WorkerEnv(ANNA)
     await env.worker.handle([(chat("g1"), env.entries[:2])])
-    assert env.steps == ["row", "row", "look up", "push", "keep", "look up", "tell", "mark"]
+    assert env.steps == ["row", "row", "head", "look up", "push", "tell", "mark"]
+    env.steps.clear()
+    await env.worker.handle([(chat("g1"), env.entries[2:3])])
+    assert env.steps == ["row", "head", "look up", "push", "tell", "mark"], "only the sender's row"
+
+
+async def test_a_head_that_is_behind_is_not_raised_over_the_gap() -> None:
+    env = WorkerEnv(ANNA, BEN)
+    await env.worker.handle([(chat("g1"), env.entries[:1])])
+    env.marks.of_chats.clear()
+    env.steps.clear()
+    worker = WorkerEnv(ANNA, BEN)
+    worker.truths.of, worker.marks.of_chats = env.truths.of, {chat("g1"): 3}
+    await worker.worker.handle([(chat("g1"), env.entries[3:])])
+    assert [[entry.sequence for entry in push.entries] for push in worker.pushes] == [[2, 3], [4]]
+    assert worker.truths.of[chat("g1")].head.head == LogPosition(4, 3)
 
 
 async def test_a_failing_chat_is_reported_and_does_not_delay_others() -> None:
@@ -236,7 +262,7 @@ async def test_entries_that_cannot_be_queued_are_not_in_the_checkpoint() -> None
     env = WorkerEnv(ANNA)
     env.queue.is_broken = True
     with pytest.raises(TidingsError):
-        await env.worker.handle([(chat("g1"), env.entries)])
+        await env.worker.handle([(chat("d1"), env.entries)])
     assert env.marks.of_chats == {}
 
 
@@ -276,9 +302,9 @@ async def test_an_unknown_checkpoint_defers_only_its_chat() -> None:
 async def test_a_silent_channel_of_a_gateway_defers_only_its_chats() -> None:
     env = WorkerEnv(ANNA, BEN)
     env.redis.silent = {HERE}
-    env.members[chat("g2")] = (CLEO, DORA)
-    await env.worker.handle([(chat("g1"), env.entries), (chat("g2"), env.entries)])
-    assert env.marks.of_chats == {chat("g2"): 4}
+    env.members[chat("d2")] = (CLEO, DORA)
+    await env.worker.handle([(chat("g1"), env.entries), (chat("d2"), env.entries)])
+    assert env.marks.of_chats == {chat("d2"): 4}
     assert {user for user, _ in env.queue.kept} == {CLEO, DORA}
 
 
@@ -298,21 +324,21 @@ async def test_deferred_entries_are_not_processed_again_with_every_entry_of_a_lo
 @pytest.mark.parametrize("what", ["row", "queue"])
 async def test_a_throttled_user_does_not_stop_the_partition(what: str) -> None:
     env = WorkerEnv(ANNA, BEN)
-    env.members[chat("g2")] = (ANNA, CLEO)
+    env.members[chat("d2")] = (ANNA, CLEO)
     if what == "row":
-        env.truths.broken.add(chat("g2"))
+        env.truths.broken.add(chat("d2"))
     else:
         env.queue.throttled.add(CLEO)
-    entries = [(chat("g1"), env.entries), (chat("g2"), env.entries)]
+    entries = [(chat("g1"), env.entries), (chat("d2"), env.entries)]
     for n in range(3):
         with pytest.raises(TidingsError):
             await env.worker.handle([*entries, (chat(f"other-{n}"), env.entries)])
     await env.worker.handle(entries)
-    assert chat("g2") not in env.marks.of_chats, "it is not marked, so the relay brings it again"
+    assert chat("d2") not in env.marks.of_chats, "it is not marked, so the relay brings it again"
     env.truths.broken.clear()
     env.queue.throttled.clear()
-    await env.worker.handle([(chat("g2"), env.entries)])
-    assert env.marks.of_chats[chat("g2")] == 4
+    await env.worker.handle([(chat("d2"), env.entries)])
+    assert env.marks.of_chats[chat("d2")] == 4
 
 
 async def test_the_partition_waits_while_nothing_can_be_delivered() -> None:

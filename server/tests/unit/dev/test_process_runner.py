@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -33,6 +34,10 @@ class FakeChild:
         if self.code is None:
             await self.gone.wait()
         return self.code or 0
+
+    def send(self, number: signal.Signals) -> None:
+        del number
+        self.gone.set()
 
     async def stop(self, within_s: float) -> bool:
         del within_s
@@ -94,6 +99,17 @@ async def test_after_three_quick_deaths_restarts_end_with_the_last_lines(env: Ru
         await env.runner.run()
     assert given_up.value.last_lines == ["last"]
     assert len(env.started) == 3
+
+
+async def test_kills_on_request_are_no_failures(env: RunnerEnv) -> None:
+    keeping = asyncio.create_task(env.runner.run())
+    for count in range(1, 6):
+        await wait_for_starts(env, count)
+        env.runner.kill_and_restart()
+    await wait_for_starts(env, 6)
+    assert "died" not in env.read_output()
+    await env.runner.stop()
+    await keeping
 
 
 async def test_a_long_run_resets_the_count_of_deaths(env: RunnerEnv) -> None:

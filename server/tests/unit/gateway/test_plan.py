@@ -12,6 +12,7 @@ from tidings.kernel.ids import ChatId, ClientKey, UserId
 from tidings.messages.model import Entry, EntryKind, Interval, may_see, visible_ranges
 
 CHAT = ChatId("g1")
+DIRECT = ChatId("d1")
 TAILS = TailLimits(chats=2, entries=5)
 
 
@@ -129,9 +130,16 @@ def test_a_device_without_missed_entries_reads_nothing() -> None:
 
 
 def test_queued_entries_at_the_ends_of_a_range_are_not_read() -> None:
-    kept = {CHAT: {n: entry(n) for n in (11, 12, 15, 18, 19, 20)}}
-    (ahead,) = make_plan({CHAT: 10}, [row_of([Interval(0)], 20)], kept, TAILS).ahead
+    row = row_of([Interval(0)], 20, DIRECT)
+    kept = {DIRECT: {n: entry(n) for n in (11, 12, 15, 18, 19, 20)}}
+    (ahead,) = make_plan({DIRECT: 10}, [row], kept, TAILS).ahead
     assert ahead.reads == (12, 17)
-    whole = {CHAT: {n: entry(n) for n in range(11, 21)}}
-    (covered,) = make_plan({CHAT: 10}, [row_of([Interval(0)], 20)], whole, TAILS).ahead
+    whole = {DIRECT: {n: entry(n) for n in range(11, 21)}}
+    (covered,) = make_plan({DIRECT: 10}, [row], whole, TAILS).ahead
     assert covered.reads == (20, 20)
+
+
+def test_a_range_of_a_group_is_read_through_the_intervals() -> None:
+    (ahead,) = make_plan({CHAT: 10}, [row_of([Interval(0)], 20)], {}, TAILS).ahead
+    (tail,) = make_plan({}, [row_of([Interval(0)], 20)], {}, TAILS).ahead
+    assert (ahead.is_sure, tail.is_sure) == (False, False)

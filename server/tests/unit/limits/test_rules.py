@@ -37,7 +37,7 @@ def test_never_more_than_the_burst_and_the_rate_times_the_time(
         taking = one(bucket, policy, now, tokens)
         if taking.is_allowed:
             bucket = BucketState(taking.levels[0], now)
-            taken += min(tokens, policy.burst)
+            taken += min(tokens, max(1, policy.burst // 2))
         assert 0 <= taking.levels[0] <= policy.capacity
         assert taken * policy.token <= policy.capacity + forward * policy.count
 
@@ -93,11 +93,19 @@ def test_the_bucket_closest_to_its_limit_is_reported() -> None:
     )
 
 
-def test_a_request_above_the_capacity_takes_a_full_bucket() -> None:
-    policy = LimitPolicy(count=1, period_s=1, burst=5)
+def test_a_request_for_many_tokens_takes_at_most_half_of_the_bucket() -> None:
+    policy = LimitPolicy(count=1, period_s=1, burst=6)
     taking = one(None, policy, 0, tokens=50)
-    assert taking == TakeResult(is_allowed=True, levels=(0,))
-    assert not one(BucketState(policy.capacity - 1, 0), policy, 0, tokens=50).is_allowed
+    assert taking == TakeResult(is_allowed=True, levels=(3 * policy.token,))
+    assert not one(BucketState(3 * policy.token - 1, 0), policy, 0, tokens=50).is_allowed
+
+
+@given(policies.filter(lambda policy: policy.burst > 1), st.integers(2, 10**9))
+def test_a_charge_of_any_size_succeeds_after_the_token_of_its_request(
+    policy: LimitPolicy, tokens: int
+) -> None:
+    admitted = one(None, policy, 0)
+    assert one(BucketState(admitted.levels[0], 0), policy, 0, tokens).is_allowed
 
 
 @pytest.mark.parametrize(

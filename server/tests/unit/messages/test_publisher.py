@@ -13,7 +13,7 @@ from tidings.messages.model import Entry, EntryKind, decode_event
 from tidings.messages.store import KafkaCommitPublisher, decode_committed
 from tidings.platform.kafka.errors import NotAcceptedError, UndecodableError
 from tidings.platform.kafka.producer_thread import RecordMetadata
-from tidings.platform.kafka.records import Record
+from tidings.platform.kafka.records import Headers, Record
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g1"))
 ENTRY = Entry(
@@ -34,7 +34,10 @@ class Outbox:
         self.sent: list[tuple[str, bytes | None, bytes | None]] = []
         self.answers: list[asyncio.Future[RecordMetadata]] = []
 
-    def send(self, topic: str, key: bytes | None, value: bytes | None) -> "asyncio.Future[RecordMetadata]":
+    def send(
+        self, topic: str, key: bytes | None, value: bytes | None, headers: Headers
+    ) -> "asyncio.Future[RecordMetadata]":
+        assert headers == ()
         self.sent.append((topic, key, value))
         self.answers.append(asyncio.get_running_loop().create_future())
         return self.answers[-1]

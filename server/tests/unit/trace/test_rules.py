@@ -38,12 +38,13 @@ ENTRY = Entry(
     content=b"what nobody may see here",
 )
 HANDLED = Evidence(
-    chat=ChatKey(TenantId("acme"), ChatId("gA")),
+    chat=ChatKey(TenantId("acme"), ChatId("dA")),
     entry=ENTRY,
     now_ms=NOW,
     mark=40,
     topic=PartitionState(partition=3, end=812, committed=812, event=FoundEvent(811, SENT + 20), searched=1),
 )
+GROUP = replace(HANDLED, chat=ChatKey(TenantId("acme"), ChatId("gA")), head=40)
 BEHIND = replace(
     HANDLED,
     mark=39,
@@ -61,7 +62,7 @@ def person(user: UserId = BEN, *stays: Interval, **more: Any) -> UserEvidence:
 
 def moved(head: int = 40, delivered: int = 0, read: int = 0, **more: Any) -> RowWithTimes:
     row = ChatRow(
-        chat=ChatId("gA"),
+        chat=ChatId("dA"),
         known=RowUpdate(head=LogPosition(head, head)),
         delivered=LogPosition(delivered, delivered) if delivered else None,
         read=LogPosition(read, read) if read else None,
@@ -96,7 +97,7 @@ def traced(found: Evidence, recipient: UserEvidence) -> tuple[RecipientState, st
         (HANDLED, person(BEN, Interval(0, 40), moved=moved(read=40)), RecipientState.READ, "read"),
         (BEHIND, person(), RecipientState.NOT_HANDLED, "delivery is 1,200 events behind on partition 3, 11 of them before"),
         (BEHIND, person(moved=moved(39)), RecipientState.NOT_HANDLED, "the row is not written yet"),
-        (BEHIND, person(moved=moved(40), connected=CONNECTED), RecipientState.NOT_HANDLED, "the row is written, the push is outstanding"),
+        (BEHIND, person(moved=moved(40), connected=CONNECTED), RecipientState.NOT_HANDLED, "rows are written, the push is outstanding"),
         (HANDLED, person(moved=moved(), connected=CONNECTED), RecipientState.NOT_ACKED, "pushed to phone, connected since"),
         (HANDLED, person(moved=moved(), connected=CONNECTED_LATER), RecipientState.NOT_ACKED, "sent with the resume to phone"),
         (HANDLED, person(moved=moved(), connected=(*STALE, *CONNECTED_LATER)), RecipientState.NOT_ACKED, "sent with the resume to phone"),
@@ -111,8 +112,11 @@ def traced(found: Evidence, recipient: UserEvidence) -> tuple[RecipientState, st
         (HANDLED, person(moved=wrote(39, delivered=40)), RecipientState.DELIVERED, "not read"),
         (HANDLED, person(moved=moved()), RecipientState.OFFLINE, "the offline queue no longer has it"),
         (replace(HANDLED, entry=replace(ENTRY, kind=EntryKind.RENAME)), person(moved=moved()), RecipientState.OFFLINE, "only messages are queued"),
-        (replace(HANDLED, is_large=True, head=40), person(moved=moved(7)), RecipientState.OFFLINE, "large chats have no offline queue"),
-        (replace(HANDLED, is_large=True, head=39), person(moved=moved(7)), RecipientState.NOT_HANDLED, "the row is not written"),
+        (GROUP, person(moved=moved(7)), RecipientState.OFFLINE, "groups have no offline queue"),
+        (GROUP, person(), RecipientState.OFFLINE, "groups have no offline queue"),
+        (GROUP, person(moved=moved(7), connected=CONNECTED), RecipientState.NOT_ACKED, "pushed to phone"),
+        (replace(GROUP, head=39), person(moved=moved(41)), RecipientState.NOT_HANDLED, "the head is not written"),
+        (replace(GROUP, is_large=True), person(moved=moved(7)), RecipientState.OFFLINE, "groups have no offline queue"),
         (replace(HANDLED, mark=None, redis="Redis: away"), person(moved=moved()), RecipientState.UNKNOWN, "is not known: Redis: away"),
     ],
 )  # fmt: skip
@@ -129,6 +133,12 @@ def test_verdict_of_a_recipient(
         (HANDLED, [person(moved=moved(read=40)), person(CLEO, moved=moved(delivered=40))], TraceOutcome.ARRIVED,
          "Arrived: 2 of 2 have it, 1 have read it."),
         (HANDLED, [person(ANNA, moved=moved())], TraceOutcome.ARRIVED, "There are no other recipients."),
+        (
+            GROUP,
+            [person(ANNA), person(BEN, Interval(0, 30)), person(CLEO, Interval(50))],
+            TraceOutcome.ARRIVED,
+            "There are no other recipients. Not for ben, who left at sequence 30; cleo, who joined at sequence 51, after it.",
+        ),
         (HANDLED, [person(BEN, Interval(0, 9)), person(CLEO, moved=moved(read=40))], TraceOutcome.ARRIVED, "1 of 1"),
         (HANDLED, [person(moved=moved(), queued=OfflineQueueItem(LATER)), person(CLEO, moved=moved(read=40))], TraceOutcome.WAITING,
          "Waits for ben to connect: 1 of 2 have it"),
@@ -138,8 +148,9 @@ def test_verdict_of_a_recipient(
         (BEHIND, [person(), person(CLEO, moved=moved(read=40))], TraceOutcome.IN_PROGRESS, "Committed, not handled yet: delivery is 1,200"),
         (replace(HANDLED, mark=None, redis="Redis: away"), [person(moved=moved())], TraceOutcome.UNKNOWN, "Not known for ben: Redis: away"),
         (replace(HANDLED, mark=None, redis="Redis: away"), [person(moved=moved(read=40))], TraceOutcome.ARRIVED, "Arrived"),
-        (replace(HANDLED, is_large=True, head=41), [], TraceOutcome.UNLISTED, "--user"),
-        (replace(BEHIND, is_large=True, head=39), [], TraceOutcome.IN_PROGRESS, "not handled yet"),
+        (GROUP, [person(moved=moved(1)), person(CLEO, moved=moved(1, read=40))], TraceOutcome.WAITING, "Waits for ben to connect: 1 of 2"),
+        (replace(GROUP, is_large=True, head=41), [], TraceOutcome.UNLISTED, "--user"),
+        (replace(BEHIND, chat=GROUP.chat, is_large=True, head=39), [], TraceOutcome.IN_PROGRESS, "not handled yet"),
         (replace(HANDLED, entry=replace(ENTRY, redacted_at_ms=LATER)), [person(moved=moved(read=40))], TraceOutcome.ARRIVED,
          f"It was redacted at {format_ms(LATER)}"),
         (replace(HANDLED, entry=replace(ENTRY, visible_until_ms=LATER)), [person(moved=moved(read=40))], TraceOutcome.ARRIVED,
@@ -163,6 +174,8 @@ def test_verdict_of_all_recipients(
         (replace(HANDLED, mark=None, users=(person(moved=moved()),)), None, "no longer known: Redis has no checkpoint"),
         (replace(HANDLED, mark=None, redis="Redis: away"), None, "no longer known: Redis: away"),
         (replace(BEHIND, mark=None, users=(person(),)), False, "not yet"),
+        (replace(GROUP, mark=None), None, "no longer known: Redis has no checkpoint"),
+        (replace(GROUP, mark=None, head=39), False, "not yet"),
         (replace(BEHIND, mark=39, topic=None, kafka="Kafka: away"), False, "is not known: Kafka: away"),
         (replace(HANDLED, mark=39), False, "delivery has passed its event at offset 811 of partition 3"),
         (replace(HANDLED, mark=39, topic=PartitionState(partition=3, end=5, committed=5)), False, "it was not published"),

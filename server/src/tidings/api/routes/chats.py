@@ -1,42 +1,36 @@
-"""Chats, members and blocks."""
+"""Chats and blocks."""
 
 from functools import partial
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Query, Response
 
-from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
+from tidings.api.auth import AsUser, AuthenticatedRoute, MembersRoute, UserRequest
 from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
-from tidings.api.rate_limits import charge_members, charge_number, count_new_chat
+from tidings.api.rate_limits import charge_members, count_new_chat
 from tidings.api.request_parsing import (
     IdempotencyKeyHeader,
     optional_idempotency_key,
     required_idempotency_key,
 )
-from tidings.api.schemas.accounts import UserResponse
+from tidings.api.routes.members import START_JOB, member_job_path
 from tidings.api.schemas.api_model import ChatInPath, UserInPath
 from tidings.api.schemas.chats import (
     CREATE_EXAMPLES,
-    AddMembersBody,
     BlocksResponse,
-    ChangeRoleBody,
     ChatCreatedResponse,
     ChatResponse,
     CreateDirectBody,
     CreateGroupBody,
-    MemberResponse,
-    MembersResponse,
-    NewMemberByPhone,
     PageParams,
     RenameBody,
-    TransferBody,
 )
 from tidings.chats.commands import Admit, ChangeContext
-from tidings.chats.model import Role
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, UserId
 
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["chats"])
+create_router = APIRouter(prefix="/v1", route_class=MembersRoute, tags=["chats"])
 
 _CHAT_ERRORS = (
     "memberships.check",
@@ -50,7 +44,7 @@ _CHAT_ERRORS = (
 _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse")
 
 
-@router.post(
+@create_router.post(
     "/chats",
     **route_options(
         "create_chat",
@@ -58,15 +52,17 @@ _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempo
         *OF_CHANGES,
         Code.CHAT_FULL,
         Code.BLOCKED,
+        Code.KEYS_UNAVAILABLE,
         touches=(
             "chats.create",
             "chats.create_direct",
-            "chats.add_members",
             "chats.check",
             "memberships.check_many",
+            *START_JOB,
             *_APPEND,
         ),
         repeat=ChatCreatedResponse,
+        accepted=ChatCreatedResponse,
         status_code=201,
         summary="Create a chat",
     ),
@@ -81,6 +77,9 @@ async def create_chat(
 
     The caller becomes the owner of a group. A retry with the same idempotency key returns the same group. Two users
     have one direct chat: each request for it is answered with 200 and the same chat, whichever user creates it.
+
+    A group with more than 96 members is answered with 202: it exists, and `job` adds the other members. Read its progress
+    with `get_member_job`. The tenant's `max_members` limits the members of a group and the size of the body.
     """
     chats, admit = call.services.chats, _new_chat(call)
     if isinstance(body, CreateDirectBody):
@@ -88,9 +87,13 @@ async def create_chat(
         return ChatCreatedResponse.of(await chats.direct(call.tenant, call.user, body.user, admit=admit))
     caller = ChangeContext(call.user, required_idempotency_key(key, body.client_message_id))
     await charge_members(call.services.limits, call.tenant, call.user, len(body.members))
-    return ChatCreatedResponse.of(
-        await chats.group(call.tenant, caller, body.name, body.members, admit=admit)
+    chat, job = await call.services.members.create_group(
+        call.tenant, caller, body.name, body.members, admit=admit
     )
+    if job is not None:
+        response.status_code = 202
+        response.headers["location"] = member_job_path(chat, job)
+    return ChatCreatedResponse.of(chat, job)
 
 
 def _new_chat(call: UserRequest) -> Admit:
@@ -179,158 +182,3 @@ async def unblock_user(call: AsUser, user: UserInPath, key: IdempotencyKeyHeader
     caller = ChangeContext(call.user, optional_idempotency_key(key))
     await call.services.chats.block(call.tenant, caller, user, is_blocked=False)
     await call.services.visibility.reconsider(call.tenant, call.user)
-
-
-members_router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["members"])
-
-_MEMBER_ERRORS = (
-    "chats.check",
-    "memberships.check",
-    "messages.read_head",
-    "messages.follow",
-    "idempotency.refuse",
-)
-
-
-@members_router.get(
-    "/chats/{chat}/members",
-    **route_options(
-        "list_members",
-        Code.NOT_A_MEMBER,
-        Code.CHAT_NOT_FOUND,
-        Code.CURSOR_INVALID,
-        touches=("memberships.check", "memberships.list", "watermarks.read_members"),
-        summary="List members",
-    ),
-)
-async def list_members(
-    call: AsUser, chat: ChatInPath, asked: Annotated[PageParams, Query()]
-) -> MembersResponse:
-    """List the members of a chat by id, with role and watermarks. Large chats have no watermarks."""
-    cursors = call.cursors.of(call.tenant, call.user, "members", chat)
-    after = cursors.read(asked.cursor)
-    key = call.chat(chat)
-    part = await call.services.queries.members(
-        key, call.user, None if after is None else UserId(after), asked.limit
-    )
-    progress = await call.services.statuses.progress(key, [row.user for row in part.items])
-    members = [MemberResponse.of(row, progress.get(row.user)) for row in part.items]
-    return MembersResponse(members=members, cursor=cursors.write(part.last))
-
-
-@members_router.post(
-    "/chats/{chat}/members",
-    **route_options(
-        "add_members",
-        *OF_BODIES,
-        *OF_CHANGES,
-        Code.CHAT_FULL,
-        Code.REJOIN_LIMIT_REACHED,
-        touches=("chats.add_members", "memberships.check_many", *_MEMBER_ERRORS),
-        status_code=204,
-        summary="Add members",
-    ),
-)
-async def add_members(
-    call: AsUser, chat: ChatInPath, body: AddMembersBody, key: IdempotencyKeyHeader = None
-) -> None:
-    """Add users to a group. Users who are already members are not changed."""
-    caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
-    await charge_members(call.services.limits, call.tenant, call.user, len(body.users))
-    await call.services.chats.add(call.chat(chat), caller, body.users)
-
-
-@members_router.post(
-    "/chats/{chat}/members-by-phone",
-    **route_options(
-        "add_member_by_phone",
-        *OF_BODIES,
-        *OF_CHANGES,
-        Code.USER_NOT_FOUND,
-        Code.CHAT_FULL,
-        Code.REJOIN_LIMIT_REACHED,
-        touches=(
-            "memberships.check",
-            "users.find_by_phone",
-            "users.confirm",
-            "chats.add_members",
-            "memberships.check_many",
-            *_MEMBER_ERRORS,
-        ),
-        summary="Add a member by phone number",
-    ),
-)
-async def add_member_by_phone(
-    call: AsUser, chat: ChatInPath, body: NewMemberByPhone, key: IdempotencyKeyHeader = None
-) -> UserResponse:
-    """Find a user as `POST /v1/user-search` does, with the same errors and limits, and add them to the group.
-
-    The permission to add members is checked before the number is looked up. The number is not stored in the chat and
-    not shown to its members.
-    """
-    group, caller = (
-        call.chat(chat),
-        ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after),
-    )
-    await call.services.chats.check_may_add(group, caller)
-    await charge_number(call.services.limits, call.tenant, call.user)
-    found = await call.services.phone_directory.find(call.tenant, call.user, body.phone_number)
-    await call.services.chats.add(group, caller, [found.user])
-    return UserResponse.of(found, with_phone=False)
-
-
-@members_router.delete(
-    "/chats/{chat}/members/{user}",
-    **route_options(
-        "remove_member",
-        *OF_CHANGES,
-        touches=("chats.remove_member", *_MEMBER_ERRORS),
-        status_code=204,
-        summary="Remove a member or leave",
-    ),
-)
-async def remove_member(
-    call: AsUser, chat: ChatInPath, user: UserInPath, key: IdempotencyKeyHeader = None
-) -> None:
-    """Remove a member from a group. With the user's own id, leave it. A user who is not a member causes no error."""
-    await call.services.chats.remove(
-        call.chat(chat), ChangeContext(call.user, optional_idempotency_key(key)), user
-    )
-
-
-@members_router.put(
-    "/chats/{chat}/members/{user}/role",
-    **route_options(
-        "change_role",
-        *OF_BODIES,
-        *OF_CHANGES,
-        touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
-        status_code=204,
-        summary="Change a member's role",
-    ),
-)
-async def change_role(
-    call: AsUser, chat: ChatInPath, user: UserInPath, body: ChangeRoleBody, key: IdempotencyKeyHeader = None
-) -> None:
-    """Make a member an admin, or an admin a member."""
-    caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
-    await call.services.chats.change_role(call.chat(chat), caller, user, Role(body.role))
-
-
-@members_router.put(
-    "/chats/{chat}/owner",
-    **route_options(
-        "transfer_chat",
-        *OF_BODIES,
-        *OF_CHANGES,
-        touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
-        status_code=204,
-        summary="Transfer ownership",
-    ),
-)
-async def transfer_chat(
-    call: AsUser, chat: ChatInPath, body: TransferBody, key: IdempotencyKeyHeader = None
-) -> None:
-    """Make a member the owner of the group. The previous owner becomes an admin, in the same step."""
-    caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
-    await call.services.chats.transfer(call.chat(chat), caller, body.user)

@@ -13,6 +13,7 @@ from tidings.api.request_parsing import IdempotencyKeyHeader, optional_idempoten
 from tidings.api.routes.broadcasts import ANNOUNCE, OF_ANNOUNCING
 from tidings.api.routes.inboxes import SEND
 from tidings.api.routes.notifications import BROADCASTS, STATES, counts_response
+from tidings.api.schemas.api_model import TENANT
 from tidings.api.schemas.legacy_inbox import (
     LegacyMarkBody,
     LegacyNotificationBody,
@@ -47,9 +48,7 @@ _MARK = route_options(
     summary="Mark messages as read",
 )
 
-TenantInPath = Annotated[
-    TenantId, Path(pattern=r"^[a-z0-9][a-z0-9-]{0,31}$", description="The tenant of the credential.")
-]
+TenantInPath = Annotated[TenantId, Path(pattern=TENANT, description="The tenant of the credential.")]
 
 
 @bulk.post(

@@ -11,7 +11,7 @@ from pydantic.config import JsonDict
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import USER_ID as _USER_ID
-from tidings.kernel.ids import USER_ID_CHARS, ChatId, ClientKey, MessageId, UserId
+from tidings.kernel.ids import USER_ID_CHARS, ChatId, ClientKey, MessageId, TenantId, UserId
 
 
 class ApiModel(BaseModel):
@@ -40,6 +40,8 @@ PART: Final = r'^[!"$-)+-.0-~]+$'
 """Printable ASCII without space, `#`, `*` and `/`."""
 
 USER_PART: Final = _USER_ID
+
+TENANT: Final = r"^[a-z0-9][a-z0-9-]{0,31}$"
 
 SHOWN: Final = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e]*$"
 """One line of text without control characters and without bidirectional overrides."""
@@ -70,6 +72,7 @@ ClientKeyName = Annotated[
         examples=["01JCQ4Z7N3V5X9B2M8K6T1R0WD"],
     ),
 ]
+TenantInPath = Annotated[TenantId, Path(pattern=TENANT, description="A tenant id.")]
 ChatInPath = Annotated[
     ChatId,
     Path(

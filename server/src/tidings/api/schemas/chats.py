@@ -19,8 +19,10 @@ from tidings.api.schemas.api_model import (
 from tidings.chats.model import ChatType, Membership
 from tidings.chats.queries import ChatView
 from tidings.delivery.model import ChatListItem, LastMessage, MemberProgress
+from tidings.jobs.model import JobId, JobProgress
 from tidings.kernel.clock import format_ms, format_ms_or_none
 from tidings.kernel.ids import ChatKey
+from tidings.tenants.model import MAX_MEMBERS
 
 _CHAT: JsonDict = {
     "id": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
@@ -40,6 +42,16 @@ _MEMBER: JsonDict = {
     "read_at": "2026-11-15T14:05:00.000Z",
 }
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+_JOB: JsonDict = {
+    "id": _KEY,
+    "state": "running",
+    "total": 10_000,
+    "done": 4_800,
+    "failed": 0,
+    "rate_per_s": 2_140.0,
+    "remaining_s": 2.4,
+    "created_at": "2026-11-15T02:11:21.957Z",
+}
 
 Name = Annotated[
     str,
@@ -83,7 +95,9 @@ class CreateGroupBody(ApiModel):
     name: Name
     members: Annotated[
         list[UserName],
-        Field(max_length=1000, description="Members in addition to the caller, who becomes the owner."),
+        Field(
+            max_length=MAX_MEMBERS, description="Members in addition to the caller, who becomes the owner."
+        ),
     ] = Field(default_factory=list)
     client_message_id: ClientKeyName | None = None
 
@@ -104,7 +118,7 @@ class RenameBody(IdempotentBody):
 class AddMembersBody(IdempotentBody):
     model_config = with_examples({"users": ["dora"], "client_message_id": _KEY})
 
-    users: Annotated[list[UserName], Field(min_length=1, max_length=200)]
+    users: Annotated[list[UserName], Field(min_length=1, max_length=MAX_MEMBERS)]
 
 
 class NewMemberByPhone(IdempotentBody):
@@ -182,10 +196,53 @@ class ChatCreatedResponse(ApiModel):
     model_config = with_examples({"id": _CHAT["id"]})
 
     id: str
+    job: Annotated[
+        str | None, Field(description="The job that adds the other members of a group with many members.")
+    ] = None
 
     @classmethod
-    def of(cls, key: ChatKey) -> Self:
-        return cls(id=key.chat)
+    def of(cls, key: ChatKey, job: JobId | None = None) -> Self:
+        return cls(id=key.chat, job=job)
+
+
+class MembersAcceptedResponse(ApiModel):
+    """A job adds the users to the group."""
+
+    model_config = with_examples({"job": _KEY})
+
+    job: str
+
+
+class MemberJobResponse(ApiModel):
+    """The progress of a job that adds members."""
+
+    model_config = with_examples(_JOB)
+
+    id: str
+    state: Literal["running", "paused", "cancelled", "done"]
+    total: Annotated[int, Field(description="Number of users in the request. Each is counted once.")]
+    done: Annotated[int, Field(description="Users who are members, including earlier members.")]
+    failed: Annotated[int, Field(description="Users who could not be added.")]
+    rate_per_s: Annotated[float, Field(description="Users per second, over the last ten seconds.")]
+    remaining_s: Annotated[
+        float | None, Field(description="Estimated remaining time at this rate, in seconds.")
+    ] = None
+    created_at: Time
+    finished_at: Time | None = None
+
+    @classmethod
+    def of(cls, progress: JobProgress) -> Self:
+        return cls(
+            id=progress.job.id,
+            state=progress.state.value,
+            total=progress.job.total,
+            done=progress.done,
+            failed=progress.failed,
+            rate_per_s=round(progress.rate_per_s, 1),
+            remaining_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
+            created_at=format_ms(progress.job.created_ms),
+            finished_at=format_ms_or_none(progress.finished_ms),
+        )
 
 
 class MemberResponse(ApiModel):

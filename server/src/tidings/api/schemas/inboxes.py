@@ -298,10 +298,11 @@ class JobResponse(ApiModel):
     model_config = with_examples(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact", "amend", "broadcast"]
+    kind: Literal["deliver", "redact", "amend", "broadcast", "add_members"]
     state: Literal["running", "paused", "cancelled", "done"]
-    inbox: str
-    notification: str
+    inbox: str | None = None
+    notification: str | None = None
+    chat: Annotated[str | None, Field(description="The chat that a job adds members to.")] = None
     total: int
     done: int
     failed: int
@@ -320,8 +321,9 @@ class JobResponse(ApiModel):
             id=job.id,
             kind=job.kind.value,
             state=progress.state.value,
-            inbox=job.inbox,
-            notification=job.notification,
+            inbox=job.inbox or None,
+            notification=job.notification or None,
+            chat=job.chat,
             total=job.total,
             done=progress.done,
             failed=progress.failed,

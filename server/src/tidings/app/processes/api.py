@@ -24,7 +24,7 @@ from tidings.api.app import ROUTERS, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry, NotificationServices
+from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
@@ -41,7 +41,8 @@ from tidings.app.wiring.chats import (
     make_presence_query,
     make_receipt_publisher,
 )
-from tidings.app.wiring.inboxes import build_serving_inboxes, notification_services
+from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes, notification_services
+from tidings.app.wiring.message_traces import make_traces
 from tidings.app.wiring.options import (
     allowed_origins,
     cursor_secrets,
@@ -51,6 +52,9 @@ from tidings.app.wiring.options import (
     validate_settings,
 )
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
+from tidings.audit.log import AuditLog
+from tidings.audit.store import DynamoAuditStore
+from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
@@ -78,7 +82,10 @@ class HttpServer(Component):
 
     name = "http"
 
-    def __init__(self, settings: Settings, make_app: Callable[[], Asgi], tasks: TaskSupervisor) -> None:
+    def __init__(
+        self, settings: Settings, make_app: Callable[[], Asgi], tasks: TaskSupervisor, *, section: str = "api"
+    ) -> None:
+        self._section = section
         self._settings = settings
         self._make_app = make_app
         self._tasks = tasks
@@ -91,7 +98,7 @@ class HttpServer(Component):
         server = uvicorn.Server(self._config(self._make_app()))
         server.config.load()
         server.lifespan = server.config.lifespan_class(server.config)
-        listening = open_http_socket(self._settings)
+        listening = open_http_socket(self._settings, self._section)
         await server.startup([listening])
         self._socket, self._server = listening, server
         self._ticking = self._tasks.spawn("http ticks", server.main_loop())
@@ -143,7 +150,7 @@ class HttpServer(Component):
         )
 
 
-def open_http_socket(settings: Settings) -> socket.socket:
+def open_http_socket(settings: Settings, section: str = "api") -> socket.socket:
     api = settings.api
     family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
     try:
@@ -153,8 +160,8 @@ def open_http_socket(settings: Settings) -> socket.socket:
     except OSError as error:
         raise TidingsError(
             Code.SETTINGS_INVALID,
-            f"{api.host}:{api.port} can't be listened at: {error.strerror}. "
-            "Another place is set by api.host and api.port (TIDINGS_API_PORT).",
+            f"Cannot listen on {api.host}:{api.port}: {error.strerror}. "
+            f"Set `{section}.port` or TIDINGS_{section.upper()}_PORT.",
         ) from error
     made.setblocking(False)  # noqa: FBT003 - the standard library takes it so
     return made
@@ -206,17 +213,21 @@ class ApiWiring:
         keys, user_keys = self.engines.keys.value, self.engines.user_keys.value
         clock = self.host.clock
         limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
-        commits = delivery.make_on_commit(self.publisher, self.host)
+        traces = make_traces(self.host.tracing)
+        commits = delivery.make_on_commit(self.publisher, self.host, traces)
         lists = build_chat_lists(client, user_keys, clock, self.gains.publish_soon, epoch=epoch)
         cases = chats.build_chat_services(
-            client, user_keys, clock, commits.publish, lists.directs.intervals, epoch=epoch
+            client, user_keys, clock, commits.publish, lists.directs.intervals, epoch=epoch, traces=traces
         )
+        commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
+        inboxes = self._inboxes()
         people = build_login_services(self.settings, client, clock, self.engines.kms.value, user_keys)
         credentials = build_credentials(self.accounts, people)
         self._watch(credentials)
         return ApiServices(
             credentials=credentials,
-            chats=cases.manage,
+            chats=commands,
+            members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
             queries=ChatQueries(cases.rows),
             sender=cases.sender,
             change=cases.change,
@@ -230,7 +241,8 @@ class ApiWiring:
             sessions=people.sessions,
             users=people.users,
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
-            notifications=self._notifications(),
+            notifications=notification_services(inboxes),
+            audit=AuditLog(DynamoAuditStore(client), clock),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
@@ -243,11 +255,11 @@ class ApiWiring:
         watch = RevocationWatch(DynamoRevocationLog(self.engines.dynamo.value).since, self.host.clock, heard)
         _ = self.host.tasks.spawn("revocations", watch.run())
 
-    def _notifications(self) -> NotificationServices:
+    def _inboxes(self) -> InboxServices:
         engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
         client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
         cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
-        return notification_services(cases)
+        return cases
 
     def _phone(self, profile_service: LoginServices, limiter: RateLimiter) -> PhoneLogin:
         login, outbox = build_phone_login(

@@ -112,7 +112,8 @@ def _wait_all(children: dict[int, subprocess.Popen[bytes]]) -> int:
         if child is None:
             continue
         code = child.returncode = os.waitstatus_to_exitcode(status)
-        outcome = outcome or (code if code >= 0 else 128 - code)
+        if -code not in received:  # a child that is starting has no handler yet: the signal ends it
+            outcome = outcome or (code if code >= 0 else 128 - code)
         if not received:  # a second signal would interrupt processes that are draining
             forward(signal.SIGTERM, None)
     return outcome
@@ -186,6 +187,14 @@ def relay() -> None:
     from tidings.app.processes.relay import run_relay  # noqa: PLC0415 - see above
 
     run_relay(_settings())
+
+
+@group.command()
+def console() -> None:
+    """Run the operator console: its API under `/admin/v1`, and its pages."""
+    from tidings.app.processes.console import run_console  # noqa: PLC0415 - see above
+
+    run_console(_settings())
 
 
 @group.command()

@@ -5,11 +5,13 @@ Kafka gives each its partitions; they may be started and stopped in any order, a
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import NoReturn, override
 
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
-from tidings.app.wiring.delivery import build_offline_events, build_worker, redis_ports
+from tidings.app.wiring.delivery import build_worker, make_offline_checks, redis_ports
+from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.worker import DeliveryWorker
@@ -85,25 +87,29 @@ class DeliveryConsumer(Component):
 
     def _handler(self, counts: DeliveryStats) -> "DeliveryHandler":
         client, user_keys, clock = self._engines.dynamo.value, self._engines.user_keys.value, self._host.clock
-        events = build_offline_events(client, user_keys, clock, self._publisher.value, self._engines.epoch)
+        traces = make_traces(self._host.tracing)
         worker = build_worker(
             client,
             user_keys,
             clock,
             wiring=redis_ports(self._engines.redis.value),
-            notify_offline=events.notify_offline,
+            offline_checks=make_offline_checks(self._publisher.value, self._host),
             failpoints=self._host.failpoints,
             counts=counts,
             epoch=self._engines.epoch,
+            traces=None if traces is None else traces.delivering,
         )
-        return DeliveryHandler(worker, self._host)
+        return DeliveryHandler(worker, self._host, traces)
 
 
 class DeliveryHandler:
     """Handle the batches of a partition, and measure how old their entries are."""
 
-    def __init__(self, worker: DeliveryWorker, host: ProcessContext) -> None:
+    def __init__(
+        self, worker: DeliveryWorker, host: ProcessContext, traces: MessageTraces | None = None
+    ) -> None:
         self._worker = worker
+        self._traces = traces
         self._clock = host.clock
         self._age = host.metrics.latency(
             "delivery_seconds", "From the commit of an entry until it was handled, the newest of each event."
@@ -111,7 +117,8 @@ class DeliveryHandler:
 
     async def handle(self, batch: Batch[CommittedEvent]) -> None:
         events = [event.body for event in batch.events]
-        await self._worker.handle((event.key, event.entries) for event in events)
+        with nullcontext() if self._traces is None else self._traces.deliver(batch):
+            await self._worker.handle((event.key, event.entries) for event in events)
         now_ms = self._clock.now_ms()
         for event in events:
             self._age.observe(max(0, now_ms - event.entries[-1].created_at_ms) / 1000)
@@ -122,7 +129,7 @@ def _export(host: ProcessContext, counts: DeliveryStats, consumer: KafkaConsumer
     metrics.counter_callbacks(
         "delivery_total",
         "Entries that were processed, repeated, backfilled from the log or deferred without Redis; pushes; stale routes; "
-        "messages queued for offline users, resume signals, and offline events.",
+        "messages queued for offline users, resume signals, and offline checks.",
         "what",
         lambda: {name: getattr(counts, name) for name in DeliveryStats.__slots__},
     )

@@ -27,7 +27,7 @@ from tidings.app.wiring.chats import (
     make_ephemeral_deps,
     make_receipt_publisher,
 )
-from tidings.app.wiring.delivery import build_offline_events
+from tidings.app.wiring.delivery import make_offline_checks
 from tidings.app.wiring.inboxes import build_serving_inboxes, inbox_use_cases
 from tidings.app.wiring.listener_options import (
     admission_options,
@@ -35,6 +35,7 @@ from tidings.app.wiring.listener_options import (
     hub_options,
     listen_options,
 )
+from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import otlp_headers, process_options, validate_settings
 from tidings.app.wiring.rate_limits import RequestLimits, SocketRequestLimiter
 from tidings.bus.store import RedisBus
@@ -212,14 +213,10 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     gains = make_receipt_publisher(settings, engines.redis, host)
 
     def server() -> GatewayServer:
-        lists = build_chat_lists(
-            engines.dynamo.value,
-            engines.user_keys.value,
-            host.clock,
-            gains.value.publish_soon,
-            epoch=engines.epoch,
-        )
-        made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists).server()
+        client, keys = engines.dynamo.value, engines.user_keys.value
+        lists = build_chat_lists(client, keys, host.clock, gains.value.publish_soon, epoch=engines.epoch)
+        traces = make_traces(host.tracing)
+        made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists, traces).server()
         export_gateway(host.metrics, made)
         return made
 
@@ -254,6 +251,7 @@ class GatewayWiring:
     accounts: AccountServices
     publisher: KafkaPublisher
     lists: ChatListServices
+    traces: MessageTraces | None
 
     def server(self) -> GatewayServer:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
@@ -283,15 +281,17 @@ class GatewayWiring:
         return build_credentials(self.accounts, people)
 
     def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
-        client, keys = self.engines.dynamo.value, self.engines.user_keys.value
-        commits = delivery.make_on_commit(self.publisher, self.host)
-        epoch = self.engines.epoch
+        client, keys, redis = (
+            self.engines.dynamo.value,
+            self.engines.user_keys.value,
+            self.engines.redis.value,
+        )
+        commit = delivery.make_on_commit(self.publisher, self.host, self.traces).publish
+        intervals, epoch = self.lists.directs.intervals, self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, commits.publish, self.lists.directs.intervals, epoch=epoch
+            client, keys, self.host.clock, commit, intervals, epoch=epoch, traces=self.traces
         )
-        limiter = engine_clients.build_limiter(
-            self.settings, self.engines.redis.value, self.engines.keys.value, self.host
-        )
+        limiter = engine_clients.build_limiter(self.settings, redis, self.engines.keys.value, self.host)
         return GatewayUseCases(
             credentials=credentials,
             limiter=SocketRequestLimiter(RequestLimits(limiter, self.accounts.tenants)),
@@ -310,11 +310,11 @@ class GatewayWiring:
 
     def _node(self, cases: GatewayUseCases) -> NodeDeps:
         client, redis = self.engines.dynamo.value, self.engines.redis.value
-        keys, clock = self.engines.user_keys.value, self.host.clock
+        clock, given = self.host.clock, self.settings.gateway
         line = RedisBus(redis)
         return NodeDeps(
             gateway=GatewayId(new_ulid()),
-            routes=RedisConnectionRegistry(redis, lease_s=self.settings.gateway.lease_s),
+            routes=RedisConnectionRegistry(redis, lease_s=given.lease_s, renew_every_s=given.renew_every_s),
             bus=line,
             subscriber=line,
             rows=build_chat_row_reader(client, self.engines.epoch),
@@ -324,9 +324,8 @@ class GatewayWiring:
             watermarks=cases.watermarks,
             ephemeral=make_ephemeral_deps(self.settings, client, redis, clock, self.engines.epoch),
             inboxes=cases.inboxes,
-            notify_offline=build_offline_events(
-                client, keys, clock, self.publisher, self.engines.epoch
-            ).notify_offline,
+            offline_checks=make_offline_checks(self.publisher, self.host),
+            trace_push=None if self.traces is None else self.traces.push,
             failpoints=self.host.failpoints,
             clock=clock,
             options=make_node_options(self.settings),

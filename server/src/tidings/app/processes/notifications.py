@@ -1,4 +1,4 @@
-"""The process `notifications`: process the chunks of jobs, and start jobs that are due. Any number may run.
+"""The process `notifications`: process the chunks of jobs and offline checks, start jobs that are due. Any number may run.
 
 A process of its own: a send to 100,000 users is minutes of work, and no chat message should wait behind it.
 """
@@ -8,16 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn, override
 
+from tidings.app.processes.offline_events import OfflineCheckConsumer
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
+from tidings.app.wiring.chats import build_chat_commands
 from tidings.app.wiring.inboxes import build_serving_inboxes, build_sweeper
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
+from tidings.chats.member_jobs import MemberChunkWorker
 from tidings.inboxes.chunk_worker import ChunkWorker
 from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef
 from tidings.jobs.service import JobSweeper
 from tidings.kernel.errors import TidingsError
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer, KafkaConsumerLag
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
 from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
@@ -26,6 +30,8 @@ from tidings.platform.lifecycle.component import Component, Health, ManagedResou
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
 from tidings.schema.topics.model import NOTIFICATIONS, NOTIFICATIONS_DEAD
+from tidings.tenants.settings import TenantReader
+from tidings.tenants.store import DynamoTenantStore
 
 log = logs.get_logger(__name__)
 
@@ -53,6 +59,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         publisher,
         group,
         ChunkConsumer(settings, host, engines, Lines(publisher, group)),
+        OfflineCheckConsumer(settings, host, engines, publisher),
     ]
 
 
@@ -88,7 +95,13 @@ class ChunkConsumer(Component):
         client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
         redis, chunks = self._engines.redis.value, KafkaChunkPublisher(publisher)
         cases, self._live = build_serving_inboxes(
-            client, keys, clock, chunks, redis, settings=self._settings.inboxes
+            client,
+            keys,
+            clock,
+            chunks,
+            redis,
+            settings=self._settings.inboxes,
+            add_members=self._member_worker(publisher).add,
         )
         jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress)
         work = RecordHandlers(
@@ -103,6 +116,18 @@ class ChunkConsumer(Component):
         self._consumer = consumer
         running = spawn("notifications", consumer.run(), may_end=True)
         self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
+
+    def _member_worker(self, publisher: KafkaPublisher) -> MemberChunkWorker:
+        client, clock = self._engines.dynamo.value, self._host.clock
+        rows = AuthenticatedRows(self._engines.keys.value)
+        commands = build_chat_commands(
+            client,
+            clock,
+            delivery.make_on_commit(publisher, self._host).publish,
+            epoch=self._engines.epoch,
+            tenants=TenantReader(DynamoTenantStore(client, rows), clock),
+        )
+        return MemberChunkWorker(commands)
 
     @override
     async def stop(self) -> None:

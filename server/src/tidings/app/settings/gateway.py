@@ -137,8 +137,12 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
         Seconds, Meta(description="How often routes are renewed; a third of `lease_s`, or less.")
     ] = 10.0
     ack_flush_s: Annotated[
-        Seconds, Meta(description="How long acks of a user and chat are collected before they are written.")
-    ] = 1.0
+        Seconds,
+        Meta(
+            description="The `delivered` watermark of a user and chat is written at most once in this time, and when "
+            "the user disconnects. Senders see the delivery at once."
+        ),
+    ] = 60.0
     max_concurrent_resumes: Annotated[
         Count, Meta(description="Maximum number of devices that resume at the same time; others wait.")
     ] = 64

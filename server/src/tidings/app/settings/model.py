@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 
 from tidings.app.settings.accounts import AccountsSettings, Endpoint
+from tidings.app.settings.console import ConsoleSettings
 from tidings.app.settings.gateway import GatewaySettings
 from tidings.app.settings.processes import (
     ApiSettings,
@@ -175,7 +176,7 @@ class EncryptionSettings(Struct, frozen=True, kw_only=True):
 
 
 class EnginesSettings(Struct, frozen=True, kw_only=True):
-    """The engines that `tidings engines start` runs on this machine; not used in production."""
+    """The engines that `tidings engines start` and `tidings engines run` run on this machine."""
 
     data_dir: Annotated[Path, Meta(description="Data, logs and state of the local engines.")] = Path(
         ".tidings"
@@ -231,6 +232,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     telemetry: TelemetrySettings = field(default_factory=TelemetrySettings)
     process: ProcessSettings = field(default_factory=ProcessSettings)
     accounts: AccountsSettings = field(default_factory=AccountsSettings)
+    console: ConsoleSettings = field(default_factory=ConsoleSettings)
     gateway: GatewaySettings = field(default_factory=GatewaySettings)
     ephemeral: EphemeralSettings = field(default_factory=EphemeralSettings)
     relay: RelaySettings = field(default_factory=RelaySettings)

@@ -58,7 +58,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         Port | None,
         Meta(
             description="Port of these pages; 0: any free port, which is logged. Unset: 9500 for `api`, "
-            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notifications`, or any free port with a "
+            "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notifications`, 9730 for `console`, or any free port with a "
             "warning if that is taken. With `--processes` the first process has it; the others have the next numbers."
         ),
     ] = None
@@ -70,6 +70,13 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         ),
     ] = 5.0
     stop_s: Annotated[Seconds, Meta(description="How long all components may take to stop.")] = 20.0
+    drain_token: Annotated[
+        Secret | None,
+        Meta(
+            description="Allows `POST /drain` at the admin port, which drains and stops the process as SIGTERM does. The "
+            "console sends it, so set the same there; at least 16 characters. Unset: only signals drain."
+        ),
+    ] = None
     watchdog_warn_s: Annotated[
         Seconds, Meta(description="An event loop that is blocked for this long is logged.")
     ] = 5.0

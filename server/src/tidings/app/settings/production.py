@@ -140,6 +140,28 @@ def gateway_proxies(settings: Settings) -> str:
     return _proxies("gateway", settings.gateway.host, settings.gateway.trusted_proxies)
 
 
+@_in_production
+def console_url(settings: Settings) -> str:
+    url = settings.console.public_url
+    if url is None:
+        return "console.public_url: is not set; name the address of the console, https://…, so that cookies are secure"
+    return _plaintext("console.public_url", url)
+
+
+@_in_production
+def console_issuer(settings: Settings) -> str:
+    return _plaintext("console.oidc_issuer", settings.console.oidc_issuer)
+
+
+@_in_production
+def console_sign_in(settings: Settings) -> str:
+    if settings.console.oidc_issuer is None and settings.console.bootstrap_key is None:
+        return (
+            "console.oidc_issuer: is not set, and neither is console.bootstrap_key; no operator could sign in"
+        )
+    return ""
+
+
 def _proxies(section: str, host: str, trusted: str | None) -> str:
     if trusted is not None or is_loopback(host):
         return ""
@@ -166,4 +188,5 @@ def is_loopback(host: str) -> bool:
 
 ENGINES: tuple[Check, ...] = (dynamo_transport, kafka_transport, redis_transport, key_service)
 API: tuple[Check, ...] = (jwks_network, sms_sender, cursor_secret, api_proxies)
+CONSOLE: tuple[Check, ...] = (jwks_network, cursor_secret, console_url, console_issuer, console_sign_in)
 GATEWAY: tuple[Check, ...] = (jwks_network, gateway_proxies)

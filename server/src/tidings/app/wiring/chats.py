@@ -7,9 +7,10 @@ from typing import NamedTuple
 
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
+from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, TracedMessageSender
 from tidings.bus.store import RedisBus
 from tidings.chats.commands import ChatCommands
-from tidings.chats.model import MemberStatus
+from tidings.chats.model import DEFAULT_MAX_MEMBERS, MemberStatus
 from tidings.chats.queries import DirectChatCache
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
@@ -47,6 +48,7 @@ from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.telemetry import logs
+from tidings.tenants.model import TenantLookup
 
 
 def _ignore_advanced(_: WatermarkAdvanced) -> None:
@@ -233,7 +235,6 @@ class ChatServices:
     appends: Appender[MemberStatus]
     rows: DynamoChatStore
     reader: DynamoLogReader
-    manage: ChatCommands
     sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
     history: History
@@ -247,22 +248,16 @@ def build_chat_services(
     intervals: ReadIntervals,
     *,
     epoch: Epoch,
+    traces: MessageTraces | None = None,
 ) -> ChatServices:
     """Build the use cases of chats. `on_commit` is called with each commit, and does not delay the answer."""
     rows, reader, edits = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditStore(client)
-    appends = Appender(
-        AppendDeps(
-            DynamoMessageLog(client, clock), rows.member_status, clock, epoch=epoch, on_commit=on_commit
-        )
-    )
+    appends = _build_appender(client, rows, clock, on_commit, epoch=epoch, traces=traces)
     return ChatServices(
         appends=appends,
         rows=rows,
         reader=reader,
-        manage=ChatCommands(rows, appends),
-        sender=MessageSender(
-            appends, edits, keys=keys, may_send=permission_check(ChatAction.SEND), clock=clock
-        ),
+        sender=_build_sender(appends, edits, keys, clock, traces),
         change=MessageEdits(
             appends,
             reader,
@@ -273,6 +268,58 @@ def build_chat_services(
         ),
         history=History(reader, intervals, keys, clock),
     )
+
+
+def _build_sender(
+    appends: Appender[MemberStatus],
+    edits: DynamoEditStore,
+    keys: KeyProvider,
+    clock: Clock,
+    traces: MessageTraces | None,
+) -> MessageSender[MemberStatus]:
+    may_send = permission_check(ChatAction.SEND)
+    if traces is None:
+        return MessageSender(appends, edits, keys=keys, may_send=may_send, clock=clock)
+    sender = TracedMessageSender(appends, edits, keys=keys, may_send=may_send, clock=clock)
+    sender.traces = traces
+    return sender
+
+
+def _build_appender(
+    client: DynamoClient,
+    rows: DynamoChatStore,
+    clock: Clock,
+    on_commit: OnCommit,
+    *,
+    epoch: Epoch,
+    traces: MessageTraces | None = None,
+) -> Appender[MemberStatus]:
+    if traces is None:
+        log = DynamoMessageLog(client, clock)
+    else:
+        log = TracedMessageLog(client, clock)
+        log.traces = traces
+    return Appender(AppendDeps(log, rows.member_status, clock, epoch=epoch, on_commit=on_commit))
+
+
+def build_chat_commands(
+    client: DynamoClient, clock: Clock, on_commit: OnCommit, *, epoch: Epoch, tenants: TenantLookup
+) -> ChatCommands:
+    """Build the commands of chats for a worker, which neither sends nor reads messages."""
+    rows = DynamoChatStore(client, clock)
+    return make_chat_commands(rows, _build_appender(client, rows, clock, on_commit, epoch=epoch), tenants)
+
+
+def make_chat_commands(
+    rows: DynamoChatStore, appends: Appender[MemberStatus], tenants: TenantLookup
+) -> ChatCommands:
+    """Build the commands with the tenants' own limits of members."""
+
+    async def max_members(tenant: TenantId) -> int:
+        found = await tenants.find(tenant)
+        return DEFAULT_MAX_MEMBERS if found is None else found.settings.max_members
+
+    return ChatCommands(rows, appends, max_members)
 
 
 def permission_check(action: ChatAction) -> PermissionCheck[MemberStatus]:

@@ -1,6 +1,6 @@
 """Kafka's publisher as a component, and what goes through it. It never gates readiness: sends are acked without it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -8,21 +8,28 @@ from typing import NamedTuple
 from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_row_reader, build_row_projector, build_watermark_store
 from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
+from tidings.app.wiring.message_traces import MessageTraces, TracedCommitPublisher
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config
 from tidings.bus.ports import BusPublisher
 from tidings.bus.store import RedisBus
-from tidings.chats.model import Membership
+from tidings.chats.model import ChatType, chat_type
 from tidings.chats.queries import DirectChatCache
 from tidings.chats.store import DynamoChatStore
-from tidings.connections.model import RouteLookup
+from tidings.connections.model import OfflineStatus, RouteLookup
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.audience import CachedAudience, StoredAudience
 from tidings.delivery.fanout import Fanout
 from tidings.delivery.model import ChatRow, DeliveryStats
-from tidings.delivery.offline import MessageText, OfflineEventPublisher, OfflineQueueRedactor
-from tidings.delivery.ports import DeliveryCheckpoints, NotifyOffline
+from tidings.delivery.offline import OfflineQueueRedactor
+from tidings.delivery.offline_checker import (
+    MessageText,
+    OfflineChecker,
+    OfflineCheckerDeps,
+    OfflineCheckStats,
+)
+from tidings.delivery.ports import DeliveryCheckpoints, OfflineCheckPublisher
 from tidings.delivery.rules import highest_sequence
-from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineEvents
+from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineChecks, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.delivery.worker import DeliveryWorker, WorkerDeps
 from tidings.installation.store import InstallationStore as InstallationRow
@@ -73,8 +80,14 @@ async def open_publisher(settings: Settings) -> AsyncIterator[KafkaPublisher]:
         await made.close(CLOSE_S)
 
 
-def make_on_commit(publisher: KafkaPublisher, host: ProcessContext) -> KafkaCommitPublisher:
-    made = KafkaCommitPublisher(publisher)
+def make_on_commit(
+    publisher: KafkaPublisher, host: ProcessContext, traces: MessageTraces | None = None
+) -> KafkaCommitPublisher:
+    if traces is None:
+        made = KafkaCommitPublisher(publisher)
+    else:
+        made = TracedCommitPublisher(publisher)
+        made.traces = traces
     host.metrics.counter_callbacks(
         "events_published_total",
         "Appends published to Kafka: acknowledged, or left to the relay.",
@@ -109,10 +122,11 @@ def build_worker(
     clock: Clock,
     *,
     wiring: RedisPorts,
-    notify_offline: NotifyOffline,
+    offline_checks: OfflineCheckPublisher,
     failpoints: Failpoints = NO_FAILPOINTS,
     counts: DeliveryStats,
     epoch: Epoch = initial_epoch,
+    traces: Mapping[ChatKey, tuple[str, ...]] | None = None,
 ) -> DeliveryWorker:
     log, queue = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
     audience = CachedAudience(StoredAudience(DirectChatCache(DynamoChatStore(client, clock))))
@@ -122,32 +136,59 @@ def build_worker(
         log=log,
         redactor=OfflineQueueRedactor(queue, audience, log, DynamoEditStore(client).clear_reactions),
         checkpoints=wiring.checkpoints,
-        fanout=Fanout(wiring.routes, wiring.bus, queue, notify_offline, stats=counts, failpoints=failpoints),
+        fanout=Fanout(
+            wiring.routes,
+            wiring.bus,
+            queue,
+            offline_checks,
+            stats=counts,
+            failpoints=failpoints,
+            traces=traces,
+        ),
     )
     return DeliveryWorker(deps, stats=counts, failpoints=failpoints)
 
 
-def build_offline_events(
+def make_offline_checks(publisher: KafkaPublisher, host: ProcessContext) -> KafkaOfflineChecks:
+    made = KafkaOfflineChecks(publisher, host.clock)
+    host.metrics.counter_callbacks(
+        "offline_checks_published_total",
+        "Checks of users who may be offline: accepted by Kafka, or lost.",
+        "outcome",
+        lambda: {"ok": made.published, "failed": made.failed},
+    )
+    return made
+
+
+def build_offline_checker(
     client: DynamoClient,
     keys: UserKeyRing,
     clock: Clock,
+    *,
+    status: OfflineStatus,
+    checks: OfflineCheckPublisher,
     publisher: KafkaPublisher,
+    stats: OfflineCheckStats,
     epoch: Epoch = initial_epoch,
-) -> OfflineEventPublisher:
+) -> OfflineChecker:
     tenants = TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys.tenants)), clock)
 
     async def shows_previews(tenant: TenantId) -> bool:
         found = await tenants.find(tenant)
         return found is not None and found.settings.push.has_previews
 
-    return OfflineEventPublisher(
-        build_chat_row_reader(client, epoch),
-        keys,
-        KafkaOfflineEvents(publisher).publish,
+    deps = OfflineCheckerDeps(
+        status=status,
+        rows=build_chat_row_reader(client, epoch),
+        log=DynamoLogReader(client),
+        keys=keys,
+        checks=checks,
+        publish=KafkaOfflineEvents(publisher).publish,
         read_text=message_text,
         shows_previews=shows_previews,
         clock=clock,
     )
+    return OfflineChecker(deps, stats)
 
 
 def message_text(body: bytes) -> MessageText:
@@ -187,7 +228,7 @@ async def open_repair(settings: Settings) -> AsyncIterator[RepairTools]:
 
 
 class RowRepairReader(DynamoRepairReader):
-    """A chat's rows: of each member, or of a large chat the one head."""
+    """A chat's rows: both of a direct chat; of a group its head, and the rows that show each member's last join or leave."""
 
     def __init__(self, client: DynamoClient) -> None:
         super().__init__(client)
@@ -201,21 +242,27 @@ class RowRepairReader(DynamoRepairReader):
         return [entry_from_item(item) for item in await self.items(chat, after, up_to)]
 
     async def row_progress(self, chat: ChatKey, head: int) -> int:
-        row = await self._chats.chat(chat)
-        if row is not None and row.large_since is not None:
-            return await self._large(chat, row.large_since, head)
-        return await self._small(chat, await self._chats.members(chat), head)
-
-    async def _small(self, chat: ChatKey, members: Sequence[Membership], head: int) -> int:
+        members = await self._chats.members(chat)
         rows = await self._rows.rows_of(chat, [member.user for member in members])
-        had = {user: _row_position(row, head) for user, row in rows.items()}
-        each = (rules.row_progress(member.intervals, had.get(member.user, 0), head) for member in members)
+        if chat_type(chat.chat) is ChatType.DIRECT:
+            had = {user: _row_position(row, head) for user, row in rows.items()}
+            each = [rules.row_progress(member.intervals, had.get(member.user, 0), head) for member in members]
+        else:
+            each = [rules.named_progress(m.intervals, _named(rows.get(m.user)), head) for m in members]
+            each.append(await self._head_progress(chat, head))
         return min(each, default=head)
 
-    async def _large(self, chat: ChatKey, large_since: int, head: int) -> int:
+    async def _head_progress(self, chat: ChatKey, head: int) -> int:
         found = (await self._heads.heads(chat.tenant, [chat.chat])).get(chat.chat)
-        had = 0 if found is None else _row_position(ChatRow(chat=chat.chat, known=found), head)
-        return min(head, max(had, large_since))
+        return 0 if found is None else _row_position(ChatRow(chat=chat.chat, known=found), head)
+
+
+def _named(row: ChatRow | None) -> int:
+    """Return the last join or leave of a row."""
+    if row is None:
+        return 0
+    joined, removed = row.known.joined, row.known.removed
+    return max(joined.sequence if joined else 0, removed or 0)
 
 
 def _row_position(row: ChatRow, head: int) -> int:

@@ -11,6 +11,7 @@ from tidings.app.settings.model import EncryptionSettings
 from tidings.app.settings.production import credential_path, key_service
 from tidings.app.wiring.declared_tables import DeclaredTables
 from tidings.app.wiring.options import (
+    drain_token,
     dynamo_endpoint,
     kafka_config,
     limit_policies,
@@ -124,7 +125,7 @@ def progress[K: Hashable](
     return ManagedResource("consumers", opened)
 
 
-BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, *production.ENGINES)
+BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, drain_token, *production.ENGINES)
 """The checks of `validate_settings` that every process runs before it starts."""
 _PROBED = {"lease": LEASE.partition.render(lease="probe")}
 

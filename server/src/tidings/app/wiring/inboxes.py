@@ -1,5 +1,6 @@
 """Build the services of inboxes, broadcasts and jobs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,6 +27,7 @@ from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoS
 from tidings.inboxes.broadcasts.segments import BroadcastTargeting, ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.chunk_worker import (
+    AddMembers,
     ChunkWorker,
     NotificationDeliverer,
     NotificationWithdrawer,
@@ -45,10 +47,12 @@ from tidings.inboxes.store import (
     DynamoReadTracker,
     RedisConfigInvalidation,
 )
-from tidings.jobs.ports import ChunkPublisher, ReadProgress
+from tidings.jobs.model import Job
+from tidings.jobs.ports import ChunkPublisher, JobStore, ReadProgress
 from tidings.jobs.service import JobService, JobSweeper
 from tidings.jobs.store import RETENTION_DAYS, DynamoJobStore
 from tidings.kernel.clock import Clock
+from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.redis.client import RedisClient
 from tidings.tenants.model import SealingKeyProvider
@@ -105,8 +109,13 @@ class InboxServices:
     recall: RecallService
     proofs: RecallProofs
     jobs: JobService
+    job_store: JobStore
     worker: ChunkWorker
     broadcasts: BroadcastServices
+
+
+async def _add_no_members(job: Job, _: int, __: Sequence[UserId]) -> Sequence[UserId]:
+    raise AssertionError(f"job {job.id} adds members in a process without chats")
 
 
 def build_inboxes(
@@ -120,13 +129,13 @@ def build_inboxes(
     invalidation: RedisConfigInvalidation | None = None,
     snapshots: Snapshots | None = None,
     job_retention_days: int = RETENTION_DAYS,
+    add_members: AddMembers = _add_no_members,
 ) -> InboxServices:
     """Build all services. `invalidation` announces changed inboxes to other processes and receives theirs.
 
-    Without `snapshots`, broadcast logs are read from their beginning.
+    Without `snapshots`, broadcast logs are read from their beginning. Only a process that works on chunks adds members.
     """
-    notifier = notifier or NoInboxNotifier()
-    stores = _Stores.of(client, job_retention_days)
+    notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
     broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), publisher=log_publisher)
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs, repository = JobService(stores.jobs, chunks, clock), stores.repository
@@ -145,7 +154,8 @@ def build_inboxes(
         recall=recall,
         proofs=RecallProofs(recall, stores.jobs, repository),
         jobs=jobs,
-        worker=_build_worker(stores, cache, notifier, broadcast, clock),
+        job_store=stores.jobs,
+        worker=_build_worker(stores, cache, notifier, broadcast, clock, add_members=add_members),
         broadcasts=broadcasts,
     )
 
@@ -201,6 +211,8 @@ def _build_worker(
     notifier: InboxNotifier,
     broadcast: BroadcastService,
     clock: Clock,
+    *,
+    add_members: AddMembers,
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
     state = InboxStateService(stores.repository, cache.retention_days, clock, notifier)
@@ -210,6 +222,7 @@ def _build_worker(
         deliverer=NotificationDeliverer(stores.repository, clock, notifier),
         withdrawer=NotificationWithdrawer(state),
         on_release=broadcast.release,
+        add_members=add_members,
         notifier=notifier,
         inboxes=cache,
         profiles=stores.profiles,
@@ -225,6 +238,7 @@ def build_serving_inboxes(
     redis: RedisClient,
     *,
     settings: InboxesSettings,
+    add_members: AddMembers = _add_no_members,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services of a process with Redis: it notifies devices, and receives changes of inboxes."""
     publisher = InboxChangePublisher(RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis))
@@ -238,6 +252,7 @@ def build_serving_inboxes(
         invalidation=RedisConfigInvalidation(redis),
         snapshots=RedisSnapshots(redis),
         job_retention_days=settings.job_retention_days,
+        add_members=add_members,
     )
     return services, publisher
 

@@ -56,15 +56,24 @@ def _option_error(settings: Settings, build: OptionsBuilder) -> str:
     return ""
 
 
-ADMIN_PORTS = {"api": 9500, "gateway": 9600, "delivery": 9700, "relay": 9710, "notifications": 9720}
+ADMIN_PORTS = {
+    "api": 9500,
+    "gateway": 9600,
+    "delivery": 9700,
+    "relay": 9710,
+    "notifications": 9720,
+    "console": 9730,
+}
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 
 
 def admin_options(settings: Settings, kind: str) -> AdminOptions:
     life = settings.process
     if life.admin_port is None:
-        return AdminOptions(host=life.admin_host, port=ADMIN_PORTS[kind], may_move=True)
-    return AdminOptions(host=life.admin_host, port=life.admin_port)
+        return AdminOptions(
+            host=life.admin_host, port=ADMIN_PORTS[kind], may_move=True, drain_token=life.drain_token
+        )
+    return AdminOptions(host=life.admin_host, port=life.admin_port, drain_token=life.drain_token)
 
 
 def process_options(settings: Settings, kind: str) -> ProcessOptions:
@@ -193,6 +202,13 @@ def allowed_origins(settings: Settings) -> AllowedOrigins:
         return AllowedOrigins.parse(_listed(settings.api.allowed_origins))
     except ValueError as error:
         raise ValueError(f"api.allowed_origins: {error}") from error
+
+
+def drain_token(settings: Settings) -> Secret | None:
+    token = settings.process.drain_token
+    if token is not None and len(token.reveal().encode()) < MIN_SECRET_BYTES:
+        raise ValueError(f"process.drain_token: has at least {MIN_SECRET_BYTES} characters")
+    return token
 
 
 def cursor_secrets(settings: Settings) -> tuple[Secret, ...]:

@@ -20,19 +20,21 @@ from tidings.ephemeral.model import Presence
 from tidings.ephemeral.store import RedisPresenceStore
 from tidings.installation.store import InstallationStore as InstallationRow
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import UnavailableError
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.fences import PartitionProgress
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, Epoch, TenantId, UserId
 from tidings.messages import model
 from tidings.messages.store import DynamoLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.kafka.consumer import KafkaConsumerLag
 from tidings.platform.redis.client import RedisClient
+from tidings.schema.tables.model import KeyPartError
 from tidings.schema.topics.model import MESSAGES
-from tidings.trace.collector import EvidenceCollector
+from tidings.trace.collector import EvidenceCollector, connected_devices
 from tidings.trace.lookup import MessageFinder, UserChatFinder
-from tidings.trace.model import FoundEvent
+from tidings.trace.model import DeviceRoute, FoundEvent, Trace
+from tidings.trace.rules import build_trace
 from tidings.trace.store import KafkaEventFinder
 
 
@@ -88,15 +90,42 @@ async def open_trace_search(settings: Settings, clock: Clock) -> AsyncIterator[T
             with closing(_Events(settings)) as topic:
                 installed = await InstallationRow(client, clock).read()
                 epoch = installed.epoch if installed is not None else 0
-                yield TraceSearch(_find(client, _RedisState(redis), topic, clock, epoch), client)
+                yield TraceSearch(_find(client, _RedisState(redis), topic, clock, lambda: epoch), client)
     finally:
         await redis.close()
 
 
+@asynccontextmanager
+async def open_trace_services(
+    settings: Settings, client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
+) -> AsyncIterator["TraceServices"]:
+    """Open the trace for a process, on its own clients."""
+    state = _RedisState(redis)
+    with closing(_Events(settings)) as topic:
+        yield TraceServices(_find(client, state, topic, clock, epoch), state)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceServices:
+    collector: EvidenceCollector
+    redis: "_RedisState"
+
+    async def trace(self, tenant: TenantId, name: str, users: Sequence[UserId]) -> Trace:
+        try:
+            return build_trace(await self.collector.collect(tenant, name, users))
+        except KeyPartError as error:
+            raise TidingsError(Code.REQUEST_INVALID, f"Not a valid id: {error}") from error
+
+    async def devices(self, tenant: TenantId, user: UserId) -> Sequence[DeviceRoute]:
+        routes = (await self.redis.routes(tenant, [user])).get(user, ())
+        subscribed = await self.redis.subscribed({each.gateway for each in routes})
+        return connected_devices(routes, subscribed)
+
+
 def _find(
-    client: DynamoClient, redis: "_RedisState", topic: "_Events", clock: Clock, epoch: int
+    client: DynamoClient, redis: "_RedisState", topic: "_Events", clock: Clock, epoch: Epoch
 ) -> EvidenceCollector:
-    settling = build_epoch_reconciler(client, lambda: epoch, is_read_only=True)
+    settling = build_epoch_reconciler(client, epoch, is_read_only=True)
     return EvidenceCollector(
         DynamoLogReader(client),
         DynamoChatStore(client, clock),

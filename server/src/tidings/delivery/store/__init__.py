@@ -3,6 +3,7 @@
 from tidings.delivery.store.chat_row_writer import DynamoChatRowWriter
 from tidings.delivery.store.chat_rows import DynamoChatRowReader, DynamoWatermarkStore
 from tidings.delivery.store.epoch_reconciler import EpochReconciler
+from tidings.delivery.store.offline_checks import KafkaOfflineChecks
 from tidings.delivery.store.offline_queue import DynamoOfflineQueue, KafkaOfflineEvents
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "DynamoOfflineQueue",
     "DynamoWatermarkStore",
     "EpochReconciler",
+    "KafkaOfflineChecks",
     "KafkaOfflineEvents",
 ]

@@ -35,6 +35,7 @@ _FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
 """Attributes that only move forward, each together with the other attributes of its part."""
 _ONCE = frozenset({"large", "other"})
 _SHOWN = "preview_sequence"
+_ADJOINS = f"#{OF_A_CHAT.sequence} >= :before"
 OF_THIS_EPOCH = "(attribute_not_exists(chat_id) OR #epoch = :epoch)"
 """Condition of every write. A row or head of another epoch may be ahead of its log: reconcile it first."""
 # Race: a worker writes the preview after an edit or redaction, and the previous worker of the partition still writes
@@ -61,6 +62,15 @@ class RowWrite(NamedTuple):
 def update_all(update: RowUpdate, names: HeadNames) -> RowWrite:
     """Write everything if head and shown message are newer: then all other parts are, too (see `rules.py`)."""
     return _row_write(update, names, is_each_checked=False)
+
+
+def update_head(update: RowUpdate, first: int) -> RowWrite:
+    """Write everything if the head is at `first - 1` or inside the run: then the head has no gap."""
+    write = update_all(update, OF_A_CHAT)
+    if first == 1:
+        return write
+    expression = write.expression._replace(condition=f"{_ADJOINS} AND {write.expression.condition}")
+    return RowWrite(expression, write.values | {":before": first - 1})
 
 
 def update_parts(update: RowUpdate, names: HeadNames) -> RowWrite:
@@ -163,13 +173,18 @@ class DynamoChatRowWriter:
     async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
         return await self._raise(self._row(chat, user), self._with_epoch(update))
 
-    async def repair_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> None:
-        await self._repair(self._row(chat, user), self._with_epoch(update))
-
-    async def raise_head(self, chat: ChatKey, update: RowUpdate) -> int:
-        return await self._raise(
-            self._head(chat), self._with_epoch(RowUpdate(head=update.head, shown=update.shown))
-        )
+    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
+        target, update = self._head(chat), self._with_epoch(update)
+        done = await self._try(target, target.raise_pattern, update_head(update, first), update.epoch)
+        if isinstance(done, WriteResult):
+            return int((done.attributes or {}).get(target.names.sequence, 0))
+        before = done.head.sequence if done.head else 0
+        if before < first - 1:
+            return before
+        # Race: another worker has raised the head past this run, or its preview is newer. A head only moves forward, so
+        # it still adjoins the run, and the parts that are newer may be written.
+        await self._write_missing(target, done, update)
+        return before
 
     def _with_epoch(self, update: RowUpdate) -> RowUpdate:
         epoch = self._reconciler.epoch()
@@ -201,11 +216,13 @@ class DynamoChatRowWriter:
             return int((done.attributes or {}).get(target.names.sequence, 0))
         # Race: another worker, or an earlier attempt, wrote the same or a later sequence first. Parts of this update
         # that the row does not have arrived late: write each of them if it is newer.
-        before = done.head.sequence if done.head else 0
-        missing = rules.newer_parts(done, update)
+        await self._write_missing(target, done, update)
+        return done.head.sequence if done.head else 0
+
+    async def _write_missing(self, target: _Target, known: RowUpdate, update: RowUpdate) -> None:
+        missing = rules.newer_parts(known, update)
         if missing is not None:
             await self._repair(target, replace(missing, epoch=update.epoch))
-        return before
 
     async def _repair(self, target: _Target, update: RowUpdate) -> None:
         """Write the parts that are newer."""
@@ -227,7 +244,7 @@ class DynamoChatRowWriter:
                 except ConditionFailedError as failed:
                     item = failed.item or {}
                     known = update_from_item(item, target.names)
-                    if not epoch or known.epoch == epoch:
+                    if not epoch or not item or known.epoch == epoch:
                         return known
                     # Race: a reader reconciles the same row. The write of the slower one fails its condition and
                     # changes nothing, and the next attempt finds the row as the faster one wrote it.

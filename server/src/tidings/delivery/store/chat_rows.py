@@ -59,6 +59,15 @@ class DynamoChatRowReader:
                 found += map(row_from_bytes, page.items)
         return await self._reconciler.rows_in(tenant, user, found)
 
+    async def rows_in(
+        self, tenant: TenantId, user: UserId, chats: Sequence[ChatId]
+    ) -> Mapping[ChatId, ChatRow]:
+        keys = [row_key(ChatKey(tenant, chat), user) for chat in chats]
+        with translate_read_errors:
+            found = await self._client.batch_get(patterns.READ_ROWS_AGAIN, keys) if keys else []
+        rows = await self._reconciler.rows_in(tenant, user, [row_from_item(item) for item in found])
+        return {row.chat: row for row in rows}
+
     async def row(self, chat: ChatKey, user: UserId) -> ChatRow | None:
         with translate_read_errors:
             item = await self._client.get(patterns.READ_ROW, row_key(chat, user))

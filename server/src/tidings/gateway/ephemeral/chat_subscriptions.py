@@ -102,14 +102,13 @@ _RETRY_S: Final = 2.0
 class ChatChannel(PubSubChannel[ChatKey]):
     """The ephemeral channel of a chat.
 
-    `requested_by`: devices that need a snapshot. `reads`: snapshots that are being read. `received`: receipts that
-    arrived during those reads. `unsent`: receipts for the next frame.
+    `requested_by`: devices that need a snapshot. `received`: the newest receipts since the channel was opened.
+    `unsent`: receipts for the next frame.
     """
 
     def __init__(self, key: ChatKey) -> None:
         super().__init__(key)
         self.requested_by: dict[ConnectedDevice, None] = {}
-        self.reads = 0
         self.received: dict[UserId, MemberReceipt] = {}
         self.unsent: dict[UserId, MemberReceipt] = {}
         self.timer: asyncio.TimerHandle | None = None
@@ -205,31 +204,16 @@ class ChatSubscriptions:
         if channel is None:
             return
         devices, channel.requested_by = channel.requested_by, {}
-        channel.reads += 1
         try:
             snapshot = await self._snapshots.read_snapshot(key)
         except TidingsError:
             asyncio.get_running_loop().call_later(_RETRY_S, self._request_again, channel, devices)
             return
-        finally:
-            # Race: a receipt arrives while the snapshot is read, and the read does not include it. The device is not
-            # open yet, so the receipt is not sent to it; merge it into the snapshot.
-            channel.reads -= 1
-            received = channel.received
-            # Two reads can overlap, and both need these receipts, so the last one to end clears them.
-            if not channel.reads:
-                channel.received = {}
         self._counts.states += 1
         for device in devices:
-            self._open(channel, device, snapshot, received)
+            self._open(channel, device, snapshot)
 
-    def _open(
-        self,
-        channel: ChatChannel,
-        device: ConnectedDevice,
-        snapshot: ReceiptSnapshot,
-        received: dict[UserId, MemberReceipt],
-    ) -> None:
+    def _open(self, channel: ChatChannel, device: ConnectedDevice, snapshot: ReceiptSnapshot) -> None:
         # Race: the device unsubscribed or disconnected while the snapshot was read. Opening it would add it to the
         # channel again, and no later event would remove it.
         if device not in channel.devices:
@@ -240,13 +224,17 @@ class ChatSubscriptions:
             return
         channel.devices[device] = True
         self._counts.receipts += 1
-        frame = _receipts_frame(channel.key.chat, apply_receipts(members, received), is_snapshot=True)
+        # Race: a receipt arrives while the snapshot is read, and the read does not include it. The device was not open,
+        # so the receipt was not sent to it. A gateway also publishes receipts before it writes their watermarks.
+        # Merge all receipts of the channel into the snapshot.
+        receipts = apply_receipts(members, channel.received)
+        frame = _receipts_frame(channel.key.chat, receipts, is_snapshot=True)
         device.connected.push(frame)
 
     def _add_receipts(self, channel: ChatChannel, members: Iterable[MemberReceipt]) -> None:
         """Send receipts at once if none were sent within the window, else at its end."""
-        if channel.reads:
-            merge_receipts(channel.received, members)
+        members = tuple(members)
+        merge_receipts(channel.received, members)
         merge_receipts(channel.unsent, members)
         if channel.timer is None:
             self._send_receipts(channel)

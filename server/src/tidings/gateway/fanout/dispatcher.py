@@ -18,6 +18,7 @@ from tidings.gateway.fanout.large_chats import LargeChatChannel
 from tidings.gateway.fanout.memberships import MembershipEffects
 from tidings.gateway.frames import entry_push_frame, referenced_messages
 from tidings.gateway.hub import Hub
+from tidings.gateway.ports import TracePush
 from tidings.gateway.resume.catch_up import GapFiller
 from tidings.gateway.stats import GatewayStats
 from tidings.gateway.transport.ports import Socket
@@ -105,6 +106,7 @@ class PushDispatcher:
         ordinals: OrdinalCache,
         counts: GatewayStats,
         report: Callable[[str, BaseException], None],
+        trace_push: TracePush | None = None,
     ) -> None:
         self._hub = hub
         self._history = history
@@ -114,6 +116,7 @@ class PushDispatcher:
         self._ordinals = ordinals
         self._counts = counts
         self._report = report
+        self._trace_push = trace_push
         self._waiting: dict[ChatKey, deque[tuple[Push, LargeChatChannel | None]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -143,8 +146,13 @@ class PushDispatcher:
         waiting = self._waiting[chat]
         try:
             while waiting:
+                push, channel = waiting.popleft()
                 try:
-                    await self._push(*waiting.popleft())
+                    if push.traces and self._trace_push is not None:
+                        with self._trace_push(push):
+                            await self._push(push, channel)
+                    else:
+                        await self._push(push, channel)
                 except Exception as error:  # noqa: BLE001 - the pushes behind it must still be sent
                     self._report("a push failed", error)
         finally:

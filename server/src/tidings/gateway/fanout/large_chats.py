@@ -54,6 +54,9 @@ class LargeChatChannels:
     def __len__(self) -> int:
         return len(self._channels)
 
+    def __contains__(self, key: ChatKey) -> bool:
+        return key in self._channels
+
     def is_subscribed(self, key: ChatKey) -> bool:
         """Return whether Redis has confirmed the chat's channel. A lost subscription restores itself."""
         channel = self._channels.get(key)

@@ -5,7 +5,6 @@ from typing import Final, final
 
 from tidings.bus.model import ChatRowChanged
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.ports import ChatRowReader
 from tidings.gateway.connected_device import (
     MEMBERSHIP_KINDS,
     NEVER_JOINED,
@@ -72,18 +71,16 @@ class MembershipEffects:
 class ChatRowPusher:
     """Read a chat row with strong consistency and push it. If the read fails, nothing is pushed: clients list the row.
 
-    This costs a read of the row and one of the chat's name for each device. It happens only when a user joins a chat or
-    changes its settings, never for a message.
+    This costs a read of the row, of the group's head and of the chat's name for each device. It happens only when a user
+    joins a chat or changes its settings, never for a message.
     """
 
     def __init__(
         self,
-        rows: ChatRowReader,
         listing: ChatList,
         hub: Hub[ConnectedDevice],
         report: Callable[[str, BaseException], None],
     ) -> None:
-        self._rows = rows
         self._listing = listing
         self._hub = hub
         self._queue: WorkQueue[tuple[ConnectedDevice, ChatId]] = WorkQueue(
@@ -105,14 +102,12 @@ class ChatRowPusher:
         await self._queue.wait_idle(within_s)
 
     async def _push(self, job: tuple[ConnectedDevice, ChatId]) -> None:
-        """Push the row without the shared head of a large chat, which may be a message from after the user's removal."""
         device, chat = job
         try:
-            row = await self._rows.row(device.chat(chat), device.user)
-            if row is None or row.known.joined is None:
-                return
-            [listed] = await self._listing.listed(device.key.tenant, device.user, [row])
+            listed = await self._listing.one(device.chat(chat), device.user)
         except TidingsError:
+            return
+        if listed is None:
             return
         # Race: the user is removed while this row is read. Either the row shows the removal already, or the device's
         # position does once the dispatcher has sent the `leave` entry. Both are checked after the last await, so that

@@ -254,7 +254,10 @@ class CatchUp:
         try:
             if position.position == UNKNOWN:
                 return await self._history.before(device.chat(chat), device.user, None, self._tail)
-            return await self._history.after(device.chat(chat), device.user, position.position, PAGE)
+            # A head, a row or a push named the entry at `ahead`, so it is committed.
+            return await self._history.after(
+                device.chat(chat), device.user, position.position, PAGE, committed=position.ahead
+            )
         except TidingsError as error:
             if error.code not in _NO_ACCESS:
                 raise

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tidings.chats.model import ChatType, chat_type
 from tidings.delivery import rules
 from tidings.delivery.model import ChatRow
 from tidings.gateway.connected_device import UNKNOWN, ConnectedDevice
@@ -111,11 +112,9 @@ def with_removal(row: ChatRow, left: int) -> ChatRow:
 def has_missed_entries(positions: Mapping[ChatId, int], rows: Iterable[ChatRow]) -> bool:
     """Return whether the offline queue may have something for the device.
 
-    Only messages of small chats are queued. In an unknown chat, those count that no device of the user has received.
+    Only messages of direct chats are queued. In an unknown chat, those count that no device of the user has received.
     """
-    return any(
-        not row.known.is_large and positions.get(row.chat, _delivered(row)) < chat_head(row) for row in rows
-    )
+    return any(_is_direct(row) and positions.get(row.chat, _delivered(row)) < chat_head(row) for row in rows)
 
 
 def current_positions(device: ConnectedDevice, reported: Mapping[ChatId, int] | None) -> Mapping[ChatId, int]:
@@ -132,18 +131,16 @@ def _delivered(row: ChatRow) -> int:
 def _ahead(row: ChatRow, position: int, queued: OfflineQueueEntries) -> MissedEntries:
     """Return the range that a known chat misses.
 
-    Entries since the user's last join are visible up to the row's head, because only entries that the user may see
-    raise that head. The head of a large chat is shared by all members: the user may have left since the row was read.
+    The users of a direct chat see all of it. The head of a group is shared by all members: the user may have left since
+    the row was read, so the range is intersected with their intervals.
     """
-    since = _since(row)
-    is_sure = since is not None and position >= since - 1 and not row.known.is_large
-    return _with_queued(MissedEntries(row.chat, position, chat_head(row), is_sure), queued)
+    return _with_queued(MissedEntries(row.chat, position, chat_head(row), _is_direct(row)), queued)
 
 
 def _tail(row: ChatRow, entries: int, queued: OfflineQueueEntries) -> MissedEntries:
     head, since = chat_head(row), _since(row) or 0
     after = max(since - 1, head - entries, 0)
-    return _with_queued(MissedEntries(row.chat, after, head, is_sure=not row.known.is_large), queued)
+    return _with_queued(MissedEntries(row.chat, after, head, is_sure=_is_direct(row)), queued)
 
 
 def _with_queued(missed: MissedEntries, queued: OfflineQueueEntries) -> MissedEntries:
@@ -167,6 +164,10 @@ def _consecutive(entries: Mapping[int, Entry], sequences: Sequence[int]) -> list
             break
         found.append(entry)
     return found
+
+
+def _is_direct(row: ChatRow) -> bool:
+    return chat_type(row.chat) is ChatType.DIRECT
 
 
 def _since(row: ChatRow) -> int | None:

@@ -1,10 +1,11 @@
 """Resume a device: the flow "reconnect".
 
-Order: buffer pushes; register the route; read the chat rows; subscribe to the channels of large chats; read heads and
-offline queue; send what was missed; replay the buffered pushes; go live; close the previous socket.
+Order of the reads: buffer pushes; register the route; read chat rows, then the heads of groups; subscribe to the channels
+of large chats and read their heads again; read the offline queue. Then send what was missed, replay the buffered pushes,
+go live, and close the previous socket.
 
-A worker that looked up routes before the registration has already written the rows that are read after it. A worker
-that looks up routes later pushes to this gateway, which buffers the push. No entry is missed in either case.
+A worker that looked up routes before the registration has already written the rows and heads that are read after it. A
+worker that looks up routes later pushes to this gateway, which buffers the push. No entry is missed in either case.
 """
 
 import asyncio
@@ -17,6 +18,7 @@ from typing import Final, final
 from tidings.bus.model import ConnectionReplaced, encode_messages
 from tidings.connections.model import GatewayId, RegistrationResult, Route
 from tidings.delivery import rules
+from tidings.delivery.chat_list import is_in_group
 from tidings.delivery.model import ChatRow
 from tidings.gateway.connected_device import NEVER_JOINED, ChatPosition, ConnectedDevice
 from tidings.gateway.resume.catch_up import OnCharge, PageCharger, read_queued
@@ -200,11 +202,13 @@ class ResumeService:
         before = await self._register(device)
         await failpoints.hit("gateway.registered")
         rows = await self._rows(device)
+        rows = await self._with_heads(device, rows, [row.chat for row in rows if is_in_group(row)])
+        # The first read of the heads shows which chats are large.
         large = large_chats(rows)
         await self._subscribe(device, large)
         await failpoints.hit("gateway.subscribed")
-        # Race: a worker raises the head of a large chat, then publishes. Heads are read after the channel is confirmed:
-        # an entry is in the head that is read, or arrives on the channel.
+        # Race: a worker raises the head of a large chat, then publishes. These heads are read again after the channel is
+        # confirmed: an entry is in the head that is read, or arrives on the channel.
         rows = await self._with_heads(device, rows, large)
         rows = await self._without_removed(device, current_positions(device, reported), rows)
         positions = current_positions(device, reported)
@@ -263,10 +267,10 @@ class ResumeService:
         )
 
     async def _with_heads(
-        self, device: ConnectedDevice, rows: list[ChatRow], large: Sequence[ChatId]
+        self, device: ConnectedDevice, rows: list[ChatRow], groups: Sequence[ChatId]
     ) -> list[ChatRow]:
-        heads = await self._parts.rows.heads(device.key.tenant, large) if large else {}
-        return [rules.with_head(row, heads.get(row.chat)) for row in rows] if heads else rows
+        heads = await self._parts.rows.heads(device.key.tenant, groups) if groups else {}
+        return [rules.with_head(row, heads.get(row.chat), device.user) for row in rows] if heads else rows
 
     async def _without_removed(
         self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: list[ChatRow]
@@ -290,7 +294,7 @@ class ResumeService:
     async def _send(self, device: ConnectedDevice, plan: ResumePlan, charges: PageCharger) -> None:
         self._start_positions(device, plan)
         if plan.rows:
-            listed = await self._parts.chat_list.listed(device.key.tenant, device.user, plan.rows)
+            listed = await self._parts.chat_list.confirmed(device.key.tenant, device.user, plan.rows)
             await self._parts.sender.rows(device, listed)
         for some in batched(plan.ahead, MAX_CONCURRENT_CHATS):
             await charges.before(some)
@@ -306,8 +310,7 @@ class ResumeService:
         listed = {row.chat for row in plan.rows}
         for chat, start in plan.positions.items():
             position = ChatPosition(start.position, NEVER_JOINED if start.since is None else start.since)
-            before = device.positions.get(chat)
-            position.ahead = before.ahead if before is not None else 0
+            position.replace(device.positions.get(chat), is_gone=device.is_gone)
             position.is_member, position.has_row = start.is_member, chat in listed
             device.positions[chat] = position
             if not start.is_member and chat in device.large_chat_channels:
@@ -327,18 +330,15 @@ class ResumeService:
     async def _replay(self, device: ConnectedDevice) -> None:
         """Send what was pushed during the resume, then make the device live."""
         # The ranges of a disconnected device are never sent, so it stays behind: the loop must check `is_gone`.
-        while not device.is_gone and (behind := device.behind()):
-            for chat in behind:
+        while not device.is_gone:
+            for chat in device.behind():
                 await self._parts.ranges.catch_up(device, chat, device.positions[chat])
-        await self._failpoints.hit("gateway.replayed")
-        if device.is_gone:
-            return None
-        # Race: the dispatcher records a push between the check for recorded pushes and `is_live`. Nothing is awaited
-        # between the two, so it cannot run there.
-        if device.behind():
-            return await self._replay(device)
-        device.is_live = True
-        return None
+            await self._failpoints.hit("gateway.replayed")
+            # Race: the dispatcher records a push between the check for recorded pushes and `is_live`. Nothing is
+            # awaited between the two, so it cannot run there.
+            if not device.behind():
+                device.is_live = not device.is_gone
+                return
 
     async def _close_old(self, device: ConnectedDevice, before: Route | None) -> None:
         """Close the previous connection of the device on another gateway. The hub closes one in this process."""

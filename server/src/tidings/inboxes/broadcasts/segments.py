@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tidings.inboxes.broadcasts.log import BroadcastLogCache
 from tidings.inboxes.broadcasts.model import BroadcastIndex, BroadcastLogId, Profile, Segment, UserBroadcasts
 from tidings.inboxes.broadcasts.ports import ProfileStore, SegmentStore
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
@@ -135,8 +136,8 @@ def _invalid(reason: str) -> TidingsError:
 
 
 CACHE_POLICY = CachePolicy(fresh_s=5.0, outage_s=600.0)
-MAX_LISTED = 10_000
-"""Users of one upload. A longer list needs several uploads, then `activate`."""
+MAX_LISTED = 1_000
+"""Users of one upload, which writes one item for each. A longer list needs several uploads, then `activate`."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -194,7 +195,7 @@ class SegmentService:
             return Segment(name=name, is_list=True, active=before.active if before else 0, newest=newest)
 
         segment = await self._change(tenant, name, open_version)
-        await self._profiles.enlist(tenant, users, name, segment.newest, self._clock.now_ms())
+        await self._profiles.enlist(tenant, set(users), name, segment.newest, self._clock.now_ms())
         return segment
 
     async def activate(self, tenant: TenantId, name: str, version: int) -> Segment:
@@ -225,6 +226,7 @@ class SegmentService:
             after = _next(before, changed, self._clock.now_ms())
             if not await self._store.write(tenant, after):
                 raise TidingsError(Code.WRITE_CONFLICT, "Another request changed the segment. Try again.")
+            note_change(before, after)
             return after
 
         after = await retry_on_conflict(step)

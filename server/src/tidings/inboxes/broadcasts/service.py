@@ -23,9 +23,11 @@ from tidings.inboxes.broadcasts.model import (
 from tidings.inboxes.broadcasts.ports import ReaderPage, ReadTracker
 from tidings.inboxes.broadcasts.segments import SegmentService
 from tidings.inboxes.model import EVERYONE, NotificationContent, NotificationId
-from tidings.inboxes.ports import ContentStore, JobStarter
+from tidings.inboxes.ports import ContentStore
 from tidings.inboxes.sender import DraftService, NotificationDraft, NotificationFields
 from tidings.jobs.model import Job, JobId, JobKind
+from tidings.jobs.ports import JobStarter
+from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId, encode_ulid, ulid_ms
@@ -105,6 +107,7 @@ class BroadcastService:
         if first is not None and first.after_s == 0:
             await self.release(tenant, content.id, first.percent)
         status = await self.status(tenant, inbox, content.id)
+        note_change(None, {"notification": content.id, "segment": request.segment, "jobs": jobs})
         return BroadcastResult(content.id, jobs, status, is_new=not draft.is_repeat)
 
     async def release(self, tenant: TenantId, notification: NotificationId, percent: int) -> RolloutStatus:
@@ -129,12 +132,15 @@ class BroadcastService:
             raise TidingsError(
                 Code.NO_CHANGE, "These users have it already, or it was halted, redacted or has expired."
             )
+        note_change(before._asdict(), after._asdict())
         return after
 
     async def halt(self, tenant: TenantId, inbox: str, notification: NotificationId) -> RolloutStatus:
         """Stop all further steps. Users who have it keep it. Raises `no_change` if it is not live."""
         await self.find(tenant, inbox, notification)
-        return await self._log.halt(BroadcastLogId(tenant, inbox), notification)
+        after = await self._log.halt(BroadcastLogId(tenant, inbox), notification)
+        note_change({"is_halted": False}, {"is_halted": after.is_halted, "parts": after.parts})
+        return after
 
     async def status(self, tenant: TenantId, inbox: str, notification: NotificationId) -> RolloutStatus:
         return await self._log.status(BroadcastLogId(tenant, inbox), notification)

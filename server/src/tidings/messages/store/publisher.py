@@ -11,7 +11,7 @@ from tidings.messages.model import CommittedEvent, Entry, decode_event, encode_e
 from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.producer_thread import RecordMetadata
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.kafka.records import Record
+from tidings.platform.kafka.records import Headers, Record
 from tidings.schema.tables.items.chats import chat_key
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.topics.model import MESSAGES
@@ -34,12 +34,15 @@ class KafkaCommitPublisher:
     def publish(self, chat: ChatKey, entries: Sequence[Entry], /) -> None:
         try:
             event = CommittedEvent(chat.tenant, chat.chat, tuple(entries), entries[0].epoch)
-            delivered = self._publisher.send(MESSAGES.name, partition_key(chat), encode_event(event))
+            delivered = self.send_event(event)
         except Exception:  # noqa: BLE001 - the entry is committed, so its ack must not fail
             self.failed += 1
             _log.exception("committed entries could not be published")
             return
         delivered.add_done_callback(self._on_delivered)
+
+    def send_event(self, event: CommittedEvent, headers: Headers = ()) -> "asyncio.Future[RecordMetadata]":
+        return self._publisher.send(MESSAGES.name, partition_key(event.key), encode_event(event), headers)
 
     def _on_delivered(self, delivered: "asyncio.Future[RecordMetadata]") -> None:
         if delivered.cancelled() or delivered.exception() is not None:

@@ -12,7 +12,7 @@ from functools import partial
 
 from tidings.platform.dynamo.errors import DynamoError
 from tidings.platform.dynamo.responses import Consumed
-from tidings.platform.telemetry.metrics import Metrics
+from tidings.platform.telemetry.metrics import LatencyCounts, Metrics
 
 
 @dataclass(slots=True, eq=False)
@@ -25,6 +25,7 @@ class PatternCounters:
 
     pattern: str
     operation: str
+    table: str = ""
     calls: int = 0
     retries: int = 0
     read_units: float = 0.0
@@ -33,6 +34,8 @@ class PatternCounters:
     measured_table_units: float = 0.0
     measured_index_units: float = 0.0
     errors: Counter[str] = field(default_factory=Counter)
+    latency: LatencyCounts = field(default_factory=LatencyCounts)
+    """Duration of the calls, with all attempts and the wait for a connection."""
 
     def read(self, units: float, consumed: Iterable[Consumed] = (), *, is_exact: bool) -> None:
         self.read_units += units
@@ -93,8 +96,12 @@ class CapacityLedger:
             for error, value in row.errors.items():
                 yield Sample("errors", row.pattern, row.operation, value, error)
 
-    def open(self, pattern: str, operation: str) -> PatternCounters:
-        return self._rows.setdefault(pattern, PatternCounters(pattern, operation))
+    def open(self, pattern: str, operation: str, table: str = "") -> PatternCounters:
+        return self._rows.setdefault(pattern, PatternCounters(pattern, operation, table))
+
+    def rows(self) -> list[PatternCounters]:
+        """Return a copy that another thread can iterate while the event loop adds a pattern."""
+        return list(self._rows.values())
 
 
 _MEANINGS = {
@@ -107,24 +114,38 @@ _MEANINGS = {
 
 
 def export_capacity(metrics: Metrics, ledger: CapacityLedger) -> None:
-    """Export one series for each access pattern in use."""
+    """Export one series for each access pattern in use, and the latency of each operation on each table.
+
+    A pattern has one operation and its tables, so their labels add no series. The tables of a transaction are joined
+    by `+`.
+    """
     for name, meaning in _MEANINGS.items():
-        metrics.counter_callbacks(
-            f"dynamo_{name}_total", meaning, "pattern", partial(_by_pattern, ledger, name)
-        )
+        labels = ("pattern", "table", "operation")
+        metrics.counter_callbacks(f"dynamo_{name}_total", meaning, labels, partial(_by_pattern, ledger, name))
     metrics.counter_callbacks(
         "dynamo_errors_total", "Calls that were refused or not answered.", "error", lambda: _errors(ledger)
     )
+    metrics.latency_callbacks(
+        "dynamo_call_seconds",
+        "Duration of calls to DynamoDB, with their retries and the wait for a connection.",
+        ("table", "operation"),
+        lambda: _latencies(ledger),
+    )
 
 
-def _by_pattern(ledger: CapacityLedger, name: str) -> dict[str, float]:
-    # Copy first: the event loop may add a pattern while this thread iterates.
-    return {count.pattern: count.value for count in list(ledger) if count.name == name}
+def _by_pattern(ledger: CapacityLedger, name: str) -> dict[tuple[str, ...], float]:
+    return {(row.pattern, row.table, row.operation): getattr(row, name) for row in ledger.rows()}
+
+
+def _latencies(ledger: CapacityLedger) -> dict[tuple[str, ...], LatencyCounts]:
+    found: dict[tuple[str, ...], LatencyCounts] = {}
+    for row in ledger.rows():
+        found.setdefault((row.table, row.operation), LatencyCounts()).add(row.latency)
+    return found
 
 
 def _errors(ledger: CapacityLedger) -> dict[str, float]:
     errors: Counter[str] = Counter()
-    for count in list(ledger):
-        if count.error:
-            errors[count.error] += int(count.value)
+    for row in ledger.rows():
+        errors.update(dict(row.errors))
     return dict(errors)

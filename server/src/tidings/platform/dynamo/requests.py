@@ -69,7 +69,7 @@ class PatternChecker:
             table=tables[pattern.tables[0]],
             tables=tables,
             is_strong=pattern.consistency is Consistency.STRONG,
-            row=self._ledger.open(pattern.name, pattern.operation),
+            row=self._ledger.open(pattern.name, pattern.operation, "+".join(pattern.tables)),
         )
         self._known[pattern.name] = plan
         return plan

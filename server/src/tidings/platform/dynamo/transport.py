@@ -143,14 +143,18 @@ class Transport:
         timeout_s: float | None = None,
     ) -> tuple[T, bool]:
         """Return the reply, and whether an earlier unanswered attempt may have been applied too."""
+        began = self.now()
         deadline = self.deadline(timeout_s)
         row.calls += 1
         try:
             reply = await self._try(verb, body, deadline, is_repeatable=is_repeatable)
         except DynamoError as error:
             return await self._again(error, verb, body, row, deadline, is_repeatable=is_repeatable)
-        self.retries.succeed()
-        return reply, False
+        else:
+            self.retries.succeed()
+            return reply, False
+        finally:
+            row.latency.observe(self.now() - began)
 
     async def _again[T](
         self,

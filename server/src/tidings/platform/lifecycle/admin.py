@@ -1,11 +1,14 @@
-"""A minimal HTTP/1.1 server for `/livez`, `/readyz` and `/metrics`, in a thread of its own.
+"""A minimal HTTP/1.1 server for `/livez`, `/readyz`, `/metrics` and `/drain`, in a thread of its own, and its client.
 
-So it answers while the process's event loop is blocked, and rendering metrics does not delay that loop. It serves GET
-only, one request per connection, with limits on sizes and times. Bind it to an address that only operators can reach.
+So it answers while the process's event loop is blocked, and rendering metrics does not delay that loop. It serves one
+request per connection, with limits on sizes and times. Pages are read with GET. `POST /drain` needs a token and exists
+only if one is set. Bind the server to an address that only operators can reach.
 """
 
 import asyncio
 import errno
+import hmac
+import http.client
 import socket
 import threading
 from collections.abc import Callable, Mapping
@@ -14,6 +17,8 @@ from http import HTTPStatus
 
 import msgspec
 
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.security import Secret
 from tidings.platform.lifecycle.process_status import ComponentReport, ProcessReport, ProcessStatus
 from tidings.platform.lifecycle.watchdog import Heartbeat
 from tidings.platform.telemetry import logs, metrics
@@ -29,6 +34,8 @@ class AdminResponse:
     body: bytes
 
 
+_BEARER = b"authorization: bearer "
+
 type AdminPage = Callable[[], AdminResponse]
 
 
@@ -36,7 +43,7 @@ type AdminPage = Callable[[], AdminResponse]
 class AdminOptions:
     """`port` 0 chooses a free port, which is logged. `may_move`: if `port` is in use, choose a free one and warn.
 
-    `request_s`: time limit from the connection to the last byte of the answer.
+    `request_s`: time limit from the connection to the last byte of the answer. `drain_token`: allows `POST /drain`.
     """
 
     host: str = "127.0.0.1"
@@ -45,14 +52,24 @@ class AdminOptions:
     request_s: float = 5.0
     max_head_bytes: int = 8_192
     max_connections: int = 64
+    drain_token: Secret | None = None
 
 
 class AdminServer:
-    """Listens when it is created, and answers from `start` to `stop`. The constructor raises `OSError`."""
+    """Listens when it is created, and answers from `start` to `stop`. The constructor raises `OSError`.
 
-    def __init__(self, options: AdminOptions, pages: Mapping[str, AdminPage]) -> None:
+    `on_drain` is called in the server's thread.
+    """
+
+    def __init__(
+        self,
+        options: AdminOptions,
+        pages: Mapping[str, AdminPage],
+        on_drain: Callable[[], object] = lambda: None,
+    ) -> None:
         self._options = options
         self._pages = pages
+        self._on_drain = on_drain
         self._socket = _listen(options)
         self.port: int = self._socket.getsockname()[1]
         self._loop = asyncio.new_event_loop()
@@ -103,10 +120,20 @@ class AdminServer:
         match head.split(b"\r\n", 1)[0].split(b" "):
             case [b"GET", target, b"HTTP/1.1" | b"HTTP/1.0"]:
                 return self._page(target.split(b"?", 1)[0].decode("ascii", "replace"))
+            case [b"POST", b"/drain", b"HTTP/1.1" | b"HTTP/1.0"] if self._options.drain_token is not None:
+                return self._drain(head, self._options.drain_token)
             case [_, _, b"HTTP/1.1" | b"HTTP/1.0"]:
                 return _plain(HTTPStatus.METHOD_NOT_ALLOWED)
             case _:
                 return _plain(HTTPStatus.BAD_REQUEST)
+
+    def _drain(self, head: bytes, token: Secret) -> AdminResponse:
+        """Start to drain the process, as SIGTERM does. A browser cannot send the header to another origin unasked."""
+        given = [line[len(_BEARER) :] for line in head.split(b"\r\n") if line.lower().startswith(_BEARER)]
+        if not any(hmac.compare_digest(each.strip(), token.reveal().encode()) for each in given):
+            return _plain(HTTPStatus.UNAUTHORIZED)
+        self._on_drain()
+        return _plain(HTTPStatus.ACCEPTED)
 
     def _page(self, path: str) -> AdminResponse:
         page = self._pages.get(path)
@@ -178,6 +205,7 @@ def readyz(
         "ready": is_ready,
         "phase": report.phase,
         "process": identity.kind,
+        "version": identity.version,
         "instance": identity.instance,
         "problems": [*([blocked] if blocked else []), *_problems(report)],
         "components": {part.name: _component(part) for part in report.components},
@@ -205,3 +233,26 @@ def _blocked(beat_age_s: float, max_lag_s: float) -> str:
 
 def _json(is_ok: bool, body: Mapping[str, object]) -> AdminResponse:  # noqa: FBT001 - private to this file
     return AdminResponse(_OK if is_ok else _UNAVAILABLE, "application/json", msgspec.json.encode(body))
+
+
+CLIENT_TIMEOUT_S = 3.0
+_MAX_CLIENT_BYTES = 4 * 1024 * 1024
+
+
+def fetch_admin_page(
+    address: str, path: str, *, timeout_s: float = CLIENT_TIMEOUT_S, drain_token: Secret | None = None
+) -> AdminResponse:
+    """Read a page of another process at `host:port`; with a token, send POST. Blocks. Raises `UnavailableError`."""
+    host, _, port = address.rpartition(":")
+    headers = {} if drain_token is None else {"Authorization": f"Bearer {drain_token.reveal()}"}
+    try:
+        connection = http.client.HTTPConnection(host, int(port), timeout=timeout_s)
+        try:
+            connection.request("GET" if drain_token is None else "POST", path, headers=headers)
+            answer = connection.getresponse()
+            body = answer.read(_MAX_CLIENT_BYTES)
+        finally:
+            connection.close()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        raise UnavailableError(str(error) or type(error).__name__) from error
+    return AdminResponse(answer.status, answer.headers.get("content-type", ""), body)

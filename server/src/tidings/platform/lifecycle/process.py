@@ -148,6 +148,12 @@ class Process:
             log.info("signal: draining, then stopping", signal=number.name, drain_s=self._options.drain_s)
             _set(self._ending)
 
+    def request_drain(self) -> None:
+        """Drain and stop, as the first signal does. A repeated request changes nothing."""
+        if not self._ending.done():
+            log.info("requested: draining, then stopping", drain_s=self._options.drain_s)
+            _set(self._ending)
+
     def crash(self, name: str, error: BaseException) -> None:
         log.critical("crashed", component=name, reason=describe_error(error), exc_info=error)
         self._end_with(ExitCode.CRASHED, f"{name}: {describe_error(error)}")

@@ -6,6 +6,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NoReturn, override
 
 from tidings.kernel.clock import Clock, SystemClock
@@ -146,7 +147,7 @@ async def _live(
     spans: Tracing,
     compose: ComposeProcess,
 ) -> ExitCode:
-    clock = options.clock
+    clock, loop = options.clock, asyncio.get_running_loop()
     board = ProcessStatus(clock, metrics)
     process = Process(options.stop, board)
     lag = metrics.latency("loop_lag_seconds", "Delay of the event loop's heartbeat.")
@@ -154,7 +155,7 @@ async def _live(
     shown = health_endpoints(identity, board, heartbeat, options.watchdog.warn_s, metrics.render)
     host = ProcessContext(identity, clock, metrics, spans, process.tasks, options.failpoints)
     try:
-        admin = AdminServer(options.admin, shown)
+        admin = AdminServer(options.admin, shown, partial(loop.call_soon_threadsafe, process.request_drain))
     except OSError as error:
         return _refused("cannot listen on the admin port", error)
     _announce(options.admin, admin.port)

@@ -10,6 +10,7 @@ import traceback
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from importlib import metadata
 from io import FileIO
 from typing import Any, Literal, Protocol, cast, override
 
@@ -34,6 +35,11 @@ class ProcessIdentity:
 
     kind: str
     instance: str
+
+    @property
+    def version(self) -> str:
+        """The installed version of Tidings."""
+        return metadata.version("tidings")
 
     @classmethod
     def new(cls, kind: str) -> "ProcessIdentity":

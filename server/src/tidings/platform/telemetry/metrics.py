@@ -5,15 +5,17 @@ server's thread renders them for `/metrics`.
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import product
+from itertools import accumulate, product
 from typing import override
 
 import prometheus_client
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.metrics_core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 PREFIX = "tidings_"
@@ -97,18 +99,73 @@ class Metrics:
         """
         self.registry.register(_Tally(_counter_name(name), meaning, read))
 
-    def counter_callbacks(
-        self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]
+    def counter_callbacks[K: (str, tuple[str, ...])](
+        self, name: str, meaning: str, labels: K, read: Callable[[], Mapping[K, float]]
     ) -> None:
-        """Export counters with one label: `read` returns a value for each label value.
+        """Export counters with one label, or with a tuple of labels: `read` returns a value for each combination.
 
         At most `MAX_SERIES` are exported, and the number of the others as the label value `left out`.
         """
-        _label_names({label: ("checked",)})
-        self.registry.register(_Tallies(_counter_name(name), meaning, label, read))
+        names = _label_names(dict.fromkeys(_as_tuple(labels), ("checked",)))
+        self.registry.register(_Tallies(_counter_name(name), meaning, names, lambda: _by_tuple(read())))
+
+    def latency_callbacks(
+        self,
+        name: str,
+        meaning: str,
+        labels: tuple[str, ...],
+        read: Callable[[], Mapping[tuple[str, ...], "LatencyCounts"]],
+    ) -> None:
+        """Export latencies that the caller counts itself. `read` is called at each scrape, in another thread."""
+        names = _label_names(dict.fromkeys(labels, ("checked",)))
+        self.registry.register(_Latencies(_measured(name, "_seconds"), meaning, names, read))
 
     def render(self) -> bytes:
         return generate_latest(self.registry)
+
+
+class LatencyCounts:
+    """Counts of a latency by bucket. Cheaper than a histogram of the client library, which takes a lock."""
+
+    __slots__ = ("counts", "sum_s")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(LATENCY_BUCKETS_S) + 1)
+        self.sum_s = 0.0
+
+    def observe(self, took_s: float) -> None:
+        self.counts[bisect_left(LATENCY_BUCKETS_S, took_s)] += 1
+        self.sum_s += took_s
+
+    def add(self, other: "LatencyCounts") -> None:
+        self.counts = [mine + theirs for mine, theirs in zip(self.counts, other.counts, strict=True)]
+        self.sum_s += other.sum_s
+
+
+class _Latencies(Collector):
+    def __init__(
+        self,
+        name: str,
+        meaning: str,
+        labels: list[str],
+        read: Callable[[], Mapping[tuple[str, ...], LatencyCounts]],
+    ) -> None:
+        self._name, self._meaning = name, meaning
+        self._labels = labels
+        self._read = read
+
+    def describe(self) -> Iterator[Metric]:
+        yield HistogramMetricFamily(self._name, self._meaning, labels=self._labels)
+
+    @override
+    def collect(self) -> Iterator[Metric]:
+        family = HistogramMetricFamily(self._name, self._meaning, labels=self._labels)
+        bounds = [*map(floatToGoString, LATENCY_BUCKETS_S), "+Inf"]
+        for values, latency in self._read().items():
+            family.add_metric(
+                list(values), list(zip(bounds, accumulate(latency.counts), strict=True)), latency.sum_s
+            )
+        yield family
 
 
 class _Tally(Collector):
@@ -126,25 +183,39 @@ class _Tally(Collector):
 
 
 class _Tallies(Collector):
-    def __init__(self, name: str, meaning: str, label: str, read: Callable[[], Mapping[str, float]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        meaning: str,
+        labels: list[str],
+        read: Callable[[], Mapping[tuple[str, ...], float]],
+    ) -> None:
         self._name = name
         self._meaning = meaning
-        self._label = label
+        self._labels = labels
         self._read = read
 
     def describe(self) -> Iterator[Metric]:
-        yield CounterMetricFamily(self._name, self._meaning, labels=[self._label])
+        yield CounterMetricFamily(self._name, self._meaning, labels=self._labels)
 
     @override
     def collect(self) -> Iterator[Metric]:
-        values = dict(self._read())
+        values = self._read()
         shown = list(values.items())[:MAX_SERIES]
-        family = CounterMetricFamily(self._name, self._meaning, labels=[self._label])
-        for value, count in shown:
-            family.add_metric([value], count)
+        family = CounterMetricFamily(self._name, self._meaning, labels=self._labels)
+        for combination, count in shown:
+            family.add_metric(list(combination), count)
         if len(values) > MAX_SERIES:
-            family.add_metric(["left out"], len(values) - MAX_SERIES)
+            family.add_metric(["left out"] * len(self._labels), len(values) - MAX_SERIES)
         yield family
+
+
+def _as_tuple(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _by_tuple[K: (str, tuple[str, ...])](values: Mapping[K, float]) -> dict[tuple[str, ...], float]:
+    return {_as_tuple(key): value for key, value in dict(values).items()}
 
 
 def _family[M: (Counter, Gauge, Histogram)](metric: M, labels: Labels) -> MetricFamily[M]:

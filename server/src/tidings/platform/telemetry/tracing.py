@@ -77,6 +77,12 @@ class Tracing:
             return _NO_SPAN
         return _SpanContext(partial(self._tracer.start_span, name, parent, kind, attributes))
 
+    def start(self, name: str, kind: SpanKind, parent: Context, attributes: SpanAttributes) -> Span:
+        """Start a span that does not become the current one. The caller ends it."""
+        return (
+            INVALID_SPAN if self._tracer is None else self._tracer.start_span(name, parent, kind, attributes)
+        )
+
     def extract(self, traceparent: str | None) -> Context | None:
         """Return the parent of a header `traceparent`, or None if it is missing or invalid.
 
@@ -99,6 +105,14 @@ class Tracing:
 
 
 _NO_SPAN = nullcontext(INVALID_SPAN)
+
+
+def traceparent_of(span: Span) -> str | None:
+    """Return the header `traceparent` that continues this span elsewhere, or None if it is not sampled."""
+    context = span.get_span_context()
+    if not context.trace_flags.sampled:
+        return None
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
 
 
 class _SpanContext:

@@ -1,4 +1,4 @@
-"""The fourteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
+"""The fifteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
@@ -172,8 +172,14 @@ TENANTS = Table(
         accounts.INSTALLATION,
         accounts.LISTED_TENANT,
         accounts.REVOCATION,
+        accounts.OPERATOR_SESSION,
+        accounts.DEAD_LETTER_MARK,
     ),
-    ttl=Ttl("ttl", "one-time codes, minutes; no other item has it"),
+    ttl=Ttl(
+        "ttl",
+        "one-time codes, minutes; revocations, an hour; sessions of operators, a day after their end; marks of dead "
+        "letters, 15 days",
+    ),
     backup=Backup.CRITICAL,
     why="Settings and keys of each tenant, read through a cache in every process. Encrypted content cannot be read "
     "without the data keys.",
@@ -221,6 +227,16 @@ INBOX = Table(
     why="Everything about notifications and jobs, in one table: their items are read and written together.",
     capacity_why="A send to many users is a burst, followed by no load.",
 )
+AUDIT = Table(
+    name="audit",
+    partition=KeyAttribute("tenant_month"),
+    sort=KeyAttribute("record"),
+    items=(accounts.AUDIT_RECORD, accounts.SYSTEM_AUDIT_RECORD),
+    backup=Backup.CRITICAL,
+    why="The audit log: administrative actions from the console, REST and the command line. Processes only put new items "
+    "and query, so grant them nothing else. A month is one partition, so that an export reads whole partitions.",
+    capacity_why="Almost none.",
+)
 
 TABLES = (
     MESSAGES,
@@ -237,5 +253,6 @@ TABLES = (
     ERASURES,
     LEASES,
     INBOX,
+    AUDIT,
 )
 BY_NAME = {table.name: table for table in TABLES}

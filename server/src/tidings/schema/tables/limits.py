@@ -27,6 +27,8 @@ PART_BYTES = {
     "key": 26,
     "lease": 128,
     "stream_shard": 96,
+    "month": 7,  # 2026-11
+    "topic": 22,  # the id of a Kafka topic, in base64
 }
 PART_DIGITS = {
     "at_ms": 13,
@@ -35,6 +37,8 @@ PART_DIGITS = {
     "bucket": 3,
     "shard": 2,
     "chunk": 6,
+    "partition": 5,
+    "offset": 15,
 }
 
 SEQUENCE_DIGITS = 15
@@ -59,6 +63,9 @@ SOME_MEMBERS = 7  # shown in a chat list: five, and two for concurrent changes
 LIVE_BROADCASTS = 1000
 CATEGORIES = 50
 CHUNK_USERS = 100
+AUDIT_VALUE_BYTES = (
+    3072  # the state before or after an administrative action; a larger one is stored as its hash
+)
 CHUNK_PARTITIONS = 96  # of the topic `notifications` in the largest installation
 
 

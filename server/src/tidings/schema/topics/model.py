@@ -127,6 +127,35 @@ OFFLINE = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Messages for users without a connected device: for push services and webhooks.",
 )
+OFFLINE_CHECKS = Topic(
+    name="offline-checks",
+    key="tenant#user",
+    order="",
+    partitions=Partitions(
+        small=6, medium=48, large=360, why="As many as `offline`: most records there follow from one here."
+    ),
+    retention_s=2 * HOUR_S,
+    retention_why="Twice the hour after which no offline event is published.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Users who may be offline, with the chat and the sequences that they may have missed. `tidings run "
+    "notifications` compares them with watermarks and routes, and publishes to `offline`.",
+)
+OFFLINE_CHECKS_LATE = Topic(
+    name="offline-checks-late",
+    key="tenant#user",
+    order="",
+    partitions=Partitions(
+        small=3,
+        medium=12,
+        large=96,
+        why="Few records: users who are connected or have just lost their gateway.",
+    ),
+    retention_s=2 * HOUR_S,
+    retention_why="As for `offline-checks`.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Records of `offline-checks` that are checked again after 30 seconds. A topic of its own, so that they do "
+    "not delay the others.",
+)
 EXPIRED = Topic(
     name="expired",
     key="tenant#chat",
@@ -170,7 +199,19 @@ NOTIFICATIONS_DEAD = Topic(
     "again.",
 )
 
-TOPICS = (MESSAGES, MESSAGES_DEAD, OFFLINE, EXPIRED, NOTIFICATIONS, NOTIFICATIONS_DEAD)
+TOPICS = (
+    MESSAGES,
+    MESSAGES_DEAD,
+    OFFLINE,
+    OFFLINE_CHECKS,
+    OFFLINE_CHECKS_LATE,
+    EXPIRED,
+    NOTIFICATIONS,
+    NOTIFICATIONS_DEAD,
+)
+
+DEAD_LETTER_TOPICS = {MESSAGES_DEAD.name: MESSAGES.name, NOTIFICATIONS_DEAD.name: NOTIFICATIONS.name}
+"""The dead-letter topics, and the topic that the records of each came from."""
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. The plan shows those that still exist and never deletes them."""

@@ -10,7 +10,10 @@ from tidings.schema.tables.model import KeyPartError, KeyTemplate, Table
 
 OF_THE_INSTALLATION = {
     "_system",
+    "_system#dead_letters",
+    "_system#operator_sessions",
     "_system#revoked",
+    "_system#{month}",
     "_system#{lease}",
     "_system#relay#{stream_shard}",
     "t#_Q#{shard}",

@@ -26,6 +26,8 @@ def test_the_topics_are_those_of_the_design() -> None:
         "messages",
         "messages-dead",
         "offline",
+        "offline-checks",
+        "offline-checks-late",
         "expired",
         "notifications",
         "notifications-dead",

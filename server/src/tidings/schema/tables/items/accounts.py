@@ -1,7 +1,8 @@
-"""Items of users, sessions, tenants and leases."""
+"""Items of users, sessions, tenants, leases and the audit log."""
 
 from tidings.schema.tables.items.chats import EPOCH, OWN_USER, USER
 from tidings.schema.tables.limits import (
+    AUDIT_VALUE_BYTES,
     MAX_USER_KEYS,
     MS,
     PART_BYTES,
@@ -32,6 +33,13 @@ LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
 REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
 ERASURE_KEY = KeyTemplate("{at_ms:013d}#{user}")
+OPERATOR_SESSIONS = KeyTemplate("_system#operator_sessions")
+OPERATOR_SESSION_KEY = KeyTemplate("{session}")
+DEAD_LETTER_MARKS = KeyTemplate("_system#dead_letters")
+DEAD_LETTER_MARK_KEY = KeyTemplate("{topic}#{partition:05d}#{offset:015d}")
+AUDIT_MONTH = KeyTemplate("{tenant}#{month}")
+SYSTEM_AUDIT_MONTH = KeyTemplate("_system#{month}")
+AUDIT_KEY = KeyTemplate("{key}")
 
 _MAC = BlobLimit(32)
 """MAC with the tenant's key over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
@@ -209,6 +217,36 @@ REVOCATION = TableItem(
     "evicts their cached data, and a gateway closes their connections",
     growth=Growth("planned: 1,000 a second, for the hour of the TTL", 3_600_000),
 )
+OPERATOR_SESSION = TableItem(
+    "operator session",
+    OPERATOR_SESSIONS,
+    OPERATOR_SESSION_KEY,
+    {
+        "operator": TextLimit(300),
+        "name": TextLimit(1024),
+        "email": TextLimit(1024),
+        "role": TextLimit(16),
+        "tenants": ListLimit(100, TextLimit(PART_BYTES["tenant"])),
+        "secret_hash": BlobLimit(32),
+        "created_at": TIME,
+        "expires_at": TIME,
+        "ttl": SECONDS,
+        "mac": _MAC,
+    },
+    max_bytes=8 * 1024,
+    holds="a sign-in to the console with its role and tenants; of its secret only the hash. Its MAC key is derived from "
+    "`api.cursor_secret`",
+    growth=Growth("planned: 1,000 operators with 10 sign-ins each in the days of the TTL", 10_000),
+)
+DEAD_LETTER_MARK = TableItem(
+    "dead-letter mark",
+    DEAD_LETTER_MARKS,
+    DEAD_LETTER_MARK_KEY,
+    {"action": TextLimit(16), "marked_at": TIME, "ttl": SECONDS},
+    max_bytes=512,
+    holds="a dead letter that was replayed or dropped, until Kafka has deleted it",
+    growth=Growth("planned: 100,000 handled dead letters in the 15 days of the TTL", 100_000),
+)
 
 LEASE = TableItem(
     "lease",
@@ -239,4 +277,38 @@ SHARD_LEASE = TableItem(
     max_bytes=1024,
     holds="the relay that reads a shard of the stream, and its checkpoint. Every write increments `token`: other relays "
     "take over a lease whose token has not changed for a time, measured by their own clock",
+)
+
+_ACTION: AttributeLimits = {
+    "action": TextLimit(26),
+    "phase": TextLimit(8),
+    "source": TextLimit(8),
+    "actor": TextLimit(256),
+    "credential": TextLimit(128),
+    "operation": TextLimit(64),
+    "target": TextLimit(512),
+    "reason": TextLimit(2048),
+    "address": TextLimit(64),
+    "request_id": TextLimit(64),
+    "outcome": TextLimit(32),
+    "before": BlobLimit(AUDIT_VALUE_BYTES),
+    "after": BlobLimit(AUDIT_VALUE_BYTES),
+}
+AUDIT_RECORD = TableItem(
+    "audit record",
+    AUDIT_MONTH,
+    AUDIT_KEY,
+    _ACTION,
+    max_bytes=10 * 1024,
+    holds="the start or the end of an administrative action in a tenant. It is never changed or deleted",
+    growth=Growth("planned: 200,000 actions of a tenant in a month, two records each", 400_000),
+)
+SYSTEM_AUDIT_RECORD = TableItem(
+    "audit record of the installation",
+    SYSTEM_AUDIT_MONTH,
+    AUDIT_KEY,
+    _ACTION,
+    max_bytes=10 * 1024,
+    holds="the same for actions that concern no tenant: sign-ins, tables, topics, restores",
+    growth=Growth("planned: 200,000 actions in a month, two records each", 400_000),
 )

@@ -158,9 +158,17 @@ COUNTER = TableItem(
     "head",
     CHAT,
     None,
-    {"sequence_counter": SEQUENCE, "ordinal": SEQUENCE, **_LAST, "created_at": TIME, "updated_at": TIME},
+    {
+        "sequence_counter": SEQUENCE,
+        "ordinal": SEQUENCE,
+        "removed_sequence": SEQUENCE,
+        "large": FlagLimit(),
+        **_LAST,
+        "created_at": TIME,
+        "updated_at": TIME,
+    },
     max_bytes=1024,
-    holds="the delivered head of a chat; follows the log",
+    holds="the delivered head of a group: last message, last leave, whether it is large; follows the log",
 )
 IDEMPOTENCY_KEY = TableItem(
     "key",

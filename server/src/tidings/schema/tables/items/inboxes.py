@@ -196,7 +196,7 @@ KEY = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=1024,
-    holds="the notification that was sent with this key or `host_system_id`",
+    holds="the notification that was sent with this key or `host_system_id`, or the job that adds members with it",
 )
 DIRECT = TableItem(
     "direct row",
@@ -282,6 +282,9 @@ JOBS = (
             "source": NOTIFICATION,
             "starts": MS,
             "percent": NumberLimit(3),
+            "chat": TextLimit(PART_BYTES["chat"]),
+            "user": USER,
+            "chunk_users": NumberLimit(3),
             "ttl": SECONDS,
         },
         max_bytes=1024,
@@ -295,7 +298,7 @@ JOBS = (
         {"uids": ListLimit(CHUNK_USERS, USER), "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="at most 100 users; immutable",
-        growth=Growth("refused: more than 100,000 users of a notification", 1_000),
+        growth=Growth("refused: more than 100,000 users of a notification or a group", 1_042),
     ),
     TableItem(
         "done mark",
@@ -305,7 +308,7 @@ JOBS = (
         {"done": NumberLimit(3), "failed": ListLimit(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
         max_bytes=7 * 1024,
         holds="that a chunk is done, and the users that failed",
-        growth=Growth("one for each chunk", 1_000),
+        growth=Growth("one for each chunk", 1_042),
     ),
     TableItem(
         "job of a tenant",

@@ -2,10 +2,10 @@
 
 from itertools import chain
 
-from tidings.schema.tables.patterns import accounts, chats, delivery, inboxes
+from tidings.schema.tables.patterns import accounts, chats, delivery, inboxes, operators
 from tidings.schema.tables.patterns.builders import Pattern
 
-SUBJECTS = (chats, delivery, accounts, inboxes)
+SUBJECTS = (chats, delivery, accounts, inboxes, operators)
 
 PATTERNS: tuple[Pattern, ...] = tuple(
     value

@@ -1,4 +1,4 @@
-"""Access patterns of chat rows, watermarks, heads of large chats and the offline queue."""
+"""Access patterns of chat rows, watermarks, heads of groups and the offline queue."""
 
 from tidings.platform.dynamo.operations import Consistency
 from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
@@ -8,7 +8,7 @@ RAISE_ROW = update(
     "chat_list.raise_row",
     DELIVERY_STATE,
     "user_id, chat_id, if last_sequence < n",
-    "Update a member's chat row for a range of entries, with one write.",
+    "Update a chat row for a range of entries, with one write: both rows of a direct chat; in a group those of senders and of users who join or leave.",
 )
 READ_ROWS = query(
     "chat_list.read",
@@ -16,6 +16,14 @@ READ_ROWS = query(
     "user_id",
     PatternRole.DELIVERS,
     "All rows of a user: for the chat list, and for resume to compare with positions.",
+)
+READ_ROWS_AGAIN = batch_get(
+    "chat_list.read_again",
+    DELIVERY_STATE,
+    "user_id, chat_ids",
+    PatternRole.DELIVERS,
+    "Rows of groups in which a member left since the user joined, read after the heads: it may have been the user.",
+    consistency=Consistency.STRONG,
 )
 READ_ROW = get(
     "chat_list.read_row",
@@ -26,10 +34,10 @@ READ_ROW = get(
     consistency=Consistency.STRONG,
 )
 REPAIR_ROW = update(
-    "chat_list.mend_row",
+    "chat_list.repair_row",
     DELIVERY_STATE,
-    "user_id, chat_id, if each part that is written is older there",
-    "Write parts of a row that arrived late, or a redacted or edited message.",
+    "user_id, chat_id, if each written part of the item is older",
+    "Write parts of a row that arrived late.",
 )
 SETTLE_ROW = update(
     "chat_list.settle_row",
@@ -86,36 +94,36 @@ READ_RECEIPTS = batch_get(
 RAISE_HEAD = update(
     "counters.raise",
     CHAT_COUNTERS,
-    "chat_id, if sequence_counter < n",
-    "Write the last message of a large chat, once for all members.",
+    "chat_id, if first - 1 <= sequence_counter < n",
+    "Write the head of a group for a range of entries, once for all members.",
 )
 READ_HEADS = batch_get(
     "counters.read_many",
     CHAT_COUNTERS,
     "chat_ids",
     PatternRole.DELIVERS,
-    "Heads of a user's large chats, at resume and for the chat list.",
+    "Heads of a user's groups, at resume and for the chat list.",
     consistency=Consistency.STRONG,
 )
 REPAIR_HEAD = update(
-    "counters.mend",
+    "counters.repair",
     CHAT_COUNTERS,
-    "chat_id, if each part that is written is older there",
-    "Write parts of a large chat's head that arrived late.",
+    "chat_id, if each written part of the item is older",
+    "Write the preview of a changed message into a head that is already further.",
 )
 
 SETTLE_HEAD = update(
     "counters.settle",
     CHAT_COUNTERS,
     "chat_id, if epoch and every removed sequence are as read",
-    "Once for each large chat after a restore: remove what its log has lost.",
+    "Once for each group after a restore: remove what its log has lost.",
 )
 
 PUT_PENDING = batch_write(
     "pending.put",
     PENDING_QUEUE,
     "(user_id, time#message_id) of each",
-    "Store messages for users without a connected device; then the routes are looked up again.",
+    "Store messages of direct chats for users without a connected device; then the routes are looked up again.",
 )
 DRAIN_PENDING = query(
     "pending.drain",

@@ -247,7 +247,8 @@ CLAIM_KEY = put(
     "jobs.claim_key",
     INBOX,
     "t#TK#I#i#key, k, if absent",
-    "Claim a key or host_system_id for a send. A failed condition returns the first claim.",
+    "Claim a key or host_system_id for a send, or a key for a job that adds members. A failed condition returns the first "
+    "claim.",
 )
 FIND_KEY = get(
     "jobs.find_key", INBOX, "t#TK#I#h#key, k", PatternRole.SHOWS, "The notification with this host_system_id."

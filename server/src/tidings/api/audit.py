@@ -1,0 +1,65 @@
+"""Which REST operations the audit log records, and how.
+
+Administrative operations change configuration, or act on users without them. Data operations, such as sends and
+profile updates, are the tenant's traffic: they are frequent, and their results are stored rows.
+"""
+
+from typing import Final
+
+from starlette.requests import Request
+
+from tidings.accounts.model import Principal
+from tidings.audit.model import AdminAction, AuditSource
+from tidings.kernel.security import ADDRESS
+
+AUDITED: Final = frozenset(
+    {
+        "set_inbox",
+        "set_inbox_defaults",
+        "amend_notification",
+        "redact_notification",
+        "pause_job",
+        "resume_job",
+        "cancel_job",
+        "send_broadcast",
+        "ramp_broadcast",
+        "halt_broadcast",
+        "set_segment",
+        "activate_segment",
+        "suspend_user",
+        "unsuspend_user",
+        "end_user_sessions",
+        "legacy_send",
+        "legacy_redact",
+    }
+)
+"""Operation ids. `legacy_send` is one of them because it also sends broadcasts."""
+
+DATA_OPERATIONS: Final = frozenset(
+    {
+        "send_notification",
+        "upload_segment_users",
+        "set_profile",
+        "create_user",
+        "update_user",
+        "estimate_broadcast",
+    }
+)
+"""Operations of a tenant's server that are not recorded. `estimate_broadcast` changes nothing."""
+
+APPEND: Final = "audit.append"
+"""The access pattern of a recorded operation."""
+
+
+def rest_action(operation: str, request: Request, principal: Principal) -> AdminAction:
+    key = f"api_key:{principal.api_key}"
+    return AdminAction(
+        source=AuditSource.REST,
+        actor=key,
+        credential=key,
+        operation=operation,
+        target=request.url.path[:512],
+        tenant=principal.tenant,
+        address=ADDRESS.get(),
+        request_id=request.state.request_id,
+    )

@@ -1,0 +1,146 @@
+"""Wire the services of the console. They are the use cases of the REST API and of the commands."""
+
+import signal
+from dataclasses import dataclass
+from itertools import chain
+
+from tidings.accounts.signing_keys import SigningKeyService
+from tidings.accounts.store.keys import DynamoSigningKeyStore
+from tidings.api.console.services import ConsoleServices, SupportServices
+from tidings.app.processes.child import child_command
+from tidings.app.settings import Settings
+from tidings.app.settings.loader import load, rows
+from tidings.app.wiring import engine_clients
+from tidings.app.wiring.accounts import AccountServices, build_login_services
+from tidings.app.wiring.chats import build_chat_lists
+from tidings.app.wiring.dead_letters import build_dead_letters
+from tidings.app.wiring.inboxes import build_serving_inboxes, notification_services
+from tidings.app.wiring.trace import TraceServices, build_support_lookup
+from tidings.audit.log import AuditLog
+from tidings.audit.store import DynamoAuditStore
+from tidings.jobs.chunk_topic import KafkaChunkPublisher
+from tidings.kernel.security import Secret
+from tidings.messages.history import History
+from tidings.messages.store import DynamoLogReader
+from tidings.operators.doctor_runner import DoctorRunner
+from tidings.operators.oidc import OidcLogin, OidcOptions, OidcTransport
+from tidings.operators.process_monitor import ProcessMonitor
+from tidings.operators.sessions import MIN_KEY_CHARS, OperatorSessions
+from tidings.operators.store import DynamoOperatorSessionStore
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.tenants.rules import is_tenant_id
+from tidings.tenants.settings import TenantService
+from tidings.tenants.store import DynamoTenantStore
+
+CALLBACK = "/admin/v1/login/callback"
+
+
+def bootstrap_key(settings: Settings) -> Secret | None:
+    key = settings.console.bootstrap_key
+    if key is not None and len(key.reveal()) < MIN_KEY_CHARS:
+        raise ValueError(f"console.bootstrap_key: has at least {MIN_KEY_CHARS} characters")
+    return key
+
+
+def oidc_options(settings: Settings) -> OidcOptions | None:
+    wanted = settings.console
+    if wanted.oidc_issuer is None:
+        return None
+    if wanted.oidc_client_id is None:
+        raise ValueError(
+            "console.oidc_client_id: is missing; register a client for the console with the provider"
+        )
+    if wanted.public_url is None:
+        raise ValueError("console.public_url: is missing; the identity provider redirects browsers to it")
+    return OidcOptions(
+        issuer=wanted.oidc_issuer,
+        client_id=wanted.oidc_client_id,
+        client_secret=wanted.oidc_client_secret,
+        redirect_uri=wanted.public_url.rstrip("/") + CALLBACK,
+        scope=wanted.oidc_scope,
+        role_claim=wanted.oidc_role_claim,
+        tenants_claim=wanted.oidc_tenants_claim,
+    )
+
+
+def watched_processes(settings: Settings) -> list[str]:
+    found = [each.strip() for each in (settings.console.processes or "").split(",") if each.strip()]
+    for address in found:
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal():
+            raise ValueError(f"console.processes: {address!r} is not host:port")
+    return found
+
+
+def _doctor_command(settings: Settings) -> list[str]:
+    addresses = [("--admin", address) for address in watched_processes(settings)]
+    return [*child_command(signal.SIGKILL), "doctor", "--json", *chain.from_iterable(addresses)]
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleWiring:
+    """Everything that was opened, to be joined into the console's services."""
+
+    settings: Settings
+    host: ProcessContext
+    engines: engine_clients.EngineComponents
+    accounts: AccountServices
+    publisher: KafkaPublisher
+    provider: OidcTransport
+    traces: TraceServices
+    monitor: ProcessMonitor
+    cookie_secret: Secret
+
+    def services(self) -> ConsoleServices:
+        settings, clock, engines = self.settings, self.host.clock, self.engines
+        client, keys = engines.dynamo.value, engines.keys.value
+        protected = AuthenticatedRows(keys)
+        people = build_login_services(settings, client, clock, engines.kms.value, engines.user_keys.value)
+        cases, _ = build_serving_inboxes(
+            client,
+            keys,
+            clock,
+            KafkaChunkPublisher(self.publisher),
+            engines.redis.value,
+            settings=settings.inboxes,
+        )
+        wanted = oidc_options(settings)
+        return ConsoleServices(
+            sessions=OperatorSessions(
+                DynamoOperatorSessionStore(client, self.cookie_secret),
+                clock,
+                life_s=settings.console.session_s,
+                bootstrap_key=bootstrap_key(settings),
+            ),
+            login=None if wanted is None else OidcLogin(wanted, self.provider, clock, is_tenant_id),
+            audit=AuditLog(DynamoAuditStore(client), clock),
+            tenants=self.accounts.tenants,
+            tenant_admin=TenantService(DynamoTenantStore(client, protected), clock),
+            api_keys=self.accounts.api_keys,
+            signing_keys=SigningKeyService(DynamoSigningKeyStore(client, protected), clock),
+            users=people.users,
+            user_sessions=people.sessions,
+            notifications=notification_services(cases),
+            monitor=self.monitor,
+            doctor=DoctorRunner(_doctor_command(settings), clock),
+            dead_letters=build_dead_letters(settings, client, self.publisher, clock),
+            settings=list(rows(load())),
+            support=self._support(),
+        )
+
+    def _support(self) -> SupportServices:
+        settings, clock, engines = self.settings, self.host.clock, self.engines
+        client, user_keys = engines.dynamo.value, engines.user_keys.value
+        lists = build_chat_lists(client, user_keys, clock, epoch=engines.epoch)
+        lookup = build_support_lookup(settings, client, clock)
+        return SupportServices(
+            messages=lookup.messages,
+            chats=lookup.chats,
+            history=History(DynamoLogReader(client), lists.directs.intervals, user_keys, clock),
+            chat_list=lists.chat_list,
+            presence=lookup.presence,
+            devices=self.traces.devices,
+            trace=self.traces.trace,
+        )

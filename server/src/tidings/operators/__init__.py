@@ -1,0 +1,1 @@
+"""Operators of the console: identities, roles and sessions."""

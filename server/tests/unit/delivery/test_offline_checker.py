@@ -1,0 +1,242 @@
+"""Which offline events a check publishes: none for received messages, one for each of the others, or a later check."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+from fixtures.memory_chat_rows import PlainKeys
+from msgspec.structs import replace
+
+from tidings.delivery import offline_checker
+from tidings.delivery.model import (
+    ChatRow,
+    JoinPosition,
+    LastMessageRef,
+    LogPosition,
+    OfflineCheck,
+    OfflineMessage,
+    RowUpdate,
+)
+from tidings.delivery.offline_checker import (
+    MessageText,
+    OfflineChecker,
+    OfflineCheckerDeps,
+    OfflineCheckStats,
+)
+from tidings.kernel.errors import Code, TidingsError, UnavailableError
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.model import Entry, EntryKind
+
+ACME, ANNA, BEN, CHAT = TenantId("acme"), UserId("anna"), UserId("ben"), ChatId("g1")
+NOW_MS = 1_800_000_000_000
+HOUR_MS = 3_600_000
+
+
+def entry(
+    sequence: int, sender: UserId = ANNA, kind: EntryKind = EntryKind.MESSAGE, age_ms: int = 0, **more: Any
+) -> Entry:
+    return Entry(
+        sequence=sequence,
+        ordinal=sequence,
+        kind=kind,
+        sender=sender,
+        client_key=ClientKey(f"k{sequence}"),
+        fingerprint=b"",
+        created_at_ms=NOW_MS - age_ms,
+        content=b"text",
+        **more,
+    )
+
+
+class CheckEnv:
+    """A user, one chat, and a Kafka that refuses the events in `refused`."""
+
+    def __init__(self, entries: Sequence[Entry] = (), **marks: int) -> None:
+        self.entries = list(entries or [entry(n) for n in range(2, 8)])
+        self.marks: dict[str, Any] = {name: LogPosition(at, at) for name, at in marks.items()}
+        self.known = RowUpdate(head=LogPosition(7, 7), joined=JoinPosition(1, 0, 0))
+        self.head: RowUpdate | None = None
+        self.wait_ms: int | None = 0
+        self.is_redis_down = False
+        self.late: list[OfflineCheck] = []
+        self.events: list[int] = []
+        self.refused: dict[int, int] = {}
+        self.row_reads = 0
+        self.stats = OfflineCheckStats()
+        deps = OfflineCheckerDeps(
+            status=self,
+            rows=cast("Any", self),
+            log=cast("Any", self),
+            keys=cast("Any", PlainKeys()),
+            checks=cast("Any", self),
+            publish=self.publish,
+            read_text=lambda body: MessageText(body.decode()),
+            shows_previews=self.shows_previews,
+            clock=cast("Any", self),
+        )
+        self.checker = OfflineChecker(deps, self.stats)
+
+    async def check(self, first: int = 2, last: int = 7) -> list[int]:
+        check = OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, chat=CHAT, first=first, last=last)
+        await self.checker.handle([check])
+        return sorted(self.events)
+
+    async def offline_after_ms(self, tenant: TenantId, user: UserId) -> int | None:
+        del tenant, user
+        if self.is_redis_down:
+            raise UnavailableError("down")
+        return self.wait_ms
+
+    async def row(self, chat: ChatKey, user: UserId) -> ChatRow:
+        del chat, user
+        return ChatRow(chat=CHAT, known=self.known, **self.marks)
+
+    async def rows(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
+        self.row_reads += 1
+        return [await self.row(ChatKey(tenant, CHAT), user)]
+
+    async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
+        del tenant
+        return dict.fromkeys(chats, self.head) if self.head is not None else {}
+
+    async def between(self, chat: ChatKey, after: int, up_to: int) -> list[Entry]:
+        del chat
+        return [each for each in self.entries if after < each.sequence <= up_to][:2]
+
+    def check_late(self, check: OfflineCheck) -> None:
+        self.late.append(check)
+
+    def now_ms(self) -> int:
+        return NOW_MS
+
+    async def shows_previews(self, tenant: TenantId) -> bool:
+        del tenant
+        return False
+
+    async def publish(self, event: OfflineMessage) -> None:
+        if self.refused.get(event.sequence, 0):
+            self.refused[event.sequence] -= 1
+            raise TidingsError(Code.OVERLOADED, "refused")
+        self.events.append(event.sequence)
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offline_checker, "_FIRST_WAIT_S", 0.0001)
+
+
+async def test_every_message_of_the_range_has_one_event() -> None:
+    assert await CheckEnv().check(3, 6) == [3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("mark", ["delivered", "read"])
+async def test_what_was_delivered_or_read_has_no_event(mark: str) -> None:
+    env = CheckEnv()
+    env.marks = {mark: LogPosition(5, 5)}
+    assert await env.check() == [6, 7]
+
+
+async def test_what_is_older_than_an_hour_has_no_event() -> None:
+    old, young = entry(2, age_ms=HOUR_MS), entry(3, age_ms=HOUR_MS - 1)
+    assert await CheckEnv([old, young]).check() == [3]
+
+
+async def test_only_messages_of_others_that_are_not_redacted_have_events() -> None:
+    entries = [
+        entry(2, sender=BEN),
+        entry(3, kind=EntryKind.REACTION),
+        entry(4, redacted_at_ms=NOW_MS),
+        entry(5),
+    ]
+    assert await CheckEnv(entries).check() == [5]
+
+
+async def test_entries_before_the_last_join_have_no_event() -> None:
+    env = CheckEnv()
+    env.known = RowUpdate(head=LogPosition(7, 7), joined=JoinPosition(5, 0, 0), removed=3)
+    assert await env.check() == [6, 7]
+
+
+async def test_a_former_member_and_a_large_chat_have_no_events() -> None:
+    for change in ({"removed": 7}, {"is_large": True}):
+        env = CheckEnv()
+        env.known = RowUpdate(head=LogPosition(7, 7), joined=JoinPosition(1, 0, 0), **cast("Any", change))
+        assert await env.check() == []
+
+
+async def test_the_head_of_a_group_says_that_it_is_large_and_how_far_it_is() -> None:
+    env, row = CheckEnv(), RowUpdate(head=LogPosition(1, 0), joined=JoinPosition(1, 0, 0))
+    env.known, env.head = row, RowUpdate(head=LogPosition(7, 7), is_large=True)
+    assert await env.check() == []
+    shown = LastMessageRef(sequence=7, version=7, at_ms=NOW_MS, sender=ANNA)
+    env.head = RowUpdate(head=LogPosition(7, 7), shown=shown)
+    await env.checker.handle([OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, since_ms=NOW_MS - 1)])
+    assert sorted(env.events) == [2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("wait_ms", [None, 1])
+async def test_a_connected_or_reconnecting_user_is_checked_again_until_they_have_the_messages(
+    wait_ms: int | None,
+) -> None:
+    env = CheckEnv()
+    env.wait_ms = wait_ms
+    assert await env.check() == []
+    (late,) = env.late
+    env.marks = {"delivered": LogPosition(5, 5)}
+    env.wait_ms = 0
+    await env.checker.handle([late])
+    assert (sorted(env.events), len(env.late)) == ([6, 7], 1)
+
+
+async def test_a_connected_user_who_has_the_messages_is_not_checked_again() -> None:
+    env = CheckEnv(delivered=7)
+    env.wait_ms = None
+    assert (await env.check(), env.late, env.stats.settled) == ([], [], 1)
+
+
+async def test_without_redis_the_check_is_repeated_later() -> None:
+    env = CheckEnv()
+    env.is_redis_down = True
+    assert (await env.check(), len(env.late)) == ([], 1)
+
+
+async def test_a_refused_event_repeats_no_other_event() -> None:
+    env = CheckEnv()
+    env.refused = {4: 3}
+    assert await env.check() == [2, 3, 4, 5, 6, 7]
+    assert (env.stats.published, env.stats.failed) == (6, 0)
+
+
+async def test_an_event_that_is_never_accepted_is_dropped_and_counted() -> None:
+    env = CheckEnv()
+    env.refused = {4: 10**9}
+    assert await env.check() == [2, 3, 5, 6, 7]
+    assert env.stats.failed == 1
+    env.refused = {}
+    assert await env.check() == [2, 3, 4, 5, 6, 7], "a later check publishes it, and nothing again"
+
+
+async def test_two_checks_of_the_same_messages_have_one_event_each() -> None:
+    env = CheckEnv()
+    await env.check(2, 5)
+    assert await env.check(4, 7) == [2, 3, 4, 5, 6, 7]
+    assert env.stats.repeated == 2
+
+
+async def test_the_badge_is_read_once_for_several_checks() -> None:
+    env = CheckEnv()
+    for sequence in range(2, 8):
+        await env.check(sequence, sequence)
+    assert (len(env.events), env.row_reads) == (6, 1)
+
+
+async def test_a_check_of_all_chats_covers_recent_messages_that_were_not_received() -> None:
+    env = CheckEnv([entry(2, age_ms=500_000), entry(3, age_ms=200_000), entry(4), entry(5)])
+    shown = RowUpdate(head=LogPosition(5, 5), joined=JoinPosition(1, 0, 0))
+    env.known = shown
+    check = OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, since_ms=NOW_MS - 300_000)
+    await env.checker.handle([check])
+    assert env.events == [], "a row without a recent message is not read"
+    env.known = replace(shown, shown=LastMessageRef(sequence=5, version=5, at_ms=NOW_MS, sender=ANNA))
+    await env.checker.handle([check])
+    assert sorted(env.events) == [3, 4, 5]
