@@ -3,22 +3,24 @@
 default:
     @just --list --unsorted
 
-# Install the dependencies and download the engines: just setup
+# Install the dependencies, download the engines and build the demo page: just setup
 setup:
     uv sync --locked
-    uv run tidings engines fetch
+    uv run python -m tools.web pages & uv run tidings engines fetch && wait $!
 
 # Run the fast gate, or all suites as CI does: just check --full
 check gate="": lint
     just web check
+    uv run python -m infra check --short
     uv run pytest --numprocesses 3 --dist loadfile --no-loadscope-reorder --durations 40 {{ if gate == "--full" { "--dynamo adapters" } else { "--fast" } }} || just alone
     {{ if gate == "--full" { "just faults --short --mutants without" } else { "" } }}
     {{ if gate == "--full" { "just autobahn --short" } else { "" } }}
     {{ if gate == "--full" { "just web test" } else { "" } }}
     {{ if gate == "--full" { "TIDINGS_WEB_SHORT=1 just web browser --if-chromium" } else { "" } }}
+    {{ if gate == "--full" { "just web history --if-chromium --devices 4 --seconds 30" } else { "" } }}
     {{ if gate == "--full" { "just docs && just docs check" } else { "" } }}
 
-# Install, check, test or build the packages for the web: just web check; test; build; browser; history; pack --try; gen; reference; fix
+# Install, check, test or build the packages for the web: just web check; test; build; pages; browser; history; lighthouse; pack --try; gen; reference; fix
 web step *args:
     uv run python -m tools.web {{ step }} {{ args }}
 
@@ -65,7 +67,7 @@ simulate *args:
 # Run a benchmark and print a table and one line of JSON: just bench append; write the report: just bench all --short --peers
 [env("PYTHONPATH", "server/tests")]
 bench name *args:
-    uv run --isolated --no-default-groups --group bench python -m bench.{{ name }} {{ args }}
+    uv run --isolated --no-default-groups --group bench python -m bench.{{ replace(name, "-", "_") }} {{ args }}
 
 # Inject every fault into an installation and run the checker on every mutant server: just faults --short; just faults kills
 [working-directory: 'server/tests']
@@ -110,6 +112,28 @@ docs step="build" *args:
 # Write or check the published files of the protocol: just protocol write; just protocol check; just protocol openapi --write protocol/openapi.json
 protocol *args:
     uv run python -m tools.protocol {{ args }}
+
+# Write the dashboards of Grafana and the alerts of Prometheus: just infra-write
+infra-write:
+    uv run python -m infra write
+
+# Check dashboards, alerts, runbooks, chart and units, and print one line of JSON: just infra-check --short
+infra-check *args:
+    uv run --group infra python -m infra check {{ args }}
+
+# Write the files of the image, build it, or build it twice and start all processes in it: just image context; build; start; check
+image step:
+    uv run --group image python -m infra.image {{ step }}
+
+# Plot the panels of the dashboards over the recorded fault run: just infra-plot
+infra-plot:
+    uv run python -m infra plot
+
+# Record the metrics of an installation under faults, and run the runbooks' commands: just infra-record
+[env("PYTHONPATH", "../..")]
+[working-directory: 'server/tests']
+infra-record:
+    uv run python -m faults.metrics_recording ../../infra/recording.json.xz
 
 # Format the code and apply automatic fixes: just fix
 fix:

@@ -110,7 +110,9 @@ def _write_versions(public: Path, newest: str) -> None:
         {"version": name, "title": name, "aliases": ["latest"] if name == newest else []} for name in kept
     ]
     (public / "versions.json").write_text(json.dumps(listed))
-    refresh = f'<meta http-equiv="refresh" content="0; url={newest}/">'
+    # Without an icon, browsers request /favicon.ico and log that it does not exist.
+    icon = f'<link rel="icon" href="{newest}/assets/logo.svg">'
+    refresh = f'{icon}<meta http-equiv="refresh" content="0; url={newest}/">'
     (public / "index.html").write_text(
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Tidings</title>{refresh}</html>\n'
     )

@@ -55,7 +55,7 @@ def _setting(section: str, name: str) -> str:
 
 _SECTIONS: Final[dict[str, Sequence[Row]]] = {
     "Chats": [
-        ("members of a group", "1,000", "`chat_full`"),
+        ("members of a group", "1,000, up to 100,000 by the tenant setting `max_members`", "`chat_full`"),
         ("members of a chat with delivery status, receipts and typing", f"{chats.MAX_SMALL_MEMBERS}", "none of these are sent"),
         ("joins of one user in one chat", f"{memberships.MAX_INTERVALS}", "`rejoin_limit_reached`"),
         ("connected devices of a user", _setting("gateway", "max_devices_per_user"), "the oldest connection is closed with 4508"),

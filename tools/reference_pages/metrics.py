@@ -13,7 +13,7 @@ SOURCE: Final = Path(tidings.__file__).parent
 KINDS: Final = {
     "counter": "counter", "counters": "counter", "counter_callback": "counter", "counter_callbacks": "counter",
     "gauge": "gauge", "gauges": "gauge",
-    "latency": "histogram", "latencies": "histogram", "sizes": "histogram",
+    "latency": "histogram", "latencies": "histogram", "latency_callbacks": "histogram", "sizes": "histogram",
 }  # fmt: skip
 """Methods of `Metrics` that declare a metric."""
 GROUPS: Final = {
@@ -109,13 +109,15 @@ def _metric(call: ast.Call, values: Mapping[str, object], labels: tuple[str, ...
 
 
 def _labels(function: ast.AST, call: ast.Call) -> Iterator[str]:
-    """Yield the names of the labels. The third argument is a dict with them as keys, or the only label."""
+    """Yield the names of the labels. The third argument is a dict with them as keys, a tuple, or the only label."""
     third = call.args[2] if len(call.args) > _NAME_AND_MEANING else None
     if isinstance(third, ast.Name):
         assigned = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
         third = next((node.value for node in assigned if ast.unparse(node.targets[0]) == third.id), None)
     if isinstance(third, ast.Dict):
         yield from (str(_constant(key)) for key in third.keys if key is not None)
+    elif isinstance(third, ast.Tuple):
+        yield from (str(_constant(each)) for each in third.elts)
     elif isinstance(third, ast.Constant):
         yield str(third.value)
 

@@ -19,6 +19,7 @@ RUN_BY = {
     "server/tests/e2e/test_walkthrough.py",
     "server/tests/contract/accounts/test_authenticate_users.py",
     "sdk-python/tests/test_examples.py",
+    "infra/monitoring/rules.py",
 }
 """Tests that take the blocks of a page from the page, by its path."""
 
@@ -31,6 +32,10 @@ NOT_RUN = {
     "docs/howto/answer-support-questions.md": "a template, and a command of server/tests/e2e/test_revocation.py",
     "docs/howto/use-the-terminal-client.md": "the command of test_first_minute.py, and a template",
     "docs/howto/use-the-typescript-client.md": "the example plain-client, which browser-tests starts",
+    "docs/howto/install-on-kubernetes.md": "a cluster; infra/tests renders and validates the chart",
+    "docs/howto/install-on-one-machine.md": "a machine with systemd; infra/tests checks its files, the fault suite the crash",
+    "docs/howto/install-with-compose.md": "a machine with Docker; infra/tests checks the file, `just image check` the image",
+    "docs/howto/measure-an-installation.md": "the command of server/tests/e2e/test_harness_load.py, with other addresses",
     "docs/howto/add-chat-to-a-react-app.md": "installation from a registry, before the first release; browser-tests runs the app",
     "docs/howto/add-an-inbox-to-a-react-app.md": "installation from a registry, before the first release; browser-tests runs the app",
     "docs/howto/work-with-tidings-dev.md": "the command that all pages of test_howto_pages.py build on",
