@@ -481,7 +481,7 @@ export interface paths {
         };
         /**
          * List inboxes
-         * @description List the inboxes of the tenant.
+         * @description List the inboxes of the tenant, by id.
          */
         get: operations["list_inboxes"];
         put?: never;
@@ -1144,7 +1144,7 @@ export interface paths {
         };
         /**
          * List segments
-         * @description List the segments of the tenant.
+         * @description List the segments of the tenant, by name.
          */
         get: operations["list_segments"];
         put?: never;
@@ -2478,6 +2478,11 @@ export interface components {
          *     }
          */
         InboxesResponse: {
+            /**
+             * Cursor
+             * @description Cursor of the next page. Absent on the last page.
+             */
+            cursor?: string | null;
             /** Inboxes */
             inboxes: components["schemas"]["InboxResponse"][];
         };
@@ -3760,6 +3765,11 @@ export interface components {
          *     }
          */
         SegmentsResponse: {
+            /**
+             * Cursor
+             * @description Cursor of the next page. Absent on the last page.
+             */
+            cursor?: string | null;
             /** Segments */
             segments: components["schemas"]["SegmentResponse"][];
         };
@@ -7134,7 +7144,10 @@ export interface operations {
     };
     list_inboxes: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7151,7 +7164,7 @@ export interface operations {
                     "application/json": components["schemas"]["InboxesResponse"];
                 };
             };
-            /** @description `request_invalid` */
+            /** @description `cursor_invalid`, `request_invalid` */
             400: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -11279,7 +11292,10 @@ export interface operations {
     };
     list_segments: {
         parameters: {
-            query?: never;
+            query?: {
+                cursor?: string;
+                limit?: number;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -11296,7 +11312,7 @@ export interface operations {
                     "application/json": components["schemas"]["SegmentsResponse"];
                 };
             };
-            /** @description `request_invalid` */
+            /** @description `cursor_invalid`, `request_invalid` */
             400: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

@@ -3,9 +3,9 @@ import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { call, path } from "../api.ts";
 import { DataTable, Facts } from "../parts/data_table.tsx";
-import { QueryView } from "../parts/query_view.tsx";
+import { type Page, PagedList, QueryView, usePages } from "../parts/query_view.tsx";
 import { useAskReason } from "../parts/reason_dialog.tsx";
-import { Empty, ErrorView, Notice } from "../parts/states.tsx";
+import { ErrorView, Notice } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useMay } from "../session_gate.tsx";
 import { JsonField, useJsonDraft } from "./json_field.tsx";
@@ -21,24 +21,23 @@ interface SegmentProps {
 
 export function SegmentsPage(): ReactNode {
   const { tenant } = useParams({ from: "/t/$tenant/segments" });
-  const query = useQuery({
-    queryKey: ["segments", tenant],
-    queryFn: () => call<{ segments: Segment[] }>("GET", path`/tenants/${tenant}/segments`),
-  });
+  const query = usePages<Page & { segments: Segment[] }>(
+    ["segments", tenant],
+    path`/tenants/${tenant}/segments`,
+  );
   return (
     <>
       <h1>Segments</h1>
-      <QueryView query={query}>
-        {({ segments }) =>
-          segments.length ? (
-            <SegmentTable tenant={tenant} segments={segments} />
-          ) : (
-            <Empty title="This tenant has no segment">
-              Define one by a predicate below, or upload a list with `tidings segment upload`.
-            </Empty>
-          )
-        }
-      </QueryView>
+      <PagedList
+        query={query}
+        items={({ segments }) => segments}
+        empty={{
+          title: "This tenant has no segment",
+          hint: "Define one by a predicate below, or upload a list with `tidings segment upload`.",
+        }}
+      >
+        {(segments) => <SegmentTable tenant={tenant} segments={segments} />}
+      </PagedList>
       {useMay("set_segment") && <NewSegment tenant={tenant} />}
     </>
   );

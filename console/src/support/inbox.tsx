@@ -1,9 +1,7 @@
-import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { call, path } from "../api.ts";
+import { path } from "../api.ts";
 import { DataTable } from "../parts/data_table.tsx";
-import { PagedList, QueryView, usePages } from "../parts/query_view.tsx";
-import { Empty } from "../parts/states.tsx";
+import { type Page, PagedList, usePages } from "../parts/query_view.tsx";
 import { Time } from "../parts/time.tsx";
 import type { BadgeExplanation } from "./model.ts";
 import type { UserProps } from "./user.tsx";
@@ -25,17 +23,15 @@ const REASONS: Record<string, string> = {
 
 /** The notifications of a user, and why the badge shows its number. */
 export function UserInbox({ tenant, user }: UserProps): ReactNode {
-  const query = useQuery({
-    queryKey: ["inboxes", tenant],
-    queryFn: () =>
-      call<{ inboxes: { id: string; title?: string }[] }>("GET", path`/tenants/${tenant}/inboxes`),
-  });
+  const query = usePages<Page & { inboxes: { id: string; title?: string }[] }>(
+    ["inboxes", tenant],
+    path`/tenants/${tenant}/inboxes`,
+  );
   const [chosen, setChosen] = useState<string>();
   return (
-    <QueryView query={query}>
-      {({ inboxes }) => {
-        const inbox = chosen ?? inboxes[0]?.id;
-        if (!inbox) return <Empty title="This tenant has no inbox" />;
+    <PagedList query={query} items={({ inboxes }) => inboxes} empty={{ title: "This tenant has no inbox" }}>
+      {(inboxes) => {
+        const inbox = chosen ?? inboxes[0]?.id ?? "";
         return (
           <>
             <label>
@@ -52,7 +48,7 @@ export function UserInbox({ tenant, user }: UserProps): ReactNode {
           </>
         );
       }}
-    </QueryView>
+    </PagedList>
   );
 }
 

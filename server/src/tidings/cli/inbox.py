@@ -1,10 +1,10 @@
 """`tidings inbox set | show | list | defaults | send | explain`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import Any, Protocol, TypedDict, Unpack
 
 import click
 import msgspec
@@ -21,7 +21,7 @@ from tidings.app.wiring.options import kafka_config, redis_options, validate_set
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.cli.tenant import explain_missing_tenant
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, check_inbox_id, new_inbox, spec_of
-from tidings.inboxes.model import InboxKey
+from tidings.inboxes.model import ConfigPage, InboxKey
 from tidings.inboxes.sender import SendNotificationRequest
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.clock import SystemClock, format_ms
@@ -30,6 +30,7 @@ from tidings.kernel.ids import TenantId
 from tidings.platform.redis.client import RedisClient
 
 _PROGRESS_EVERY_S = 1.0
+_PAGE = 100
 
 
 @click.group(name="inbox")
@@ -116,7 +117,7 @@ def show(tenant: str, inbox: str) -> None:
 @click.argument("tenant")
 def list_(tenant: str) -> None:
     """List the inboxes of TENANT."""
-    found: Sequence[Inbox] = run_with_inboxes(lambda cases: cases.inboxes.listed(TenantId(tenant)))
+    found = run_with_inboxes(lambda cases: read_all_pages(cases.inboxes.listed, TenantId(tenant)))
     table = SafeTable("inbox", "title", "categories", "retention")
     for each in found:
         table.add_row(each.id, each.title, ", ".join(each.categories), _kept(each.retention_days))
@@ -204,6 +205,23 @@ def run_with_inboxes[T](act: Callable[[InboxServices], Awaitable[T]]) -> T:
             return await act(cases)
 
     return asyncio.run(acted())
+
+
+class ReadPage[T](Protocol):
+    """Read a page of a tenant's inboxes or segments."""
+
+    def __call__(
+        self, tenant: TenantId, limit: int, after: str | None = None
+    ) -> Awaitable[ConfigPage[T]]: ...
+
+
+async def read_all_pages[T](read: ReadPage[T], tenant: TenantId) -> list[T]:
+    page = await read(tenant, _PAGE)
+    found = list(page.items)
+    while page.last is not None:
+        page = await read(tenant, _PAGE, page.last)
+        found += page.items
+    return found
 
 
 def _changed(spec: InboxSpec, given: _InboxOptions) -> InboxSpec:

@@ -8,7 +8,7 @@ import click
 
 from tidings.accounts.rules import check_user_id
 from tidings.app.wiring.inboxes import InboxServices
-from tidings.cli.inbox import parse_object, run_with_inboxes
+from tidings.cli.inbox import parse_object, read_all_pages, run_with_inboxes
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.inboxes.broadcasts.model import Segment
 from tidings.inboxes.broadcasts.segments import MAX_LISTED
@@ -82,7 +82,7 @@ def activate(tenant: str, segment: str, version: int) -> None:
 @click.argument("tenant")
 def list_(tenant: str) -> None:
     """List the segments of TENANT."""
-    _show(run_with_inboxes(lambda cases: cases.broadcasts.segments.listed(TenantId(tenant))))
+    _show(run_with_inboxes(lambda cases: read_all_pages(cases.broadcasts.segments.listed, TenantId(tenant))))
 
 
 @group.command()

@@ -4,13 +4,13 @@ The process that made a change uses it at once, processes that receive the inval
 processes within `CACHE_POLICY.fresh_s`.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 import msgspec
 from msgspec.structs import replace
 
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, apply_spec, check_inbox_id
-from tidings.inboxes.model import InboxId
+from tidings.inboxes.model import ConfigPage, InboxId
 from tidings.inboxes.ports import InboxStore
 from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
@@ -70,8 +70,9 @@ class InboxConfigService:
             raise inbox_not_found(inbox)
         return found
 
-    async def listed(self, tenant: TenantId) -> Sequence[Inbox]:
-        return await self._store.listed(tenant)
+    async def listed(self, tenant: TenantId, limit: int, after: str | None = None) -> ConfigPage[Inbox]:
+        """Return a page of the inboxes by id."""
+        return await self._store.listed(tenant, limit, None if after is None else InboxId(after))
 
     async def set(self, tenant: TenantId, inbox: str, edit: EditInbox) -> Inbox:
         """Create or change an inbox. No concurrent change is lost: `edit` runs again on a conflict.

@@ -20,6 +20,13 @@ UNCATEGORISED = 0
 """The code of notifications without a category. They count in the total only."""
 
 
+class ConfigPage[T](NamedTuple):
+    """A page of a tenant's inboxes or segments. `last` is the name after which the next page begins, or None."""
+
+    items: tuple[T, ...]
+    last: str | None
+
+
 class InboxKey(NamedTuple):
     """One inbox of one user. Its items are in one partition."""
 

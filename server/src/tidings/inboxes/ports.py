@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 from tidings.inboxes.config import Inbox, InboxDefaults
 from tidings.inboxes.model import (
     BroadcastState,
+    ConfigPage,
     InboxChange,
     InboxId,
     InboxKey,
@@ -145,7 +146,9 @@ class InboxStore(Protocol):
         """Read one inbox, eventually consistent. A change is checked against its version."""
         ...
 
-    async def listed(self, tenant: TenantId) -> Sequence[Inbox]: ...
+    async def listed(self, tenant: TenantId, limit: int, after: InboxId | None = None) -> ConfigPage[Inbox]:
+        """Return a page of the inboxes by id."""
+        ...
 
     async def write(self, tenant: TenantId, inbox: Inbox) -> bool: ...
 

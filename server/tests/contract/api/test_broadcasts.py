@@ -102,6 +102,9 @@ async def test_segments_and_profiles_are_set_and_read(use_cases: UseCaseEnv) -> 
     active = await server.ok("POST", "/v1/segments/vip/activate", {"version": 1})
     listed = (await server.ok("GET", "/v1/segments"))["segments"]
     assert listed == [made, active] == [await server.ok("GET", f"/v1/segments/{n}") for n in ("pros", "vip")]
+    first = await server.ok("GET", "/v1/segments?limit=1")
+    second = await server.ok("GET", f"/v1/segments?limit=1&cursor={first['cursor']}")
+    assert [*first["segments"], *second["segments"]] == listed
     profile = {"attributes": {"plan": "pro"}, "created_at": "2020-01-01T00:00:00Z"}
     assert (await server.ok("PUT", f"/v1/users/{ANNA}/profile", profile))["attributes"] == {"plan": "pro"}
     assert (await server.ok("GET", f"/v1/users/{BEN}/profile"))["lists"] == {"vip": 1}

@@ -37,6 +37,10 @@ async def test_an_inbox_is_set_up_and_shown(use_cases: UseCaseEnv) -> None:
     assert (again["title"], again["version"], again["schema_version"]) == ("The news", 2, 1)
     assert await server.ok("GET", INBOX) == again
     assert (await server.ok("GET", "/v1/inboxes"))["inboxes"] == [again]
+    other = await server.ok("PUT", "/v1/inboxes/alerts", NEWS)
+    first = await server.ok("GET", "/v1/inboxes?limit=1")
+    rest = await server.ok("GET", f"/v1/inboxes?limit=5&cursor={first['cursor']}")
+    assert ([*first["inboxes"], *rest["inboxes"]], rest.get("cursor")) == ([other, again], None)
     assert await server.code("GET", "/v1/inboxes/other") is Code.INBOX_NOT_FOUND
     faulty = NEWS | {"payload_schema": {"type": "nonsense"}}
     assert await server.code("PUT", INBOX, faulty) is Code.REQUEST_INVALID

@@ -1,6 +1,8 @@
 """Broadcasts with dry run, and segments."""
 
-from fastapi import APIRouter
+from typing import Annotated
+
+from fastapi import APIRouter, Query
 
 from tidings.api.console.policy import ConsoleRoute, allow
 from tidings.api.console.session import AsOperator
@@ -18,6 +20,7 @@ from tidings.api.schemas.broadcasts import (
     SegmentResponse,
     SegmentsResponse,
 )
+from tidings.api.schemas.chats import PageParams
 from tidings.api.schemas.notifications import InboxInPath, NotificationInPath
 from tidings.inboxes import message_schema
 from tidings.inboxes.broadcasts.estimates import estimate_cost
@@ -100,10 +103,14 @@ async def halt_broadcast(
 
 
 @router.get("/segments", **allow("list_segments", Role.VIEWER, is_recorded=False))
-async def list_segments(call: AsOperator, tenant: TenantInPath) -> SegmentsResponse:
-    """List the segments of a tenant."""
-    found = await call.context.services.notifications.segments.listed(tenant)
-    return SegmentsResponse(segments=[SegmentResponse.of(each) for each in found])
+async def list_segments(
+    call: AsOperator, tenant: TenantInPath, asked: Annotated[PageParams, Query()]
+) -> SegmentsResponse:
+    """List the segments of a tenant, by name."""
+    cursors = call.context.cursors.of(tenant, None, f"segments {call.operator.id}")
+    after = cursors.read(asked.cursor)
+    page = await call.context.services.notifications.segments.listed(tenant, asked.limit, after)
+    return SegmentsResponse.of(page, cursors.write(page.last))
 
 
 @router.get("/segments/{segment}", **allow("get_segment", Role.VIEWER, is_recorded=False))

@@ -58,10 +58,14 @@ class SentResponse(ApiModel):
 
 
 @router.get("/inboxes", **allow("list_inboxes", Role.VIEWER, is_recorded=False))
-async def list_inboxes(call: AsOperator, tenant: TenantInPath) -> InboxesResponse:
-    """List the inboxes of a tenant."""
-    found = await call.context.services.notifications.inboxes.listed(tenant)
-    return InboxesResponse(inboxes=[InboxResponse.of(each) for each in found])
+async def list_inboxes(
+    call: AsOperator, tenant: TenantInPath, asked: Annotated[PageParams, Query()]
+) -> InboxesResponse:
+    """List the inboxes of a tenant, by id."""
+    cursors = call.context.cursors.of(tenant, None, f"inboxes {call.operator.id}")
+    after = cursors.read(asked.cursor)
+    page = await call.context.services.notifications.inboxes.listed(tenant, asked.limit, after)
+    return InboxesResponse.of(page, cursors.write(page.last))
 
 
 @router.get("/inboxes/{inbox}", **allow("get_inbox", Role.VIEWER, is_recorded=False))

@@ -195,12 +195,18 @@ _SEGMENT_NOT_FOUND = Code.SEGMENT_NOT_FOUND
 
 @segments_router.get(
     "/segments",
-    **route_options("list_segments", touches=("inbox.list_segments",), summary="List segments"),
+    **route_options(
+        "list_segments", Code.CURSOR_INVALID, touches=("inbox.list_segments",), summary="List segments"
+    ),
 )
-async def list_segments(call: AsNotificationsServer) -> SegmentsResponse:
-    """List the segments of the tenant."""
-    found = await call.edge.services.notifications.segments.listed(call.tenant)
-    return SegmentsResponse(segments=[SegmentResponse.of(each) for each in found])
+async def list_segments(
+    call: AsNotificationsServer, asked: Annotated[PageParams, Query()]
+) -> SegmentsResponse:
+    """List the segments of the tenant, by name."""
+    cursors = call.edge.cursors.of(call.tenant, None, "segments")
+    after = cursors.read(asked.cursor)
+    page = await call.edge.services.notifications.segments.listed(call.tenant, asked.limit, after)
+    return SegmentsResponse.of(page, cursors.write(page.last))
 
 
 @segments_router.get(

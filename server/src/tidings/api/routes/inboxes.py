@@ -49,12 +49,16 @@ SEND = (
 
 @router.get(
     "/inboxes",
-    **route_options("list_inboxes", touches=("inbox.list_configs",), summary="List inboxes"),
+    **route_options(
+        "list_inboxes", Code.CURSOR_INVALID, touches=("inbox.list_configs",), summary="List inboxes"
+    ),
 )
-async def list_inboxes(call: AsNotificationsServer) -> InboxesResponse:
-    """List the inboxes of the tenant."""
-    found = await call.edge.services.notifications.inboxes.listed(call.tenant)
-    return InboxesResponse(inboxes=[InboxResponse.of(each) for each in found])
+async def list_inboxes(call: AsNotificationsServer, asked: Annotated[PageParams, Query()]) -> InboxesResponse:
+    """List the inboxes of the tenant, by id."""
+    cursors = call.edge.cursors.of(call.tenant, None, "inboxes")
+    after = cursors.read(asked.cursor)
+    page = await call.edge.services.notifications.inboxes.listed(call.tenant, asked.limit, after)
+    return InboxesResponse.of(page, cursors.write(page.last))
 
 
 @router.get(

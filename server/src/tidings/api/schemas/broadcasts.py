@@ -21,7 +21,7 @@ from tidings.inboxes.broadcasts.service import (
     BroadcastResult,
     RolloutStep,
 )
-from tidings.inboxes.model import EVERYONE, NotificationContent
+from tidings.inboxes.model import EVERYONE, ConfigPage, NotificationContent
 from tidings.kernel.clock import format_ms, format_ms_or_none
 
 _ID, _AT = "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "2026-11-15T02:11:21.957Z"
@@ -270,6 +270,13 @@ class SegmentsResponse(ApiModel):
     model_config = with_examples({"segments": [_SEGMENT]})
 
     segments: list[SegmentResponse]
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None
+
+    @classmethod
+    def of(cls, page: ConfigPage[Segment], cursor: str | None) -> Self:
+        return cls(segments=[SegmentResponse.of(each) for each in page.items], cursor=cursor)
 
 
 class SegmentUsersBody(ApiModel):

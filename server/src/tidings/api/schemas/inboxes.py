@@ -18,7 +18,7 @@ from tidings.api.schemas.api_model import (
 from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.api.schemas.notifications import ULID, CategoryName
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
-from tidings.inboxes.model import NotificationContent
+from tidings.inboxes.model import ConfigPage, NotificationContent
 from tidings.inboxes.recall import RecallProof, RecallResult
 from tidings.inboxes.sender import MAX_USERS, SendNotificationRequest, SendNotificationResult
 from tidings.jobs.model import JobId, JobProgress
@@ -169,6 +169,13 @@ class InboxesResponse(ApiModel):
     model_config = with_examples({"inboxes": [_SHOWN]})
 
     inboxes: list[InboxResponse]
+    cursor: Annotated[
+        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
+    ] = None
+
+    @classmethod
+    def of(cls, page: ConfigPage[Inbox], cursor: str | None) -> Self:
+        return cls(inboxes=[InboxResponse.of(each) for each in page.items], cursor=cursor)
 
 
 class SendNotificationBody(ApiModel):

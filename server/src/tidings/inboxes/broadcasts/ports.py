@@ -10,7 +10,7 @@ from tidings.inboxes.broadcasts.model import (
     Profile,
     Segment,
 )
-from tidings.inboxes.model import NotificationId
+from tidings.inboxes.model import ConfigPage, NotificationId
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -48,7 +48,9 @@ class SegmentStore(Protocol):
         """Read a segment, strongly consistent."""
         ...
 
-    async def listed(self, tenant: TenantId) -> Sequence[Segment]: ...
+    async def listed(self, tenant: TenantId, limit: int, after: str | None = None) -> ConfigPage[Segment]:
+        """Return a page of the segments by name."""
+        ...
 
     async def write(self, tenant: TenantId, segment: Segment) -> bool:
         """Write the next version. False: the stored version is not the one before it."""

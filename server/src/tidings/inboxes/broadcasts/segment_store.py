@@ -7,6 +7,7 @@ import msgspec
 
 from tidings.inboxes.broadcasts.model import Profile, Segment
 from tidings.inboxes.broadcasts.ports import ProfilePage
+from tidings.inboxes.model import ConfigPage
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import TenantId, UserId
@@ -38,16 +39,17 @@ class DynamoSegmentStore:
             item = await self._client.get(patterns.READ_SEGMENT, _key(tenant, name))
         return None if item is None else _segment_from_item(item)
 
-    async def listed(self, tenant: TenantId) -> Sequence[Segment]:
+    async def listed(self, tenant: TenantId, limit: int, after: str | None = None) -> ConfigPage[Segment]:
         query = Query(
             condition="PK = :p AND begins_with(SK, :s)",
             values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
+            limit=limit,
+            start=None if after is None else _key(tenant, after),
         )
-        found: list[Segment] = []
         with translate_read_errors:
-            async for page in self._client.pages(patterns.LIST_SEGMENTS, query):
-                found += [_segment_from_item(item) for item in page.items]
-        return found
+            page = await self._client.query(patterns.LIST_SEGMENTS, query)
+        found = tuple(map(_segment_from_item, page.items))
+        return ConfigPage(found, found[-1].name if found and page.start is not None else None)
 
     async def write(self, tenant: TenantId, segment: Segment) -> bool:
         return await put_if_version(

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from tidings.inboxes.broadcasts.log import BroadcastLogCache
 from tidings.inboxes.broadcasts.model import BroadcastIndex, BroadcastLogId, Profile, Segment, UserBroadcasts
 from tidings.inboxes.broadcasts.ports import ProfileStore, SegmentStore
+from tidings.inboxes.model import ConfigPage
 from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
@@ -164,8 +165,9 @@ class SegmentService:
         """Return the segments that contain the user. Segments are never deleted, so each exists."""
         return [name for name in names if (await self.of(tenant, name)).contains(profile)]
 
-    async def listed(self, tenant: TenantId) -> Sequence[Segment]:
-        return await self._store.listed(tenant)
+    async def listed(self, tenant: TenantId, limit: int, after: str | None = None) -> ConfigPage[Segment]:
+        """Return a page of the segments by name."""
+        return await self._store.listed(tenant, limit, after)
 
     async def read(self, tenant: TenantId, name: str) -> Segment:
         found = await self._store.read(tenant, check_segment_name(name))

@@ -1,14 +1,14 @@
 """Inbox configurations and a tenant's defaults in the table `inbox`: one item each, with a version."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 
 from tidings.inboxes.config import Inbox, InboxDefaults
-from tidings.inboxes.model import InboxId
+from tidings.inboxes.model import ConfigPage, InboxId
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import wrap_decoder
 from tidings.kernel.ids import TenantId
@@ -36,16 +36,17 @@ class DynamoInboxStore:
             item = await self._client.get(patterns.READ_CONFIG, _inbox_key(tenant, inbox))
         return None if item is None else _inbox_from_item(item)
 
-    async def listed(self, tenant: TenantId) -> Sequence[Inbox]:
+    async def listed(self, tenant: TenantId, limit: int, after: InboxId | None = None) -> ConfigPage[Inbox]:
         query = Query(
             condition="PK = :p AND begins_with(SK, :s)",
             values={":p": OF_TENANT.render(tenant=tenant), ":s": _FIRST},
+            limit=limit,
+            start=None if after is None else _inbox_key(tenant, after),
         )
-        found: list[Inbox] = []
         with translate_read_errors:
-            async for page in self._client.pages(patterns.LIST_CONFIGS, query):
-                found += [_inbox_from_item(item) for item in page.items]
-        return found
+            page = await self._client.query(patterns.LIST_CONFIGS, query)
+        found = tuple(map(_inbox_from_item, page.items))
+        return ConfigPage(found, found[-1].id if found and page.start is not None else None)
 
     async def write(self, tenant: TenantId, inbox: Inbox) -> bool:
         return await put_if_version(self._client, patterns.WRITE_CONFIG, _item(tenant, inbox), inbox.version)
