@@ -13,6 +13,8 @@ const STARTS = 3;
 /** The faster of the two DynamoDB engines, if this machine has built it. */
 const CACHE = process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache");
 const ENGINE = existsSync(join(CACHE, "tidings/dynoxide")) ? { TIDINGS_ENGINES_DYNAMO: "dynoxide" } : {};
+/** Signs sessions of the console, so that a test can begin one. */
+const SETTINGS = { ...ENGINE, TIDINGS_API_CURSOR_SECRET: "the secret of the tests in a browser" };
 
 const PUBLISH = `
 import sys
@@ -23,6 +25,27 @@ config = kafka_config(load().settings)
 producer = Producer(config.admin_config())
 producer.produce(config.topic(sys.argv[1]), sys.argv[3].encode(), sys.argv[2].encode())
 sys.exit(producer.flush(30))
+`;
+
+const BEGIN_SESSION = `
+import asyncio, sys
+from tidings.app.settings.loader import load
+from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.options import cursor_secrets
+from tidings.kernel.clock import SystemClock
+from tidings.operators.model import Operator, Role
+from tidings.operators.sessions import OperatorSessions
+from tidings.operators.store import DynamoOperatorSessionStore
+
+async def begin():
+    operator = Operator(id="oidc:" + sys.argv[1], role=Role(sys.argv[1]), tenants=frozenset({sys.argv[2]}))
+    settings = load().settings
+    async with open_tables(settings.dynamo) as client:
+        store = DynamoOperatorSessionStore(client, cursor_secrets(settings)[0])
+        sessions = OperatorSessions(store, SystemClock(), life_s=600, bootstrap_key=None)
+        return (await sessions.begin(operator)).token.reveal()
+
+print(asyncio.run(begin()))
 `;
 
 /** The content of `.tidings/dev/client.json`. */
@@ -141,6 +164,12 @@ export class Installation {
     execFileSync("python", ["-c", PUBLISH, topic, key, value], { cwd: this.directory, env: environment() });
   }
 
+  /** Begin a session of an operator, as the identity provider's answer does, and return the value of its cookie. */
+  beginSession(role: string, tenant: string): string {
+    const options = { cwd: this.directory, env: environment(), encoding: "utf8" } as const;
+    return execFileSync("python", ["-c", BEGIN_SESSION, role, tenant], options).trim();
+  }
+
   async stop(): Promise<void> {
     const child = this.#process;
     if (!child || child.exitCode !== null) return;
@@ -165,7 +194,7 @@ export class Installation {
 /** The environment of the installation's processes, without settings of another one. */
 export function environment(): Record<string, string | undefined> {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith("TIDINGS_"));
-  return { ...Object.fromEntries(ours), ...ENGINE };
+  return { ...Object.fromEntries(ours), ...SETTINGS };
 }
 
 function processes(): { pid: number; parent: number; command: string }[] {

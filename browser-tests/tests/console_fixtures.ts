@@ -9,8 +9,12 @@ const PHONE: BrowserContextOptions = {
 export const LOOKS = { phone: PHONE, dark: { colorScheme: "dark" as const } };
 export const REASON = "Ticket 4711: a message is missing";
 
+export { expect };
+
 export const test = base.extend<{
   openConsole: (path?: string, options?: BrowserContextOptions) => Promise<Page>;
+  /** Open the console as an operator with this role for the tenant `dev`, or for all tenants with `*`. */
+  openAs: (role: string, path?: string, tenants?: string) => Promise<Page>;
 }>({
   openConsole: async ({ browser, installation }, use) => {
     const contexts: { close(): Promise<void> }[] = [];
@@ -20,6 +24,21 @@ export const test = base.extend<{
       const page = await context.newPage();
       const { console: address, console_key: key } = installation.client;
       await page.goto(`${new URL(path, address).href}#key=${encodeURIComponent(key)}`);
+      await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
+      return page;
+    });
+    for (const context of contexts) await context.close();
+  },
+  openAs: async ({ browser, installation }, use) => {
+    const contexts: { close(): Promise<void> }[] = [];
+    await use(async (role, path = "/", tenants = "dev") => {
+      const { console: address } = installation.client;
+      const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+      contexts.push(context);
+      const value = installation.beginSession(role, tenants);
+      await context.addCookies([{ name: "tidings_console", value, url: address }]);
+      const page = await context.newPage();
+      await page.goto(new URL(path, address).href);
       await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
       return page;
     });
