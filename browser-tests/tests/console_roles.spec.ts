@@ -1,5 +1,6 @@
 /** What the console offers to each role. The matrix test of the API shows that every other request is refused. */
 
+import type { Page } from "@playwright/test";
 import { expect, expectUsable, giveReason, test } from "./console_fixtures.ts";
 
 const LINKS = {
@@ -7,6 +8,11 @@ const LINKS = {
   support: ["Users", "Inboxes", "Segments", "Jobs", "Tenant"],
   operator: ["Users", "Inboxes", "Segments", "Jobs", "Tenant", "Audit log"],
 };
+
+async function expectInboxReadOnly(page: Page): Promise<void> {
+  await expect(page.getByRole("button", { name: "Save" })).toBeDisabled();
+  await expect(page.getByRole("heading", { name: "Send", exact: true })).toHaveCount(0);
+}
 
 test.describe("roles", () => {
   for (const [role, links] of Object.entries(LINKS))
@@ -18,18 +24,17 @@ test.describe("roles", () => {
     });
 
   test("a viewer changes nothing", async ({ openAs }) => {
-    const page = await openAs("viewer", "/t/dev/inboxes/updates", "*");
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await expect(page.getByRole("button", { name: /^(Save|Send|Preview)/ })).toHaveCount(0);
+    const page = await openAs("viewer", "/t/dev/inboxes/default", "*");
+    await expectInboxReadOnly(page);
     await page.getByRole("link", { name: "Segments" }).click();
     await expect(page.getByRole("heading", { name: "Segments" })).toBeVisible();
     await expect(page.getByRole("heading", { name: "Define a segment" })).toHaveCount(0);
     await page.getByRole("link", { name: "Gateways" }).click();
-    await expect(page.getByRole("table", { name: "Gateways" }).getByRole("row")).not.toHaveCount(0);
+    await expect(page.getByRole("table", { name: "Gateways" }).getByRole("row").nth(1)).toBeVisible();
     await expect(page.getByRole("button", { name: "Drain" })).toHaveCount(0);
     await page.getByRole("link", { name: "Tenant", exact: true }).click();
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await expect(page.getByRole("button", { name: /Issue|Revoke/ })).toHaveCount(0);
+    await expect(page.getByRole("heading", { name: "Tenant dev" })).toBeVisible();
+    await expect(page.getByRole("heading", { name: "API keys" })).toHaveCount(0);
     await page.goto(new URL("/t/dev/users", page.url()).href);
     await page.getByRole("textbox").fill("anna");
     await page.getByRole("button", { name: "Find" }).click();
@@ -52,9 +57,8 @@ test.describe("roles", () => {
     await read.click();
     await giveReason(page, "Read the content");
     await expect(page.getByText("A private text")).toBeVisible();
-    await page.goto(new URL("/t/dev/inboxes/updates", page.url()).href);
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await expect(page.getByRole("button", { name: /^(Save|Send)/ })).toHaveCount(0);
+    await page.goto(new URL("/t/dev/inboxes/default", page.url()).href);
+    await expectInboxReadOnly(page);
   });
 
   test("an operator of another tenant sees nothing of this one", async ({ openAs }) => {
