@@ -33,17 +33,10 @@ def run_processes(kind: str, count: int, settings: Settings) -> int:
         ) from error
     with reserved as held:
         port = held.getsockname()[1]
-        children = [
-            # a session of its own: only the parent receives Ctrl-C, and forwards it once
-            subprocess.Popen(  # noqa: S603 - this program, and a kind from the command line
-                [*child_command(signal.SIGTERM), "run", kind],
-                env=_environment(kind, settings, port, n),
-                start_new_session=True,
-                stdin=subprocess.PIPE,
-            )
-            for n in range(count)
-        ]
-        return _wait_all({child.pid: child for child in children})
+        children = _Children()
+        for number in range(count):
+            children.start(kind, _environment(kind, settings, port, number))
+        return children.wait()
 
 
 def _address(kind: str, settings: Settings) -> tuple[str, int]:
@@ -94,29 +87,50 @@ def _admin_port(kind: str, settings: Settings, number: int) -> int:
 _SHARED_SECRET = secrets.token_urlsafe(32)
 
 
-def _wait_all(children: dict[int, subprocess.Popen[bytes]]) -> int:
-    received: set[int] = set()
+class _Children:
+    """The processes of one kind. Signals are forwarded to them from the start of the first one."""
 
-    def forward(number: int, _: object) -> None:
-        received.add(number)
-        for pid in children:
+    def __init__(self) -> None:
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._received: set[int] = set()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._forward)
+
+    def start(self, kind: str, environment: Mapping[str, str]) -> None:
+        """Start a process, unless a signal was received."""
+        if self._received:
+            return
+        # a session of its own: only the parent receives Ctrl-C, and forwards it once
+        child = subprocess.Popen(  # noqa: S603 - this program, and a kind from the command line
+            [*child_command(signal.SIGTERM), "run", kind],
+            env=environment,
+            start_new_session=True,
+            stdin=subprocess.PIPE,
+        )
+        self._running[child.pid] = child
+        if self._received:  # it came while the process started
+            child.send_signal(signal.SIGTERM)
+
+    def wait(self) -> int:
+        """Wait until all have ended. If one ends, end the others. Return the exit code of the first that failed."""
+        outcome = 0
+        while self._running:
+            pid, status = os.wait()
+            child = self._running.pop(pid, None)
+            if child is None:
+                continue
+            code = child.returncode = os.waitstatus_to_exitcode(status)
+            if -code not in self._received:  # a child that is starting has no handler yet: the signal ends it
+                outcome = outcome or (code if code >= 0 else 128 - code)
+            if not self._received:  # a second signal would interrupt processes that are draining
+                self._forward(signal.SIGTERM, None)
+        return outcome
+
+    def _forward(self, number: int, _: object) -> None:
+        self._received.add(number)
+        for pid in list(self._running):
             with suppress(ProcessLookupError):  # it has ended, and `os.wait` will return it
                 os.kill(pid, number)
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, forward)
-    outcome = 0
-    while children:
-        pid, status = os.wait()
-        child = children.pop(pid, None)
-        if child is None:
-            continue
-        code = child.returncode = os.waitstatus_to_exitcode(status)
-        if -code not in received:  # a child that is starting has no handler yet: the signal ends it
-            outcome = outcome or (code if code >= 0 else 128 - code)
-        if not received:  # a second signal would interrupt processes that are draining
-            forward(signal.SIGTERM, None)
-    return outcome
 
 
 @click.group(name="run")
