@@ -53,6 +53,7 @@ AVAILABILITY: Final = (
         wait="5m",
         severity="ticket",
         summary="The event loop of {{ $labels.process }} is late: its CPU core is fully used.",
+        fault="gateway stalls",
         cases=[
             Case(
                 series=_latency("tidings_loop_lag_seconds", 'process="gateway"', 5),
@@ -73,6 +74,7 @@ EDGES: Final = (
         severity="page",
         summary="{{ $value | humanizePercentage }} of the API's answers are errors of the server.",
         fault="DynamoDB throttles",
+        process="api",
         cases=[
             Case(series={_FAILED: _rising(5), _OK: _rising(95)}, labels={}),
             Case(series={_FAILED: _rising(1), _OK: _rising(99)}),
@@ -97,6 +99,7 @@ EDGES: Final = (
         wait="5m",
         severity="page",
         summary="Gateways refuse {{ $value | humanize }} connections per second: they are full.",
+        fault="gateways full",
         cases=[
             Case(series={'tidings_socket_refused_total{status="503"}': _rising(150)}, labels={}),
             Case(series={'tidings_socket_refused_total{status="403"}': _rising(150)}),
@@ -108,6 +111,8 @@ EDGES: Final = (
         wait="0m",
         severity="ticket",
         summary="The handling of a connection failed with an internal error.",
+        fault="DynamoDB throttles",
+        is_raised=False,
         cases=[
             Case(series={"tidings_socket_internal_errors_total": "0x30 1x30"}, labels={}),
             Case(series={"tidings_socket_internal_errors_total": _constant(1)}),
@@ -123,6 +128,7 @@ DELIVERY: Final = (
         severity="page",
         summary="A message has waited {{ $value | humanizeDuration }} for its delivery.",
         fault="delivery killed",
+        process="relay",
         cases=[
             Case(series={"tidings_relay_unhandled_seconds": _rising(15)}, labels={}),
             Case(series={"tidings_relay_unhandled_seconds": _constant(20)}),
@@ -135,6 +141,7 @@ DELIVERY: Final = (
         severity="page",
         summary="A delivery worker has paused partitions: something that it needs fails.",
         fault="DynamoDB throttles",
+        process="delivery",
         cases=[
             Case(
                 series={'tidings_delivery_paused_partitions{instance="delivery-1"}': _constant(2)},
@@ -150,6 +157,7 @@ DELIVERY: Final = (
         severity="page",
         summary="1 of 100 messages is delivered {{ $value | humanizeDuration }} after its commit.",
         fault="Kafka frozen",
+        process="delivery",
         cases=[
             Case(series=_latency("tidings_delivery_seconds", "", 5), labels={}),
             Case(series=_latency("tidings_delivery_seconds", "", 0)),
@@ -174,6 +182,9 @@ DELIVERY: Final = (
         wait="10m",
         severity="ticket",
         summary="The relay is {{ $value | humanizeDuration }} behind. The stream keeps 24 hours.",
+        fault="delivery killed",
+        process="relay",
+        is_raised=False,
         cases=[
             Case(series={"tidings_relay_lag_seconds": _constant(4000)}, labels={}),
             Case(series={"tidings_relay_lag_seconds": _constant(60)}),
@@ -186,6 +197,9 @@ DELIVERY: Final = (
         wait="0m",
         severity="page",
         summary="The relay gave up commits, or records left the stream before it read them.",
+        fault="delivery killed",
+        process="relay",
+        is_raised=False,
         cases=[
             Case(series={'tidings_relay_commits_total{outcome="abandoned"}': "0x30 1x30"}, labels={}),
             Case(series={"tidings_relay_trimmed_total": "0x30 1x30"}, labels={}),
@@ -198,6 +212,9 @@ DELIVERY: Final = (
         wait="0m",
         severity="ticket",
         summary="The log of a chat has an estimated {{ $value | humanize1024 }}B.",
+        fault="delivery killed",
+        process="relay",
+        is_raised=False,
         cases=[
             Case(series={"tidings_relay_largest_log_bytes": _constant(9e9)}, labels={}),
             Case(series={"tidings_relay_largest_log_bytes": _constant(1e9)}),
@@ -209,6 +226,9 @@ DELIVERY: Final = (
         wait="2m",
         severity="page",
         summary="A notification worker has paused partitions: something that it needs fails.",
+        fault="DynamoDB throttles",
+        process="notifications",
+        is_raised=False,
         cases=[
             Case(
                 series={'tidings_notifications_paused_partitions{instance="n-1"}': _constant(1)},
@@ -231,6 +251,7 @@ ENGINES: Final = (
         severity="page",
         summary="DynamoDB refuses {{ $value | humanize }} calls per second.",
         fault="DynamoDB throttles",
+        process="delivery",
         cases=[
             Case(series={_THROTTLED: _rising(150)}, labels={}),
             Case(series={_THROTTLED: _rising(1)}),

@@ -82,7 +82,7 @@ def alerts_not_raised(
     faults = {fault["name"]: fault for fault in recording["faults"]}
     calm_until = min(fault["from"] for fault in faults.values())
     missed = []
-    for alert in (each for each in (all_alerts() if alerts is None else alerts) if each.fault):
+    for alert in (each for each in (all_alerts() if alerts is None else alerts) if each.is_raised):
         fault = faults[alert.fault]
         if not prometheus.query(alert.expr, fault["from"], fault["to"] + _FIRES_AFTER_S):
             missed.append(f"{alert.name}: not raised by {alert.fault}")

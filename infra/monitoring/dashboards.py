@@ -270,6 +270,16 @@ DYNAMODB: Final = Dashboard(
             queries=[Query(_rate("tidings_dynamo_write_units_total", "table"), "{{table}}")],
         ),
         Panel(
+            title="Units of the most used partition",
+            queries=[
+                Query(
+                    _rate("tidings_dynamo_hottest_partition_units_total", "table, kind"), "{{table}} {{kind}}"
+                )
+            ],
+            help="From a sample, summed over processes. DynamoDB throttles a partition above 1,000 write or 3,000 read"
+            " units a second.",
+        ),
+        Panel(
             title="Most used access patterns",
             unit="ops",
             queries=[Query(f"topk(10, {_rate('tidings_dynamo_calls_total', 'pattern')})", "{{pattern}}")],

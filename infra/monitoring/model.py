@@ -53,8 +53,10 @@ class Case:
 class Alert:
     """An alert and its tests.
 
-    `fault` is the step of the recorded fault run that must make the expression true, or empty if no fault of the run
-    does. The runbook is the section of docs/howto/act-on-alerts.md that has the alert's name.
+    `fault` is the step of the recorded fault run in which the commands of the runbook run. It makes the expression
+    true, except with `is_raised` False: the run is too short or too small for that. `process` is the kind of process
+    whose admin address the commands use. The runbook is the section of docs/howto/act-on-alerts.md that has the
+    alert's name.
     """
 
     name: str
@@ -62,5 +64,7 @@ class Alert:
     wait: str
     severity: Literal["page", "ticket"]
     summary: str
-    fault: str = ""
+    fault: str
+    process: str = "gateway"
+    is_raised: bool = True
     cases: Sequence[Case]

@@ -9,48 +9,38 @@ import asyncio
 import http.client
 import json
 import lzma
+import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import httpx
 import uvloop
 from fixtures import fork_server
 from fixtures.installation_processes import InstallationProcess, ProcessKind
 
 from faults.proxy import Delay, DynamoProxy, Match, Throttle
+from faults.recorded_requests import using_the_api
 from faults.whole.fault import FaultRun
 from faults.whole.installation import FaultInstallation, installation_under_fault
 from faults.whole.run import engines
 from infra.monitoring.alerts import ALERTS
 from infra.monitoring.checks import used_expressions, used_series
+from infra.monitoring.model import Alert
 from infra.monitoring.runbooks import commands_of, read_sections
-from tidings.accounts.api_keys import ApiKeyService
-from tidings.accounts.model import Scope
-from tidings.accounts.store.keys import DynamoApiKeyStore
 from tidings.engines.model import Engine
-from tidings.kernel.clock import SystemClock
-from tidings.kernel.ids import TenantId
 from tidings_harness.workload.scenario import Scenario
 
 _EVERY_S = 2.0
 _KINDS: tuple[ProcessKind, ...] = ("gateway", "gateway", "delivery", "relay", "api", "notifications")
 _SCENARIO = Scenario(groups=2, members=12, devices=1, large_chat_members=104, rate=4)
 _FAULT_S, _LONG_S, _CALM_S = 24.0, 85.0, 20.0
+_SETTLE_S = 25.0
+"""Until the leases of the processes that were replaced have expired."""
 _ITEMS = Match(operations={"PutItem", "UpdateItem", "GetItem", "Query", "BatchGetItem", "TransactWriteItems"})
-_MOST_USED: Mapping[str, ProcessKind] = {
-    "relay killed": "gateway",
-    "delivery killed": "relay",
-    "Kafka frozen": "gateway",
-    "Redis frozen": "gateway",
-    "DynamoDB throttles": "delivery",
-    "DynamoDB slow": "gateway",
-}
-"""The process whose admin address the commands of a fault use."""
 
 
 @dataclass
@@ -178,6 +168,13 @@ class FaultRecorder:
                 await self._wait(name, lasts_s)
             await installation.start(kind, **changes)
             await asyncio.sleep(_CALM_S)
+        async with _stalled(installation.running["gateway"][0]):
+            with self._step("gateway stalls"):
+                await self._wait("gateway stalls", _FAULT_S)
+        await asyncio.sleep(_CALM_S)
+        await installation.renew("gateway", "gateway", **changes, GATEWAY_MAX_CONNECTIONS="8")
+        with self._step("gateways full"):
+            await self._wait("gateways full", _FAULT_S)
 
     @contextmanager
     def _step(self, name: str) -> Iterator[None]:
@@ -192,13 +189,12 @@ class FaultRecorder:
         await asyncio.sleep(lasts_s / 2)
         for alert in (alert for alerts in ALERTS.values() for alert in alerts if alert.fault == name):
             for command in commands_of(alert, self._sections):
-                await asyncio.to_thread(self._execute, name, alert.name, command)
+                await asyncio.to_thread(self._execute, alert, command)
         await asyncio.sleep(max(0.0, until - time.monotonic()))
 
-    def _execute(self, fault: str, alert: str, command: str) -> None:
+    def _execute(self, alert: Alert, command: str) -> None:
         installation = self._run.installation
-        kind: ProcessKind = "api" if alert == "TidingsApiErrors" else _MOST_USED[fault]
-        process = installation.running[kind][0]
+        process = installation.running[cast("ProcessKind", alert.process)][0]
         environment = installation.processes.environment(DYNAMO_ENDPOINT=self._proxy.url)
         environment |= {
             "ADMIN": f"127.0.0.1:{process.port}",
@@ -214,9 +210,15 @@ class FaultRecorder:
         )
         lines = len((done.stdout + done.stderr).splitlines())
         self._recording.commands.append(
-            {"fault": fault, "alert": alert, "command": command, "exit": done.returncode, "lines": lines}
+            {
+                "fault": alert.fault,
+                "alert": alert.name,
+                "command": command,
+                "exit": done.returncode,
+                "lines": lines,
+            }
         )
-        print(f"    {alert}: {command} -> exit {done.returncode}, {lines} lines", flush=True)
+        print(f"    {alert.name}: {command} -> exit {done.returncode}, {lines} lines", flush=True)
 
 
 @contextmanager
@@ -226,6 +228,26 @@ def _paused(fleet: Any, node: str) -> Iterator[None]:
         yield
     finally:
         fleet.resume(node)
+
+
+@asynccontextmanager
+async def _stalled(process: InstallationProcess) -> Any:
+    """Stop a process for a second, again and again, as a machine without free CPU does."""
+
+    async def stall() -> None:
+        while True:
+            process.popen.send_signal(signal.SIGSTOP)
+            await asyncio.sleep(1)
+            process.popen.send_signal(signal.SIGCONT)
+            await asyncio.sleep(0.5)
+
+    task = asyncio.ensure_future(stall())
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        process.popen.send_signal(signal.SIGCONT)
 
 
 @asynccontextmanager
@@ -244,56 +266,16 @@ async def _scraping(scraper: Scraper, recording: Recording) -> Any:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def _issue_key(installation: FaultInstallation) -> str:
-    async with installation.processes.use_cases() as use_cases:
-        store = DynamoApiKeyStore(use_cases.client, use_cases.authentic)
-        scopes = [Scope.USERS, Scope.NOTIFICATIONS, Scope.ACT_AS_USER]
-        issued = await ApiKeyService(store, SystemClock()).issue(
-            TenantId(use_cases.tenant), "recording", scopes
-        )
-        return issued.text.reveal()
-
-
-@asynccontextmanager
-async def _using_the_api(installation: FaultInstallation) -> Any:
-    """Send a notification and a broadcast, and read an inbox, again and again."""
-    headers = {"Authorization": f"Bearer {await _issue_key(installation)}"}
-    user = {"Authorization": f"Bearer {installation.processes.token('reader')}"}
-
-    async def use() -> None:
-        async with httpx.AsyncClient(base_url=installation.site.api, timeout=5) as client:
-            await client.put("/v1/inboxes/news", headers=headers, json={"title": "News"})
-            for number in range(10**6):
-                key = headers | {"Idempotency-Key": f"recorded-{number}"}
-                users = {"user_ids": ["reader", "other"], "message": {"title": "New"}}
-                everyone = {"message": {"title": "New"}}
-                for ask in (
-                    client.get(installation.site.sockets[0].replace("ws://", "http://")),
-                    client.post("/v1/inboxes/news/notifications", headers=key, json=users),
-                    client.post("/v1/inboxes/news/broadcasts", headers=key, json=everyone),
-                    client.get("/v1/inboxes/news/notifications", headers=user),
-                ):
-                    with suppress(httpx.HTTPError):
-                        await ask
-                await asyncio.sleep(1)
-
-    task = asyncio.ensure_future(use())
-    try:
-        yield
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-
 async def record(processes: Any, recording: Recording) -> None:
     with ExitStack() as stack:
         proxy = stack.enter_context(DynamoProxy(processes.tables.url, record=False))
         async with installation_under_fault(processes, *_KINDS) as installation:
             await installation.renew(*_KINDS, DYNAMO_ENDPOINT=proxy.url)
             scraper = Scraper(installation)
+            await asyncio.sleep(_SETTLE_S)
             async with (
                 installation.load(_SCENARIO) as load,
-                _using_the_api(installation),
+                using_the_api(installation),
                 _scraping(scraper, recording),
             ):
                 run = FaultRun(installation=installation, load=load)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tidings.platform.dynamo.errors import DynamoError
+from tidings.platform.dynamo.partition_heat import PartitionHeat
 from tidings.platform.dynamo.responses import Consumed
 from tidings.platform.telemetry.metrics import LatencyCounts, Metrics
 
@@ -84,6 +85,7 @@ class CapacityLedger:
 
     def __init__(self) -> None:
         self._rows: dict[str, PatternCounters] = {}
+        self.heat = PartitionHeat()
 
     def __getitem__(self, pattern: str) -> PatternCounters:
         """Return the counters of a pattern that was used."""
@@ -122,6 +124,12 @@ def export_capacity(metrics: Metrics, ledger: CapacityLedger) -> None:
     for name, meaning in _MEANINGS.items():
         labels = ("pattern", "table", "operation")
         metrics.counter_callbacks(f"dynamo_{name}_total", meaning, labels, partial(_by_pattern, ledger, name))
+    metrics.counter_callbacks(
+        "dynamo_hottest_partition_units_total",
+        "Units of the most used partition of each table, from a sample of the calls.",
+        ("table", "kind"),
+        ledger.heat.totals,
+    )
     metrics.counter_callbacks(
         "dynamo_errors_total", "Calls that were refused or not answered.", "error", lambda: _errors(ledger)
     )

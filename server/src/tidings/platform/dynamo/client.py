@@ -31,6 +31,7 @@ from tidings.platform.dynamo.requests import (
     Query,
     QueryPage,
     TransactAction,
+    key_of,
     needs_absence,
     query_body,
 )
@@ -80,6 +81,7 @@ class DynamoClient:
         found = () if reply.item is None else (reply.item,)
         units = get_units(reply.size_bytes, found, strong=plan.is_strong)
         plan.row.read(units, reply.consumed, is_exact=projection is None)
+        self.ledger.heat.add(pattern.tables[0], "read", key, units)
         return reply.item
 
     async def query(
@@ -103,7 +105,10 @@ class DynamoClient:
             shape.verb, body, plan.row, is_repeatable=True, timeout_s=timeout_s
         )
         measured = reply.consumed if self._capacity else ()
-        plan.row.read(query_units(reply, strong=plan.is_strong), measured, is_exact=bool(reply.consumed))
+        units = query_units(reply, strong=plan.is_strong)
+        plan.row.read(units, measured, is_exact=bool(reply.consumed))
+        if pattern.index is None:
+            self.ledger.heat.add(pattern.tables[0], "read", query.values, units)
         return QueryPage(reply.items, reply.last_key, reply.scanned)
 
     async def pages_as[T](
@@ -135,6 +140,7 @@ class DynamoClient:
         return await self._write(
             operations.PUT,
             plan,
+            item,
             body,
             put_units(encoded, item),
             is_exact=returns == "ALL_OLD" or needs_absence(condition),
@@ -164,6 +170,7 @@ class DynamoClient:
         return await self._write(
             operations.UPDATE,
             plan,
+            key,
             body,
             units,
             is_exact=False,
@@ -189,6 +196,7 @@ class DynamoClient:
         return await self._write(
             operations.DELETE,
             plan,
+            key,
             body,
             1,
             is_exact=returns == "ALL_OLD",
@@ -221,6 +229,8 @@ class DynamoClient:
             plan.row.write(writes.units, is_exact=False)
             raise
         plan.row.write(writes.units * TRANSACTION_FACTOR, reply.consumed, is_exact=writes.is_exact)
+        for action, units in zip(actions, writes.units_each, strict=True):
+            self.ledger.heat.add(action.table, "write", key_of(action), units * TRANSACTION_FACTOR)
         return WriteResult(maybe_repeated=True) if is_doubtful else PLAINLY_WRITTEN
 
     async def try_transact_write(
@@ -309,6 +319,7 @@ class DynamoClient:
         self,
         verb: OperationSpec[WriteReply],
         plan: CheckedPattern,
+        key: Attributes,
         body: WriteBody,
         units: int,
         *,
@@ -325,6 +336,7 @@ class DynamoClient:
             plan.row.write(larger_units(units, error.item), is_exact=True)
             raise
         plan.row.write(larger_units(units, reply.attributes), reply.consumed, is_exact=is_exact)
+        self.ledger.heat.add(plan.pattern.tables[0], "write", key, units)
         if reply.attributes is None and not is_doubtful:
             return PLAINLY_WRITTEN
         return WriteResult(reply.attributes, is_doubtful)

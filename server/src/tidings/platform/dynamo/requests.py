@@ -164,11 +164,15 @@ class Check(TransactAction, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class Writes:
-    """The body of a transaction and the sum of its items' write units, each rounded separately."""
+    """The body of a transaction and the write units of its items, each rounded separately."""
 
     body: bytes
-    units: int
+    units_each: tuple[int, ...]
     is_exact: bool
+
+    @property
+    def units(self) -> int:
+        return sum(self.units_each)
 
 
 def transact_write_body(
@@ -178,17 +182,26 @@ def transact_write_body(
     capacity: request_bodies.Capacity | None,
 ) -> Writes:
     parts = []
-    units = 0
+    units_each = []
     is_exact = True
     for action in actions:
         part, cost = _part(plan.table_of(action.table), action)
         parts.append(part)
-        units += cost
+        units_each.append(cost)
         is_exact = is_exact and isinstance(action, Put) and needs_absence(action.condition)
     body = request_bodies.TransactWriteBody(
         TransactItems=parts, ClientRequestToken=token, ReturnConsumedCapacity=capacity
     )
-    return Writes(request_bodies.write(body), units, is_exact)
+    return Writes(request_bodies.write(body), tuple(units_each), is_exact)
+
+
+def key_of(action: TransactAction) -> Attributes:
+    """Return attributes that begin with the key of the item."""
+    if isinstance(action, Put):
+        return action.item
+    if not isinstance(action, Update | Delete | Check):
+        raise TypeError(f"{action!r} is not an action of a transaction.")
+    return action.key
 
 
 def needs_absence(condition: str | None) -> bool:
@@ -209,16 +222,13 @@ def _part(table: str, action: TransactAction) -> tuple[request_bodies.TransactIt
         encoded = encode_item(action.item)
         body.Item = Raw(encoded)
         return request_bodies.TransactItem(Put=body), put_units(encoded, action.item)
-    if not isinstance(action, Update | Delete | Check):
-        raise TypeError(f"{action!r} is not an action of a transaction.")
-    encoded = encode_item(action.key)
+    key = key_of(action)
+    encoded = encode_item(key)
     body.Key = Raw(encoded)
-    return _with_key(body, action), estimate_write_units(
-        encoded, action.key, values or b"", action.values or {}
-    )
+    return _with_key(body, action), estimate_write_units(encoded, key, values or b"", action.values or {})
 
 
-def _with_key(body: request_bodies.WriteBody, action: Update | Delete | Check) -> request_bodies.TransactItem:
+def _with_key(body: request_bodies.WriteBody, action: TransactAction) -> request_bodies.TransactItem:
     if isinstance(action, Update):
         body.UpdateExpression = action.update
         return request_bodies.TransactItem(Update=body)
