@@ -1,4 +1,4 @@
-/** What the console offers to each role. The matrix test of the API shows that every other request is refused. */
+/** Pages and buttons of the console for each role. The matrix test of the API shows that every other request is refused. */
 
 import type { Page } from "@playwright/test";
 import { expect, expectUsable, giveReason, test } from "./console_fixtures.ts";

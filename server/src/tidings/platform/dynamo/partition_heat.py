@@ -15,7 +15,7 @@ from tidings.platform.dynamo.codec import Attributes
 
 WINDOW_S: Final = 10.0
 SAMPLED: Final = 16
-"""One call in so many is counted, with its units multiplied."""
+"""The ratio of calls to counted calls. The units of a counted call are multiplied by it."""
 _MAX_PARTITIONS: Final = 1_000
 """A window counts no further partitions. A busy one is among the first."""
 
