@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from infra.image.build import BuiltImage, build_image, dockerfile_faults, write_sbom
+from infra.image.build import BuiltImage, build_image, dockerfile_faults, sign_and_verify, write_sbom
 from infra.image.context import IMAGE, ImageError, inputs_digest, write_context
 from infra.image.record import RECORD, ImageRecord
 from infra.image.start import start_all
@@ -58,6 +58,8 @@ def _record(first: BuiltImage, second: BuiltImage) -> int:
     if second.size_mb > _MAX_MB:
         faults.append(f"the image has {second.size_mb} MB, more than {_MAX_MB:g}")
     components = write_sbom(second.archive) if shutil.which("syft") else None
+    if shutil.which("cosign"):
+        faults += sign_and_verify(second.archive)
     started = start_all()
     faults += started.faults
     for fault in faults:

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import tarfile
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -99,3 +100,30 @@ def write_sbom(archive: Path) -> int:
     """Write the list of all packages in the image, as SPDX, and return their number."""
     run("syft", "scan", f"oci-archive:{archive}", "--quiet", "--output", f"spdx-json={SBOM}")
     return len(json.loads(SBOM.read_text())["packages"])
+
+
+def sign_and_verify(archive: Path) -> list[str]:
+    """Sign the archive with a new key, verify it, and check that a changed archive is refused. Return the faults.
+
+    The signature is not written to a public log, which needs a network.
+    """
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        private, public, signature = folder / "cosign.key", folder / "cosign.pub", folder / "archive.sig"
+        environment = {**os.environ, "COSIGN_PASSWORD": "", "COSIGN_YES": "true"}
+
+        def verify(content: Path) -> None:
+            trust = ["--insecure-ignore-tlog", "--key", str(public), "--signature", str(signature)]
+            run("cosign", "verify-blob", *trust, str(content), env=environment)
+
+        run("cosign", "generate-key-pair", "--output-key-prefix", str(folder / "cosign"), env=environment)
+        options = ["--tlog-upload=false", "--key", str(private), "--output-signature", str(signature)]
+        run("cosign", "sign-blob", *options, str(archive), env=environment)
+        verify(archive)
+        changed = folder / "changed.tar"
+        changed.write_bytes(archive.read_bytes()[:-1] + b"!")
+        try:
+            verify(changed)
+        except ImageError:
+            return []
+    return ["cosign accepts the signature of another archive"]
