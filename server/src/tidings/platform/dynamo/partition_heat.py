@@ -32,16 +32,19 @@ class PartitionHeat:
         self._now = now
         self._chance = chance
         self._since = now()
-        self._window: dict[tuple[str, UnitKind], dict[object, float]] = defaultdict(dict)
+        self._window: dict[tuple[str, UnitKind], dict[str, float]] = defaultdict(dict)
         self._totals: dict[tuple[str, ...], float] = {}
 
     def add(self, table: str, kind: UnitKind, key: Attributes, units: float) -> None:
-        """Count a call. The first attribute of `key` is the partition key."""
+        """Count a call. The first attribute of `key` is the partition key.
+
+        A few rows begin with another attribute, also with a list. Each of them counts as a partition of its own.
+        """
         if self._chance() * SAMPLED >= 1:
             return
         if self._now() - self._since >= WINDOW_S:
             self._end_window()
-        partitions, partition = self._window[table, kind], next(iter(key.values()))
+        partitions, partition = self._window[table, kind], str(next(iter(key.values())))
         if partition in partitions or len(partitions) < _MAX_PARTITIONS:
             partitions[partition] = partitions.get(partition, 0.0) + units * SAMPLED
 

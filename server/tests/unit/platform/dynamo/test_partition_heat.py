@@ -35,3 +35,12 @@ def test_calls_are_sampled_and_the_number_of_partitions_is_bounded() -> None:
     clock.now_s = WINDOW_S
     heat.add("messages", "write", {"chat_id": "next"}, 1)
     assert heat.totals() == {("messages", "write"): SAMPLED}
+
+
+def test_an_item_that_begins_with_another_attribute_is_counted_too() -> None:
+    clock = Clock()
+    heat = PartitionHeat(clock, lambda: 0.0)
+    heat.add("tenants", "write", {"scopes": ["users"], "tenant": "acme"}, 1)
+    clock.now_s = WINDOW_S
+    heat.add("tenants", "write", {"tenant": "acme"}, 1)
+    assert heat.totals() == {("tenants", "write"): SAMPLED}
