@@ -22,7 +22,7 @@ from tidings.audit.model import (
 from tidings.kernel.action_notes import CURRENT_NOTES, ActionNotes
 from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, min_ulid, new_ulid
+from tidings.kernel.ids import TenantId, min_ulid, new_ulid, new_ulid_after
 
 OK = "ok"
 _EXPORT_PAGE = 500
@@ -81,7 +81,7 @@ class AuditLog:
         changed = started.changed
         record = record_of(
             started.action,
-            new_ulid(),
+            new_ulid_after(started.action_id),
             started.action_id,
             outcome=_outcome(error),
             before=changed.before,

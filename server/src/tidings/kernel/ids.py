@@ -59,6 +59,12 @@ def new_ulid() -> str:
     return encode_ulid(time.time_ns() // 1_000_000, int.from_bytes(os.urandom(10)))
 
 
+def new_ulid_after(earlier: str) -> str:
+    """Return a new ULID that sorts after an earlier one, also within its millisecond."""
+    new = new_ulid()
+    return new if new > earlier else encode_ulid(ulid_ms(earlier) + 1, int.from_bytes(os.urandom(10)))
+
+
 def encode_ulid(at_ms: int, random_bits: int) -> str:
     value = (at_ms << 80) | random_bits
     pairs = [_PAIRS[value >> shift & 1023] for shift in range(120, -1, -10)]
