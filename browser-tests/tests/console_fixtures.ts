@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page } from "@playwright/test";
+import type { BrowserContext, BrowserContextOptions, Page } from "@playwright/test";
 import { test as base, expect, expectAccessible } from "./fixtures.ts";
 
 const PHONE: BrowserContextOptions = {
@@ -11,38 +11,42 @@ export const REASON = "Ticket 4711: a message is missing";
 
 export { expect };
 
+type Prepare = (context: BrowserContext) => Promise<void>;
+
 export const test = base.extend<{
+  /** Open an address of the console in a context of its own, and wait until the operator is signed in. */
+  openSignedIn: (url: string, options: BrowserContextOptions, prepare?: Prepare) => Promise<Page>;
   openConsole: (path?: string, options?: BrowserContextOptions) => Promise<Page>;
   /** Open the console as an operator with this role for the tenant `dev`, or for all tenants with `*`. */
   openAs: (role: string, path?: string, tenants?: string) => Promise<Page>;
 }>({
-  openConsole: async ({ browser, installation }, use) => {
-    const contexts: { close(): Promise<void> }[] = [];
-    await use(async (path = "/", options = {}) => {
+  openSignedIn: async ({ browser }, use) => {
+    const contexts: BrowserContext[] = [];
+    await use(async (url, options, prepare) => {
       const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...options });
       contexts.push(context);
+      await prepare?.(context);
       const page = await context.newPage();
-      const { console: address, console_key: key } = installation.client;
-      await page.goto(`${new URL(path, address).href}#key=${encodeURIComponent(key)}`);
+      await page.goto(url);
       await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
       return page;
     });
     for (const context of contexts) await context.close();
   },
-  openAs: async ({ browser, installation }, use) => {
-    const contexts: { close(): Promise<void> }[] = [];
-    await use(async (role, path = "/", tenants = "dev") => {
-      const { console: address } = installation.client;
-      const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
-      contexts.push(context);
-      const value = installation.beginSession(role, tenants);
-      await context.addCookies([{ name: "tidings_console", value, url: address }]);
-      const page = await context.newPage();
-      await page.goto(new URL(path, address).href);
-      await expect(page.getByRole("button", { name: "Sign out" })).toBeVisible();
-      return page;
+  openConsole: async ({ openSignedIn, installation }, use) => {
+    await use((path = "/", options = {}) => {
+      const { console: address, console_key: key } = installation.client;
+      return openSignedIn(`${new URL(path, address).href}#key=${encodeURIComponent(key)}`, options);
     });
-    for (const context of contexts) await context.close();
+  },
+  openAs: async ({ openSignedIn, installation }, use) => {
+    await use((role, path = "/", tenants = "dev") => {
+      const { console: url } = installation.client;
+      return openSignedIn(new URL(path, url).href, {}, async (context) => {
+        const value = installation.beginSession(role, tenants);
+        await context.addCookies([{ name: "tidings_console", value, url }]);
+      });
+    });
   },
 });
 
