@@ -18,7 +18,7 @@ export function useMay(operation: string): boolean {
   return useSession().permissions.includes(operation);
 }
 
-/** Show the console to an operator who is signed in, and the sign-in page to everyone else. */
+/** Show the console to an operator who is signed in, and the sign-in page to a visitor without a session. */
 export function SessionGate({ children }: { children: ReactNode }): ReactNode {
   const { data, error, isPending, refetch } = useQuery({ queryKey: ["session"], queryFn: findSession });
   if (isPending) return <Loading />;

@@ -66,7 +66,7 @@ function Proof({ url, notification }: { url: string; notification: string }) {
     <PagedList
       query={proofs}
       items={(page) => page.users}
-      empty={{ title: "Nobody has this notification yet" }}
+      empty={{ title: "No user has this notification yet" }}
     >
       {(users) => (
         <DataTable

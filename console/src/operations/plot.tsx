@@ -49,7 +49,7 @@ export function Plot({ metric, series: all }: { metric: MetricName; series: Seri
 /**
  * Return the series with the largest values, and the sum of the others as one series.
  *
- * Requests have a series for each route and status. More lines than colours cannot be told apart.
+ * Requests have a series for each route and status. A reader cannot distinguish more lines than there are colours.
  */
 function largest(series: Series[]): Series[] {
   if (series.length <= COLOURS.length) return series;
