@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from confluent_kafka import Consumer as RawConsumer
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from tidings.platform.kafka.config import KafkaConfig
@@ -73,10 +73,16 @@ def read_log(connection: KafkaConfig, name: str = TOPIC) -> dict[int, list[bytes
 
 
 def committed(connection: KafkaConfig, partition: int = 0, name: str = TOPIC) -> int | None:
-    """Return the offset that the broker stores for the group."""
+    """Return the offset that the broker stores for the group, or None while there is none or no coordinator."""
     raw = RawConsumer({**connection.admin_config(), "group.id": connection.group(GROUP)})
-    offset = raw.committed([TopicPartition(connection.topic(name), partition)], timeout=10)[0].offset
-    raw.close()
+    try:
+        offset = raw.committed([TopicPartition(connection.topic(name), partition)], timeout=10)[0].offset
+    except KafkaException as refusal:
+        if refusal.args[0].code() != KafkaError.NOT_COORDINATOR:
+            raise
+        return None  # The broker is still loading the group.
+    finally:
+        raw.close()
     return None if offset < 0 else offset
 
 

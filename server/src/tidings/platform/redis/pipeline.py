@@ -38,6 +38,9 @@ def reply_reader() -> hiredis.Reader:
     return hiredis.Reader(replyError=error_from_reply, notEnoughData=NOTHING)
 
 
+_BLOCKED_S = 0.25
+"""A timer that is later than this shows that the event loop was blocked, or that the process did not run."""
+
 type Waiter = tuple[asyncio.Future[Reply], bytes, float]
 """A command in flight: its future, its bytes and its deadline. A plain tuple, because each command creates one."""
 
@@ -191,6 +194,10 @@ class Pipeline:
 
     def _expire(self) -> None:
         now = self._loop.time()
+        if now - self._due > _BLOCKED_S:
+            # Commands may be unsent, and answers unread, because this process did not run: the server is not late.
+            self._watch(now + _BLOCKED_S)
+            return
         for future, _, deadline in self._sent:
             if deadline <= now and not future.done():
                 future.set_exception(OutcomeUnknownError(f"{self._address}: no answer in time", is_late=True))

@@ -1,6 +1,7 @@
 """Order, bounds, deadlines and cuts of a connection's commands, without a connection."""
 
 import asyncio
+import time
 from itertools import pairwise
 from math import inf
 from typing import Any, cast
@@ -183,6 +184,20 @@ async def test_deadlines_apply_also_behind_a_later_one() -> None:
     await a_turn()
     wire.pipeline.feed(b":1\r\n:2\r\n:3\r\n:4\r\n")
     assert late_comer.result() == 4
+
+
+async def test_a_blocked_event_loop_does_not_make_the_server_late() -> None:
+    wire, loop = Wire().open(), asyncio.get_running_loop()
+    call = wire.submit("GET", "a", deadline=loop.time() + 0.01)
+    time.sleep(0.3)  # noqa: ASYNC251 - the loop is blocked on purpose
+    await a_turn()
+    assert (len(wire.writes), call.done()) == (1, False)
+    wire.pipeline.feed(b"$1\r\n1\r\n")
+    assert await call == b"1"
+    unanswered = wire.submit("GET", "a", deadline=loop.time() + 0.01)
+    time.sleep(0.3)  # noqa: ASYNC251
+    with pytest.raises(OutcomeUnknownError, match="no answer in time"):
+        await unanswered
 
 
 async def test_a_command_that_was_too_late_to_be_sent_is_never_sent() -> None:
