@@ -8,7 +8,6 @@ from typing import Final, TypedDict, Unpack
 import click
 from msgspec.structs import replace
 
-from tidings.accounts.jwks_http import NetworkPolicy, check_url
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables, signing_policy
@@ -19,6 +18,7 @@ from tidings.cli.tenant_keys import api_key, key
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
+from tidings.kernel.network_policy import NetworkPolicy, check_url
 from tidings.limits.model import NO_TENANT
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows

@@ -18,11 +18,12 @@ from fixtures.memory_accounts import MemorySigningKeyStore, claims_of, mint, pai
 from fixtures.memory_tenants import MemoryTenantStore
 
 from tidings.accounts.credentials import TokenPolicy, UserTokenVerifier
-from tidings.accounts.jwks_http import FetchOptions, NetworkPolicy, open_http_jwks
+from tidings.accounts.jwks_http import FetchOptions, open_http_jwks
 from tidings.accounts.signing_keys import public_part
 from tidings.accounts.verification_keys import FetchJwks, KeySourceError, VerificationKeys
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.network_policy import NetworkPolicy
 from tidings.tenants.model import TokenSettings
 from tidings.tenants.settings import TenantReader
 
@@ -115,7 +116,7 @@ async def test_loopback_addresses_are_rejected_in_any_notation(reach: NetworkPol
     options = FetchOptions(network=reach, timeout_s=2)
     async with open_fetch(options) as (server, fetch):
         reason = await why_not(fetch, f"https://{host}:{server.port}/keys")
-        assert "fetching keys from this address is not allowed" in reason
+        assert "connections to this address are not allowed" in reason
         assert "must be https" in await why_not(fetch, f"http://{host}:{server.port}/keys")
         assert server.requests == []
 
@@ -130,7 +131,7 @@ async def test_a_name_that_resolves_to_an_internal_address_is_rejected(
 
     async with open_fetch(FetchOptions(timeout_s=2)) as (server, fetch):
         monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", resolve)
-        assert "fetching keys from this address is not allowed" in await why_not(
+        assert "connections to this address are not allowed" in await why_not(
             fetch, f"https://id.example:{server.port}/"
         )
         assert server.requests == []

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tidings.accounts import api_keys, phone_login, sessions, verification_keys
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.credentials import CredentialVerifierChain, TokenPolicy, UserTokenVerifier
-from tidings.accounts.jwks_http import FetchOptions, NetworkPolicy, open_http_jwks
+from tidings.accounts.jwks_http import FetchOptions, open_http_jwks
 from tidings.accounts.phone_login import ConsoleSms, PhoneLogin, SmsCodeSender, SmsQueue
 from tidings.accounts.ports import LoginLimiter, SmsSender
 from tidings.accounts.session_cache import SessionCache, SessionTokenVerifier
@@ -24,6 +24,7 @@ from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make_kms, make_user_key_ring
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.network_policy import NetworkPolicy
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows

@@ -1,6 +1,6 @@
 import pytest
 
-from tidings.accounts.jwks_http import NetworkPolicy, check_url, may_connect
+from tidings.kernel.network_policy import NetworkPolicy, check_url, may_connect
 
 PUBLIC, PRIVATE, LOCAL = NetworkPolicy.PUBLIC, NetworkPolicy.PRIVATE, NetworkPolicy.LOCAL
 
