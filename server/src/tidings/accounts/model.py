@@ -20,6 +20,8 @@ class Scope(StrEnum):
     """Create, change and read users; end their sessions."""
     NOTIFICATIONS = "notifications"
     """Configure inboxes; send, change and recall notifications; read their jobs and users' inboxes."""
+    WEBHOOKS = "webhooks"
+    """Manage webhook endpoints, read their delivery log, and replay events. Endpoints receive the content of all chats."""
 
 
 class Principal(Struct, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from tidings.api.routes import (
     messages,
     notifications,
     users,
+    webhooks,
 )
 from tidings.api.services import ApiOptions, ApiServices
 from tidings.kernel.errors import TidingsError
@@ -47,6 +48,7 @@ ROUTERS = (
     broadcasts.segments_router,
     broadcasts.segments_bulk,
     inboxes.jobs_router,
+    webhooks.router,
     legacy_inbox.router,
     legacy_inbox.bulk,
 )

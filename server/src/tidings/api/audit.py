@@ -31,6 +31,12 @@ AUDITED: Final = frozenset(
         "end_user_sessions",
         "legacy_send",
         "legacy_redact",
+        "create_webhook",
+        "update_webhook",
+        "delete_webhook",
+        "rotate_webhook_secret",
+        "retry_webhook",
+        "replay_webhook",
     }
 )
 """Operation ids. `legacy_send` is one of them because it also sends broadcasts."""
@@ -43,9 +49,10 @@ DATA_OPERATIONS: Final = frozenset(
         "create_user",
         "update_user",
         "estimate_broadcast",
+        "test_webhook",
     }
 )
-"""Operations of a tenant's server that are not recorded. `estimate_broadcast` changes nothing."""
+"""Operations of a tenant's server that are not recorded. `estimate_broadcast` and `test_webhook` change nothing."""
 
 APPEND: Final = "audit.append"
 """The access pattern of a recorded operation."""

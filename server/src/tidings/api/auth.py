@@ -322,6 +322,15 @@ class _NotificationsServer(_Credential):
         return call
 
 
+class _WebhooksServer(_Credential):
+    @override
+    async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
+        call = _authenticated(request)
+        if call.principal.user is not None or Scope.WEBHOOKS not in call.principal.scopes:
+            raise TidingsError(Code.FORBIDDEN, f"Requires an API key with the scope `{Scope.WEBHOOKS}`.")
+        return call
+
+
 class _DirectoryReader(_Credential):
     """Callers that may read users of the tenant: its users, and its server."""
 
@@ -338,4 +347,5 @@ class _DirectoryReader(_Credential):
 type AsUser = Annotated[UserRequest, Depends(_User())]
 type AsUsersServer = Annotated[AuthenticatedRequest, Depends(_UsersServer())]
 type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_NotificationsServer())]
+type AsWebhooksServer = Annotated[AuthenticatedRequest, Depends(_WebhooksServer())]
 type AsDirectoryReader = Annotated[AuthenticatedRequest, Depends(_DirectoryReader())]

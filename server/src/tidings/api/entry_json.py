@@ -1,7 +1,6 @@
 """Encode log entries as JSON without pydantic models.
 
-Pages of entries are the most frequent large answers. Building and validating the models took as long as the rest of
-the request (`just bench edge`). `schemas.messages` describes the output; tests validate every answer against it.
+`schemas.messages` describes the output; tests validate every answer against it.
 """
 
 from collections.abc import Mapping
@@ -11,18 +10,10 @@ import msgspec
 from starlette.responses import Response
 
 from tidings.delivery.model import MessageStatus
-from tidings.kernel.clock import format_ms
-from tidings.kernel.ids import ChatKey, UserId, message_id
+from tidings.kernel.ids import ChatKey, UserId
+from tidings.messages.entry_json import entry_fields
 from tidings.messages.history import HistorySlice, VisibleEntry
-from tidings.messages.model import Entry, EntryKind
-from tidings.messages.sender import Content
 
-_COPIED = ("content_type", "refers_to", "emoji", "name", "role", "member_count")
-_TIMES = {
-    "edited_at": "edited_at_ms",
-    "redacted_at": "redacted_at_ms",
-    "expires_at": "visible_until_ms",
-}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -54,64 +45,9 @@ def _response(value: dict[str, Any]) -> Response:
 def _entry(
     chat: ChatKey, shown: VisibleEntry, reader: UserId, status: MessageStatus | None
 ) -> dict[str, Any]:
-    entry, state, content = shown
-    out: dict[str, Any] = {
-        "id": message_id(chat.chat, entry.sequence),
-        "sequence": entry.sequence,
-        "kind": entry.kind,
-        "sender": entry.sender,
-        "created_at": format_ms(entry.created_at_ms),
-        "state": state,
-    }
-    if entry.sender == reader:
-        out["client_message_id"] = entry.client_key
+    out = entry_fields(chat, shown)
+    if shown.entry.sender == reader:
+        out["client_message_id"] = shown.entry.client_key
     if status is not None and status.has_receipts:
         out["status"] = status.status
-    if content is not None:
-        _add_content(out, content)
-    if not _is_untouched(entry):
-        _add_rest(out, entry)
     return out
-
-
-def _is_untouched(entry: Entry) -> bool:
-    """Return whether the entry is a message without any field that `_add_rest` adds, as most are."""
-    return (
-        entry.kind is EntryKind.MESSAGE
-        and entry.content_type is None
-        and entry.visible_until_ms is None
-        and entry.edited_at_ms is None
-        and entry.redacted_at_ms is None
-        and not entry.reaction_counts
-    )
-
-
-def _add_content(out: dict[str, Any], content: Content) -> None:
-    out["text"] = content.text
-    if content.data is not None:
-        out["data"] = content.data
-    if content.reply_to is not None:
-        out["reply_to"] = content.reply_to
-    if content.mentions:
-        out["mentions"] = content.mentions
-
-
-def _add_rest(out: dict[str, Any], entry: Entry) -> None:
-    for name in _COPIED:
-        if (value := getattr(entry, name)) is not None:
-            out[name] = value
-    for name, field in _TIMES.items():
-        if (at_ms := getattr(entry, field)) is not None:
-            out[name] = format_ms(at_ms)
-    if entry.users:
-        out["users"] = entry.users
-    if entry.reaction_counts:
-        out["reactions"] = _reactions(entry.reaction_counts, entry.reaction_users)
-
-
-def _reactions(counts: Mapping[str, int], marks: tuple[str, ...]) -> list[dict[str, Any]]:
-    users: dict[str, list[str]] = {}
-    for mark in marks:
-        emoji, _, user = mark.partition(" ")
-        users.setdefault(emoji, []).append(user)
-    return [{"emoji": emoji, "count": n, "users": users.get(emoji, [])} for emoji, n in counts.items()]

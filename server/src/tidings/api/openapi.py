@@ -137,6 +137,9 @@ _TAGS = {
     "jobs": f"Progress of long-running work: list, pause, resume, cancel. {_NEEDS_SCOPE}",
     "broadcasts": f"Send notifications to everyone or to a segment, with gradual rollout. {_NEEDS_SCOPE}",
     "segments": f"Define segments of users, and the profiles that they select by. {_NEEDS_SCOPE}",
+    "webhooks": f"Endpoints that receive events: manage, test, delivery log, retry, replay. {_NEEDS_SCOPE}".replace(
+        Scope.NOTIFICATIONS, Scope.WEBHOOKS
+    ),
     "legacy inbox": "The original inbox API. New applications use `inbox`, `inboxes` and `broadcasts`.",
     "login": "Log in by phone and refresh tokens. No credential is needed.",
     "sessions": "A user's logged-in devices.",

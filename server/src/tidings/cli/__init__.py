@@ -30,7 +30,7 @@ COMMANDS = {
     "job": "Jobs of sends and recalls: show progress, pause, resume, cancel.",
     "message": "Messages of a chat by time, without their content.",
     "restore": "Finish a restore from a backup or a failover: start a new epoch.",
-    "run": "Run a process: api, console, gateway, delivery, relay or notifications.",
+    "run": "Run a process: api, console, gateway, delivery, relay, notifications or webhooks.",
     "relay": "Repair chats that the relay cannot repair automatically.",
     "segment": "Segments for broadcasts: predicates over profiles, and versioned lists.",
     "tables": "The DynamoDB tables: plan, apply, check.",
@@ -39,6 +39,7 @@ COMMANDS = {
     "topics": "The Kafka topics: plan, apply, check.",
     "trace": "Trace a message: handled, pushed, read, queued, and why not.",
     "user": "Users and their sessions.",
+    "webhook": "Webhook endpoints of a tenant: create, change, test, delivery log, retry, replay.",
 }
 
 _DEFINED_IN: Final = {

@@ -21,14 +21,14 @@ from tidings.kernel.security import FIELDS, LOGGER, OPERATOR, SecurityEventKind,
 READING: Final = frozenset(
     {
         *("show", "list", "plan", "check", "doc", "watch", "explain", "estimate"),
-        *("sessions", "find", "status", "chats", "proof", "readers"),
+        *("sessions", "find", "status", "chats", "proof", "readers", "deliveries", "queue"),
     }
 )
 """Names of commands that change nothing. Every other command of an administrative group is recorded."""
 ADMINISTRATIVE: Final = frozenset(
     {
         *("broadcast", "dead-letter", "inbox", "job", "relay", "restore"),
-        *("segment", "tables", "tenant", "topics", "user"),
+        *("segment", "tables", "tenant", "topics", "user", "webhook"),
     }
 )
 _BEFORE_THE_LOG: Final = frozenset({"tables", "topics"})
@@ -45,6 +45,7 @@ _TARGETS: Final = (
     "key",
     "chats",
     "letter",
+    "endpoint",
 )
 """Parameters that name what a command acts on. Other values are not recorded: they can be secrets."""
 _AUDITED = "_tidings_audited"

@@ -32,6 +32,7 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     Code.BLOCKED: None,
     Code.CONTENT_INVALID: None,
     Code.CONTENT_TOO_LARGE: None,
+    Code.MESSAGE_REFUSED: None,
     Code.MESSAGE_NOT_FOUND: None,
     Code.INBOX_NOT_FOUND: None,
     Code.NOTIFICATION_NOT_FOUND: None,
@@ -71,6 +72,7 @@ HIDDEN: Final = frozenset(
         Code.TOPICS_DESTRUCTIVE,
         Code.TOPICS_FAILED,
         # Only in HTTP.
+        Code.WEBHOOK_NOT_FOUND,
         Code.REQUEST_TOO_SLOW,
         Code.HEADERS_TOO_LARGE,
         Code.REQUEST_TOO_LARGE,

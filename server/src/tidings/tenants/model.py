@@ -64,13 +64,15 @@ class GeneratedKey(NamedTuple):
     wrapped_by: str
 
 
-type Purpose = Literal["c", "p", "k", "u"]
-"""Kind of sealed data: content, a preview, a key of a user, a field of a profile. They cannot be exchanged."""
+type Purpose = Literal["c", "p", "k", "u", "s"]
+"""Kind of sealed data: content, a preview, a key of a user, a field of a profile, a secret of the tenant. They cannot be
+exchanged."""
 
 CONTENT: Final = "c"
 PREVIEW: Final = "p"
 USER_KEY: Final = "k"
 PROFILE: Final = "u"
+SECRET: Final = "s"  # noqa: S105 - no password
 
 
 SETTINGS_FORM = 5

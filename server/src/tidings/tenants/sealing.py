@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.hmac import HMAC
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.tenants.model import CONTENT, PREVIEW, USER_KEY, Purpose
+from tidings.tenants.model import CONTENT, PREVIEW, SECRET, USER_KEY, Purpose
 from tidings.tenants.rules import profile_location, seal_location
 
 CLEAR: Final = b"\x00"
@@ -186,6 +186,19 @@ class ContentKeys:
             return self._keys.open(where, wrapped)
         except KeyError:
             raise DecryptionError from None
+
+    def seal_secret(self, name: str, secret: bytes) -> bytes:
+        """Seal a secret of the tenant, such as one that signs webhooks. It is always encrypted."""
+        return self._keys.encrypt(self._location(SECRET, ChatKey(self.tenant, ChatId(name)), 0), secret)
+
+    def open_secret(self, name: str, sealed: bytes) -> bytes | None:
+        """Open a secret. None: it was altered, or sealed under another name."""
+        if sealed[:1] != SEALED:
+            return None
+        try:
+            return self._keys.open(seal_location(SECRET, ChatKey(self.tenant, ChatId(name)), 0), sealed)
+        except (KeyError, DecryptionError):
+            return None
 
     def _location(self, purpose: Purpose, chat: ChatKey, sequence: int) -> bytes:
         if chat.tenant != self.tenant:

@@ -1,1 +1,1 @@
-"""The processes of an installation: api, gateway, delivery, relay and notifications."""
+"""The processes of an installation: api, gateway, delivery, relay, notifications and webhooks."""

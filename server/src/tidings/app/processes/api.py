@@ -52,6 +52,7 @@ from tidings.app.wiring.options import (
     validate_settings,
 )
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
+from tidings.app.wiring.webhooks import make_webhook_service, transport_options
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
 from tidings.chats.member_jobs import MemberJobs
@@ -62,9 +63,10 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.lifecycle.component import Component, TaskSupervisor
+from tidings.platform.lifecycle.component import Component, ManagedResource, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
+from tidings.webhooks.store.http import HttpWebhookTransport, open_webhook_transport
 
 log = logs.get_logger(__name__)
 
@@ -187,14 +189,16 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     accounts = accounts_component(settings, host, engines)
     publisher = delivery.publisher_component(settings, host)
     gains = make_receipt_publisher(settings, engines.redis, host)
+    options = transport_options(settings.webhooks)
+    hooks = ManagedResource("webhook_http", lambda: open_webhook_transport(options))
 
     def app() -> Asgi:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(api_operations_of())
-        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
+        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value, hooks.value)
         return make_app(joined.services(requests), _options(settings))
 
-    return [*engines.components, accounts, publisher, gains, HttpServer(settings, app, host.tasks)]
+    return [*engines.components, accounts, publisher, gains, hooks, HttpServer(settings, app, host.tasks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +211,7 @@ class ApiWiring:
     accounts: AccountServices
     publisher: KafkaPublisher
     gains: ReceiptPublisher
+    webhooks: HttpWebhookTransport
 
     def services(self, requests: ApiTelemetry) -> ApiServices:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
@@ -243,6 +248,7 @@ class ApiWiring:
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
             notifications=notification_services(inboxes),
             audit=AuditLog(DynamoAuditStore(client), clock),
+            webhooks=make_webhook_service(client, keys, clock, self.webhooks),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )

@@ -220,3 +220,14 @@ def notifications() -> None:
     from tidings.app.processes.notifications import run_notifications  # noqa: PLC0415 - see above
 
     run_notifications(_settings())
+
+
+@group.command()
+def webhooks() -> None:
+    """Run a webhook worker.
+
+    Workers send the events of tenants to their endpoints. Run as many as you need.
+    """
+    from tidings.app.processes.webhooks import run_webhooks  # noqa: PLC0415 - see above
+
+    run_webhooks(_settings())

@@ -18,7 +18,7 @@ from tidings.app.settings.processes import (
     ProcessSettings,
     TelemetrySettings,
 )
-from tidings.app.settings.workers import EphemeralSettings, InboxesSettings, RelaySettings
+from tidings.app.settings.workers import EphemeralSettings, InboxesSettings, RelaySettings, WebhooksSettings
 from tidings.kernel.security import Secret
 
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
@@ -210,7 +210,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         Literal["development", "production"],
         Meta(
             description="`production` refuses settings for development: codes on the console, the key file, JWKS URLs "
-            "on this machine, unencrypted connections to engines on other machines, missing secrets, unset "
+            "and webhooks on this machine, unencrypted connections to engines on other machines, missing secrets, unset "
             "`trusted_proxies` and `failpoints`. `tidings dev` and `tidings engines start` set "
             "`development` for their directory, unless you set something else."
         ),
@@ -237,4 +237,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     ephemeral: EphemeralSettings = field(default_factory=EphemeralSettings)
     relay: RelaySettings = field(default_factory=RelaySettings)
     inboxes: InboxesSettings = field(default_factory=InboxesSettings)
+    webhooks: WebhooksSettings = field(default_factory=WebhooksSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)

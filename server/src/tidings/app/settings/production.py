@@ -103,6 +103,13 @@ def redis_transport(settings: Settings) -> str:
 
 
 @_in_production
+def webhook_network(settings: Settings) -> str:
+    if settings.webhooks.network != "local":
+        return ""
+    return "webhooks.network: `local` lets tenants' URLs reach this machine; set `public` or `private`"
+
+
+@_in_production
 def jwks_network(settings: Settings) -> str:
     if settings.accounts.jwks_network != "local":
         return ""
@@ -187,6 +194,6 @@ def is_loopback(host: str) -> bool:
 
 
 ENGINES: tuple[Check, ...] = (dynamo_transport, kafka_transport, redis_transport, key_service)
-API: tuple[Check, ...] = (jwks_network, sms_sender, cursor_secret, api_proxies)
+API: tuple[Check, ...] = (jwks_network, webhook_network, sms_sender, cursor_secret, api_proxies)
 CONSOLE: tuple[Check, ...] = (jwks_network, cursor_secret, console_url, console_issuer, console_sign_in)
-GATEWAY: tuple[Check, ...] = (jwks_network, gateway_proxies)
+GATEWAY: tuple[Check, ...] = (jwks_network, webhook_network, gateway_proxies)

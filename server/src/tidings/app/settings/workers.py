@@ -1,6 +1,6 @@
-"""Settings of inboxes and their jobs."""
+"""Settings of workers: inboxes, the relay, ephemeral events and webhooks."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -107,3 +107,43 @@ class EphemeralSettings(Struct, frozen=True, kw_only=True):
             le=600,
         ),
     ] = 10.0
+
+
+class WebhooksSettings(Struct, frozen=True, kw_only=True):
+    """Webhooks, `tidings run webhooks`. Set it the same in every process."""
+
+    network: Annotated[
+        Literal["public", "private", "local"],
+        Meta(
+            description="Which addresses endpoints may have. `public`: public addresses, by https; `private`: those of "
+            "private networks too; `local`: this machine too, and by plain http: for development."
+        ),
+    ] = "public"
+    timeout_s: Annotated[
+        float, Meta(description="How long an endpoint may take to answer an event.", gt=0, le=30)
+    ] = 15.0
+    max_concurrent: Annotated[
+        int,
+        Meta(
+            description="Maximum number of requests of one process to one endpoint at the same time.",
+            ge=1,
+            le=256,
+        ),
+    ] = 8
+    live_s: Annotated[
+        float,
+        Meta(
+            description="How long a worker waits for the endpoints of a batch of events. What is not delivered then is "
+            "queued, so that a slow endpoint does not delay others.",
+            gt=0,
+            le=10,
+        ),
+    ] = 1.0
+    disable_after_h: Annotated[
+        float,
+        Meta(
+            description="An endpoint is disabled if every attempt has failed for this many hours.",
+            gt=0,
+            le=720,
+        ),
+    ] = 120.0

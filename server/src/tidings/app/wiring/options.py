@@ -63,6 +63,7 @@ ADMIN_PORTS = {
     "relay": 9710,
     "notifications": 9720,
     "console": 9730,
+    "webhooks": 9750,
 }
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 

@@ -19,8 +19,10 @@ CHECKPOINT_TTL_S = 3 * 86_400
 
 @final
 class RedisDeliveryCheckpoints:
-    def __init__(self, redis: RedisClient) -> None:
+    def __init__(self, redis: RedisClient, name: str = "handled") -> None:
+        """`name` distinguishes the checkpoints of different consumers of the log."""
         self._redis = redis
+        self._name = name
 
     async def advance(self, chat: ChatKey, first: int, last: int) -> int:
         # Race: the previous worker of a partition is still running while this one has taken over. The Lua script
@@ -40,4 +42,4 @@ class RedisDeliveryCheckpoints:
         return LookupResult(found, answers.unknown, answers.failure)
 
     def _key(self, chat: ChatKey) -> Key:
-        return self._redis.keys.key(chat.tenant, quote_key_part(chat.chat), "handled")
+        return self._redis.keys.key(chat.tenant, quote_key_part(chat.chat), self._name)

@@ -1,9 +1,9 @@
-"""The fifteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
+"""The sixteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
 
-from tidings.schema.tables.items import accounts, chats, inboxes
+from tidings.schema.tables.items import accounts, chats, inboxes, webhooks
 from tidings.schema.tables.model import (
     Backup,
     CapacityUnits,
@@ -174,6 +174,7 @@ TENANTS = Table(
         accounts.REVOCATION,
         accounts.OPERATOR_SESSION,
         accounts.DEAD_LETTER_MARK,
+        webhooks.ENDPOINT,
     ),
     ttl=Ttl(
         "ttl",
@@ -237,6 +238,17 @@ AUDIT = Table(
     "and query, so grant them nothing else. A month is one partition, so that an export reads whole partitions.",
     capacity_why="Almost none.",
 )
+WEBHOOKS = Table(
+    name="webhooks",
+    partition=KeyAttribute("endpoint"),
+    sort=KeyAttribute("item"),
+    items=webhooks.WEBHOOKS,
+    ttl=Ttl("ttl", "the delivery log, a week; queued items do not have it"),
+    backup=Backup.EPHEMERAL,
+    why="Events that wait for an endpoint, and the delivery log. An event that is delivered at the first attempt is only "
+    "in the log. After a loss, `tidings webhook replay` sends the events of the last two days again.",
+    capacity_why="Follows the traffic of tenants with webhooks, and bursts when an endpoint fails.",
+)
 
 TABLES = (
     MESSAGES,
@@ -254,5 +266,6 @@ TABLES = (
     LEASES,
     INBOX,
     AUDIT,
+    WEBHOOKS,
 )
 BY_NAME = {table.name: table for table in TABLES}

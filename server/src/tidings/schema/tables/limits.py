@@ -29,6 +29,8 @@ PART_BYTES = {
     "stream_shard": 96,
     "month": 7,  # 2026-11
     "topic": 22,  # the id of a Kafka topic, in base64
+    "endpoint": 26,
+    "event": 36,  # `evt_` and 32 hexadecimal digits
 }
 PART_DIGITS = {
     "at_ms": 13,

@@ -41,7 +41,7 @@ AUDIT_MONTH = KeyTemplate("{tenant}#{month}")
 SYSTEM_AUDIT_MONTH = KeyTemplate("_system#{month}")
 AUDIT_KEY = KeyTemplate("{key}")
 
-_MAC = BlobLimit(32)
+ROW_MAC = BlobLimit(32)
 """MAC with the tenant's key over all other attributes of the row: `platform/dynamo/protected_rows.py`."""
 
 USER_ROW = TableItem(
@@ -73,7 +73,7 @@ CLAIM = TableItem(
     "phone claim",
     PHONE_CLAIM,
     None,
-    {"owner": USER, "created_at": TIME, "mac": _MAC},
+    {"owner": USER, "created_at": TIME, "mac": ROW_MAC},
     max_bytes=512,
     holds="the user of a phone number, written in one transaction with the user, so that a number has one user. The key "
     "contains a keyed hash of the number",
@@ -94,7 +94,7 @@ SESSION = TableItem(
         "refreshed_at": TIME,
         "expires_at": TIME,
         "ttl": SECONDS,
-        "mac": _MAC,
+        "mac": ROW_MAC,
     },
     max_bytes=1024,
     holds="a login of a device and its refresh-token family",
@@ -106,7 +106,7 @@ TENANT_SETTINGS = TableItem(
     "settings",
     TENANT,
     SETTINGS_KEY,
-    {**_NAMED, "settings": BlobLimit(16 * 1024), "version": NumberLimit(9), "mac": _MAC},
+    {**_NAMED, "settings": BlobLimit(16 * 1024), "version": NumberLimit(9), "mac": ROW_MAC},
     max_bytes=17 * 1024,
     holds="the tenant's settings",
 )
@@ -121,7 +121,7 @@ API_KEY = TableItem(
         "revoked_at": TIME,
         "expires_at": TIME,
         "last_used_at": TIME,
-        "mac": _MAC,
+        "mac": ROW_MAC,
     },
     max_bytes=1024,
     holds="hash, scopes and expiry of an API key, and its last use, at most an hour old; the MAC does not cover the last use",
@@ -131,7 +131,7 @@ SIGNING_KEY = TableItem(
     "signing key",
     TENANT,
     SIGNING_KEY_KEY,
-    {**_NAMED, "jwk": BlobLimit(4096), "not_after": TIME, "mac": _MAC},
+    {**_NAMED, "jwk": BlobLimit(4096), "not_after": TIME, "mac": ROW_MAC},
     max_bytes=5 * 1024,
     holds="a public key that verifies the tenant's tokens",
     growth=Growth("planned: 1,000 keys of a tenant", 1_000),
@@ -171,7 +171,7 @@ ONE_TIME_CODE = TableItem(
     "one-time code",
     CODE_KEY,
     CODE_SORT,
-    {"code_hash": BlobLimit(32), "tries": NumberLimit(2), "ttl": SECONDS, "mac": _MAC},
+    {"code_hash": BlobLimit(32), "tries": NumberLimit(2), "ttl": SECONDS, "mac": ROW_MAC},
     max_bytes=512,
     holds="a code that was sent, until it is used; the phone number is only in the hash",
 )
@@ -231,7 +231,7 @@ OPERATOR_SESSION = TableItem(
         "created_at": TIME,
         "expires_at": TIME,
         "ttl": SECONDS,
-        "mac": _MAC,
+        "mac": ROW_MAC,
     },
     max_bytes=8 * 1024,
     holds="a sign-in to the console with its role and tenants; of its secret only the hash. Its MAC key is derived from "

@@ -1,0 +1,351 @@
+"""The webhook worker: send the events of committed entries to the endpoints of their tenant.
+
+1. Find entries that are missing before a chat's entries, and read them from the log. 2. Send the events of each chat and
+endpoint in order, for at most `live_s`. 3. Queue what was not delivered. 4. Advance the chat's checkpoint. The caller
+commits its Kafka offset after that. Every step may be repeated: a repeated event has the same id.
+
+An endpoint that is slow or fails delays nothing but its own events: they are queued, and `sweeper.py` sends them. A chat
+with queued events of an endpoint stays in the queue until all of them are delivered, so that its events keep their order.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import dropwhile
+from typing import NamedTuple
+
+from tidings.connections.model import LookupResult
+from tidings.delivery.ports import DeliveryCheckpoints
+from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.errors import UnavailableError
+from tidings.kernel.failpoints import Failpoints
+from tidings.kernel.ids import ChatId, ChatKey
+from tidings.messages.model import Entry
+from tidings.messages.ports import LogReader
+from tidings.webhooks.endpoints import EndpointDirectory
+from tidings.webhooks.events import LogEvents
+from tidings.webhooks.model import Endpoint, EndpointName, QueuedItem, QueueKind
+from tidings.webhooks.ports import WebhookQueue
+from tidings.webhooks.sender import EventRun, EventSender, WebhookStats
+
+_log = logging.getLogger(__name__)
+
+CLAIM_MS = 60_000
+MAX_RUN_S = 20.0
+"""A worker starts no further event of a run after this time. With the request in flight, it ends within its claim."""
+_MAX_KNOWN_CHATS = 100_000
+_MAX_QUEUED_KNOWN = 1_000
+_MAX_CONCURRENT_CHATS = 32
+_LOOK_BACK_ENTRIES = 20
+_LOOK_BACK_MS = 120_000
+_SLOW_S = 30.0
+_HEALTHY_EVERY_S = 600.0
+
+type ChatEntries = tuple[ChatKey, Sequence[Entry]]
+
+
+class PartitionRange(NamedTuple):
+    """The offsets of a batch, both included."""
+
+    partition: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkerOptions:
+    """live_s: how long a batch waits for endpoints before its events are queued.
+    max_waiting: events of one endpoint that wait in this process. Further ones are queued.
+    """
+
+    live_s: float = 1.0
+    max_waiting: int = 1_000
+
+
+@dataclass(slots=True)
+class _EndpointState:
+    """What this worker knows about the queue of an endpoint.
+
+    queued: chats that have a run in the queue. It may contain chats whose run is done, and lacks none of this
+        worker's partitions in `read_for`.
+    is_long: the queue has too many runs to remember, so that every event is queued.
+    """
+
+    queued: set[ChatId] = field(default_factory=set)
+    read_for: set[int] = field(default_factory=set)
+    is_long: bool = False
+    waiting: int = 0
+    slow_until: float = 0.0
+    healthy_at: float = 0.0
+
+
+@dataclass(slots=True)
+class _LiveRun:
+    chat: ChatKey
+    run: EventRun
+    is_started: bool = False
+    claim: QueuedItem | None = None
+    task: "asyncio.Task[None] | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookWorkerDeps:
+    directory: EndpointDirectory
+    events: LogEvents
+    log: LogReader
+    queue: WebhookQueue
+    sender: EventSender
+    checkpoints: DeliveryCheckpoints
+    clock: Clock
+    failpoints: Failpoints
+
+
+class WebhookWorker:
+    """Processes at most one batch of a partition at a time: the entries of a chat are in one partition."""
+
+    def __init__(self, deps: WebhookWorkerDeps, stats: WebhookStats, options: WorkerOptions) -> None:
+        self._deps = deps
+        self._stats = stats
+        self._options = options
+        self._states: dict[EndpointName, _EndpointState] = {}
+        self._progress: OrderedDict[ChatKey, int] = OrderedDict()
+        self._next_offset: dict[int, int] = {}
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def handle(self, where: PartitionRange, events: Iterable[ChatEntries]) -> None:
+        """Deliver or queue the events of a batch. Raises a retryable error if an engine fails; then repeat it."""
+        self._follow(where)
+        chats = await self._chats_with_endpoints(events)
+        if chats:
+            checkpoints = await self._read_checkpoints(chats)
+            planned = await gather_limited(
+                (self._plan(chat, entries, checkpoints) for chat, entries in chats.items()),
+                _MAX_CONCURRENT_CHATS,
+            )
+            await self._dispatch(where.partition, [run for runs in planned for run in runs])
+            await self._deps.failpoints.hit("webhooks.dispatched")
+            await self._advance(chats)
+        self._next_offset[where.partition] = where.last + 1
+        await self._deps.failpoints.hit("webhooks.handled")
+
+    async def wait_idle(self, within_s: float) -> None:
+        """Wait for requests in flight whose events are queued. The rest is repeated by another worker."""
+        if self._background:
+            await asyncio.wait(list(self._background), timeout=within_s)
+
+    def _follow(self, where: PartitionRange) -> None:
+        """Forget what is known about queues if another worker may have processed this partition meanwhile."""
+        # Race: the partition moves to another worker and back. That worker may have queued runs of its chats, and
+        # sending later entries of these chats at once would overtake them. If the offsets are consecutive, it has
+        # committed nothing: the entries that it queued are in this batch again.
+        if self._next_offset.get(where.partition) != where.first:
+            for state in self._states.values():
+                state.read_for.discard(where.partition)
+
+    async def _chats_with_endpoints(self, events: Iterable[ChatEntries]) -> Mapping[ChatKey, list[Entry]]:
+        """Group the entries of tenants with endpoints by chat, without repeated ones."""
+        chats: dict[ChatKey, dict[int, Entry]] = {}
+        for chat, entries in events:
+            if await self._deps.directory.enabled(chat.tenant):
+                chats.setdefault(chat, {}).update((entry.sequence, entry) for entry in entries)
+        return {chat: [found[n] for n in sorted(found)] for chat, found in chats.items()}
+
+    async def _read_checkpoints(self, chats: Mapping[ChatKey, list[Entry]]) -> LookupResult[ChatKey, int]:
+        asked = [
+            chat for chat, entries in chats.items() if self._progress.get(chat, 0) < entries[0].sequence - 1
+        ]
+        return await self._deps.checkpoints.read(asked) if asked else LookupResult({})
+
+    async def _plan(
+        self, chat: ChatKey, entries: Sequence[Entry], checkpoints: LookupResult[ChatKey, int]
+    ) -> list[_LiveRun]:
+        done = max(self._progress.get(chat, 0), checkpoints.found.get(chat, 0))
+        fresh = [entry for entry in entries if entry.sequence > done]
+        if not fresh:
+            return []
+        fresh = await self._fill_gaps(chat, done, fresh)
+        events = await self._deps.events.of(chat, fresh)
+        last = fresh[-1].sequence
+        return [
+            _LiveRun(chat, EventRun(endpoint, wanted, last))
+            for endpoint in await self._deps.directory.enabled(chat.tenant)
+            if (wanted := [event for event in events if endpoint.wants(event)])
+        ]
+
+    async def _fill_gaps(self, chat: ChatKey, done: int, fresh: list[Entry]) -> list[Entry]:
+        """Read the entries that Kafka lacks: their publisher died, and nobody publishes them after delivery has them.
+
+        Without a checkpoint, the entries of the last two minutes are read.
+        """
+        filled = await self._recent_before(chat, fresh[0]) if not done else []
+        for entry in fresh:
+            at = filled[-1].sequence if filled else done
+            while at and at < entry.sequence - 1:
+                page = await self._deps.log.between(chat, at, entry.sequence - 1)
+                if not page:
+                    break
+                filled += page
+                at = page[-1].sequence
+            filled.append(entry)
+        return filled
+
+    async def _recent_before(self, chat: ChatKey, first: Entry) -> list[Entry]:
+        if first.sequence == 1:
+            return []
+        end = first.sequence - 1
+        page = await self._deps.log.between(chat, max(0, end - _LOOK_BACK_ENTRIES), end)
+        return list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LOOK_BACK_MS, page))
+
+    async def _dispatch(self, partition: int, runs: Sequence[_LiveRun]) -> None:
+        """Return when every event of the runs is delivered or queued."""
+        endpoints = {each.run.endpoint.name: each.run.endpoint for each in runs}
+        await gather_limited(self._read_queue(partition, each) for each in endpoints.values())
+        decisions = await gather_limited(self._may_send(each) for each in runs)
+        live = [each for each, may_send in zip(runs, decisions, strict=True) if may_send]
+        queued = [each for each, may_send in zip(runs, decisions, strict=True) if not may_send]
+        for each in live:
+            each.task = asyncio.create_task(self._send(each))
+        tasks = [each.task for each in live if each.task is not None]
+        await gather_limited(self._queue_rest(each) for each in queued)
+        if tasks:
+            await asyncio.wait(tasks, timeout=self._options.live_s)
+        await self._deps.failpoints.hit("webhooks.sent")
+        await gather_limited(self._finish(each) for each in live)
+
+    async def _read_queue(self, partition: int, endpoint: Endpoint) -> None:
+        """Learn which chats have a run in the endpoint's queue, once for each assignment of a partition."""
+        state = self._state(endpoint)
+        if partition in state.read_for:
+            return
+        # Race: the worker of another partition queues a run during this read. Chats that are added meanwhile are kept.
+        before = set(state.queued)
+        found = await self._deps.queue.items(endpoint.name, _MAX_QUEUED_KNOWN)
+        state.is_long = len(found) >= _MAX_QUEUED_KNOWN
+        in_queue = {ChatId(item.key) for item in found if item.kind is QueueKind.RUN}
+        state.queued = in_queue | (state.queued - before)
+        if not state.is_long:
+            state.read_for.add(partition)
+
+    async def _may_send(self, each: _LiveRun) -> bool:
+        """Return whether a run may be sent now. False: its chat or the endpoint has queued events, or is slow."""
+        state = self._state(each.run.endpoint)
+        if state.is_long:
+            return False
+        if each.chat.chat in state.queued:
+            if await self._deps.queue.extend(each.run.endpoint.name, each.chat, each.run.last):
+                each.run.events = ()
+                return False
+            state.queued.discard(each.chat.chat)
+        is_slow = self._deps.clock.monotonic() < state.slow_until
+        if is_slow or state.waiting + len(each.run.events) > self._options.max_waiting:
+            return False
+        state.waiting += len(each.run.events)
+        return True
+
+    async def _send(self, each: _LiveRun) -> None:
+        state = self._state(each.run.endpoint)
+        try:
+            async with self._deps.sender.slots.slot(each.run.endpoint.name):
+                each.is_started = True
+                await self._deps.sender.send(each.run, self._deps.clock.monotonic() + MAX_RUN_S)
+        finally:
+            state.waiting -= len(each.run.events)
+        if each.claim is not None:
+            await self._settle(each)
+
+    async def _finish(self, each: _LiveRun) -> None:
+        """Queue what a run did not deliver. A request in flight continues, and settles the queued run at its end."""
+        task = each.task
+        if task is None or task.done():
+            if task is not None and (error := task.exception()) is not None:
+                raise error
+            if each.run.failure is not None:
+                await self._queue_rest(each)
+            elif self._state(each.run.endpoint).queued:
+                await self._mark_healthy(each.run.endpoint)
+            return
+        self._state(each.run.endpoint).slow_until = self._deps.clock.monotonic() + _SLOW_S
+        if not each.is_started:
+            task.cancel()
+            await self._queue_rest(each)
+            return
+        # Race: the request ends while the run is queued. The claim is set after the write, and the side that comes second
+        # settles the run. If neither does, the claim expires and the events are sent again.
+        first, until_ms = each.run.unsent, self._deps.clock.now_ms() + CLAIM_MS
+        claim = QueuedItem(
+            endpoint=each.run.endpoint.name,
+            kind=QueueKind.RUN,
+            key=each.chat.chat,
+            first=first,
+            last=each.run.last,
+            due_ms=until_ms,
+        )
+        self._background.add(task)
+        task.add_done_callback(self._on_background_end)
+        await self._add_run(each, first, until_ms)
+        each.claim = claim
+        if task.done():
+            await self._settle(each)
+
+    async def _queue_rest(self, each: _LiveRun) -> None:
+        if not each.run.events:
+            return
+        now_ms = self._deps.clock.now_ms()
+        if each.run.failure is None:
+            await self._add_run(each, each.run.unsent, now_ms)
+        else:
+            await self._add_run(each, each.run.unsent, each.run.next_ms or now_ms)
+        await self._deps.failpoints.hit("webhooks.queued")
+
+    async def _add_run(self, each: _LiveRun, first: int, due_ms: int) -> None:
+        self._stats.queued += 1
+        await self._deps.queue.add_run(
+            each.run.endpoint.name,
+            each.chat,
+            first,
+            each.run.last,
+            due_ms=due_ms,
+            attempt=each.run.failure,
+            tried_ms=each.run.failed_ms,
+        )
+        state = self._state(each.run.endpoint)
+        state.queued.add(each.chat.chat)
+        if len(state.queued) > _MAX_QUEUED_KNOWN:
+            state.is_long = True
+            state.read_for.clear()
+
+    async def _settle(self, each: _LiveRun) -> None:
+        claim, each.claim = each.claim, None
+        if claim is not None:
+            await self._deps.queue.settle(claim, each.run.settled(claim, self._deps.clock.now_ms()))
+
+    def _on_background_end(self, task: "asyncio.Task[None]") -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.warning("a queued run was not settled, and is sent again: %s", error)
+
+    async def _mark_healthy(self, endpoint: Endpoint) -> None:
+        state, now = self._state(endpoint), self._deps.clock.monotonic()
+        if now >= state.healthy_at + _HEALTHY_EVERY_S:
+            state.healthy_at = now
+            await self._deps.queue.mark_healthy(endpoint.name)
+
+    def _state(self, endpoint: Endpoint) -> _EndpointState:
+        return self._states.setdefault(endpoint.name, _EndpointState())
+
+    async def _advance(self, chats: Mapping[ChatKey, list[Entry]]) -> None:
+        """Remember how far each chat is processed. Without Redis, a later worker repeats the last two minutes."""
+        for chat, entries in chats.items():
+            self._progress[chat] = max(self._progress.get(chat, 0), entries[-1].sequence)
+            self._progress.move_to_end(chat)
+        while len(self._progress) > _MAX_KNOWN_CHATS:
+            self._progress.popitem(last=False)
+        try:
+            await gather_limited(
+                self._deps.checkpoints.advance(chat, 1, self._progress[chat]) for chat in chats
+            )
+        except UnavailableError as error:
+            _log.warning("the checkpoints of webhooks could not be written: %s", error)
