@@ -1,6 +1,7 @@
 """Send requests to endpoints over HTTP: bounded in size and time, without redirects, to allowed addresses only."""
 
 import errno
+import os
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -112,7 +113,9 @@ def _reason(error: Exception) -> str:
     if isinstance(error, aiohttp.ClientSSLError):
         return "the TLS handshake failed"
     if isinstance(error, aiohttp.ClientConnectorError):
-        return f"no connection: {error.os_error.strerror or 'failed'}"
+        return f"no connection: {os.strerror(error.os_error.errno) if error.os_error.errno else 'it failed'}"
+    if isinstance(error, aiohttp.InvalidURL):
+        return "the URL is refused: it is not a valid URL"
     return f"the request failed: {type(error).__name__}"
 
 
