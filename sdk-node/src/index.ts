@@ -1,5 +1,5 @@
 /**
- * Tidings for Node servers: sign tokens for users and call the REST API.
+ * Tidings for Node servers: sign tokens for users, call the REST API and verify webhooks.
  *
  * @packageDocumentation
  */
@@ -13,3 +13,10 @@ export type {
 } from "./operations.ts";
 export { ServerClient, type ServerClientOptions } from "./server_client.ts";
 export { type PrivateJwk, type TokenClaims, TokenSigner, type TokenSignerOptions } from "./tokens.ts";
+export {
+  type WebhookEvent,
+  type WebhookHeaders,
+  WebhookRejected,
+  WebhookVerifier,
+  type WebhookVerifierOptions,
+} from "./webhooks.ts";

@@ -5,6 +5,7 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -95,17 +96,23 @@ def test_every_event_arrives_in_order_although_workers_are_killed_at_every_step(
         for chat in chats:
             last[chat] = send(api, chat, 3)
         reached = pauses / f"{step}.reached"
-        eventually(lambda reached=reached: reached.exists() or None, f"reached {step}", deadline_s=90)
+        eventually(partial(_exists, reached), f"reached {step}", deadline_s=90)
         worker.popen.send_signal(signal.SIGKILL)
         assert worker.exit_code() == -signal.SIGKILL
     start(kind="webhooks", **LOCAL)
     for chat in chats:
         expected = list(range(1, last[chat] + 1))
-        eventually(
-            lambda c=chat, e=expected: receiver.sequences(c) == e or None, f"{len(expected)} events", 120
-        )
+        eventually(partial(_has_all, receiver, chat, expected), f"{len(expected)} events", 120)
     assert receiver.forged == 0
     assert all(len(used) == 1 for used in receiver.ids().values())
+
+
+def _exists(path: Path) -> bool | None:
+    return path.exists() or None
+
+
+def _has_all(receiver: WebhookReceiver, chat: str, expected: list[int]) -> bool | None:
+    return receiver.sequences(chat) == expected or None
 
 
 def test_the_command_line_manages_an_endpoint(

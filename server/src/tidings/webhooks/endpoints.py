@@ -25,7 +25,7 @@ from tidings.webhooks.model import (
     SigningSecret,
     WebhookEvent,
 )
-from tidings.webhooks.ports import EndpointStore, WebhookQueue
+from tidings.webhooks.ports import DisabledEndpoints, EndpointStore, WebhookQueue
 
 CACHE_POLICY: Final = CachePolicy(fresh_s=10.0, outage_s=600.0)
 
@@ -57,10 +57,16 @@ class EndpointSwitch:
     """Disables endpoints that fail, and tells the tenant's other endpoints."""
 
     def __init__(
-        self, store: EndpointStore, queue: WebhookQueue, clock: Clock, directory: EndpointDirectory | None
+        self,
+        store: EndpointStore,
+        queue: WebhookQueue,
+        disabled: DisabledEndpoints,
+        clock: Clock,
+        directory: EndpointDirectory,
     ) -> None:
         self._store = store
         self._queue = queue
+        self._disabled = disabled
         self._clock = clock
         self._directory = directory
 
@@ -81,9 +87,9 @@ class EndpointSwitch:
             return await change_endpoint(self._store, found, settings, found.secrets, now_ms)
 
         disabled = await retry_on_conflict(step)
-        if self._directory is not None:
-            self._directory.evict(name.tenant)
+        self._directory.evict(name.tenant)
         if disabled is not None:
+            await self._disabled.add(name, reason, self._clock.now_ms())
             await self._tell_others(disabled, reason)
         await self._queue.drop(name)
 

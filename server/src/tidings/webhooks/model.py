@@ -147,6 +147,14 @@ class Backlog(Struct, frozen=True, kw_only=True):
     retry_ms: int = 0
 
 
+class DisabledEndpoint(NamedTuple):
+    """An endpoint that was disabled automatically."""
+
+    endpoint: EndpointName
+    reason: str
+    at_ms: int
+
+
 class DeliveryOutcome(StrEnum):
     DELIVERED = "delivered"
     RETRYING = "retrying"

@@ -10,6 +10,7 @@ from tidings.webhooks.model import (
     Backlog,
     Delivery,
     DeliveryPage,
+    DisabledEndpoint,
     Endpoint,
     EndpointName,
     QueuedItem,
@@ -107,6 +108,16 @@ class WebhookQueue(Protocol):
     async def retry_all(self, endpoint: EndpointName, now_ms: int) -> None:
         """Make all items due that were tried before now."""
         ...
+
+
+class DisabledEndpoints(Protocol):
+    """The list of endpoints that were disabled automatically. Raises as the queue does."""
+
+    async def add(self, endpoint: EndpointName, reason: str, at_ms: int) -> None: ...
+
+    async def remove(self, endpoint: EndpointName) -> None: ...
+
+    async def list(self, limit: int) -> Sequence[DisabledEndpoint]: ...
 
 
 class DeliveryLog(Protocol):

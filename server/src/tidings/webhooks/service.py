@@ -29,7 +29,13 @@ from tidings.webhooks.model import (
     SigningSecret,
     WebhookEvent,
 )
-from tidings.webhooks.ports import DeliveryLog, EndpointStore, WebhookQueue, WebhookTransport
+from tidings.webhooks.ports import (
+    DeliveryLog,
+    DisabledEndpoints,
+    EndpointStore,
+    WebhookQueue,
+    WebhookTransport,
+)
 
 OVERLAP_S: Final = 24 * 3600
 MAX_OVERLAP_S: Final = 7 * 86_400
@@ -46,12 +52,15 @@ class WebhookService:
         store: EndpointStore,
         queue: WebhookQueue,
         log: DeliveryLog,
+        disabled: DisabledEndpoints,
+        *,
         transport: WebhookTransport,
         clock: Clock,
     ) -> None:
         self._store = store
         self._queue = queue
         self._log = log
+        self._disabled = disabled
         self._transport = transport
         self._clock = clock
 
@@ -124,7 +133,10 @@ class WebhookService:
                 )
             return await self._change(found, settings, found.secrets)
 
-        return await retry_on_conflict(step)
+        changed = await retry_on_conflict(step)
+        if status is EndpointStatus.ENABLED:
+            await self._disabled.remove(name)
+        return changed
 
     async def rotate(self, name: EndpointName, overlap_s: int = OVERLAP_S) -> Endpoint:
         """Create a new secret. The former one signs too, for `overlap_s`, so that receivers can change over."""
@@ -151,6 +163,7 @@ class WebhookService:
         found = await self.read(name)
         await self._store.delete(name)
         await self._queue.drop(name)
+        await self._disabled.remove(name)
         note_change(_noted(found), None)
 
     async def test(self, name: EndpointName) -> tuple[WebhookEvent, Attempt]:

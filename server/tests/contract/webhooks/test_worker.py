@@ -271,6 +271,7 @@ async def test_an_endpoint_that_fails_for_too_long_is_disabled_and_others_are_to
         use_cases.clock.ahead_ms += 101_000
     found = await env.service.read(endpoint.name)
     assert (found.settings.status, bool(found.settings.disabled_reason)) == (EndpointStatus.DISABLED, True)
+    assert endpoint.name in {each.endpoint for each in await env.disabled.list(1_000)}
     assert await env.queue.items(endpoint.name, 10) == []
     [item] = await env.queue.items(other.name, 10)
     assert item.kind is QueueKind.EVENT
@@ -286,6 +287,8 @@ async def test_an_endpoint_that_fails_for_too_long_is_disabled_and_others_are_to
     await sent(env, chat, 1)
     await env.handle()
     assert [each.url for each in env.transport.requests[count:]] == [B]
+    await env.service.update(endpoint.name, status=EndpointStatus.ENABLED)
+    assert endpoint.name not in {each.endpoint for each in await env.disabled.list(1_000)}
 
 
 async def test_one_success_keeps_an_endpoint_enabled(use_cases: UseCaseEnv) -> None:

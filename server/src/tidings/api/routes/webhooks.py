@@ -83,7 +83,11 @@ async def get_webhook(call: AsWebhooksServer, endpoint: EndpointInPath) -> Webho
 @router.patch(
     "/{endpoint}",
     **route_options(
-        "update_webhook", *_OF_WRITES, _UNKNOWN, touches=_CHANGE, summary="Change a webhook endpoint"
+        "update_webhook",
+        *_OF_WRITES,
+        _UNKNOWN,
+        touches=(*_CHANGE, "webhooks.delete_disabled"),
+        summary="Change a webhook endpoint",
     ),
 )
 async def update_webhook(
@@ -106,7 +110,13 @@ async def update_webhook(
         "delete_webhook",
         _UNKNOWN,
         *_OF_WRITES,
-        touches=(*_READ, "tenants.delete_hook", "webhooks.list_queue", "webhooks.drop_queue"),
+        touches=(
+            *_READ,
+            "tenants.delete_hook",
+            "webhooks.list_queue",
+            "webhooks.drop_queue",
+            "webhooks.delete_disabled",
+        ),
         status_code=204,
         summary="Delete a webhook endpoint",
     ),

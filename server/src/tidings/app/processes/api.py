@@ -189,7 +189,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     accounts = accounts_component(settings, host, engines)
     publisher = delivery.publisher_component(settings, host)
     gains = make_receipt_publisher(settings, engines.redis, host)
-    options = transport_options(settings.webhooks)
+    options = transport_options(settings)
     hooks = ManagedResource("webhook_http", lambda: open_webhook_transport(options))
 
     def app() -> Asgi:

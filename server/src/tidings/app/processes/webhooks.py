@@ -36,7 +36,7 @@ def run_webhooks(settings: Settings) -> NoReturn:
 
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
-    options = transport_options(settings.webhooks)
+    options = transport_options(settings)
     transport = ManagedResource("webhook_http", lambda: open_webhook_transport(options))
     return [*engines.components, transport, WebhookConsumer(settings, host, engines, transport)]
 

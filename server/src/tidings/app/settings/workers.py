@@ -113,12 +113,13 @@ class WebhooksSettings(Struct, frozen=True, kw_only=True):
     """Webhooks, `tidings run webhooks`. Set it the same in every process."""
 
     network: Annotated[
-        Literal["public", "private", "local"],
+        Literal["public", "private", "local"] | None,
         Meta(
             description="Which addresses endpoints may have. `public`: public addresses, by https; `private`: those of "
-            "private networks too; `local`: this machine too, and by plain http: for development."
+            "private networks too; `local`: this machine too, and by plain http. Unset: `public` in production, `local` "
+            "in development."
         ),
-    ] = "public"
+    ] = None
     timeout_s: Annotated[
         float, Meta(description="How long an endpoint may take to answer an event.", gt=0, le=30)
     ] = 15.0

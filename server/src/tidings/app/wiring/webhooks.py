@@ -6,7 +6,6 @@ from typing import Any
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.settings.workers import WebhooksSettings
 from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.engine_clients import EngineComponents, open_key_ring
 from tidings.app.wiring.options import kafka_config
@@ -27,7 +26,12 @@ from tidings.webhooks.events import LogEvents
 from tidings.webhooks.ports import WebhookTransport
 from tidings.webhooks.sender import DeliveryRecorder, EventSender, SendOptions, WebhookStats
 from tidings.webhooks.service import WebhookService
-from tidings.webhooks.store import DynamoDeliveryLog, DynamoEndpointStore, DynamoWebhookQueue
+from tidings.webhooks.store import (
+    DynamoDeliveryLog,
+    DynamoDisabledEndpoints,
+    DynamoEndpointStore,
+    DynamoWebhookQueue,
+)
 from tidings.webhooks.store.http import TransportOptions, open_webhook_transport
 from tidings.webhooks.store.replays import KafkaReplaySource
 from tidings.webhooks.sweeper import QueueSweeper, SweeperDeps
@@ -55,8 +59,9 @@ async def _no_intervals(_chat: ChatKey, _user: UserId) -> Sequence[Interval]:
     return ()
 
 
-def transport_options(settings: WebhooksSettings) -> TransportOptions:
-    return TransportOptions(network=NetworkPolicy(settings.network))
+def transport_options(settings: Settings) -> TransportOptions:
+    default = "local" if settings.installation == "development" else "public"
+    return TransportOptions(network=NetworkPolicy(settings.webhooks.network or default))
 
 
 def make_endpoint_store(client: DynamoClient, keys: KeyRing) -> DynamoEndpointStore:
@@ -95,7 +100,7 @@ class WebhookWorkerParts:
         self.worker = WebhookWorker(deps, self.stats, WorkerOptions(live_s=given.live_s))
         sweeping = SweeperDeps(
             directory=directory,
-            switch=EndpointSwitch(endpoints, queue, clock, directory),
+            switch=EndpointSwitch(endpoints, queue, DynamoDisabledEndpoints(client), clock, directory),
             events=events,
             replays=KafkaReplaySource(kafka_config(settings)),
             queue=queue,
@@ -113,8 +118,9 @@ def make_webhook_service(
         make_endpoint_store(client, keys),
         DynamoWebhookQueue(client, clock),
         DynamoDeliveryLog(client),
-        transport,
-        clock,
+        DynamoDisabledEndpoints(client),
+        transport=transport,
+        clock=clock,
     )
 
 
@@ -125,6 +131,6 @@ async def open_webhook_service() -> AsyncIterator[WebhookService]:
     async with (
         open_tables(settings.dynamo) as client,
         open_key_ring(settings, client, clock) as keys,
-        open_webhook_transport(transport_options(settings.webhooks)) as transport,
+        open_webhook_transport(transport_options(settings)) as transport,
     ):
         yield make_webhook_service(client, keys, clock, transport)

@@ -243,7 +243,10 @@ WEBHOOKS = Table(
     partition=KeyAttribute("endpoint"),
     sort=KeyAttribute("item"),
     items=webhooks.WEBHOOKS,
-    ttl=Ttl("ttl", "the delivery log, a week; queued items do not have it"),
+    ttl=Ttl(
+        "ttl",
+        "the delivery log, a week; the list of disabled endpoints, 30 days; queued items do not have it",
+    ),
     backup=Backup.EPHEMERAL,
     why="Events that wait for an endpoint, and the delivery log. An event that is delivered at the first attempt is only "
     "in the log. After a loss, `tidings webhook replay` sends the events of the last two days again.",

@@ -24,6 +24,7 @@ EVENT_KEY = KeyTemplate("event#{event}")
 REPLAY_KEY = KeyTemplate("replay#{key}")
 BACKLOGS = KeyTemplate("_system#backlogs")
 BACKLOG_KEY = KeyTemplate("{tenant}#{endpoint}")
+DISABLED = KeyTemplate("_system#disabled")
 DELIVERIES = KeyTemplate("{tenant}#{endpoint}#deliveries")
 DELIVERY_KEY = KeyTemplate("{at_ms:013d}#{event}")
 
@@ -112,6 +113,15 @@ BACKLOG = TableItem(
     "attempt has failed",
     growth=Growth("planned: 100,000 endpoints that fail at the same time", 100_000),
 )
+DISABLED_ENDPOINT = TableItem(
+    "disabled endpoint",
+    DISABLED,
+    BACKLOG_KEY,
+    {"reason": _REASON, "at_ms": MS, "ttl": SECONDS},
+    max_bytes=512,
+    holds="an endpoint that was disabled automatically, for the doctor, until it is enabled or deleted, or for 30 days",
+    growth=Growth("planned: 10,000 disabled endpoints", 10_000),
+)
 DELIVERY = TableItem(
     "delivery",
     DELIVERIES,
@@ -134,4 +144,4 @@ DELIVERY = TableItem(
     growth=Growth("a week of deliveries", measured_by="tidings_webhook_deliveries_total"),
 )
 
-WEBHOOKS = (QUEUED_RUN, REPLAYED_RUN, QUEUED_EVENT, REPLAY_REQUEST, BACKLOG, DELIVERY)
+WEBHOOKS = (QUEUED_RUN, REPLAYED_RUN, QUEUED_EVENT, REPLAY_REQUEST, BACKLOG, DISABLED_ENDPOINT, DELIVERY)

@@ -100,6 +100,26 @@ DELETE_BACKLOG = delete(
     "_system#backlogs, tenant#endpoint, if nothing was queued meanwhile",
     "The queue of an endpoint is empty.",
 )
+PUT_DISABLED = put(
+    "webhooks.put_disabled",
+    WEBHOOKS,
+    "_system#disabled, tenant#endpoint",
+    "An endpoint was disabled automatically.",
+)
+DELETE_DISABLED = delete(
+    "webhooks.delete_disabled",
+    WEBHOOKS,
+    "_system#disabled, tenant#endpoint",
+    "A disabled endpoint was enabled or deleted.",
+)
+LIST_DISABLED = query(
+    "webhooks.list_disabled",
+    WEBHOOKS,
+    "_system#disabled",
+    PatternRole.SHOWS,
+    "The endpoints that were disabled automatically, for the doctor.",
+    consistency=Consistency.EVENTUAL,
+)
 PUT_DELIVERIES = batch_write(
     "webhooks.put_deliveries",
     WEBHOOKS,
