@@ -73,6 +73,7 @@ export type ErrorCode =
   | "blocked"
   | "content_invalid"
   | "content_too_large"
+  | "message_refused"
   | "message_not_found"
   | "inbox_not_found"
   | "notification_not_found"

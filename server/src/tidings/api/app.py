@@ -49,6 +49,7 @@ ROUTERS = (
     broadcasts.segments_bulk,
     inboxes.jobs_router,
     webhooks.router,
+    webhooks.hook_router,
     legacy_inbox.router,
     legacy_inbox.bulk,
 )

@@ -37,6 +37,8 @@ AUDITED: Final = frozenset(
         "rotate_webhook_secret",
         "retry_webhook",
         "replay_webhook",
+        "set_before_send_hook",
+        "delete_before_send_hook",
     }
 )
 """Operation ids. `legacy_send` is one of them because it also sends broadcasts."""

@@ -32,6 +32,7 @@ from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, Secret
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
 from tidings.messages.sender import MessageSender
+from tidings.webhooks.before_send import BeforeSendService
 from tidings.webhooks.service import WebhookService
 
 MIN_SECRET_BYTES = 16
@@ -158,5 +159,6 @@ class ApiServices:
     notifications: NotificationServices
     audit: AuditLog
     webhooks: WebhookService
+    before_send: BeforeSendService
     limits: ApiLimits = field(default_factory=ApiLimits)
     telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

@@ -1,16 +1,17 @@
-"""`tidings webhook create | list | show | set | delete | rotate | test | deliveries | queue | retry | replay`."""
+"""`tidings webhook create | list | show | set | delete | rotate | test | deliveries | queue | retry | replay | before-send`."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from typing import Literal
 
 import click
 
 from tidings.app.wiring.webhooks import open_webhook_service
 from tidings.cli.output import DURATION, SafeTable, echo, show_wide
 from tidings.kernel.clock import format_ms, format_ms_or_none
-from tidings.kernel.ids import TenantId
 from tidings.tenants.rules import check_tenant_id
+from tidings.webhooks.before_send import BeforeSendService
 from tidings.webhooks.model import (
     CHOSEN_TYPES,
     Endpoint,
@@ -47,7 +48,7 @@ def group() -> None:
 def create(tenant: str, url: str, events: tuple[str, ...], description: str) -> None:
     """Create an endpoint of TENANT and print its secret. It receives all events, or those of --event."""
     settings = EndpointSettings(url=url, events=_types(events) or CHOSEN_TYPES, description=description)
-    made = _run(lambda service: service.create(TenantId(check_tenant_id(tenant)), settings))
+    made = _run(lambda service: service.create(check_tenant_id(tenant), settings))
     echo(made.secrets[0].value.reveal())
     echo(f"The secret of endpoint {made.name.id} of {tenant}. {_ONCE}", err=True)
 
@@ -56,7 +57,7 @@ def create(tenant: str, url: str, events: tuple[str, ...], description: str) -> 
 @_TENANT
 def list_(tenant: str) -> None:
     """List the endpoints of TENANT."""
-    found = _run(lambda service: service.list(TenantId(check_tenant_id(tenant))))
+    found = _run(lambda service: service.list(check_tenant_id(tenant)))
     table = SafeTable("endpoint", "status", "events", "url", "reason")
     for each in found:
         settings = each.settings
@@ -191,6 +192,65 @@ def replay(tenant: str, endpoint: str, since: datetime) -> None:
     echo(f"ok: workers send the events since {format_ms(since_ms)} again")
 
 
+@group.group(name="before-send")
+def before_send() -> None:
+    """Manage the before-send hook of a tenant, which may change or refuse messages."""
+
+
+@before_send.command(name="set")
+@_TENANT
+@click.argument("url")
+@click.option(
+    "--timeout-ms",
+    default=1_000,
+    show_default=True,
+    type=click.IntRange(50, 5_000),
+    help="How long a sender waits for the hook.",
+)
+@click.option(
+    "--on-failure",
+    default="allow",
+    show_default=True,
+    type=click.Choice(["allow", "refuse"]),
+    help="What happens to a message if the hook does not answer in time.",
+)
+def hook_set(tenant: str, url: str, timeout_ms: int, on_failure: Literal["allow", "refuse"]) -> None:
+    """Create or change the hook of TENANT. Print the secret of a new one."""
+    name = check_tenant_id(tenant)
+    endpoint, _, is_new = _run_hook(lambda service: service.set(name, url, timeout_ms, on_failure))
+    if is_new:
+        echo(endpoint.secrets[0].value.reveal())
+        echo(f"The secret of the before-send hook of {tenant}. {_ONCE}", err=True)
+    else:
+        echo("ok: processes use the change within 30 seconds")
+
+
+@before_send.command(name="show")
+@_TENANT
+def hook_show(tenant: str) -> None:
+    """Show the hook of TENANT, without its secret."""
+    name = check_tenant_id(tenant)
+    endpoint, hook = _run_hook(lambda service: service.read(name))
+    table = SafeTable()
+    for label, value in {
+        "endpoint": endpoint.name.id,
+        "url": endpoint.settings.url,
+        "timeout": f"{hook.timeout_ms} ms",
+        "on failure": hook.on_failure,
+    }.items():
+        table.add_row(label, value)
+    show_wide(table)
+
+
+@before_send.command(name="remove")
+@_TENANT
+def hook_remove(tenant: str) -> None:
+    """Remove the hook of TENANT."""
+    name = check_tenant_id(tenant)
+    _run_hook(lambda service: service.remove(name))
+    echo("ok: within 30 seconds, messages are stored without the hook")
+
+
 def _show(endpoint: Endpoint) -> None:
     settings = endpoint.settings
     table = SafeTable()
@@ -215,12 +275,20 @@ def _types(names: tuple[str, ...]) -> tuple[EventType, ...]:
 
 
 def _name(tenant: str, endpoint: str) -> EndpointName:
-    return EndpointName(TenantId(check_tenant_id(tenant)), EndpointId(endpoint))
+    return EndpointName(check_tenant_id(tenant), EndpointId(endpoint))
 
 
 def _run[T](work: Callable[[WebhookService], Awaitable[T]]) -> T:
     async def run() -> T:
-        async with open_webhook_service() as service:
+        async with open_webhook_service() as (service, _):
+            return await work(service)
+
+    return asyncio.run(run())
+
+
+def _run_hook[T](work: Callable[[BeforeSendService], Awaitable[T]]) -> T:
+    async def run() -> T:
+        async with open_webhook_service() as (_, service):
             return await work(service)
 
     return asyncio.run(run())

@@ -21,9 +21,10 @@ from tidings.messages.model import (
     PermissionCheck,
     Proposal,
     ReactionChange,
+    ReviewRequest,
     SideWrites,
 )
-from tidings.messages.ports import EditStore, KeyProvider, LogReader
+from tidings.messages.ports import BeforeSend, EditStore, KeyProvider, LogReader
 from tidings.messages.sender import Appender, Content
 
 NO_SUCH_MESSAGE = "There is no such message."
@@ -68,7 +69,9 @@ class MessageEdits[S]:
         keys: KeyProvider,
         permissions: ChangePermissions[S],
         clock: Clock,
+        before_send: BeforeSend | None = None,
     ) -> None:
+        self._before_send = before_send
         self._appends = appends
         self._reader = reader
         self._edits = edits
@@ -79,12 +82,16 @@ class MessageEdits[S]:
     async def edit(self, request: ChangeRequest, content: Content) -> Appended:
         """Replace the content of a message; allowed to its sender only. Encrypted for the message's own sequence."""
         body = contents.encode_content(content)
+        review = await contents.review_content(
+            self._before_send,
+            ReviewRequest(request.chat, request.user, request.client_key, EntryKind.EDIT, body),
+        )
         keys = await self._keys.of(request.chat.tenant, request.user)
         fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.EDIT, body))
 
         def side_writes(seen: Entry, _: bool) -> SideWrites:  # noqa: FBT001
             _refuse_redacted(seen, Code.MESSAGE_NOT_FOUND)
-            sealed = keys.seal(request.chat, seen.sequence, body)
+            sealed = keys.seal(request.chat, seen.sequence, review.body)
             return self._edits.edit(request.chat, seen, sealed, self._clock.now_ms())
 
         def permit(seen: Entry) -> PermissionCheck[S]:
@@ -92,9 +99,11 @@ class MessageEdits[S]:
                 return self._edit_others
             if seen.visible_until_ms is not None:
                 raise TidingsError(Code.REQUEST_INVALID, "An ephemeral message cannot be edited.")
-            return self._permissions.edit_own
+            return review.permit(self._permissions.edit_own)
 
-        return await self._change(request, _draft(request, EntryKind.EDIT, fingerprint), permit, side_writes)
+        draft = _draft(request, EntryKind.EDIT, fingerprint)
+        with review.explained():
+            return await self._change(request, draft, permit, side_writes)
 
     async def redact(self, request: ChangeRequest) -> Appended:
         keys = await self._keys.of(request.chat.tenant, request.user)

@@ -125,6 +125,23 @@ class Refusal:
     code: Code
 
 
+class ReviewRequest(NamedTuple):
+    """Content of a message or an edit before its commit. `body` is encoded as `sender.encode_content` does."""
+
+    chat: ChatKey
+    sender: UserId
+    client_key: ClientKey
+    kind: EntryKind
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The tenant's before-send hook refused the content. `reason` is for the sender."""
+
+    reason: str
+
+
 class ReactionChange(NamedTuple):
     """A message's reaction counts and listed users after one user adds or removes a reaction."""
 

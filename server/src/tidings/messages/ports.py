@@ -15,6 +15,8 @@ from tidings.messages.model import (
     KeyRecord,
     ReactionChange,
     Refusal,
+    Rejection,
+    ReviewRequest,
     SideWrites,
 )
 
@@ -134,6 +136,18 @@ type ReadIntervals = Callable[[ChatKey, UserId], Awaitable[Sequence[Interval]]]
 
 type ReadMemberStatus[S] = Callable[[ChatKey, UserId], Awaitable[S]]
 """Reads a user's present status in a chat, strongly consistent. Never None: a stranger has a status too."""
+
+
+class BeforeSend(Protocol):
+    """Reviews content before it is committed, for tenants that moderate or enrich messages."""
+
+    async def review(self, request: ReviewRequest, /) -> bytes | Rejection:
+        """Return the body to commit, which may be changed, or why the message is refused.
+
+        Returns the given body at once for a tenant without a hook. Raises `overloaded` if the hook does not answer and
+        the tenant refuses messages without an answer.
+        """
+        ...
 
 
 class AuthorKey(Protocol):

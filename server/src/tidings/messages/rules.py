@@ -256,6 +256,7 @@ _REASONS = {
     Code.CHAT_NOT_FOUND: NO_SUCH_CHAT,
     Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
     Code.FORBIDDEN: "The sender may not do this in this chat.",
+    Code.MESSAGE_REFUSED: "The message was refused.",
     Code.BLOCKED: "One of the two users has blocked the other.",
     Code.WRITE_CONFLICT: "The item was changed by another request. Read it again and retry.",
 }

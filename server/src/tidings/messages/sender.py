@@ -1,6 +1,8 @@
 """Send a message: validate and encode its content, then append it to the chat's log."""
 
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -19,11 +21,13 @@ from tidings.messages.model import (
     LogCreated,
     PermissionCheck,
     Proposal,
+    Rejection,
+    ReviewRequest,
     SideWrites,
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
-from tidings.messages.ports import COMMITTED, AuthorKey, EditStore, KeyProvider, PositionTaken
+from tidings.messages.ports import COMMITTED, AuthorKey, BeforeSend, EditStore, KeyProvider, PositionTaken
 from tidings.messages.rules import make_entry
 
 MAX_CONTENT_BYTES = 4096
@@ -193,7 +197,9 @@ class MessageSender[S]:
         keys: KeyProvider,
         may_send: PermissionCheck[S],
         clock: Clock,
+        before_send: BeforeSend | None = None,
     ) -> None:
+        self._before_send = before_send
         self._appends = appends
         self._edits = edits
         self._keys = keys
@@ -217,20 +223,25 @@ class MessageSender[S]:
         content is hidden after this time; the entry itself is permanent. Raises as `Appender.append` does.
         """
         body = encode_content(content)
+        review = await review_content(
+            self._before_send, ReviewRequest(chat, sender, client_key, EntryKind.MESSAGE, body)
+        )
         keys = await self._keys.of(chat.tenant, sender)
         key = IdempotencyKey(sender, client_key)
+        # The fingerprint is that of the content as it was sent: a retry has the same, whatever the hook changes.
         draft = Draft(
             kind=EntryKind.MESSAGE,
             sender=sender,
             client_key=client_key,
             fingerprint=keys.fingerprint(fingerprint_input(chat, key, EntryKind.MESSAGE, body, ttl_s=ttl_s)),
-            body=None if ttl_s else body,
+            body=None if ttl_s else review.body,
             content_type=content_type,
             visible_until_ms=None if ttl_s is None else self._clock.now_ms() + limit_ttl(ttl_s) * 1000,
         )
-        proposal = Proposal(draft, self._may_send, after, keys.seal)
-        side_writes_at = None if ttl_s is None else self._ephemeral_content(chat, draft, body, keys)
-        appended = await self._appends.append(chat, proposal, side_writes_at)
+        proposal = Proposal(draft, review.permit(self._may_send), after, keys.seal)
+        side_writes_at = None if ttl_s is None else self._ephemeral_content(chat, draft, review.body, keys)
+        with review.explained():
+            appended = await self._appends.append(chat, proposal, side_writes_at)
         return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
 
     def _ephemeral_content(
@@ -240,6 +251,46 @@ class MessageSender[S]:
             return self._edits.ephemeral(chat, sequence, keys.seal(chat, sequence, body), draft)
 
         return side_writes_at
+
+
+class ContentReview(NamedTuple):
+    """The result of a review: the body to commit, and the reason of a refusal."""
+
+    body: bytes
+    rejection: Rejection | None = None
+
+    def permit[S](self, may: PermissionCheck[S]) -> PermissionCheck[S]:
+        """Return a permission check that refuses rejected content.
+
+        Race: a message is committed, its ack is lost, and the hook refuses the retry. The refusal is decided where
+        permissions are, after the duplicate check, so the retry receives its sequence.
+        """
+        if self.rejection is None:
+            return may
+
+        def refuse(status: S, after: int | None, /) -> Code | None:
+            return may(status, after) or Code.MESSAGE_REFUSED
+
+        return refuse
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Add the hook's reason to the error of a refusal."""
+        try:
+            yield
+        except TidingsError as error:
+            if error.code is not Code.MESSAGE_REFUSED or self.rejection is None:
+                raise
+            raise TidingsError(error.code, self.rejection.reason) from None
+
+
+async def review_content(hook: BeforeSend | None, request: ReviewRequest) -> ContentReview:
+    if hook is None:
+        return ContentReview(request.body)
+    reviewed = await hook.review(request)
+    if isinstance(reviewed, Rejection):
+        return ContentReview(request.body, reviewed)
+    return ContentReview(reviewed)
 
 
 def limit_ttl(ttl_s: int) -> int:

@@ -75,7 +75,7 @@ PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
 
-SETTINGS_FORM = 5
+SETTINGS_FORM = 6
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
 MAX_MEMBERS = 100_000
@@ -126,6 +126,17 @@ class PushSettings(Struct, frozen=True, kw_only=True):
     has_previews: bool = False
 
 
+class BeforeSendSettings(Struct, frozen=True, kw_only=True):
+    """The before-send hook, which may change or refuse messages. `endpoint` is the webhook endpoint with its URL and secret.
+
+    `on_failure`: what happens to a message if the hook does not answer within `timeout_ms`.
+    """
+
+    endpoint: Annotated[str, Meta(min_length=26, max_length=26)]
+    timeout_ms: Annotated[int, Meta(ge=50, le=5_000)] = 1_000
+    on_failure: Literal["allow", "refuse"] = "allow"
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=32)]
     tokens: TokenSettings = TokenSettings()
@@ -138,6 +149,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     push: PushSettings = PushSettings()
     max_members: Annotated[int, Meta(ge=2, le=MAX_MEMBERS)] = 1_000
     """Members of a group, with its owner."""
+    before_send: BeforeSendSettings | None = None
     form: int = SETTINGS_FORM
 
 

@@ -9,6 +9,8 @@ from fixtures.webhooks import OK, failing, verify
 
 from tidings.accounts.model import Scope
 from tidings.kernel.errors import Code
+from tidings.tenants.model import TenantSettings
+from tidings.tenants.store import DynamoTenantStore
 
 URL = "https://app.example/tidings"
 OTHER = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
@@ -103,3 +105,21 @@ async def test_only_an_api_key_with_the_scope_manages_endpoints(use_cases: UseCa
         ):
             body = {"url": URL} if path == "/v1/webhooks" and method == "POST" else None
             assert await caller.code(method, path, body) is Code.FORBIDDEN
+
+
+async def test_the_before_send_hook_is_set_changed_and_removed(use_cases: UseCaseEnv) -> None:
+    rest = RestApp(use_cases)
+    server, path = rest.server(Scope.WEBHOOKS), "/v1/before-send-hook"
+    tenants = DynamoTenantStore(use_cases.client, use_cases.authentic)
+    await tenants.create(use_cases.tenant, TenantSettings(name="Acme"), use_cases.clock.now_ms())
+    assert await server.code("GET", path) is Code.WEBHOOK_NOT_FOUND
+    made = await server.ok("PUT", path, {"url": URL})
+    assert made["secret"].startswith("whsec_")
+    changed = await server.ok("PUT", path, {"url": URL, "timeout_ms": 200, "on_failure": "refuse"})
+    assert (changed["endpoint"], "secret" in changed) == (made["endpoint"], False)
+    shown = await server.ok("GET", path)
+    assert (shown["timeout_ms"], shown["on_failure"]) == (200, "refuse")
+    assert await server.code("PUT", path, {"url": URL, "timeout_ms": 10}) is Code.REQUEST_INVALID
+    await server.ok("DELETE", path)
+    assert await server.code("DELETE", path) is Code.WEBHOOK_NOT_FOUND
+    assert (await server.ok("GET", "/v1/webhooks"))["endpoints"] == []

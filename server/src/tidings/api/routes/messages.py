@@ -34,7 +34,7 @@ from tidings.messages.model import EntryKind
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["messages"])
 
 _OF_POSITIONS = (Code.POSITION_AHEAD, Code.POSITION_TOO_OLD)
-_OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.KEYS_UNAVAILABLE)
+_OF_CONTENT = (Code.CONTENT_INVALID, Code.CONTENT_TOO_LARGE, Code.MESSAGE_REFUSED, Code.KEYS_UNAVAILABLE)
 _OF_MESSAGES = (
     *OF_CHANGES,
     *_OF_POSITIONS,

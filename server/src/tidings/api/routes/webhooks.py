@@ -8,6 +8,8 @@ from tidings.api.auth import AsWebhooksServer, AuthenticatedRequest, Authenticat
 from tidings.api.openapi import OF_BODIES, route_options
 from tidings.api.schemas.chats import PageParams
 from tidings.api.schemas.webhooks import (
+    BeforeSendBody,
+    BeforeSendResponse,
     CreateWebhookBody,
     DeliveriesResponse,
     EndpointInPath,
@@ -231,6 +233,65 @@ async def list_webhook_queue(call: AsWebhooksServer, endpoint: EndpointInPath) -
     """List what waits for the endpoint, and when the next attempt is."""
     waiting = await call.edge.services.webhooks.waiting(_name(call, endpoint))
     return QueueResponse(waiting=[QueuedResponse.of(each) for each in waiting])
+
+
+hook_router = APIRouter(prefix="/v1/before-send-hook", route_class=AuthenticatedRoute, tags=["webhooks"])
+
+_SETTINGS = ("tenants.read_settings", *_READ)
+_SET = (*_SETTINGS, "tenants.update_settings", *_CHANGE)
+
+
+@hook_router.put(
+    "",
+    **route_options(
+        "set_before_send_hook",
+        *_OF_WRITES,
+        _UNKNOWN,
+        touches=("tenants.list_hooks", "webhooks.delete_disabled", *_SET),
+        summary="Set the before-send hook",
+    ),
+)
+async def set_before_send_hook(call: AsWebhooksServer, body: BeforeSendBody) -> BeforeSendResponse:
+    """Create or change the hook that may change or refuse messages. Processes use it within 30 seconds."""
+    endpoint, hook, is_new = await call.edge.services.before_send.set(
+        call.tenant, body.url, body.timeout_ms, body.on_failure
+    )
+    return BeforeSendResponse.of(endpoint, hook, has_secret=is_new)
+
+
+@hook_router.get(
+    "",
+    **route_options(
+        "get_before_send_hook", _UNKNOWN, _KEYS, touches=_SETTINGS, summary="Get the before-send hook"
+    ),
+)
+async def get_before_send_hook(call: AsWebhooksServer) -> BeforeSendResponse:
+    """Get the hook, without its secret."""
+    return BeforeSendResponse.of(*await call.edge.services.before_send.read(call.tenant))
+
+
+@hook_router.delete(
+    "",
+    **route_options(
+        "delete_before_send_hook",
+        _UNKNOWN,
+        *_OF_WRITES,
+        touches=(
+            *_SET,
+            *(
+                "tenants.delete_hook",
+                "webhooks.list_queue",
+                "webhooks.drop_queue",
+                "webhooks.delete_disabled",
+            ),
+        ),
+        status_code=204,
+        summary="Remove the before-send hook",
+    ),
+)
+async def delete_before_send_hook(call: AsWebhooksServer) -> None:
+    """Remove the hook. Within 30 seconds, messages are stored without it."""
+    await call.edge.services.before_send.remove(call.tenant)
 
 
 def _name(call: AuthenticatedRequest, endpoint: EndpointId) -> EndpointName:

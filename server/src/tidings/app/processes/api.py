@@ -52,7 +52,12 @@ from tidings.app.wiring.options import (
     validate_settings,
 )
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
-from tidings.app.wiring.webhooks import make_webhook_service, transport_options
+from tidings.app.wiring.webhooks import (
+    before_send_component,
+    make_before_send_service,
+    make_webhook_service,
+    transport_component,
+)
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
 from tidings.chats.member_jobs import MemberJobs
@@ -63,10 +68,11 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.lifecycle.component import Component, ManagedResource, TaskSupervisor
+from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
-from tidings.webhooks.store.http import HttpWebhookTransport, open_webhook_transport
+from tidings.webhooks.before_send import BeforeSendHook
+from tidings.webhooks.store.http import HttpWebhookTransport
 
 log = logs.get_logger(__name__)
 
@@ -189,16 +195,24 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     accounts = accounts_component(settings, host, engines)
     publisher = delivery.publisher_component(settings, host)
     gains = make_receipt_publisher(settings, engines.redis, host)
-    options = transport_options(settings)
-    hooks = ManagedResource("webhook_http", lambda: open_webhook_transport(options))
+    http = transport_component(settings)
+    before_send = before_send_component(host, engines, accounts, http)
 
     def app() -> Asgi:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(api_operations_of())
-        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value, hooks.value)
-        return make_app(joined.services(requests), _options(settings))
+        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
+        return make_app(joined.services(requests, http.value, before_send.value), _options(settings))
 
-    return [*engines.components, accounts, publisher, gains, hooks, HttpServer(settings, app, host.tasks)]
+    return [
+        *engines.components,
+        accounts,
+        publisher,
+        gains,
+        http,
+        before_send,
+        HttpServer(settings, app, host.tasks),
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +225,10 @@ class ApiWiring:
     accounts: AccountServices
     publisher: KafkaPublisher
     gains: ReceiptPublisher
-    webhooks: HttpWebhookTransport
 
-    def services(self, requests: ApiTelemetry) -> ApiServices:
+    def services(
+        self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
+    ) -> ApiServices:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
         keys, user_keys = self.engines.keys.value, self.engines.user_keys.value
         clock = self.host.clock
@@ -222,8 +237,16 @@ class ApiWiring:
         commits = delivery.make_on_commit(self.publisher, self.host, traces)
         lists = build_chat_lists(client, user_keys, clock, self.gains.publish_soon, epoch=epoch)
         cases = chats.build_chat_services(
-            client, user_keys, clock, commits.publish, lists.directs.intervals, epoch=epoch, traces=traces
+            client,
+            user_keys,
+            clock,
+            commits.publish,
+            lists.directs.intervals,
+            epoch=epoch,
+            traces=traces,
+            before_send=before_send,
         )
+        webhooks = make_webhook_service(client, keys, clock, http)
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
         inboxes = self._inboxes()
         people = build_login_services(self.settings, client, clock, self.engines.kms.value, user_keys)
@@ -248,7 +271,8 @@ class ApiWiring:
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
             notifications=notification_services(inboxes),
             audit=AuditLog(DynamoAuditStore(client), clock),
-            webhooks=make_webhook_service(client, keys, clock, self.webhooks),
+            webhooks=webhooks,
+            before_send=make_before_send_service(webhooks, client, keys, clock),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import NoReturn, override
 
-from msgspec import structs
-
 from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.session_cache import OnRevocations, RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
@@ -31,13 +29,14 @@ from tidings.app.wiring.delivery import make_offline_checks
 from tidings.app.wiring.inboxes import build_serving_inboxes, inbox_use_cases
 from tidings.app.wiring.listener_options import (
     admission_options,
-    fit_open_file_limit,
     hub_options,
     listen_options,
+    with_fitting_limits,
 )
 from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import otlp_headers, process_options, validate_settings
 from tidings.app.wiring.rate_limits import RequestLimits, SocketRequestLimiter
+from tidings.app.wiring.webhooks import before_send_component, transport_component
 from tidings.bus.store import RedisBus
 from tidings.connections.model import GatewayId
 from tidings.connections.store import RedisConnectionRegistry
@@ -63,6 +62,7 @@ from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.process import MallocTrimmer
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
+from tidings.webhooks.before_send import BeforeSendHook
 from tidings_wire.close_codes import CloseCode, close_reason
 from tidings_wire.fields import MAX_FRAME_BYTES
 
@@ -211,12 +211,15 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     accounts = accounts_component(settings, host, engines)
     publisher = delivery.publisher_component(settings, host)
     gains = make_receipt_publisher(settings, engines.redis, host)
+    http = transport_component(settings)
+    before_send = before_send_component(host, engines, accounts, http)
 
     def server() -> GatewayServer:
         client, keys = engines.dynamo.value, engines.user_keys.value
         lists = build_chat_lists(client, keys, host.clock, gains.value.publish_soon, epoch=engines.epoch)
         traces = make_traces(host.tracing)
-        made = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists, traces).server()
+        wiring = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists, traces)
+        made = wiring.server(before_send.value)
         export_gateway(host.metrics, made)
         return made
 
@@ -226,19 +229,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     edge = SocketServer(
         server, make_drain_options(settings), host.tasks, watch=watch, stop_s=settings.process.stop_s
     )
-    return [*engines.components, accounts, publisher, gains, edge]
-
-
-def with_fitting_limits(settings: Settings) -> Settings:
-    """Lower the gateway's default bounds to the open files that this machine allows, and say so."""
-    fitting = fit_open_file_limit(settings.gateway)
-    if fitting != settings.gateway:
-        log.warning(
-            "fewer connections than the default: raise the limit of open files, or set gateway.max_connections",
-            max_connections=fitting.max_connections,
-            max_handshakes=fitting.max_handshakes,
-        )
-    return structs.replace(settings, gateway=fitting)
+    return [*engines.components, accounts, publisher, gains, http, before_send, edge]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +244,10 @@ class GatewayWiring:
     lists: ChatListServices
     traces: MessageTraces | None
 
-    def server(self) -> GatewayServer:
+    def server(self, before_send: BeforeSendHook) -> GatewayServer:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
         credentials = self._credentials()
-        cases = self._cases(credentials)
+        cases = self._cases(credentials, before_send)
         limits = ConnectionLimits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
         library = _load_library(self.settings)
         return GatewayServer(
@@ -280,7 +271,7 @@ class GatewayWiring:
         people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
         return build_credentials(self.accounts, people)
 
-    def _cases(self, credentials: CredentialVerifierChain) -> GatewayUseCases:
+    def _cases(self, credentials: CredentialVerifierChain, before_send: BeforeSendHook) -> GatewayUseCases:
         client, keys, redis = (
             self.engines.dynamo.value,
             self.engines.user_keys.value,
@@ -289,7 +280,14 @@ class GatewayWiring:
         commit = delivery.make_on_commit(self.publisher, self.host, self.traces).publish
         intervals, epoch = self.lists.directs.intervals, self.engines.epoch
         cases = chats.build_chat_services(
-            client, keys, self.host.clock, commit, intervals, epoch=epoch, traces=self.traces
+            client,
+            keys,
+            self.host.clock,
+            commit,
+            intervals,
+            epoch=epoch,
+            traces=self.traces,
+            before_send=before_send,
         )
         limiter = engine_clients.build_limiter(self.settings, redis, self.engines.keys.value, self.host)
         return GatewayUseCases(

@@ -11,7 +11,7 @@ from tidings.app.processes.offline_events import drop_undecodable
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
-from tidings.app.wiring.webhooks import WebhookWorkerParts, transport_options
+from tidings.app.wiring.webhooks import WebhookWorkerParts, transport_component
 from tidings.messages.model import CommittedEvent
 from tidings.messages.store import decode_committed
 from tidings.platform.kafka.consumer import KafkaConsumer
@@ -21,7 +21,7 @@ from tidings.platform.lifecycle.component import Component, Health, ManagedResou
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.schema.topics.model import MESSAGES
 from tidings.webhooks.sender import WebhookStats
-from tidings.webhooks.store.http import HttpWebhookTransport, open_webhook_transport
+from tidings.webhooks.store.http import HttpWebhookTransport
 from tidings.webhooks.worker import PartitionRange, WebhookWorker
 
 GROUP = "webhooks"
@@ -36,8 +36,7 @@ def run_webhooks(settings: Settings) -> NoReturn:
 
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
-    options = transport_options(settings)
-    transport = ManagedResource("webhook_http", lambda: open_webhook_transport(options))
+    transport = transport_component(settings)
     return [*engines.components, transport, WebhookConsumer(settings, host, engines, transport)]
 
 

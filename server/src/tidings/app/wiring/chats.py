@@ -40,7 +40,7 @@ from tidings.messages.append_queue import AppendDeps, OnCommit
 from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import History
 from tidings.messages.model import PermissionCheck
-from tidings.messages.ports import KeyProvider, ReadIntervals
+from tidings.messages.ports import BeforeSend, KeyProvider, ReadIntervals
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, DynamoMessageLog
 from tidings.platform.dynamo.client import DynamoClient
@@ -249,6 +249,7 @@ def build_chat_services(
     *,
     epoch: Epoch,
     traces: MessageTraces | None = None,
+    before_send: BeforeSend | None = None,
 ) -> ChatServices:
     """Build the use cases of chats. `on_commit` is called with each commit, and does not delay the answer."""
     rows, reader, edits = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditStore(client)
@@ -257,7 +258,7 @@ def build_chat_services(
         appends=appends,
         rows=rows,
         reader=reader,
-        sender=_build_sender(appends, edits, keys, clock, traces),
+        sender=_build_sender(appends, edits, keys, clock, traces=traces, before_send=before_send),
         change=MessageEdits(
             appends,
             reader,
@@ -265,6 +266,7 @@ def build_chat_services(
             keys=keys,
             permissions=_PERMISSIONS,
             clock=clock,
+            before_send=before_send,
         ),
         history=History(reader, intervals, keys, clock),
     )
@@ -275,12 +277,15 @@ def _build_sender(
     edits: DynamoEditStore,
     keys: KeyProvider,
     clock: Clock,
+    *,
     traces: MessageTraces | None,
+    before_send: BeforeSend | None,
 ) -> MessageSender[MemberStatus]:
+    kind = MessageSender if traces is None else TracedMessageSender
     may_send = permission_check(ChatAction.SEND)
-    if traces is None:
-        return MessageSender(appends, edits, keys=keys, may_send=may_send, clock=clock)
-    sender = TracedMessageSender(appends, edits, keys=keys, may_send=may_send, clock=clock)
+    sender = kind(appends, edits, keys=keys, may_send=may_send, clock=clock, before_send=before_send)
+    if not isinstance(sender, TracedMessageSender) or traces is None:
+        return sender
     sender.traces = traces
     return sender
 

@@ -8,6 +8,7 @@ import ssl
 
 from msgspec.structs import replace
 
+from tidings.app.settings import Settings
 from tidings.app.settings.gateway import GatewaySettings
 from tidings.app.wiring.options import listed_proxies
 from tidings.gateway.admission import AdmissionOptions
@@ -15,6 +16,9 @@ from tidings.gateway.hub import HubOptions
 from tidings.gateway.transport.ports import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import AllowedOrigins, UntrustedProxyDetector
+from tidings.platform.telemetry import logs
+
+log = logs.get_logger(__name__)
 
 _FILES_BESIDE = 500
 
@@ -128,3 +132,15 @@ def _tls(given: GatewaySettings) -> ssl.SSLContext | None:
 
 def _listener_error(text: str) -> TidingsError:
     return TidingsError(Code.SETTINGS_INVALID, text, hint="docs/reference/settings.md lists every setting.")
+
+
+def with_fitting_limits(settings: Settings) -> Settings:
+    """Lower the gateway's default bounds to the open files that this machine allows, and say so."""
+    fitting = fit_open_file_limit(settings.gateway)
+    if fitting != settings.gateway:
+        log.warning(
+            "fewer connections than the default: raise the limit of open files, or set gateway.max_connections",
+            max_connections=fitting.max_connections,
+            max_handshakes=fitting.max_handshakes,
+        )
+    return replace(settings, gateway=fitting)

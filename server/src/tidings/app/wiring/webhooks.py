@@ -1,26 +1,33 @@
 """Wire webhooks: the worker, the sweeper of queues, and the service for REST and commands."""
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
+
+import msgspec
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables
+from tidings.app.wiring.accounts import AccountServices, open_tables
 from tidings.app.wiring.engine_clients import EngineComponents, open_key_ring
 from tidings.app.wiring.options import kafka_config
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.kernel.clock import Clock, SystemClock
+from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.kernel.network_policy import NetworkPolicy
+from tidings.messages import sender
 from tidings.messages.entry_json import entry_fields
 from tidings.messages.history import History
 from tidings.messages.model import Entry, Interval
 from tidings.messages.store import DynamoLogReader
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.tenants.key_ring import KeyRing
+from tidings.tenants.store import DynamoTenantStore
+from tidings.webhooks.before_send import BeforeSendHook, BeforeSendService, BeforeSendStats
 from tidings.webhooks.endpoints import EndpointDirectory, EndpointSwitch
 from tidings.webhooks.events import LogEvents
 from tidings.webhooks.ports import WebhookTransport
@@ -32,7 +39,7 @@ from tidings.webhooks.store import (
     DynamoEndpointStore,
     DynamoWebhookQueue,
 )
-from tidings.webhooks.store.http import TransportOptions, open_webhook_transport
+from tidings.webhooks.store.http import HttpWebhookTransport, TransportOptions, open_webhook_transport
 from tidings.webhooks.store.replays import KafkaReplaySource
 from tidings.webhooks.sweeper import QueueSweeper, SweeperDeps
 from tidings.webhooks.worker import WebhookWorker, WebhookWorkerDeps, WorkerOptions
@@ -85,14 +92,14 @@ class WebhookWorkerParts:
         self.stats = WebhookStats()
         self.recorder = DeliveryRecorder(DynamoDeliveryLog(client), self.stats)
         options = SendOptions(timeout_s=given.timeout_s, max_concurrent=given.max_concurrent)
-        sender = EventSender(transport, self.recorder, clock, self.stats, options)
+        event_sender = EventSender(transport, self.recorder, clock, self.stats, options)
         directory, events = EndpointDirectory(endpoints, clock), LogEvents(log, view)
         deps = WebhookWorkerDeps(
             directory=directory,
             events=events,
             log=log,
             queue=queue,
-            sender=sender,
+            sender=event_sender,
             checkpoints=RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS),
             clock=clock,
             failpoints=host.failpoints,
@@ -104,11 +111,52 @@ class WebhookWorkerParts:
             events=events,
             replays=KafkaReplaySource(kafka_config(settings)),
             queue=queue,
-            sender=sender,
+            sender=event_sender,
             clock=clock,
             failpoints=host.failpoints,
         )
         self.sweeper = QueueSweeper(sweeping, self.stats, given.disable_after_h * 3600)
+
+
+def before_send_component(
+    host: ProcessContext,
+    engines: EngineComponents,
+    accounts: ManagedResource[AccountServices],
+    transport: ManagedResource[HttpWebhookTransport],
+) -> ManagedResource[BeforeSendHook]:
+    """Build the before-send hooks of an edge: every process that sends messages needs them."""
+    stats = BeforeSendStats()
+    host.metrics.counter_callbacks(
+        "before_send_total",
+        "Messages and edits that a before-send hook allowed, changed or refused, and those without an answer.",
+        "outcome",
+        lambda: {name: getattr(stats, name) for name in BeforeSendStats.__slots__},
+    )
+
+    def make() -> BeforeSendHook:
+        endpoints = make_endpoint_store(engines.dynamo.value, engines.keys.value)
+        return BeforeSendHook(
+            accounts.value.tenants,
+            EndpointDirectory(endpoints, host.clock),
+            transport.value,
+            encode_content=normalize_content,
+            clock=host.clock,
+            stats=stats,
+        )
+
+    return ManagedResource("before_send", lambda: nullcontext(make()))
+
+
+def transport_component(settings: Settings) -> ManagedResource[HttpWebhookTransport]:
+    return ManagedResource("webhook_http", lambda: open_webhook_transport(transport_options(settings)))
+
+
+def normalize_content(body: bytes) -> bytes | None:
+    """Return content of a before-send hook as a message stores it. None: a sender could not send it either."""
+    try:
+        return sender.encode_content(sender.decode_content(body))
+    except (msgspec.DecodeError, UnicodeDecodeError, TidingsError):
+        return None
 
 
 def make_webhook_service(
@@ -124,13 +172,20 @@ def make_webhook_service(
     )
 
 
+def make_before_send_service(
+    webhooks: WebhookService, client: DynamoClient, keys: KeyRing, clock: Clock
+) -> BeforeSendService:
+    return BeforeSendService(webhooks, DynamoTenantStore(client, AuthenticatedRows(keys)), clock)
+
+
 @asynccontextmanager
-async def open_webhook_service() -> AsyncIterator[WebhookService]:
-    """Open the service for a command."""
+async def open_webhook_service() -> AsyncIterator[tuple[WebhookService, BeforeSendService]]:
+    """Open the services for a command."""
     settings, clock = load().settings, SystemClock()
     async with (
         open_tables(settings.dynamo) as client,
         open_key_ring(settings, client, clock) as keys,
         open_webhook_transport(transport_options(settings)) as transport,
     ):
-        yield make_webhook_service(client, keys, clock, transport)
+        webhooks = make_webhook_service(client, keys, clock, transport)
+        yield webhooks, make_before_send_service(webhooks, client, keys, clock)
