@@ -10,7 +10,7 @@ from tidings.schema.tables.model import Backup, CapacityUnits, Index, KeyTemplat
 from tidings.schema.tables.pricing import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
 
 FIRST_TABLES = set(asked.KEYS)
-ADDED_TABLES = {"pending_queue", "tenants", "user_keys", "erasures", "leases", "inbox", "audit"}
+ADDED_TABLES = {"pending_queue", "tenants", "user_keys", "erasures", "leases", "inbox", "audit", "webhooks"}
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 every_index = pytest.mark.parametrize(
@@ -34,6 +34,7 @@ def test_keys_are_as_decided() -> None:
         "leases": "lease (S)",
         "inbox": "PK (S), SK (S)",
         "audit": "tenant_month (S), record (S)",
+        "webhooks": "endpoint (S), item (S)",
     }
     assert {table.name: show_keys(table.keys) for table in TABLES} == asked.KEYS | added
 
@@ -111,6 +112,7 @@ def test_tables_that_would_grow_without_limit_expire() -> None:
         "erasures",
         "leases",
         "inbox",
+        "webhooks",
     }
     assert all(carriers(BY_NAME[name]) for name in expiring)
 
@@ -146,7 +148,7 @@ def test_backup_classes_are_as_decided() -> None:
     by_class = {kind: {table.name for table in TABLES if table.backup is kind} for kind in Backup}
     assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox", "audit"}
     assert by_class[Backup.SHORT] == {"user_keys"}
-    assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {"pending_queue", "leases"}
+    assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {"pending_queue", "leases", "webhooks"}
     assert all(table.has_pitr for table in TABLES)
 
 

@@ -29,6 +29,7 @@ PAGES = [
     "howto/run-delivery.md",
     "howto/run-notifications.md",
     "howto/receive-webhooks.md",
+    "howto/moderate-messages.md",
     "howto/run-webhooks.md",
     "howto/run-the-relay.md",
     "howto/run-in-production.md",

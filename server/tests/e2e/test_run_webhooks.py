@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -140,14 +140,21 @@ def test_the_command_line_manages_an_endpoint(
     eventually(
         lambda: "the endpoint answered 500" in tidings("queue", space.tenant, endpoint) or None, "queued"
     )
+    _repair_and_replay(tidings, receiver, space.tenant, endpoint, chat)
+    assert "disabled" in tidings("set", space.tenant, endpoint, "--status", "disabled")
+    tidings("delete", space.tenant, endpoint)
+    assert endpoint not in tidings("list", space.tenant)
+
+
+def _repair_and_replay(
+    tidings: Callable[..., str], receiver: WebhookReceiver, tenant: str, endpoint: str, chat: str
+) -> None:
     receiver.answer = lambda _: 204
-    tidings("retry", space.tenant, endpoint)
+    tidings("retry", tenant, endpoint)
     eventually(lambda: receiver.sequences(chat) == [2] or None, "delivered", 30)
     log = eventually(
         lambda: (
-            found
-            if (found := tidings("deliveries", space.tenant, endpoint)).count("message.created") > 1
-            else None
+            found if (found := tidings("deliveries", tenant, endpoint)).count("message.created") > 1 else None
         ),
         "the log",
     )
@@ -155,9 +162,6 @@ def test_the_command_line_manages_an_endpoint(
     assert "delivered" in log
     count = len(receiver.accepted)
     since = (datetime.now(UTC) - timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    tidings("replay", space.tenant, endpoint, "--since", since)
+    tidings("replay", tenant, endpoint, "--since", since)
     again = eventually(lambda: receiver.accepted[count:] or None, "replayed", 60)
     assert again[0]["id"] == receiver.accepted[count - 1]["id"]
-    assert "disabled" in tidings("set", space.tenant, endpoint, "--status", "disabled")
-    tidings("delete", space.tenant, endpoint)
-    assert endpoint not in tidings("list", space.tenant)

@@ -313,21 +313,18 @@ class _UsersServer(_Credential):
         return call
 
 
-class _NotificationsServer(_Credential):
+class _ScopedServer(_Credential):
+    """A tenant's server whose API key has a scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        super().__init__()
+        self._scope = scope
+
     @override
     async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
         call = _authenticated(request)
-        if call.principal.user is not None or Scope.NOTIFICATIONS not in call.principal.scopes:
-            raise TidingsError(Code.FORBIDDEN, f"Requires an API key with the scope `{Scope.NOTIFICATIONS}`.")
-        return call
-
-
-class _WebhooksServer(_Credential):
-    @override
-    async def __call__(self, request: Request) -> AuthenticatedRequest:  # type: ignore[override]  # as above
-        call = _authenticated(request)
-        if call.principal.user is not None or Scope.WEBHOOKS not in call.principal.scopes:
-            raise TidingsError(Code.FORBIDDEN, f"Requires an API key with the scope `{Scope.WEBHOOKS}`.")
+        if call.principal.user is not None or self._scope not in call.principal.scopes:
+            raise TidingsError(Code.FORBIDDEN, f"Requires an API key with the scope `{self._scope}`.")
         return call
 
 
@@ -346,6 +343,6 @@ class _DirectoryReader(_Credential):
 
 type AsUser = Annotated[UserRequest, Depends(_User())]
 type AsUsersServer = Annotated[AuthenticatedRequest, Depends(_UsersServer())]
-type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_NotificationsServer())]
-type AsWebhooksServer = Annotated[AuthenticatedRequest, Depends(_WebhooksServer())]
+type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.NOTIFICATIONS))]
+type AsWebhooksServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.WEBHOOKS))]
 type AsDirectoryReader = Annotated[AuthenticatedRequest, Depends(_DirectoryReader())]

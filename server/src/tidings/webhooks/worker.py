@@ -293,11 +293,7 @@ class WebhookWorker:
     async def _queue_rest(self, each: _LiveRun) -> None:
         if not each.run.events:
             return
-        now_ms = self._deps.clock.now_ms()
-        if each.run.failure is None:
-            await self._add_run(each, each.run.unsent, now_ms)
-        else:
-            await self._add_run(each, each.run.unsent, each.run.next_ms or now_ms)
+        await self._add_run(each, each.run.unsent, each.run.next_ms or self._deps.clock.now_ms())
         await self._deps.failpoints.hit("webhooks.queued")
 
     async def _add_run(self, each: _LiveRun, first: int, due_ms: int) -> None:

@@ -230,22 +230,10 @@ class ApiWiring:
         self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
     ) -> ApiServices:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
-        keys, user_keys = self.engines.keys.value, self.engines.user_keys.value
-        clock = self.host.clock
+        keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
         limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
-        traces = make_traces(self.host.tracing)
-        commits = delivery.make_on_commit(self.publisher, self.host, traces)
         lists = build_chat_lists(client, user_keys, clock, self.gains.publish_soon, epoch=epoch)
-        cases = chats.build_chat_services(
-            client,
-            user_keys,
-            clock,
-            commits.publish,
-            lists.directs.intervals,
-            epoch=epoch,
-            traces=traces,
-            before_send=before_send,
-        )
+        cases = self._chats(lists, before_send)
         webhooks = make_webhook_service(client, keys, clock, http)
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
         inboxes = self._inboxes()
@@ -275,6 +263,19 @@ class ApiWiring:
             before_send=make_before_send_service(webhooks, client, keys, clock),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
+        )
+
+    def _chats(self, lists: chats.ChatListServices, before_send: BeforeSendHook) -> chats.ChatServices:
+        traces = make_traces(self.host.tracing)
+        return chats.build_chat_services(
+            self.engines.dynamo.value,
+            self.engines.user_keys.value,
+            self.host.clock,
+            delivery.make_on_commit(self.publisher, self.host, traces).publish,
+            lists.directs.intervals,
+            epoch=self.engines.epoch,
+            traces=traces,
+            before_send=before_send,
         )
 
     def _watch(self, credentials: CredentialVerifierChain) -> None:

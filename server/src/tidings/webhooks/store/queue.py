@@ -3,9 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tidings.kernel.clock import Clock
-from tidings.kernel.ids import ChatKey, TenantId
-from tidings.platform.dynamo.client import DynamoClient
+from tidings.kernel.ids import ChatKey
 from tidings.platform.dynamo.codec import Item
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
@@ -15,8 +13,6 @@ from tidings.platform.dynamo.errors import (
 )
 from tidings.platform.dynamo.requests import Query
 from tidings.schema.tables.items.webhooks import (
-    BACKLOG_KEY,
-    BACKLOGS,
     EVENT_KEY,
     QUEUE,
     REPLAY_KEY,
@@ -24,17 +20,14 @@ from tidings.schema.tables.items.webhooks import (
     RUN_KEY,
 )
 from tidings.schema.tables.patterns import webhooks as patterns
-from tidings.webhooks.model import Attempt, Backlog, EndpointId, EndpointName, QueuedItem, QueueKind
+from tidings.webhooks.model import Attempt, EndpointName, QueuedItem, QueueKind
+from tidings.webhooks.store.backlogs import DynamoBacklogs
 
 _NAMES: Mapping[str, str] = {"#f": "first", "#l": "last"}
 _REASON_BYTES = 256
 
 
-class DynamoWebhookQueue:
-    def __init__(self, client: DynamoClient, clock: Clock) -> None:
-        self._client = client
-        self._clock = clock
-
+class DynamoWebhookQueue(DynamoBacklogs):
     async def add_run(
         self,
         endpoint: EndpointName,
@@ -65,7 +58,7 @@ class DynamoWebhookQueue:
                 stored = await self._merge_run(item, stored)
         # The item first: a worker that finds the backlog must find the item, and one that found the queue empty before
         # it was written sees another version of the backlog and keeps it.
-        await self._note_backlog(endpoint)
+        await self.note_backlog(endpoint)
 
     async def _create_run(self, item: QueuedItem) -> Item | None:
         """Create a run. Returns the stored one if the chat has a run already."""
@@ -133,7 +126,7 @@ class DynamoWebhookQueue:
     async def add_item(self, item: QueuedItem) -> None:
         with translate_write_errors:
             await self._client.put(patterns.QUEUE_ITEM, _key(item) | _values(item), repeatable=True)
-        await self._note_backlog(item.endpoint)
+        await self.note_backlog(item.endpoint)
 
     async def items(self, endpoint: EndpointName, limit: int) -> Sequence[QueuedItem]:
         found: list[QueuedItem] = []
@@ -207,98 +200,6 @@ class DynamoWebhookQueue:
             dropped += len(found)
         return dropped
 
-    async def backlogs(self) -> Sequence[Backlog]:
-        query = Query(condition="endpoint = :s", values={":s": BACKLOGS.render()})
-        with translate_read_errors:
-            pages = [page async for page in self._client.pages(patterns.LIST_BACKLOGS, query)]
-        return [_backlog_from(item) for page in pages for item in page.items]
-
-    async def backlog(self, endpoint: EndpointName) -> Backlog | None:
-        with translate_read_errors:
-            item = await self._client.get(patterns.READ_BACKLOG, _backlog_key(endpoint))
-        return None if item is None else _backlog_from(item)
-
-    async def lease(self, backlog: Backlog, now_ms: int, until_ms: int) -> bool:
-        with translate_write_errors:
-            return await condition_held(
-                self._client.update(
-                    patterns.LEASE_BACKLOG,
-                    _backlog_key(backlog.endpoint),
-                    "SET leased_ms = :until",
-                    condition="attribute_exists(endpoint) AND (attribute_not_exists(leased_ms) OR leased_ms <= :now)",
-                    values={":until": until_ms, ":now": now_ms},
-                )
-            )
-
-    async def release(self, backlog: Backlog, due_ms: int, failing_ms: int) -> None:
-        values = {":zero": 0, ":failing": failing_ms}
-        key, release = _backlog_key(backlog.endpoint), "SET leased_ms = :zero, failing_ms = :failing"
-        with translate_write_errors:
-            is_unchanged = await condition_held(
-                self._client.update(
-                    patterns.NOTE_BACKLOG,
-                    key,
-                    f"{release}, due_ms = :due",
-                    condition="version = :v",
-                    values=values | {":due": due_ms, ":v": backlog.version},
-                )
-            )
-            if not is_unchanged:
-                await condition_held(
-                    self._client.update(
-                        patterns.NOTE_BACKLOG,
-                        key,
-                        release,
-                        condition="attribute_exists(endpoint)",
-                        values=values,
-                    )
-                )
-
-    async def finish(self, backlog: Backlog) -> bool:
-        with translate_write_errors:
-            return await condition_held(
-                self._client.delete(
-                    patterns.DELETE_BACKLOG,
-                    _backlog_key(backlog.endpoint),
-                    condition="version = :v",
-                    values={":v": backlog.version},
-                )
-            )
-
-    async def mark_healthy(self, endpoint: EndpointName) -> None:
-        with translate_write_errors:
-            await condition_held(
-                self._client.update(
-                    patterns.NOTE_BACKLOG,
-                    _backlog_key(endpoint),
-                    "SET failing_ms = :zero",
-                    condition="attribute_exists(endpoint)",
-                    values={":zero": 0},
-                )
-            )
-
-    async def retry_all(self, endpoint: EndpointName, now_ms: int) -> None:
-        with translate_write_errors:
-            await condition_held(
-                self._client.update(
-                    patterns.NOTE_BACKLOG,
-                    _backlog_key(endpoint),
-                    "SET retry_ms = :now, due_ms = :now ADD version :one",
-                    condition="attribute_exists(endpoint)",
-                    values={":now": now_ms, ":one": 1},
-                )
-            )
-
-    async def _note_backlog(self, endpoint: EndpointName) -> None:
-        with translate_write_errors:
-            await self._client.update(
-                patterns.NOTE_BACKLOG,
-                _backlog_key(endpoint),
-                "SET due_ms = :now ADD version :one",
-                values={":now": self._clock.now_ms(), ":one": 1},
-                repeatable=True,
-            )
-
 
 _KEYS = {
     QueueKind.RUN: (RUN_KEY, "chat"),
@@ -315,13 +216,6 @@ def _queue(endpoint: EndpointName) -> str:
 def _key(item: QueuedItem) -> dict[str, Any]:
     template, part = _KEYS[item.kind]
     return {"endpoint": _queue(item.endpoint), "item": template.render(**{part: item.key})}
-
-
-def _backlog_key(endpoint: EndpointName) -> dict[str, Any]:
-    return {
-        "endpoint": BACKLOGS.render(),
-        "item": BACKLOG_KEY.render(tenant=endpoint.tenant, endpoint=endpoint.id),
-    }
 
 
 def _values(item: QueuedItem) -> dict[str, Any]:
@@ -356,16 +250,4 @@ def _item_from(endpoint: EndpointName, item: Mapping[str, Any]) -> QueuedItem:
         reason=item["reason"],
         body=item.get("body", b""),
         since_ms=int(item.get("since_ms", 0)),
-    )
-
-
-def _backlog_from(item: Mapping[str, Any]) -> Backlog:
-    tenant, _, endpoint = item["item"].partition("#")
-    return Backlog(
-        endpoint=EndpointName(TenantId(tenant), EndpointId(endpoint)),
-        version=int(item.get("version", 0)),
-        due_ms=int(item.get("due_ms", 0)),
-        leased_ms=int(item.get("leased_ms", 0)),
-        failing_ms=int(item.get("failing_ms", 0)),
-        retry_ms=int(item.get("retry_ms", 0)),
     )

@@ -80,14 +80,6 @@ LIST_BACKLOGS = query(
     PatternRole.DELIVERS,
     "The endpoints that have queued items.",
 )
-READ_BACKLOG = get(
-    "webhooks.read_backlog",
-    WEBHOOKS,
-    "_system#backlogs, tenant#endpoint",
-    PatternRole.SHOWS,
-    "Whether events wait for an endpoint.",
-    consistency=Consistency.EVENTUAL,
-)
 LEASE_BACKLOG = update(
     "webhooks.lease_backlog",
     WEBHOOKS,
