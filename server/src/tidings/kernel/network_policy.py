@@ -5,6 +5,7 @@ when it is set, and the resolved IP address at each connection: a name can resol
 """
 
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
@@ -35,6 +36,7 @@ _NEVER = tuple(
 )
 
 
+@lru_cache(maxsize=4_096)
 def check_url(url: str, reach: NetworkPolicy) -> str | None:
     """Return what is wrong with the URL's text, or `None`."""
     try:

@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, UseCaseEnv
-from fixtures.webhooks import OK, failing, verify
+from fixtures.webhook_receiver import verify
+from fixtures.webhooks import OK, failing
 
 from tidings.accounts.model import Scope
 from tidings.kernel.errors import Code

@@ -5,7 +5,8 @@ import asyncio
 import msgspec
 import pytest
 from fixtures.use_cases import ANNA, BEN, DORA, UseCaseEnv, asked, code_of, may
-from fixtures.webhooks import WebhookEnv, failing, verify
+from fixtures.webhook_receiver import verify
+from fixtures.webhooks import WebhookEnv, failing
 
 from tidings.app.wiring.webhooks import normalize_content
 from tidings.chats.rules import ChatAction

@@ -2,7 +2,8 @@
 
 import pytest
 from fixtures.use_cases import UseCaseEnv, code_of
-from fixtures.webhooks import OK, WebhookEnv, failing, verify
+from fixtures.webhook_receiver import verify
+from fixtures.webhooks import OK, WebhookEnv, failing
 from msgspec.structs import replace
 
 from tidings.kernel.errors import Code

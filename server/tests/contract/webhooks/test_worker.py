@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable
 
 from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv, asked, by
-from fixtures.webhooks import OK, Received, WebhookEnv, failing, verify
+from fixtures.webhook_receiver import verify
+from fixtures.webhooks import OK, Received, WebhookEnv, failing
 
 from tidings.kernel.ids import ChatKey
 from tidings.messages.sender import Content
