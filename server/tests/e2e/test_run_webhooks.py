@@ -1,13 +1,15 @@
 """`tidings run webhooks`: events arrive although workers are killed at every step, and commands explain them."""
 
+import asyncio
+import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 import failpoints
 import pytest
@@ -15,10 +17,15 @@ from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
 from fixtures.fork_server import TIDINGS
+from fixtures.gateway_process import GatewayProcess, connected
 from fixtures.tables import Tables
+from fixtures.use_cases import UseCaseEnv
 from fixtures.webhook_receiver import WebhookReceiver
 
 from tidings.accounts.model import Scope
+from tidings.app.wiring.webhooks import make_before_send_service, make_webhook_service
+from tidings.kernel.network_policy import NetworkPolicy
+from tidings.webhooks.store.http import TransportOptions, open_webhook_transport
 
 LOCAL = {"TIDINGS_WEBHOOKS_NETWORK": "local"}
 STEPS = (
@@ -115,7 +122,7 @@ def _has_all(receiver: WebhookReceiver, chat: str, expected: list[int]) -> bool 
     return receiver.sequences(chat) == expected or None
 
 
-def test_the_command_line_manages_an_endpoint(
+def test_commands_create_an_endpoint_and_replay_its_events(
     start: Start, environment: dict[str, str], receiver: WebhookReceiver, space: Namespace, tmp_path: Path
 ) -> None:
     api = start(**LOCAL)
@@ -123,45 +130,67 @@ def test_the_command_line_manages_an_endpoint(
 
     def tidings(*words: str) -> str:
         done = subprocess.run(
-            [*TIDINGS, "webhook", *words], cwd=tmp_path, env=ours | environment | LOCAL, capture_output=True, text=True,
+            [*TIDINGS, "webhook", *words],
+            cwd=tmp_path,
+            env=ours | environment | LOCAL,
+            capture_output=True,
+            text=True,
             check=False,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 
     receiver.secret = tidings("create", space.tenant, receiver.url, "--event", "message.created").strip()
     endpoint = tidings("list", space.tenant).split("\n")[1].split()[0]
-    assert "was delivered: 204" in tidings("test", space.tenant, endpoint)
     start(kind="webhooks", **LOCAL)
     chat = direct(api, "ben")
-    receiver.answer = lambda _: 500
-    send(api, chat, 1)
-    eventually(lambda: receiver.refused or None, "an attempt", 60)
-    eventually(
-        lambda: "the endpoint answered 500" in tidings("queue", space.tenant, endpoint) or None, "queued"
-    )
-    _repair_and_replay(tidings, receiver, space.tenant, endpoint, chat)
-    assert "disabled" in tidings("set", space.tenant, endpoint, "--status", "disabled")
+    send(api, chat, 3)
+    eventually(partial(_has_all, receiver, chat, [2, 3, 4]), "three events", 60)
+    since = (datetime.now(UTC) - timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    tidings("replay", space.tenant, endpoint, "--since", since)
+    eventually(lambda: len(receiver.accepted) == 6 or None, "the same events again", 60)
+    ids = [event["id"] for event in receiver.accepted]
+    assert ids[:3] == ids[3:]
+    log = tidings("deliveries", space.tenant, endpoint)
+    assert log.count("message.created") >= 3
     tidings("delete", space.tenant, endpoint)
     assert endpoint not in tidings("list", space.tenant)
 
 
-def _repair_and_replay(
-    tidings: Callable[..., str], receiver: WebhookReceiver, tenant: str, endpoint: str, chat: str
-) -> None:
-    receiver.answer = lambda _: 204
-    tidings("retry", tenant, endpoint)
-    eventually(lambda: receiver.sequences(chat) == [2] or None, "delivered", 30)
-    log = eventually(
-        lambda: (
-            found if (found := tidings("deliveries", tenant, endpoint)).count("message.created") > 1 else None
-        ),
-        "the log",
-    )
-    assert "retrying" in log
-    assert "delivered" in log
-    count = len(receiver.accepted)
-    since = (datetime.now(UTC) - timedelta(minutes=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    tidings("replay", tenant, endpoint, "--since", since)
-    again = eventually(lambda: receiver.accepted[count:] or None, "replayed", 60)
-    assert again[0]["id"] == receiver.accepted[count - 1]["id"]
+async def test_the_before_send_hook_acts_on_messages_over_the_socket(env: GatewayProcess) -> None:
+    await env.create_tenant()
+    with HookServer(lambda _: 200) as hook:
+        gateway = env.start(TIDINGS_ACCOUNTS_TENANT_REFRESH_S="0.1", **LOCAL)
+        chat = (await env.direct("anna", "ben")).chat
+        async with env.use_cases() as use_cases, connected(env, gateway.socket_port, "anna") as anna:
+            hook.secret = await set_hook(use_cases, hook.url)
+            await asyncio.sleep(0.2)
+            refused = await anna.ask("send", chat=chat, client_message_id="k1", after=1, text="a casino")
+            assert (refused["code"], refused["message"]) == ("message_refused", "No advertising.")
+            assert await anna.ask("send", chat=chat, client_message_id="k2", after=1, text="oh darn") == {
+                "sequence": 2
+            }
+            page = await anna.ask("history", chat=chat, limit=1)
+            assert [entry["text"] for entry in page["entries"]] == ["oh d***"]
+        assert gateway.metric('before_send_total{outcome="refused"}') == 1
+
+
+async def set_hook(use_cases: UseCaseEnv, url: str) -> str:
+    options = TransportOptions(network=NetworkPolicy.LOCAL)
+    async with open_webhook_transport(options) as transport:
+        webhooks = make_webhook_service(use_cases.client, use_cases.ring, use_cases.clock, transport)
+        hooks = make_before_send_service(webhooks, use_cases.client, use_cases.ring, use_cases.clock)
+        endpoint, _, _ = await hooks.set(use_cases.tenant, url, 1_000, "refuse")
+    return endpoint.secrets[0].value.reveal()
+
+
+class HookServer(WebhookReceiver):
+    """A before-send hook that refuses and changes some messages."""
+
+    @override
+    def reply(self, event: Any) -> bytes:
+        content = event["data"]["content"]
+        if "casino" in content["text"]:
+            return b'{"action": "refuse", "reason": "No advertising."}'
+        changed = content | {"text": content["text"].replace("darn", "d***")}
+        return json.dumps({"action": "change", "content": changed}).encode()
