@@ -84,6 +84,11 @@ storm-gateway *args:
 storm-presence *args:
     uv run python -m load.storm_presence {{ args }}
 
+# Send a million webhook events through killed workers to slow, failing and interrupted endpoints: just storm-webhooks --events 1000000
+[working-directory: 'server/tests']
+storm-webhooks *args:
+    uv run python -m load.webhooks {{ args }}
+
 # Measure the memory of a process's append queues after many messages: just append-queue-memory --messages 1000000
 [working-directory: 'server/tests']
 append-queue-memory *args:

@@ -17,7 +17,7 @@ from tidings.audit.store import DynamoAuditStore
 from tidings.kernel.errors import Code
 
 INBOX = "/v1/inboxes/default"
-SERVER_CALLERS = {auth._UsersServer, auth._NotificationsServer}
+SERVER_CALLERS = {auth._UsersServer, auth._ScopedServer}
 
 
 def server_operations() -> Iterator[str]:
