@@ -18,6 +18,9 @@ from tidings.webhooks.ports import DeliveryLog, WebhookTransport
 
 _log = logging.getLogger(__name__)
 
+MAX_RUN_S = 5.0
+"""A worker starts no further event of a run after this time. With the request in flight, it ends within its claim."""
+_CLAIM_MARGIN_S = 5.0
 _MAX_BUFFERED = 10_000
 _FLUSH_S = 0.5
 _FLUSH_COUNT = 100
@@ -124,6 +127,8 @@ class EventSender:
         self._stats = stats
         self._options = options
         self.max_concurrent = options.max_concurrent
+        self.claim_ms = round((MAX_RUN_S + options.timeout_s + _CLAIM_MARGIN_S) * 1000)
+        """How long a worker may take for a run or a queue that it has claimed."""
         self.slots: FairSlots[EndpointName] = FairSlots(each=options.max_concurrent)
 
     async def send(self, run: EventRun, until: float) -> None:

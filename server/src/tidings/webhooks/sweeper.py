@@ -29,12 +29,10 @@ from tidings.webhooks.model import (
     WebhookEvent,
 )
 from tidings.webhooks.ports import ReplaySource, WebhookQueue
-from tidings.webhooks.sender import EventRun, EventSender, WebhookStats
-from tidings.webhooks.worker import CLAIM_MS, MAX_RUN_S
+from tidings.webhooks.sender import MAX_RUN_S, EventRun, EventSender, WebhookStats
 
 _log = logging.getLogger(__name__)
 
-LEASE_MS = 60_000
 _LOOK_EVERY_S = 1.0
 _MAX_SWEEPS = 64
 _MAX_IDLE_MS = 30_000
@@ -112,7 +110,7 @@ class QueueSweeper:
 
     async def _sweep_leased(self, backlog: Backlog) -> None:
         now_ms = self._deps.clock.now_ms()
-        if await self._deps.queue.lease(backlog, now_ms, now_ms + LEASE_MS):
+        if await self._deps.queue.lease(backlog, now_ms, now_ms + self._deps.sender.claim_ms):
             await self.sweep(backlog)
 
     async def sweep(self, backlog: Backlog) -> None:
@@ -177,7 +175,7 @@ class QueueSweeper:
         """Claim an item, send what it refers to, and settle it. None: nothing was sent."""
         if self._deps.clock.monotonic() >= until:
             return None
-        claimed = await self._deps.queue.claim(item, self._deps.clock.now_ms() + CLAIM_MS)
+        claimed = await self._deps.queue.claim(item, self._deps.clock.now_ms() + self._deps.sender.claim_ms)
         if claimed is None:
             return None
         await self._deps.failpoints.hit("webhooks.claimed")

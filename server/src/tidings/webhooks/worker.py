@@ -29,13 +29,10 @@ from tidings.webhooks.endpoints import EndpointDirectory
 from tidings.webhooks.events import LogEvents
 from tidings.webhooks.model import Endpoint, EndpointName, QueuedItem, QueueKind
 from tidings.webhooks.ports import WebhookQueue
-from tidings.webhooks.sender import EventRun, EventSender, WebhookStats
+from tidings.webhooks.sender import MAX_RUN_S, EventRun, EventSender, WebhookStats
 
 _log = logging.getLogger(__name__)
 
-CLAIM_MS = 60_000
-MAX_RUN_S = 20.0
-"""A worker starts no further event of a run after this time. With the request in flight, it ends within its claim."""
 _MAX_KNOWN_CHATS = 100_000
 _MAX_QUEUED_KNOWN = 1_000
 _MAX_CONCURRENT_CHATS = 32
@@ -274,7 +271,7 @@ class WebhookWorker:
             return
         # Race: the request ends while the run is queued. The claim is set after the write, and the side that comes second
         # settles the run. If neither does, the claim expires and the events are sent again.
-        first, until_ms = each.run.unsent, self._deps.clock.now_ms() + CLAIM_MS
+        first, until_ms = each.run.unsent, self._deps.clock.now_ms() + self._deps.sender.claim_ms
         claim = QueuedItem(
             endpoint=each.run.endpoint.name,
             kind=QueueKind.RUN,
