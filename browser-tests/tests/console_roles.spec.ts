@@ -4,9 +4,9 @@ import type { Page } from "@playwright/test";
 import { expect, expectUsable, giveReason, test } from "./console_fixtures.ts";
 
 const LINKS = {
-  viewer: ["Inboxes", "Segments", "Jobs", "Tenant"],
-  support: ["Users", "Inboxes", "Segments", "Jobs", "Tenant"],
-  operator: ["Users", "Inboxes", "Segments", "Jobs", "Tenant", "Audit log"],
+  viewer: ["Inboxes", "Segments", "Jobs", "Webhooks", "Tenant"],
+  support: ["Users", "Inboxes", "Segments", "Jobs", "Webhooks", "Tenant"],
+  operator: ["Users", "Inboxes", "Segments", "Jobs", "Webhooks", "Tenant", "Audit log"],
 };
 
 async function expectInboxReadOnly(page: Page): Promise<void> {

@@ -92,6 +92,11 @@ function Navigation() {
           Jobs
         </Link>
       )}
+      {tenant && may("list_webhooks") && (
+        <Link to="/t/$tenant/webhooks" params={{ tenant }}>
+          Webhooks
+        </Link>
+      )}
       {tenant && may("get_tenant") && (
         <Link to="/t/$tenant" params={{ tenant }} activeOptions={{ exact: true }}>
           Tenant

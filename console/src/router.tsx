@@ -18,6 +18,7 @@ import { TracePage } from "./support/trace.tsx";
 import { UnreadPage } from "./support/unread.tsx";
 import { UserPage } from "./support/user.tsx";
 import { useTenants } from "./tenants.ts";
+import { WebhookPage, WebhooksPage } from "./webhooks/webhooks.tsx";
 
 /** Search parameters are texts. Other values, such as a number, become texts. */
 function texts<K extends string>(...names: K[]) {
@@ -117,6 +118,17 @@ const job = createRoute({
   component: JobDetailPage,
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: "/t/$tenant/webhooks",
+  component: WebhooksPage,
+});
+const webhook = createRoute({
+  getParentRoute: () => root,
+  path: "/t/$tenant/webhooks/$endpoint",
+  component: WebhookPage,
+});
+
 const health = createRoute({ getParentRoute: () => root, path: "/health", component: HealthPage });
 const gateways = createRoute({ getParentRoute: () => root, path: "/gateways", component: GatewaysPage });
 const deadLetters = createRoute({
@@ -133,7 +145,7 @@ const deadLetter = createRoute({
 const settings = createRoute({ getParentRoute: () => root, path: "/settings", component: SettingsPage });
 
 const support = [users, user, unread, chat, trace];
-const notifications = [inboxes, inbox, segments, segment, jobs, job];
+const notifications = [inboxes, inbox, segments, segment, jobs, job, webhooks, webhook];
 const administration = [tenant, tenantAudit, audit];
 const operations = [health, gateways, deadLetters, deadLetter, settings];
 

@@ -20,6 +20,7 @@ from tidings.api.console import (
     session,
     support,
     tenants,
+    webhooks,
 )
 from tidings.api.console.services import ConsoleContext, ConsoleOptions, ConsoleServices
 from tidings.api.middleware import RequestMiddleware
@@ -33,6 +34,7 @@ ROUTERS: Final = (
     messages.router,
     notifications.router,
     broadcasts.router,
+    webhooks.router,
     operations.router,
     dead_letters.router,
     audit.router,

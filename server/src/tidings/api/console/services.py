@@ -25,6 +25,7 @@ from tidings.operators.sessions import OperatorSessions
 from tidings.tenants.settings import TenantReader, TenantService
 from tidings.trace.lookup import MessageFinder, UserChatFinder
 from tidings.trace.model import DeviceRoute, Trace
+from tidings.webhooks.service import WebhookService
 
 _MAX_ADDRESSES = 10_000
 
@@ -74,6 +75,7 @@ class ConsoleServices:
     users: UserService
     user_sessions: SessionService
     notifications: NotificationServices
+    webhooks: WebhookService
     support: SupportServices
     monitor: ProcessMonitor
     dead_letters: DeadLetters

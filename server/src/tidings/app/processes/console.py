@@ -23,6 +23,7 @@ from tidings.app.wiring.options import (
     validate_settings,
 )
 from tidings.app.wiring.trace import open_trace_services
+from tidings.app.wiring.webhooks import transport_component
 from tidings.kernel.security import Secret
 from tidings.operators.oidc_http import open_oidc_transport
 from tidings.operators.process_monitor import ProcessMonitor
@@ -58,6 +59,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
             settings, engines.dynamo.value, engines.redis.value, host.clock, engines.epoch
         ),
     )
+    webhook_http = transport_component(settings)
     cookies = cursor_secrets(settings) or (Secret(secrets.token_urlsafe(32)),)
 
     def app() -> Asgi:
@@ -77,6 +79,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
             traces.value,
             monitor,
             cookies[0],
+            webhook_http.value,
         )
         return make_console_app(wiring.services(), _options(settings, cookies), requests)
 
@@ -84,7 +87,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         settings, api=replace(settings.api, host=settings.console.host, port=settings.console.port)
     )
     server = HttpServer(listening, app, host.tasks, section="console")
-    return [*engines.components, accounts, publisher, provider, traces, server]
+    return [*engines.components, accounts, publisher, provider, traces, webhook_http, server]
 
 
 def _operations() -> Iterator[str]:

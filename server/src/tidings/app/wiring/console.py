@@ -16,6 +16,7 @@ from tidings.app.wiring.chats import build_chat_lists
 from tidings.app.wiring.dead_letters import build_dead_letters
 from tidings.app.wiring.inboxes import build_serving_inboxes, notification_services
 from tidings.app.wiring.trace import TraceServices, build_support_lookup
+from tidings.app.wiring.webhooks import make_webhook_service
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
@@ -33,6 +34,7 @@ from tidings.platform.lifecycle.run import ProcessContext
 from tidings.tenants.rules import is_tenant_id
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
+from tidings.webhooks.ports import WebhookTransport
 
 CALLBACK = "/admin/v1/login/callback"
 
@@ -92,6 +94,7 @@ class ConsoleWiring:
     traces: TraceServices
     monitor: ProcessMonitor
     cookie_secret: Secret
+    webhook_http: WebhookTransport
 
     def services(self) -> ConsoleServices:
         settings, clock, engines = self.settings, self.host.clock, self.engines
@@ -123,6 +126,7 @@ class ConsoleWiring:
             users=people.users,
             user_sessions=people.sessions,
             notifications=notification_services(cases),
+            webhooks=make_webhook_service(client, keys, clock, self.webhook_http),
             monitor=self.monitor,
             doctor=DoctorRunner(_doctor_command(settings), clock),
             dead_letters=build_dead_letters(settings, client, self.publisher, clock),
