@@ -1,6 +1,6 @@
 """Measure webhooks: CPU time and rate of a worker for events that endpoints accept, and for queued events.
 
-The worker reads commits as from Kafka, decrypts, signs and sends them to a receiver in another process, writes the
+The worker reads commits as from Kafka and decrypts them. It sends them with signatures to a receiver in another process. It writes the
 delivery log to DynamoDB and checkpoints to Redis. Kafka's consumer is not included.
 """
 

@@ -54,7 +54,7 @@ class EndpointDirectory:
 
 
 class EndpointSwitch:
-    """Disables endpoints that fail, and tells the tenant's other endpoints."""
+    """Disables endpoints that fail, and notifies the tenant's other endpoints."""
 
     def __init__(
         self,
@@ -90,10 +90,10 @@ class EndpointSwitch:
         self._directory.evict(name.tenant)
         if disabled is not None:
             await self._disabled.add(name, reason, self._clock.now_ms())
-            await self._tell_others(disabled, reason)
+            await self._notify_others(disabled, reason)
         await self._queue.drop(name)
 
-    async def _tell_others(self, disabled: Endpoint, reason: str) -> None:
+    async def _notify_others(self, disabled: Endpoint, reason: str) -> None:
         now_ms = self._clock.now_ms()
         event = make_event(
             f"evt_{disabled.name.id.lower()}{disabled.version:06d}",

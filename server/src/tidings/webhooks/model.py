@@ -95,7 +95,7 @@ class WebhookEvent(Struct, frozen=True, kw_only=True):
 
 
 class QueueKind(StrEnum):
-    """What an item of the queue refers to."""
+    """The kind of an item in the queue."""
 
     RUN = "run"
     """Entries of a chat."""

@@ -95,7 +95,7 @@ class QueueSweeper:
         self._not_before = {name: at for name, at in self._not_before.items() if name in known}
 
     async def wait_idle(self, within_s: float) -> None:
-        """Wait for running sweeps, at most `within_s`, and cancel the rest. Claims and leases expire by themselves."""
+        """Wait for running sweeps, at most `within_s`, and cancel the rest. Claims and leases expire."""
         tasks = list(self._running.values())
         if tasks:
             await asyncio.wait(tasks, timeout=within_s)

@@ -64,7 +64,7 @@ class WorkerOptions:
 
 @dataclass(slots=True)
 class _EndpointState:
-    """What this worker knows about the queue of an endpoint.
+    """The state of an endpoint's queue, as this worker knows it.
 
     queued: chats that have a run in the queue. It may contain chats whose run is done, and lacks none of this
         worker's partitions in `read_for`.
@@ -173,7 +173,7 @@ class WebhookWorker:
         ]
 
     async def _fill_gaps(self, chat: ChatKey, done: int, fresh: list[Entry]) -> list[Entry]:
-        """Read the entries that Kafka lacks: their publisher died, and nobody publishes them after delivery has them.
+        """Read the entries that Kafka lacks: their publisher died, and the relay does not publish entries that delivery has read.
 
         Without a checkpoint, the entries of the last two minutes are read.
         """

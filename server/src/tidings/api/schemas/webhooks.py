@@ -312,7 +312,7 @@ class QueueResponse(ApiModel):
 
 
 class BeforeSendBody(ApiModel):
-    """The before-send hook. It is asked about each message and each edit before they are stored."""
+    """The before-send hook. It receives each message and each edit before they are stored."""
 
     model_config = with_examples(
         {"url": "https://app.example/moderate", "timeout_ms": 1000, "on_failure": "allow"}

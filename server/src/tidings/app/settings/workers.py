@@ -134,7 +134,7 @@ class WebhooksSettings(Struct, frozen=True, kw_only=True):
     live_s: Annotated[
         float,
         Meta(
-            description="How long a worker waits for the endpoints of a batch of events. What is not delivered then is "
+            description="How long a worker waits for the endpoints of a batch of events. Events that are not delivered then are "
             "queued, so that a slow endpoint does not delay others.",
             gt=0,
             le=10,
