@@ -11,20 +11,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any, override
 
-import failpoints
 import pytest
 from contract.telemetry.running import eventually
 from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
 from fixtures.fork_server import TIDINGS
 from fixtures.gateway_process import GatewayProcess, connected
+from fixtures.installation_processes import InstallationProcesses
+from fixtures.loops import until
 from fixtures.tables import Tables
-from fixtures.use_cases import UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from fixtures.webhook_receiver import WebhookReceiver
 
 from tidings.accounts.model import Scope
 from tidings.app.wiring.webhooks import make_before_send_service, make_webhook_service
 from tidings.kernel.network_policy import NetworkPolicy
+from tidings.messages.store import KafkaCommitPublisher
+from tidings.platform.kafka.config import KafkaConfig
+from tidings.platform.kafka.publisher import KafkaPublisher
+from tidings.webhooks.model import EndpointSettings
 from tidings.webhooks.store.http import TransportOptions, open_webhook_transport
 
 LOCAL = {"TIDINGS_WEBHOOKS_NETWORK": "local"}
@@ -55,12 +60,6 @@ def ok(api: Api, method: str, path: str, body: object = None, **more: str) -> An
     return answer.body
 
 
-def add_endpoint(api: Api, receiver: WebhookReceiver) -> str:
-    made = ok(api, "POST", "/v1/webhooks", {"url": receiver.url})
-    receiver.secret = made["secret"]
-    return str(made["id"])
-
-
 def send(api: Api, chat: str, count: int) -> int:
     """Send messages and return the sequence of the last."""
     last = 0
@@ -78,44 +77,43 @@ def direct(api: Api, user: str) -> str:
     return str(ok(api, "POST", "/v1/chats", {"type": "direct", "user": user})["id"])
 
 
-def test_every_event_arrives_in_order_although_workers_are_killed_at_every_step(
-    start: Start, receiver: WebhookReceiver, tmp_path: Path
+@pytest.mark.deadline(300.0)
+async def test_every_event_arrives_in_order_although_workers_are_killed_at_every_step(
+    installation: InstallationProcesses, receiver: WebhookReceiver
 ) -> None:
-    api = start(**LOCAL)
-    add_endpoint(api, receiver)
-    chats = [direct(api, user) for user in ("ben", "cleo")]
-    failing = {"chat": chats[0]}
-    receiver.answer = lambda event: 503 if event["data"].get("chat") == failing["chat"] else 204
-    last = dict.fromkeys(chats, 0)
-    for number, step in enumerate(STEPS):
-        pauses = tmp_path / f"pauses-{number}"
-        pauses.mkdir()
-        (pauses / f"{step}.hold").touch()
-        worker = start(
-            kind="webhooks",
-            **LOCAL,
-            **failpoints.LOADED,
-            TIDINGS_FAILPOINTS_PAUSE_AT=step,
-            TIDINGS_FAILPOINTS_PAUSE_DIR=str(pauses),
-        )
-        if step == "webhooks.resent":
-            failing["chat"] = ""
-        for chat in chats:
-            last[chat] = send(api, chat, 3)
-        reached = pauses / f"{step}.reached"
-        eventually(partial(_exists, reached), f"reached {step}", deadline_s=90)
-        worker.popen.send_signal(signal.SIGKILL)
-        assert worker.exit_code() == -signal.SIGKILL
-    start(kind="webhooks", **LOCAL)
-    for chat in chats:
-        expected = list(range(1, last[chat] + 1))
-        eventually(partial(_has_all, receiver, chat, expected), f"{len(expected)} events", 120)
+    config = KafkaConfig(bootstrap_servers=installation.kafka, topic_prefix=installation.space.topic_prefix)
+    publisher = KafkaPublisher(config)
+    failing = True
+    async with installation.use_cases() as use_cases:
+        use_cases.on_commit = KafkaCommitPublisher(publisher).publish
+        use_cases.open_process()
+        receiver.secret = await add_endpoint(use_cases, receiver.url)
+        broken, fine = await use_cases.group(BEN), await use_cases.group(BEN)
+        receiver.answer = lambda event: 503 if failing and event["data"]["chat"] == broken.chat else 204
+        last = {broken.chat: 1, fine.chat: 1}
+        for step in STEPS:
+            worker = installation.run("webhooks", WEBHOOKS_TIMEOUT_S="1")
+            worker.hold(step)
+            failing = step != "webhooks.resent"
+            for chat in (broken, fine):
+                last[chat.chat] = [await use_cases.send(chat, ANNA) for _ in range(3)][-1].sequence
+            await worker.reached(step)
+            worker.popen.kill()
+            assert worker.exit_code() == -signal.SIGKILL
+        installation.ready("webhooks", WEBHOOKS_TIMEOUT_S="1")
+        for chat in (broken, fine):
+            expected = list(range(1, last[chat.chat] + 1))
+            await until(lambda: receiver.sequences(chat.chat) == expected, within_s=120)  # noqa: B023 - awaited here
+    await publisher.close()
     assert receiver.forged == 0
     assert all(len(used) == 1 for used in receiver.ids().values())
 
 
-def _exists(path: Path) -> bool | None:
-    return path.exists() or None
+async def add_endpoint(use_cases: UseCaseEnv, url: str) -> str:
+    async with open_webhook_transport(TransportOptions(network=NetworkPolicy.LOCAL)) as transport:
+        webhooks = make_webhook_service(use_cases.client, use_cases.ring, use_cases.clock, transport)
+        endpoint = await webhooks.create(use_cases.tenant, EndpointSettings(url=url))
+    return endpoint.secrets[0].value.reveal()
 
 
 def _has_all(receiver: WebhookReceiver, chat: str, expected: list[int]) -> bool | None:
