@@ -1694,7 +1694,7 @@ export interface components {
         };
         /**
          * BeforeSendBody
-         * @description The before-send hook. It is asked about each message and each edit before they are stored.
+         * @description The before-send hook. It receives each message and each edit before they are stored.
          * @example {
          *       "on_failure": "allow",
          *       "timeout_ms": 1000,

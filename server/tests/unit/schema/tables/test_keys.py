@@ -10,7 +10,9 @@ from tidings.schema.tables.model import KeyPartError, KeyTemplate, Table
 
 OF_THE_INSTALLATION = {
     "_system",
+    "_system#backlogs",
     "_system#dead_letters",
+    "_system#disabled",
     "_system#operator_sessions",
     "_system#revoked",
     "_system#{month}",

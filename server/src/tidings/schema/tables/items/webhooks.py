@@ -141,7 +141,7 @@ DELIVERY = TableItem(
     max_bytes=1024,
     holds="one attempt to deliver an event: status and latency of the answer, or the reason of the failure, and when the "
     "next attempt follows",
-    growth=Growth("a week of deliveries", measured_by="tidings_webhook_deliveries_total"),
+    growth=Growth("planned: 10 million attempts of an endpoint in the week of the TTL", 10_000_000),
 )
 
 WEBHOOKS = (QUEUED_RUN, REPLAYED_RUN, QUEUED_EVENT, REPLAY_REQUEST, BACKLOG, DISABLED_ENDPOINT, DELIVERY)
