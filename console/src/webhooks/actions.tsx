@@ -27,7 +27,7 @@ const QUESTIONS = {
 
 type Question = keyof typeof QUESTIONS;
 
-/** What an operator may do with an endpoint. Other roles see nothing. */
+/** Actions of an operator on an endpoint. Other roles see nothing. */
 export function WebhookActions({ url, webhook }: { url: string; webhook: Webhook }): ReactNode {
   const askReason = useAskReason();
   const refresh = useRefresh(url);
