@@ -237,6 +237,20 @@ DELIVERY: Final = (
             Case(series={'tidings_notifications_paused_partitions{instance="n-1"}': _constant(0)}),
         ],
     ),
+    Alert(
+        name="TidingsPushProviderFails",
+        expr="max(tidings_push_failing_providers) > 0",
+        wait="5m",
+        severity="ticket",
+        summary="{{ $value }} push providers do not answer. Their notifications are sent late, or not at all.",
+        fault="Kafka frozen",
+        process="push",
+        is_raised=False,
+        cases=[
+            Case(series={"tidings_push_failing_providers": _constant(1)}, labels={}),
+            Case(series={"tidings_push_failing_providers": _constant(0)}),
+        ],
+    ),
 )
 
 _LOCAL, _ALLOWED = (

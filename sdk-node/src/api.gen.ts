@@ -454,6 +454,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/devices/{device}/push": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Register a device for push notifications
+         * @description Register a device, or replace its registration. Send it at each start of the app, because tokens change.
+         *
+         *     A token has one owner. If another user registered it before, they no longer receive notifications there. The
+         *     registration ends with the session of the device.
+         */
+        put: operations["register_push"];
+        post?: never;
+        /**
+         * Stop push notifications of a device
+         * @description Remove the registration of a device. A device without one causes no error.
+         */
+        delete: operations["unregister_push"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/directory": {
         parameters: {
             query?: never;
@@ -1091,6 +1118,50 @@ export interface paths {
         patch: operations["update_me"];
         trace?: never;
     };
+    "/v1/me/badge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the badge
+         * @description Get the number for the app's icon. Push notifications contain the same number.
+         */
+        get: operations["get_badge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/me/push-preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get push preferences
+         * @description Get the user's preferences for push notifications.
+         */
+        get: operations["get_push_preferences"];
+        /**
+         * Set push preferences
+         * @description Set the user's preferences: which messages notify, the time zone, and quiet hours.
+         */
+        put: operations["set_push_preferences"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{message}": {
         parameters: {
             query?: never;
@@ -1117,6 +1188,28 @@ export interface paths {
          * @description Replace the whole content of a message. Only its sender can edit it.
          */
         patch: operations["edit_message"];
+        trace?: never;
+    };
+    "/v1/messages/{message}/pushes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain push notifications
+         * @description List what happened to the push notifications of a message in the last 7 days, with the providers' answers.
+         *
+         *     Requires an API key with the scope `users`.
+         */
+        get: operations["list_pushes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/messages/{message}/reactions/{emoji}": {
@@ -1155,6 +1248,26 @@ export interface paths {
          * @description Get the status of a message, with the members who have received and read it.
          */
         get: operations["get_message_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/push/web-push-key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the key for browsers
+         * @description Get the public key that browsers subscribe with. Send it as `server_key` when you register the subscription.
+         */
+        get: operations["get_web_push_key"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1693,6 +1806,62 @@ export interface components {
             };
         };
         /**
+         * ApnsBody
+         * @description A device token of Apple's push service (APNs).
+         */
+        ApnsBody: {
+            /**
+             * Environment
+             * @description `sandbox` for apps that Xcode installed.
+             * @default production
+             * @enum {string}
+             */
+            environment?: "production" | "sandbox";
+            /**
+             * Token
+             * @description The device token, in hexadecimal.
+             */
+            token: string;
+            /**
+             * Topic
+             * @description The bundle id of the app.
+             * @example com.example.chat
+             */
+            topic: string;
+        };
+        /**
+         * BadgeResponse
+         * @description The number on the app's icon, and what it is the sum of.
+         * @example {
+         *       "badge": 5,
+         *       "chats": 2,
+         *       "messages": 3,
+         *       "notifications": 2
+         *     }
+         */
+        BadgeResponse: {
+            /**
+             * Badge
+             * @description Unread messages or chats, as the tenant chooses, plus unread notifications.
+             */
+            badge: number;
+            /**
+             * Chats
+             * @description Chats with unread messages.
+             */
+            chats: number;
+            /**
+             * Messages
+             * @description Unread messages in all chats.
+             */
+            messages: number;
+            /**
+             * Notifications
+             * @description Unread notifications in all inboxes.
+             */
+            notifications: number;
+        };
+        /**
          * BeforeSendBody
          * @description The before-send hook. It receives each message and each edit before they are stored.
          * @example {
@@ -1916,6 +2085,8 @@ export interface components {
             muted_until?: string | null;
             /** Name */
             name?: string | null;
+            /** Notify */
+            notify?: ("all" | "mentions" | "none") | null;
             /** Read Sequence */
             read_sequence: number;
             /**
@@ -2034,13 +2205,18 @@ export interface components {
              * @description A time with `Z` or an offset from UTC.
              */
             muted_until?: string | null;
+            /**
+             * Notify
+             * @description The messages that cause a push notification. By default as in your preferences.
+             */
+            notify?: ("all" | "mentions" | "none") | null;
         };
         /**
          * Code
          * @description The error code, for programs. A code is never reused with another meaning.
          * @enum {string}
          */
-        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
+        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
         /**
          * CodeSentResponse
          * @description A requested code. The answer is the same for known and unknown numbers.
@@ -2639,6 +2815,14 @@ export interface components {
             notifications: components["schemas"]["CountReasonResponse"][];
         };
         /**
+         * FcmBody
+         * @description A registration token of Firebase Cloud Messaging (FCM).
+         */
+        FcmBody: {
+            /** Token */
+            token: string;
+        };
+        /**
          * FieldError
          * @description An invalid field of a request.
          */
@@ -2720,6 +2904,14 @@ export interface components {
             has_newer: boolean;
             /** Has Older */
             has_older: boolean;
+        };
+        /**
+         * HttpTokenBody
+         * @description A token of your own push service.
+         */
+        HttpTokenBody: {
+            /** Token */
+            token: string;
         };
         /**
          * InboxBody
@@ -3831,6 +4023,97 @@ export interface components {
             /** User */
             user: string;
         };
+        /** PushAttemptResponse */
+        PushAttemptResponse: {
+            /**
+             * Action
+             * @description `alert` makes a sound, `update` replaces the shown notification silently.
+             * @enum {string}
+             */
+            action: "alert" | "update" | "withdraw" | "none";
+            /** Answer */
+            answer: string;
+            /**
+             * At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            at: string;
+            /**
+             * Status
+             * @description The status of the provider's answer; 0 without one.
+             */
+            status: number;
+        };
+        /**
+         * PushPreferencesBody
+         * @description A user's preferences for push notifications. `notify` applies to chats without a choice of their own.
+         * @example {
+         *       "notify": "all",
+         *       "quiet_hours": {
+         *         "days": [
+         *           0,
+         *           1,
+         *           2,
+         *           3,
+         *           4,
+         *           5,
+         *           6
+         *         ],
+         *         "end": "07:00",
+         *         "start": "22:00"
+         *       },
+         *       "time_zone": "Europe/Berlin"
+         *     }
+         */
+        PushPreferencesBody: {
+            /**
+             * Notify
+             * @default all
+             * @enum {string}
+             */
+            notify?: "all" | "mentions" | "none";
+            quiet_hours?: components["schemas"]["QuietHoursBody"] | null;
+            /**
+             * Time Zone
+             * @description A name of the IANA database. Quiet hours follow its clock changes.
+             * @default UTC
+             * @example Europe/Berlin
+             */
+            time_zone?: string;
+        };
+        /**
+         * PushResultResponse
+         * @description What happened to a notification. Without `device`, a decision about all devices of the recipient.
+         */
+        PushResultResponse: {
+            /** Attempts */
+            attempts: components["schemas"]["PushAttemptResponse"][];
+            /**
+             * Decided At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            decided_at: string;
+            /** Device */
+            device?: string | null;
+            /**
+             * Outcome
+             * @enum {string}
+             */
+            outcome: "sent" | "retrying" | "gone" | "failed" | "skipped";
+            /** Provider */
+            provider?: ("apns" | "fcm" | "web_push" | "http") | null;
+            /** Reason */
+            reason: string;
+            /** User */
+            user: string;
+        };
+        /** PushResultsResponse */
+        PushResultsResponse: {
+            /** Results */
+            results: components["schemas"]["PushResultResponse"][];
+        };
         /**
          * QueuedResponse
          * @description Events that wait: entries of a chat from `first` to `last`, an event, or a replay that starts soon.
@@ -3887,6 +4170,38 @@ export interface components {
         QueueResponse: {
             /** Waiting */
             waiting: components["schemas"]["QueuedResponse"][];
+        };
+        /**
+         * QuietHoursBody
+         * @description Local times between which no notification is sent. An end before the start is on the next day.
+         */
+        QuietHoursBody: {
+            /**
+             * Days
+             * @description Weekdays on which the hours start, 0 for Monday.
+             * @default [
+             *       0,
+             *       1,
+             *       2,
+             *       3,
+             *       4,
+             *       5,
+             *       6
+             *     ]
+             */
+            days?: number[];
+            /**
+             * End
+             * @description A local time of day.
+             * @example 22:00
+             */
+            end: string;
+            /**
+             * Start
+             * @description A local time of day.
+             * @example 22:00
+             */
+            start: string;
         };
         /**
          * RampBody
@@ -4032,6 +4347,39 @@ export interface components {
         RefreshBody: {
             /** Refresh Token */
             refresh_token: string;
+        };
+        /**
+         * RegisterDeviceBody
+         * @description Exactly one of `apns`, `fcm`, `web_push` and `http`.
+         * @example {
+         *       "locale": "de",
+         *       "web_push": {
+         *         "endpoint": "https://updates.push.services.mozilla.com/wpush/v2/gAAAAABm",
+         *         "keys": {
+         *           "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+         *           "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+         *         }
+         *       }
+         *     }
+         */
+        RegisterDeviceBody: {
+            apns?: components["schemas"]["ApnsBody"] | null;
+            /**
+             * Data Only
+             * @description Send ids and the badge without text. The app shows the notification itself.
+             * @default false
+             */
+            data_only?: boolean;
+            fcm?: components["schemas"]["FcmBody"] | null;
+            http?: components["schemas"]["HttpTokenBody"] | null;
+            /**
+             * Locale
+             * @description The language of notifications, as a BCP 47 tag.
+             * @default
+             * @example de
+             */
+            locale?: string;
+            web_push?: components["schemas"]["WebPushBody"] | null;
         };
         /**
          * RenameBody
@@ -4711,6 +5059,50 @@ export interface components {
             cursor?: string | null;
             /** Endpoints */
             endpoints: components["schemas"]["WebhookResponse"][];
+        };
+        /**
+         * WebPushBody
+         * @description A subscription of a browser: the result of `PushSubscription.toJSON()`.
+         * @example {
+         *       "endpoint": "https://updates.push.services.mozilla.com/wpush/v2/gAAAAABm",
+         *       "keys": {
+         *         "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+         *         "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
+         *       }
+         *     }
+         */
+        WebPushBody: {
+            /** Endpoint */
+            endpoint: string;
+            /**
+             * Expirationtime
+             * @description Ignored.
+             */
+            expirationTime?: number | null;
+            keys: components["schemas"]["WebPushKeysBody"];
+            /**
+             * Server Key
+             * @description The `applicationServerKey` that the browser subscribed with. By default the newest key.
+             */
+            server_key?: string | null;
+        };
+        /**
+         * WebPushKeyResponse
+         * @description The key that a browser subscribes with.
+         */
+        WebPushKeyResponse: {
+            /**
+             * Public Key
+             * @description Pass it to `pushManager.subscribe` as `applicationServerKey`.
+             */
+            public_key: string;
+        };
+        /** WebPushKeysBody */
+        WebPushKeysBody: {
+            /** Auth */
+            auth: string;
+            /** P256Dh */
+            p256dh: string;
         };
     };
     responses: never;
@@ -7778,6 +8170,200 @@ export interface operations {
                 };
             };
             /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    register_push: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A device id, chosen by the client: one per installation. */
+                device: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RegisterDeviceBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    unregister_push: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A device id, chosen by the client: one per installation. */
+                device: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -11511,6 +12097,270 @@ export interface operations {
             };
         };
     };
+    get_badge: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BadgeResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_push_preferences: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushPreferencesBody"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_push_preferences: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PushPreferencesBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_message: {
         parameters: {
             query?: never;
@@ -11870,6 +12720,100 @@ export interface operations {
             };
         };
     };
+    list_pushes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A message id: chat id and sequence, separated by a dot. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushResultsResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `message_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     add_reaction: {
         parameters: {
             query?: never;
@@ -12188,6 +13132,100 @@ export interface operations {
                 };
             };
             /** @description `decryption_failed`, `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_web_push_key: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebPushKeyResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `push_not_configured` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
             500: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

@@ -79,6 +79,7 @@ export type ErrorCode =
   | "notification_not_found"
   | "job_not_found"
   | "segment_not_found"
+  | "push_not_configured"
   | "no_change"
   | "idempotency_conflict"
   | "position_ahead"

@@ -21,6 +21,7 @@ ADAPTERS = {
     "chunk_topic",
     "control_plane",
     "jwks_http",
+    "providers",
     "oidc_http",
     "kms",
     "sns",

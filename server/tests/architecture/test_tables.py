@@ -10,7 +10,18 @@ from tidings.schema.tables.model import Backup, CapacityUnits, Index, KeyTemplat
 from tidings.schema.tables.pricing import CONSUMED_SHARE, PERIOD_S, Alarm, AlarmSource, table_alarms
 
 FIRST_TABLES = set(asked.KEYS)
-ADDED_TABLES = {"pending_queue", "tenants", "user_keys", "erasures", "leases", "inbox", "audit", "webhooks"}
+ADDED_TABLES = {
+    "pending_queue",
+    "tenants",
+    "user_keys",
+    "erasures",
+    "leases",
+    "inbox",
+    "audit",
+    "webhooks",
+    "devices",
+    "push_results",
+}
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 every_index = pytest.mark.parametrize(
@@ -35,6 +46,8 @@ def test_keys_are_as_decided() -> None:
         "inbox": "PK (S), SK (S)",
         "audit": "tenant_month (S), record (S)",
         "webhooks": "endpoint (S), item (S)",
+        "devices": "user_id (S), item (S)",
+        "push_results": "message (S), recipient (S)",
     }
     assert {table.name: show_keys(table.keys) for table in TABLES} == asked.KEYS | added
 
@@ -113,11 +126,13 @@ def test_tables_that_would_grow_without_limit_expire() -> None:
         "leases",
         "inbox",
         "webhooks",
+        "devices",
+        "push_results",
     }
     assert all(carriers(BY_NAME[name]) for name in expiring)
 
 
-@pytest.mark.parametrize("name", sorted({*asked.MUST_EXPIRE, "pending_queue"}))
+@pytest.mark.parametrize("name", sorted({*asked.MUST_EXPIRE, "pending_queue", "push_results"}))
 def test_every_item_of_a_short_lived_table_expires(name: str) -> None:
     assert carriers(BY_NAME[name]) == {item.name for item in BY_NAME[name].items}
 
@@ -146,9 +161,14 @@ def test_counted_items_never_expire() -> None:
 def test_backup_classes_are_as_decided() -> None:
     """backup_enabled."""
     by_class = {kind: {table.name for table in TABLES if table.backup is kind} for kind in Backup}
-    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox", "audit"}
+    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox", "audit", "devices"}
     assert by_class[Backup.SHORT] == {"user_keys"}
-    assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {"pending_queue", "leases", "webhooks"}
+    assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {
+        "pending_queue",
+        "leases",
+        "webhooks",
+        "push_results",
+    }
     assert all(table.has_pitr for table in TABLES)
 
 

@@ -21,6 +21,7 @@ PAGES = [
     "howto/add-many-members.md",
     "howto/trace-a-message.md",
     "howto/send-notifications.md",
+    "howto/send-push-notifications.md",
     "howto/send-broadcasts.md",
     "howto/rotate-keys.md",
     "howto/monitor-with-prometheus.md",

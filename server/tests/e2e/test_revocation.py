@@ -23,6 +23,8 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.push.registrations import PushRegistrations
+from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
@@ -72,6 +74,7 @@ async def admin_env(env: GatewayProcess) -> AsyncIterator[AdminEnv]:
             access=access,
             mac=keys.mac,
             clock=clock,
+            on_signed_out=PushRegistrations(DynamoRegistrationStore(use_cases.client, keys), clock).sign_out,
         )
         yield AdminEnv(
             use_cases.tenant,

@@ -13,7 +13,7 @@ from tidings.accounts.model import (
     SessionId,
     User,
 )
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.limits.model import LimitVerdict
 
 type Mac = Callable[[bytes], bytes]
@@ -242,3 +242,7 @@ class SmsSender(Protocol):
     async def send(self, to: Phone, text: str, /) -> None:
         """Hand the message to the provider. May raise any error: the caller logs it and continues."""
         ...
+
+
+type OnSignedOut = Callable[[TenantId, UserId, DeviceId | None], Awaitable[None]]
+"""Called after the session of a device has ended; without a device, after all sessions of the user. Idempotent."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from tidings.accounts.model import Device, Principal, Session, SessionId, TokenGrant, User
-from tidings.accounts.ports import Mac, SessionStore, TenantMac, UserStore
+from tidings.accounts.ports import Mac, OnSignedOut, SessionStore, TenantMac, UserStore
 from tidings.accounts.rules import credential_invalid, rejected_for
 from tidings.accounts.session_tokens import (
     SECRET_BYTES,
@@ -40,6 +40,7 @@ class SessionDeps:
     access: AccessTokenService
     mac: TenantMac
     clock: Clock
+    on_signed_out: OnSignedOut
 
 
 class SessionService:
@@ -112,8 +113,11 @@ class SessionService:
 
     async def revoke(self, tenant: TenantId, user: UserId, session: SessionId) -> bool:
         """End a session. Return `False` if this user has no such session."""
+        row = await self._deps.rows.read(tenant, session)
         is_ended = await self._deps.rows.delete(tenant, session, user, self._deps.clock.now_ms())
         if is_ended:
+            if row is not None:
+                await self._deps.on_signed_out(tenant, user, row.device.id)
             note_change({"session": session}, None)
             record_security_event(SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, subject=session)
         return is_ended
@@ -129,6 +133,7 @@ class SessionService:
         record_security_event(
             SecurityEventKind.SESSIONS_ENDED, tenant=tenant, user=user, reason="all sessions"
         )
+        await self._deps.on_signed_out(tenant, user, None)
         # Race: the user logs in again while this runs. That session has the new epoch and must stay.
         confirmed = await self._deps.users.confirm(tenant, user)
         epoch = confirmed.sessions_epoch if confirmed else 0
@@ -181,7 +186,8 @@ class SessionService:
         listed = await self._deps.rows.list(new.tenant, new.user)
         live = [row for row in listed if row.epoch == new.epoch and now_ms < row.expires_at_ms]
         for row, reason in sessions_to_replace(new, live, self._max_count):
-            await self._end(row)
+            # The device that logs in keeps its push registration.
+            await self._end(row, is_signed_out=row.device.id != new.device.id)
             record_security_event(
                 SecurityEventKind.SESSIONS_ENDED,
                 tenant=row.tenant,
@@ -199,8 +205,10 @@ class SessionService:
             await self._end(row)
             raise _ended(row)
 
-    async def _end(self, row: Session) -> None:
+    async def _end(self, row: Session, *, is_signed_out: bool = True) -> None:
         await self._deps.rows.delete(row.tenant, row.session, row.user, self._deps.clock.now_ms())
+        if is_signed_out:
+            await self._deps.on_signed_out(row.tenant, row.user, row.device.id)
 
     async def _grant(self, row: Session, secret: bytes, mac: Mac) -> TokenGrant:
         access = self._deps.access

@@ -23,6 +23,7 @@ from tidings.api.routes import (
     members,
     messages,
     notifications,
+    push,
     users,
     webhooks,
 )
@@ -41,6 +42,7 @@ ROUTERS = (
     login.router,
     login.sessions_router,
     users.router,
+    push.router,
     notifications.router,
     inboxes.router,
     inboxes.bulk,

@@ -59,12 +59,13 @@ class AuthenticatedRequest:
 
 @dataclass(frozen=True, slots=True)
 class UserRequest:
-    """A request by or for a user."""
+    """A request by or for a user. `principal` is the user, or the tenant's server that acts for them."""
 
     services: ApiServices
     cursors: CursorSigner
     tenant: TenantId
     user: UserId
+    principal: Principal
 
     def chat(self, chat: ChatId) -> ChatKey:
         return ChatKey(self.tenant, chat)
@@ -301,7 +302,7 @@ class _User(_Credential):
                 "The request names no user.",
                 hint="With an API key, send the user's id in the header `Tidings-User`.",
             )
-        return UserRequest(call.edge.services, call.edge.cursors, call.tenant, call.user)
+        return UserRequest(call.edge.services, call.edge.cursors, call.tenant, call.user, call.principal)
 
 
 class _UsersServer(_Credential):

@@ -143,6 +143,7 @@ _TAGS = {
     "legacy inbox": "The original inbox API. New applications use `inbox`, `inboxes` and `broadcasts`.",
     "login": "Log in by phone and refresh tokens. No credential is needed.",
     "sessions": "A user's logged-in devices.",
+    "push": "Push notifications: registered devices, preferences, and what happened to a notification.",
     "users": "Profiles, presence and search; user management for the tenant's server.",
 }
 

@@ -32,6 +32,11 @@ from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, Secret
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
 from tidings.messages.sender import MessageSender
+from tidings.push.badge import BadgeReader
+from tidings.push.ports import ResultStore
+from tidings.push.preferences import PushPreferencesService
+from tidings.push.providers_cache import PushProviders
+from tidings.push.registrations import PushRegistrations
 from tidings.webhooks.before_send import BeforeSendService
 from tidings.webhooks.service import WebhookService
 
@@ -139,6 +144,15 @@ class NotificationServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PushServices:
+    registrations: PushRegistrations
+    preferences: PushPreferencesService
+    providers: PushProviders
+    results: ResultStore
+    badge: BadgeReader
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
@@ -156,6 +170,7 @@ class ApiServices:
     sessions: SessionService
     users: UserService
     phone_directory: PhoneDirectory
+    push: PushServices
     notifications: NotificationServices
     audit: AuditLog
     webhooks: WebhookService

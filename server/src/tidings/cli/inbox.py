@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import click
 import msgspec
@@ -21,7 +21,8 @@ from tidings.app.wiring.options import kafka_config, redis_options, validate_set
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.cli.tenant import explain_missing_tenant
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, check_inbox_id, new_inbox, spec_of
-from tidings.inboxes.model import ConfigPage, InboxKey
+from tidings.inboxes.config_service import read_all_pages
+from tidings.inboxes.model import InboxKey
 from tidings.inboxes.sender import SendNotificationRequest
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.clock import SystemClock, format_ms
@@ -30,7 +31,6 @@ from tidings.kernel.ids import TenantId
 from tidings.platform.redis.client import RedisClient
 
 _PROGRESS_EVERY_S = 1.0
-_PAGE = 100
 
 
 @click.group(name="inbox")
@@ -205,23 +205,6 @@ def run_with_inboxes[T](act: Callable[[InboxServices], Awaitable[T]]) -> T:
             return await act(cases)
 
     return asyncio.run(acted())
-
-
-class ReadPage[T](Protocol):
-    """Read a page of a tenant's inboxes or segments."""
-
-    def __call__(
-        self, tenant: TenantId, limit: int, after: str | None = None
-    ) -> Awaitable[ConfigPage[T]]: ...
-
-
-async def read_all_pages[T](read: ReadPage[T], tenant: TenantId) -> list[T]:
-    page = await read(tenant, _PAGE)
-    found = list(page.items)
-    while page.last is not None:
-        page = await read(tenant, _PAGE, page.last)
-        found += page.items
-    return found
 
 
 def _changed(spec: InboxSpec, given: _InboxOptions) -> InboxSpec:

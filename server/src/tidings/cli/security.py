@@ -27,7 +27,7 @@ READING: Final = frozenset(
 """Names of commands that change nothing. Every other command of an administrative group is recorded."""
 ADMINISTRATIVE: Final = frozenset(
     {
-        *("broadcast", "dead-letter", "inbox", "job", "relay", "restore"),
+        *("broadcast", "dead-letter", "inbox", "job", "push", "relay", "restore"),
         *("segment", "tables", "tenant", "topics", "user", "webhook"),
     }
 )

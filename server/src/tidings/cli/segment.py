@@ -8,10 +8,11 @@ import click
 
 from tidings.accounts.rules import check_user_id
 from tidings.app.wiring.inboxes import InboxServices
-from tidings.cli.inbox import parse_object, read_all_pages, run_with_inboxes
+from tidings.cli.inbox import parse_object, run_with_inboxes
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.inboxes.broadcasts.model import Segment
 from tidings.inboxes.broadcasts.segments import MAX_LISTED
+from tidings.inboxes.config_service import read_all_pages
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import TenantId
 

@@ -25,7 +25,6 @@ from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.tenants.key_ring import KeyRewrapper, RewrapResult
 from tidings.tenants.model import (
     MAX_MEMBERS,
-    PushSettings,
     RateLimit,
     RateOverrides,
     Tenant,
@@ -240,7 +239,7 @@ def _changed(settings: TenantSettings, given: _TenantOptions) -> TenantSettings:
         rates=_rates(settings.rates, given["rate"]),
         push=settings.push
         if given["push_previews"] is None
-        else PushSettings(has_previews=given["push_previews"]),
+        else replace(settings.push, has_previews=given["push_previews"]),
         max_members=given["max_members"] or settings.max_members,
     )
 

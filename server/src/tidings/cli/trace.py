@@ -114,6 +114,11 @@ def _line(each: RecipientTrace) -> Text:
     text = Text.assemble((f"{sign} ", style), f"{each.user}: {each.verdict}")
     for note in each.notes:
         text.append(f"\n    {note}", "dim")
+    for push in each.pushes:
+        device_name = "" if push.device is None else f"{push.device}: "
+        text.append(f"\n    {device_name}{push.verdict}, {push.at}", "dim")
+        for attempt in push.attempts:
+            text.append(f"\n      {attempt}", "dim")
     for device in each.devices:
         suffix = "" if device.is_gateway_there else ", which is not running"
         words = f"{device.id} on gateway {device.gateway} since {device.connected_since}{suffix}"

@@ -20,6 +20,7 @@ from tidings.delivery.model import (
     LastMessageState,
     ListCursor,
     UnreadExplanation,
+    UnreadTotals,
 )
 from tidings.delivery.ports import ChatRowReader, WatermarkStore
 from tidings.kernel.clock import Clock
@@ -83,7 +84,8 @@ class ChatList:
         """Pin, archive or mute a chat for one member."""
         if flags == ChatFlags():
             raise TidingsError(
-                Code.REQUEST_INVALID, "No flag is given. Set at least one of pinned, archived and muted."
+                Code.REQUEST_INVALID,
+                "No flag is given. Set at least one of pinned, archived, muted and notify.",
             )
         require_membership(await self._chats.membership(chat, user))
         await self._flags.set_flags(chat, user, flags)
@@ -104,6 +106,12 @@ class ChatList:
         row = row or ChatRow(chat=chat.chat, known=rules.NOTHING)
         [row] = await with_heads(self._row_reader, chat.tenant, user, [row])
         return rules.explain_unread(row)
+
+    async def unread_totals(self, tenant: TenantId, user: UserId) -> UnreadTotals:
+        """Count the unread messages of the chats that the user is a member of, including muted and archived ones."""
+        rows = await self._rows(tenant, user)
+        counts = [rules.unread_count(row) for row in rows if rules.is_member(row.known)]
+        return UnreadTotals(sum(counts), sum(count > 0 for count in counts))
 
     async def _rows(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
         rows = await self._row_reader.rows(tenant, user)
@@ -182,6 +190,7 @@ class _PageData(NamedTuple):
             muted_until_ms=row.muted_until_ms if is_muted(row, self.now_ms) else None,
             is_pinned=row.is_pinned,
             is_archived=row.is_archived,
+            notify=row.notify,
             is_large=known.is_large,
         )
 

@@ -64,6 +64,10 @@ class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
     """The epoch of the last write. A row of another epoch may name entries that a restore removed from the log."""
 
 
+type NotifyMode = Literal["all", "mentions", "none"]
+"""The messages of a chat that notify a user."""
+
+
 class ChatRow(Struct, frozen=True, kw_only=True, gc=False):
     """A user's row of a chat: the part that delivery writes (`known`), the user's watermarks and flags."""
 
@@ -76,6 +80,8 @@ class ChatRow(Struct, frozen=True, kw_only=True, gc=False):
     muted_until_ms: int | None = None
     is_pinned: bool = False
     is_archived: bool = False
+    notify: NotifyMode | None = None
+    """The user's choice for push notifications of the chat. None: the default in their preferences."""
 
     @property
     def read_up_to(self) -> int:
@@ -123,6 +129,7 @@ class ChatFlags(Struct, frozen=True, kw_only=True):
     muted_until_ms: int | None = None
     is_pinned: bool | None = None
     is_archived: bool | None = None
+    notify: NotifyMode | None = None
 
 
 class LastMessageState(StrEnum):
@@ -163,6 +170,7 @@ class ChatListItem(Struct, frozen=True, kw_only=True):
     muted_until_ms: int | None = None
     is_pinned: bool = False
     is_archived: bool = False
+    notify: NotifyMode | None = None
     is_large: bool = False
 
 
@@ -186,6 +194,13 @@ class UnreadExplanation(NamedTuple):
     own: LogPosition | None
     joined: LogPosition | None
     counts_after: Literal["read", "own", "joined"] | None
+
+
+class UnreadTotals(NamedTuple):
+    """Unread messages of a user in all chats, and the number of chats that have some."""
+
+    messages: int
+    chats: int
 
 
 class MemberProgress(NamedTuple):

@@ -38,6 +38,7 @@ _EASED: Mapping[Key, str] = {
     ("gateway", "max_handshakes_per_address"): "100",
     ("gateway", "max_connects_per_s_per_address"): "500",
     ("inboxes", "broadcast_spread_s"): "1",
+    ("push", "network"): "local",
     ("api", "access_log_ratio"): "1",
     ("api", "allowed_origins"): LOCAL,
     ("gateway", "allowed_origins"): LOCAL,

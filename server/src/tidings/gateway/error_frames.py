@@ -38,6 +38,7 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     Code.NOTIFICATION_NOT_FOUND: None,
     Code.JOB_NOT_FOUND: None,
     Code.SEGMENT_NOT_FOUND: None,
+    Code.PUSH_NOT_CONFIGURED: None,
     Code.NO_CHANGE: None,
     Code.IDEMPOTENCY_CONFLICT: None,
     Code.POSITION_AHEAD: None,

@@ -5,6 +5,7 @@ processes within `CACHE_POLICY.fresh_s`.
 """
 
 from collections.abc import Awaitable, Callable
+from typing import Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -20,11 +21,29 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 
 CACHE_POLICY = CachePolicy(fresh_s=5.0, outage_s=600.0)
+_PAGE_ITEMS: Final = 100
 
 type EditInbox = Callable[[Inbox | None], InboxSpec]
 type EditDefaults = Callable[[InboxDefaults], InboxDefaults]
 type OnConfigChange = Callable[[TenantId, InboxId], Awaitable[None]]
 """Makes other processes read this inbox again. Never raises; a call can be lost."""
+
+
+class ReadPage[T](Protocol):
+    """Read a page of a tenant's inboxes or segments."""
+
+    def __call__(
+        self, tenant: TenantId, limit: int, after: str | None = None
+    ) -> Awaitable[ConfigPage[T]]: ...
+
+
+async def read_all_pages[T](read: ReadPage[T], tenant: TenantId) -> list[T]:
+    page = await read(tenant, _PAGE_ITEMS)
+    found = list(page.items)
+    while page.last is not None:
+        page = await read(tenant, _PAGE_ITEMS, page.last)
+        found += page.items
+    return found
 
 
 class InboxConfigCache:

@@ -57,6 +57,7 @@ class Code(StrEnum):
     JOB_NOT_FOUND = "job_not_found"
     SEGMENT_NOT_FOUND = "segment_not_found"
     WEBHOOK_NOT_FOUND = "webhook_not_found"
+    PUSH_NOT_CONFIGURED = "push_not_configured"
     NO_CHANGE = "no_change"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     POSITION_AHEAD = "position_ahead"

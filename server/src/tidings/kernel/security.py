@@ -147,6 +147,8 @@ class SecurityEventKind(StrEnum):
     TENANT_CREATED = "tenant_created"
     TENANT_CHANGED = "tenant_changed"
     ADMIN_COMMAND = "admin_command"
+    PUSH_REGISTRATION_MOVED = "push_registration_moved"
+    """A user registered the push token of another user, who no longer receives notifications there."""
 
 
 BOUNDED = frozenset(

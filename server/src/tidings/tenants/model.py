@@ -121,9 +121,20 @@ class RateOverrides(Struct, frozen=True, kw_only=True):
 
 
 class PushSettings(Struct, frozen=True, kw_only=True):
-    """`has_previews`: whether offline events contain the start of the message."""
+    """Push notifications.
+
+    has_previews: whether offline events and notifications contain the start of the message.
+    is_private: whether notifications name neither the sender nor the text. The app fetches them.
+    max_age_s: no notification is sent for older messages.
+    collapse_window_s: at most one notification of a chat makes a sound in this time; others replace it silently.
+    """
 
     has_previews: bool = False
+    is_private: bool = False
+    max_age_s: Annotated[int, Meta(ge=10, le=86_400)] = 3_600
+    collapse_window_s: Annotated[int, Meta(ge=0, le=3_600)] = 10
+    counts_chats: bool = False
+    """Whether the badge counts chats with unread messages instead of unread messages."""
 
 
 class BeforeSendSettings(Struct, frozen=True, kw_only=True):
@@ -254,6 +265,28 @@ class SealingKeyProvider(Protocol):
     async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> SealingKeys:
         """Return keys that decrypt these contents, regardless of their age."""
         ...
+
+
+class SecretKeys(Protocol):
+    """The keys of one tenant, for credentials of other services. Methods never block."""
+
+    def fingerprint(self, data: bytes, /) -> bytes: ...
+
+    def seal_secret(self, name: str, secret: bytes, /) -> bytes:
+        """Encrypt a secret for one name; also in an installation that stores content in clear."""
+        ...
+
+    def open_secret(self, name: str, sealed: bytes, /) -> bytes | None:
+        """Decrypt a secret. None: it was altered, or encrypted for another name or tenant."""
+        ...
+
+
+class SecretKeyProvider(Protocol):
+    """Keys by tenant, as `SealingKeyProvider`. Raises `keys_unavailable`."""
+
+    async def of(self, tenant: TenantId, /) -> SecretKeys: ...
+
+    async def to_read(self, tenant: TenantId, contents: Collection[bytes], /) -> SecretKeys: ...
 
 
 class TenantLookup(Protocol):

@@ -24,7 +24,7 @@ from tidings.trace.model import (
     RowWithTimes,
     UserEvidence,
 )
-from tidings.trace.ports import EventFinder, QueueReader, RedisState, RowsReader
+from tidings.trace.ports import EventFinder, PushesReader, QueueReader, RedisState, RowsReader
 
 MAX_USERS = 200
 """Maximum number of members in a trace: twice as many as a small chat has."""
@@ -41,6 +41,7 @@ class EvidenceCollector:
         read_rows: RowsReader,
         heads: ChatRowReader,
         read_queue: QueueReader,
+        read_pushes: PushesReader,
         redis: RedisState,
         events: EventFinder,
         clock: Clock,
@@ -51,6 +52,7 @@ class EvidenceCollector:
         self._read_rows = read_rows
         self._heads = heads
         self._read_queue = read_queue
+        self._read_pushes = read_pushes
         self._redis = redis
         self._events = events
         self._clock = clock
@@ -112,11 +114,13 @@ class EvidenceCollector:
             return found
         rows = await self._read_rows(found.chat, users)
         queued = {} if found.is_group else await self._read_queue(found.chat, users, found.entry)
+        pushes = await self._read_pushes(found.chat, found.entry.sequence)
         with_rows = (
             replace(
                 each,
                 moved=RowWithTimes(*rows[each.user]) if each.user in rows else None,
                 queued=OfflineQueueItem(queued[each.user]) if each.user in queued else None,
+                pushes=tuple(push for push in pushes if push.user == each.user),
             )
             for each in found.users
         )

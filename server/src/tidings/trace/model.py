@@ -10,6 +10,7 @@ from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatKey, DeviceId, UserId
 from tidings.messages.model import Entry, EntryKind
+from tidings.push.model import PushKind, PushOutcome, PushResult
 
 
 class DeviceRoute(NamedTuple):
@@ -44,6 +45,8 @@ class UserEvidence(Struct, frozen=True, kw_only=True):
     last_seen_ms: int | None = None
     """When a device was last connected. None: a device is connected now, or Redis does not know."""
     queued: OfflineQueueItem | None = None
+    pushes: tuple[PushResult, ...] = ()
+    """What happened to the push notifications, for 7 days."""
 
 
 class FoundEvent(NamedTuple):
@@ -124,6 +127,20 @@ class DeviceTrace(Struct, frozen=True, kw_only=True):
     is_gateway_there: bool
 
 
+class PushTrace(Struct, frozen=True, kw_only=True):
+    """The push notification to one device; `device` is null for a decision about all of them.
+
+    `attempts`: the answers of the provider, oldest first.
+    """
+
+    device: DeviceId | None
+    outcome: PushOutcome
+    verdict: str
+    at: str
+    provider: PushKind | None = None
+    attempts: tuple[str, ...] = ()
+
+
 class RecipientTrace(Struct, frozen=True, kw_only=True):
     """`verdict` is for people, the other fields are for programs. Times are in RFC 3339; null means none or unknown.
 
@@ -144,6 +161,7 @@ class RecipientTrace(Struct, frozen=True, kw_only=True):
     is_waiting: bool = False
     muted_until: str | None = None
     is_archived: bool = False
+    pushes: tuple[PushTrace, ...] = ()
 
 
 class PublishTrace(Struct, frozen=True, kw_only=True):

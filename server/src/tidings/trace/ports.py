@@ -9,6 +9,7 @@ from tidings.delivery.model import ChatRow
 from tidings.kernel.fences import PartitionProgress
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
+from tidings.push.model import PushResult
 from tidings.trace.model import FoundEvent
 
 type RowsReader = Callable[
@@ -21,6 +22,8 @@ type MembershipReader = Callable[
     [TenantId, UserId, ChatId | None, int], Awaitable[Sequence[tuple[ChatId, Membership]]]
 ]
 """List the chats that a user is or was in, by id: after an id, up to a limit."""
+type PushesReader = Callable[[ChatKey, int], Awaitable[Sequence[PushResult]]]
+"""Read what happened to the push notifications of a message."""
 type ChatsReader = Callable[[TenantId, Sequence[ChatId]], Awaitable[Mapping[ChatId, Chat]]]
 
 

@@ -20,6 +20,7 @@ from tidings.trace.model import (
     TraceOutcome,
     UserEvidence,
 )
+from tidings.trace.pushes import trace_pushes
 
 _RECEIVED = frozenset({RecipientState.READ, RecipientState.DELIVERED})
 _OFFLINE = frozenset({RecipientState.WAITING, RecipientState.OFFLINE})
@@ -75,6 +76,7 @@ def trace_recipient(found: Evidence, person: UserEvidence) -> RecipientTrace:
         is_waiting=person.queued is not None,
         muted_until=format_ms_or_none(muted) if muted and muted > found.now_ms else None,
         is_archived=row is not None and row.is_archived,
+        pushes=trace_pushes(person.pushes),
     )
 
 

@@ -24,7 +24,7 @@ def test_applied_tables_are_as_declared(applied: Installation) -> None:
     assert {entry.verdict for entry in applied.plan().entries} == {ChangeKind.UNCHANGED}
     result = applied.run("check")
     assert result.exception is None
-    assert "ok: 16 tables as declared" in result.output
+    assert "ok: 18 tables as declared" in result.output
 
 
 def test_apply_can_be_repeated(applied: Installation) -> None:
@@ -36,7 +36,7 @@ def test_apply_can_be_repeated(applied: Installation) -> None:
 def test_plan_changes_nothing(installation: Installation) -> None:
     result = installation.run("plan")
     assert result.exception is None
-    assert "16 create" in result.output
+    assert "18 create" in result.output
     assert installation.plane.observe(TABLES) == {}
 
 

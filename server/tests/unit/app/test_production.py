@@ -15,7 +15,7 @@ from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_FAILPOINTS
 
-PROCESSES = ("api", "delivery", "gateway", "notifications", "relay")
+PROCESSES = ("api", "delivery", "gateway", "notifications", "push", "relay")
 
 SOUND = {
     "INSTALLATION": "production",

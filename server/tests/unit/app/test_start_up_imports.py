@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-PROCESSES = ("api", "delivery", "gateway", "notifications", "relay")
+PROCESSES = ("api", "delivery", "gateway", "notifications", "push", "relay")
 COMMANDS_ONLY = ("botocore", "tidings.dev", "tidings.doctor")
 """botocore takes half a second and 20 MB."""
 

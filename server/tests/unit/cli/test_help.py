@@ -19,5 +19,5 @@ def test_no_summary_is_cut(command: str, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_run_names_its_processes() -> None:
     shown = CliRunner().invoke(tidings, ["--help"], terminal_width=200).output
     (line,) = [line for line in shown.splitlines() if line.strip().startswith("run ")]
-    for process in ("api", "gateway", "delivery", "relay", "notifications"):
+    for process in ("api", "gateway", "delivery", "relay", "notifications", "push"):
         assert process in line

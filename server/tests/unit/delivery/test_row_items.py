@@ -27,6 +27,7 @@ PARTS: list[Part] = [
     {"large": st.booleans()},
     {"pinned": st.booleans()},
     {"archived": st.booleans()},
+    {"notify": st.sampled_from("amn")},
     {"other": texts},
     {"last_preview": st.binary(max_size=40)},
 ]

@@ -73,6 +73,7 @@ class ChatListItemResponse(ApiModel):
     muted_until: Time | None = None
     is_pinned: bool
     is_archived: bool
+    notify: Literal["all", "mentions", "none"] | None = None
 
     @classmethod
     def of(cls, row: ChatListItem) -> Self:
@@ -93,6 +94,7 @@ class ChatListItemResponse(ApiModel):
             muted_until=format_ms_or_none(row.muted_until_ms),
             is_pinned=row.is_pinned,
             is_archived=row.is_archived,
+            notify=row.notify,
         )
 
 
@@ -144,6 +146,10 @@ class ChatSettingsBody(ApiModel):
 
     is_pinned: bool | None = None
     is_archived: bool | None = None
+    notify: Annotated[
+        Literal["all", "mentions", "none"] | None,
+        Field(description="The messages that cause a push notification. By default as in your preferences."),
+    ] = None
     muted_until: Annotated[TimeText | None, Field(description="A time with `Z` or an offset from UTC.")] = (
         None
     )
@@ -153,6 +159,7 @@ class ChatSettingsBody(ApiModel):
         return ChatFlags(
             is_pinned=self.is_pinned,
             is_archived=self.is_archived,
+            notify=self.notify,
             muted_until_ms=muted_until_ms if "muted_until" in self.model_fields_set else None,
         )
 

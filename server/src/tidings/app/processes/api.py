@@ -51,6 +51,8 @@ from tidings.app.wiring.options import (
     trusted_proxies,
     validate_settings,
 )
+from tidings.app.wiring.push import build_push_services
+from tidings.app.wiring.push_reads import with_push_reads
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
 from tidings.app.wiring.webhooks import (
     before_send_component,
@@ -232,16 +234,15 @@ class ApiWiring:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
         limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
-        lists = build_chat_lists(client, user_keys, clock, self.gains.publish_soon, epoch=epoch)
+        on_advanced = with_push_reads(self.gains.publish_soon, self.publisher, self.host, self.engines)
+        lists = build_chat_lists(client, user_keys, clock, on_advanced, epoch=epoch)
         cases = self._chats(lists, before_send)
         webhooks = make_webhook_service(client, keys, clock, http)
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
         inboxes = self._inboxes()
         people = build_login_services(self.settings, client, clock, self.engines.kms.value, user_keys)
-        credentials = build_credentials(self.accounts, people)
-        self._watch(credentials)
         return ApiServices(
-            credentials=credentials,
+            credentials=self._credentials(people),
             chats=commands,
             members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
             queries=ChatQueries(cases.rows),
@@ -257,6 +258,7 @@ class ApiWiring:
             sessions=people.sessions,
             users=people.users,
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
+            push=build_push_services(client, user_keys, clock, inboxes, epoch=epoch),
             notifications=notification_services(inboxes),
             audit=AuditLog(DynamoAuditStore(client), clock),
             webhooks=webhooks,
@@ -278,35 +280,33 @@ class ApiWiring:
             before_send=before_send,
         )
 
-    def _watch(self, credentials: CredentialVerifierChain) -> None:
+    def _credentials(self, people: LoginServices) -> CredentialVerifierChain:
+        credentials = build_credentials(self.accounts, people)
+
         async def heard(revocations: Sequence[Revocation]) -> None:
             for each in revocations:
                 credentials.evict(each)
 
         watch = RevocationWatch(DynamoRevocationLog(self.engines.dynamo.value).since, self.host.clock, heard)
         _ = self.host.tasks.spawn("revocations", watch.run())
+        return credentials
 
     def _inboxes(self) -> InboxServices:
         engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
         client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
-        cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
-        return cases
+        return build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)[0]
 
     def _phone(self, profile_service: LoginServices, limiter: RateLimiter) -> PhoneLogin:
+        engines, tenants, keys = self.engines, self.accounts.tenants, self.engines.keys.value
+        known = engine_clients.known_addresses(self.settings, engines.redis.value, keys)
         login, outbox = build_phone_login(
             self.settings,
-            self.engines.dynamo.value,
+            engines.dynamo.value,
             self.host.clock,
             profile_service,
-            keys=self.engines.keys.value,
-            limits=PhoneLoginLimits(
-                limiter,
-                self.accounts.tenants,
-                engine_clients.known_addresses(
-                    self.settings, self.engines.redis.value, self.engines.keys.value
-                ),
-            ),
-            tenants=self.accounts.tenants,
+            keys=keys,
+            limits=PhoneLoginLimits(limiter, tenants, known),
+            tenants=tenants,
         )
         stats = login.stats
         self.host.metrics.counter_callbacks(

@@ -231,3 +231,13 @@ def webhooks() -> None:
     from tidings.app.processes.webhooks import run_webhooks  # noqa: PLC0415 - see above
 
     run_webhooks(_settings())
+
+
+def push() -> None:
+    """Run a push worker.
+
+    Workers send push notifications to users without a connected device. Run as many as you need.
+    """
+    from tidings.app.processes.push import run_push  # noqa: PLC0415 - see above
+
+    run_push(_settings())

@@ -11,7 +11,7 @@ from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.session_cache import OnRevocations, RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.app.settings import Settings, production
-from tidings.app.wiring import chats, delivery, engine_clients
+from tidings.app.wiring import chats, delivery, engine_clients, push_reads
 from tidings.app.wiring.accounts import (
     AccountServices,
     accounts_component,
@@ -216,7 +216,8 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
 
     def server() -> GatewayServer:
         client, keys = engines.dynamo.value, engines.user_keys.value
-        lists = build_chat_lists(client, keys, host.clock, gains.value.publish_soon, epoch=engines.epoch)
+        heard = push_reads.with_push_reads(gains.value.publish_soon, publisher.value, host, engines)
+        lists = build_chat_lists(client, keys, host.clock, heard, epoch=engines.epoch)
         traces = make_traces(host.tracing)
         wiring = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists, traces)
         made = wiring.server(before_send.value)

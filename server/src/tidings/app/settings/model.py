@@ -18,6 +18,7 @@ from tidings.app.settings.processes import (
     ProcessSettings,
     TelemetrySettings,
 )
+from tidings.app.settings.push import PushSettings
 from tidings.app.settings.workers import EphemeralSettings, InboxesSettings, RelaySettings, WebhooksSettings
 from tidings.kernel.security import Secret
 
@@ -238,4 +239,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     relay: RelaySettings = field(default_factory=RelaySettings)
     inboxes: InboxesSettings = field(default_factory=InboxesSettings)
     webhooks: WebhooksSettings = field(default_factory=WebhooksSettings)
+    push: PushSettings = field(default_factory=PushSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)

@@ -117,6 +117,13 @@ def jwks_network(settings: Settings) -> str:
 
 
 @_in_production
+def push_network(settings: Settings) -> str:
+    if settings.push.network != "local":
+        return ""
+    return "push.network: `local` lets tenants' URLs reach this machine; set `public` or `private`"
+
+
+@_in_production
 def sms_sender(settings: Settings) -> str:
     wanted = settings.accounts
     if wanted.sms == "console":
@@ -196,4 +203,5 @@ def is_loopback(host: str) -> bool:
 ENGINES: tuple[Check, ...] = (dynamo_transport, kafka_transport, redis_transport, key_service)
 API: tuple[Check, ...] = (jwks_network, webhook_network, sms_sender, cursor_secret, api_proxies)
 CONSOLE: tuple[Check, ...] = (jwks_network, cursor_secret, console_url, console_issuer, console_sign_in)
+PUSH: tuple[Check, ...] = (push_network,)
 GATEWAY: tuple[Check, ...] = (jwks_network, webhook_network, gateway_proxies)

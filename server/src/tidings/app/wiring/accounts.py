@@ -30,6 +30,8 @@ from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
+from tidings.push.registrations import PushRegistrations
+from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.tenants import settings as tenants
 from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.model import Kms
@@ -141,7 +143,15 @@ def build_login_services(
     rows = DynamoSessionStore(client, AuthenticatedRows(keys))
     signing = SigningKeyRing(DynamoKeyStore(client), kms, clock, signing_policy(settings))
     access = AccessTokenService(signing, clock, wanted.access_token_ttl_s)
-    deps = sessions.SessionDeps(rows=rows, users=user_rows, access=access, mac=keys.mac, clock=clock)
+    registrations = PushRegistrations(DynamoRegistrationStore(client, keys), clock)
+    deps = sessions.SessionDeps(
+        rows=rows,
+        users=user_rows,
+        access=access,
+        mac=keys.mac,
+        clock=clock,
+        on_signed_out=registrations.sign_out,
+    )
     users = UserService(user_rows, clock)
     admission = UserAdmission(users, clock, replace(ADMISSION_CACHE, fresh_s=wanted.user_cache_s))
     return LoginServices(

@@ -64,6 +64,7 @@ ADMIN_PORTS = {
     "notifications": 9720,
     "console": 9730,
     "webhooks": 9750,
+    "push": 9740,
 }
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 

@@ -29,6 +29,7 @@ from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.kafka.consumer import KafkaConsumerLag
 from tidings.platform.redis.client import RedisClient
+from tidings.push.store.results import DynamoResultStore
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.topics.model import MESSAGES
 from tidings.trace.collector import EvidenceCollector, connected_devices
@@ -132,6 +133,7 @@ def _find(
         read_rows=DynamoWatermarkStore(client, clock, settling).rows_and_times,
         heads=DynamoChatRowReader(client, settling),
         read_queue=DynamoOfflineQueue(client, clock).queued_for,
+        read_pushes=DynamoResultStore(client).of_message,
         redis=redis,
         events=topic,
         clock=clock,

@@ -223,6 +223,8 @@ def _flags(flags: ChatFlags) -> tuple[str, dict[str, ItemValue]]:
         sets["pinned"] = flags.is_pinned
     if flags.is_archived is not None:
         sets["archived"] = flags.is_archived
+    if flags.notify is not None:
+        sets["notify"] = flags.notify[0]  # One letter, so that the largest row is one write unit.
     if flags.muted_until_ms:
         sets["muted_until"] = flags.muted_until_ms
     removes = " REMOVE muted_until" if flags.muted_until_ms == 0 else ""

@@ -8,7 +8,14 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from tidings.delivery.model import ChatRow, JoinPosition, LastMessageRef, LogPosition, RowUpdate
+from tidings.delivery.model import (
+    ChatRow,
+    JoinPosition,
+    LastMessageRef,
+    LogPosition,
+    NotifyMode,
+    RowUpdate,
+)
 from tidings.kernel.ids import ChatId, ChatKey, UserId
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.operations import (
@@ -48,6 +55,7 @@ def row_from_item(item: Item) -> ChatRow:
         muted_until_ms=None if muted is None else int(muted),
         is_pinned=item.get("pinned", False),
         is_archived=item.get("archived", False),
+        notify=_NOTIFY_MODES.get(item.get("notify", "")),
     )
 
 
@@ -115,6 +123,7 @@ class RowItem(Struct, gc=False):
     muted_until: IntegerAttribute | None = None
     pinned: BoolValue | None = None
     archived: BoolValue | None = None
+    notify: StringValue | None = None
 
 
 ROW_ITEM: Final[ItemType[RowItem]] = item_type(RowItem)
@@ -139,6 +148,7 @@ def row_from_bytes(item: RowItem) -> ChatRow:
         muted_until_ms=_number(item.muted_until),
         is_pinned=_is_set(item.pinned),
         is_archived=_is_set(item.archived),
+        notify=_notify_mode(item.notify),
     )
 
 
@@ -171,6 +181,14 @@ def _number(found: IntegerAttribute | None) -> int | None:
 
 def _is_set(found: BoolValue | None) -> bool:
     return found is not None and found.BOOL
+
+
+_NOTIFY_MODES: Final[dict[str, NotifyMode]] = {"a": "all", "m": "mentions", "n": "none"}
+"""The stored letter of each mode."""
+
+
+def _notify_mode(found: StringValue | None) -> NotifyMode | None:
+    return None if found is None else _NOTIFY_MODES.get(found.S)
 
 
 def _required[T](found: T | None) -> T:

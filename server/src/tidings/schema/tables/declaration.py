@@ -1,9 +1,9 @@
-"""The sixteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
+"""The eighteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
 
-from tidings.schema.tables.items import accounts, chats, inboxes, webhooks
+from tidings.schema.tables.items import accounts, chats, inboxes, push, webhooks
 from tidings.schema.tables.model import (
     Backup,
     CapacityUnits,
@@ -175,6 +175,7 @@ TENANTS = Table(
         accounts.OPERATOR_SESSION,
         accounts.DEAD_LETTER_MARK,
         webhooks.ENDPOINT,
+        push.PROVIDER,
     ),
     ttl=Ttl(
         "ttl",
@@ -252,6 +253,29 @@ WEBHOOKS = Table(
     "in the log. After a loss, `tidings webhook replay` sends the events of the last two days again.",
     capacity_why="Follows the traffic of tenants with webhooks, and bursts when an endpoint fails.",
 )
+DEVICES = Table(
+    name="devices",
+    partition=KeyAttribute("user_id"),
+    sort=KeyAttribute("item"),
+    items=(push.REGISTRATION, push.TOKEN_OWNER, push.PREFERENCES, push.ALERT),
+    ttl=Ttl("ttl", "alerts, 30 days after the message; nothing else has it"),
+    backup=Backup.CRITICAL,
+    why="Where a user's devices receive push notifications, their preferences, and the alerts that are shown. One partition "
+    "has all that a decision needs.",
+    capacity_why="A burst of messages to users who are offline, followed by little load.",
+)
+PUSH_RESULTS = Table(
+    name="push_results",
+    partition=KeyAttribute("message"),
+    sort=KeyAttribute("recipient"),
+    items=(push.PUSH_RESULT, push.PUSH_DECISION),
+    ttl=Ttl("ttl", "7 days"),
+    backup=Backup.EPHEMERAL,
+    is_deletion_protected=False,
+    why="What happened to the push notifications of a message, for each recipient and device. Read by `tidings trace`, and "
+    "by the worker before it sends, so that a repeated event sends nothing twice.",
+    capacity_why="As variable as the messages to users who are offline.",
+)
 
 TABLES = (
     MESSAGES,
@@ -270,5 +294,7 @@ TABLES = (
     INBOX,
     AUDIT,
     WEBHOOKS,
+    DEVICES,
+    PUSH_RESULTS,
 )
 BY_NAME = {table.name: table for table in TABLES}

@@ -31,6 +31,8 @@ PART_BYTES = {
     "topic": 22,  # the id of a Kafka topic, in base64
     "endpoint": 26,
     "event": 36,  # `evt_` and 32 hexadecimal digits
+    "device": 64,
+    "provider": 8,
 }
 PART_DIGITS = {
     "at_ms": 13,

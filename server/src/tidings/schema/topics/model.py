@@ -156,6 +156,55 @@ OFFLINE_CHECKS_LATE = Topic(
     purpose="Records of `offline-checks` that are checked again after 30 seconds. A topic of its own, so that they do "
     "not delay the others.",
 )
+OFFLINE_DEAD = Topic(
+    name="offline-dead",
+    key="that of the record",
+    order="",
+    partitions=Partitions(
+        small=1, medium=3, large=12, why="Every record here needs an operator, so there are few."
+    ),
+    retention_s=14 * DAY_S,
+    retention_why="Longer than a holiday.",
+    max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
+    purpose="The dead-letter queue of `offline`: records that could not be decoded, and notifications that a push provider "
+    "refused or could not accept in time.",
+)
+PUSH_RETRIES = Topic(
+    name="push-retries",
+    key="tenant#user",
+    order="",
+    partitions=Partitions(
+        small=3, medium=12, large=96, why="Few records: answers that ask for another attempt."
+    ),
+    retention_s=2 * HOUR_S,
+    retention_why="Twice the hour after which no notification is sent.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Notifications that a push provider did not accept. `tidings run push` tries them again after 5 seconds.",
+)
+PUSH_RETRIES_LATE = Topic(
+    name="push-retries-late",
+    key="tenant#user",
+    order="",
+    partitions=Partitions(small=3, medium=12, large=96, why="As `push-retries`."),
+    retention_s=2 * HOUR_S,
+    retention_why="As for `push-retries`.",
+    max_message_bytes=MEBIBYTE,
+    purpose="The same for attempts that are due in more than 30 seconds. A topic of its own, so that they do not delay the "
+    "others. A record that is not due after a minute is published again.",
+)
+PUSH_READS = Topic(
+    name="push-reads",
+    key="tenant#user",
+    order="",
+    partitions=Partitions(
+        small=3, medium=24, large=180, why="Half of `offline`: a read covers several messages."
+    ),
+    retention_s=HOUR_S,
+    retention_why="A notification that was read an hour ago was replaced or removed by its device.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Chats that a user has read, for tenants with push providers: `tidings run push` removes their notifications "
+    "from the user's other devices.",
+)
 EXPIRED = Topic(
     name="expired",
     key="tenant#chat",
@@ -205,12 +254,20 @@ TOPICS = (
     OFFLINE,
     OFFLINE_CHECKS,
     OFFLINE_CHECKS_LATE,
+    OFFLINE_DEAD,
+    PUSH_RETRIES,
+    PUSH_RETRIES_LATE,
+    PUSH_READS,
     EXPIRED,
     NOTIFICATIONS,
     NOTIFICATIONS_DEAD,
 )
 
-DEAD_LETTER_TOPICS = {MESSAGES_DEAD.name: MESSAGES.name, NOTIFICATIONS_DEAD.name: NOTIFICATIONS.name}
+DEAD_LETTER_TOPICS = {
+    MESSAGES_DEAD.name: MESSAGES.name,
+    NOTIFICATIONS_DEAD.name: NOTIFICATIONS.name,
+    OFFLINE_DEAD.name: OFFLINE.name,
+}
 """The dead-letter topics, and the topic that the records of each came from."""
 
 RETIRED: tuple[str, ...] = ()

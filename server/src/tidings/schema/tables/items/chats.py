@@ -247,6 +247,7 @@ CHAT_LIST_ROW = TableItem(
         "archived": FlagLimit(),
         "pinned": FlagLimit(),
         "muted_until": MS,
+        "notify": TextLimit(1),
         "updated_at": MS,
     },
     max_bytes=1024,

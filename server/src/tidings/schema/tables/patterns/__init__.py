@@ -2,10 +2,10 @@
 
 from itertools import chain
 
-from tidings.schema.tables.patterns import accounts, chats, delivery, inboxes, operators, webhooks
+from tidings.schema.tables.patterns import accounts, chats, delivery, inboxes, operators, push, webhooks
 from tidings.schema.tables.patterns.builders import Pattern
 
-SUBJECTS = (chats, delivery, accounts, inboxes, operators, webhooks)
+SUBJECTS = (chats, delivery, accounts, inboxes, operators, push, webhooks)
 
 PATTERNS: tuple[Pattern, ...] = tuple(
     value

@@ -1,0 +1,1 @@
+"""Push notifications: registered devices, the decision whether to notify, providers, and results."""

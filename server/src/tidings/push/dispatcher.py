@@ -1,0 +1,107 @@
+"""Process offline events and further attempts: decide about each message, and send what must be sent."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import final
+
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.push import rules
+from tidings.push.model import (
+    PushAction,
+    PushDecision,
+    PushOutcome,
+    PushPolicy,
+    PushResult,
+    PushTask,
+    SkipReason,
+)
+from tidings.push.outages import OutageTracker
+from tidings.push.sending import DispatcherDeps, PushStats, RecipientSending
+from tidings.push.state import RecipientState
+from tidings.tenants.model import PushSettings
+
+MAX_CONCURRENT = 100
+
+
+@final
+class PushDispatcher:
+    def __init__(self, deps: DispatcherDeps, stats: PushStats) -> None:
+        self._deps = deps
+        self._stats = stats
+        self.outages = OutageTracker(deps.clock)
+
+    async def handle(self, tasks: Sequence[PushTask]) -> None:
+        """Process tasks: those of one recipient and chat together, others concurrently. Raises an error of a store."""
+        groups: dict[tuple[TenantId, UserId, str], list[PushTask]] = defaultdict(list)
+        for task in tasks:
+            groups[task.event.tenant, task.event.recipient, task.event.chat].append(task)
+        await gather_limited((self._handle_chat(group) for group in groups.values()), MAX_CONCURRENT)
+
+    async def _handle_chat(self, tasks: Sequence[PushTask]) -> None:
+        event = tasks[0].event
+        chat, user = ChatKey(event.tenant, event.chat), event.recipient
+        providers = await self._deps.providers.of(chat.tenant)
+        if not providers:
+            return  # The tenant consumes offline events itself, or does not want notifications.
+        # A task for all devices replaces one for some of them.
+        tasks = list({t.event.sequence: t for t in sorted(tasks, key=lambda t: not t.devices)}.values())
+        settings = await self._settings(chat.tenant)
+        state = await self._deps.state.read(chat, user, [task.event for task in tasks])
+        decisions = self._decide(tasks, state, settings)
+        skipped = [
+            await self._skip(task, decision)
+            for task, decision in zip(tasks, decisions, strict=True)
+            if decision.action is PushAction.NONE
+        ]
+        sends = [
+            RecipientSending(
+                self._deps, self._stats, self.outages, task, decision, state, settings, providers
+            )
+            for task, decision in zip(tasks, decisions, strict=True)
+            if decision.action is not PushAction.NONE
+        ]
+        for each in sends:  # at most one, after `keep_newest`
+            await each.run()
+        await self._deps.results.put(skipped)
+
+    def _decide(
+        self, tasks: Sequence[PushTask], state: RecipientState, settings: PushSettings
+    ) -> list[PushDecision]:
+        now_ms = self._deps.clock.now_ms()
+        if not state.registrations:
+            none = PushDecision(PushAction.NONE, SkipReason.NO_DEVICE, "No device is registered.")
+            return [none for _ in tasks]
+        policy = PushPolicy(max_age_s=settings.max_age_s, collapse_window_s=settings.collapse_window_s)
+        decided = [
+            rules.decide(message, state.preferences, state.alert, policy, now_ms)
+            for message in state.messages
+        ]
+        sequences = [task.event.sequence for task in tasks]
+        return rules.keep_newest(list(zip(sequences, decided, strict=True)))
+
+    async def _skip(self, task: PushTask, decision: PushDecision) -> PushResult:
+        """Return the result of a message that is not notified. One that no provider accepted in time is a dead letter."""
+        event, reason = task.event, f"{decision.reason}: {decision.detail}"
+        is_late = task.tries > 0 and decision.reason is SkipReason.TOO_OLD
+        if is_late:
+            self._stats.failed += 1
+            await self._deps.tasks.dead_letter(
+                task, f"No provider accepted it in {task.tries} attempts. {reason}"
+            )
+        else:
+            self._stats.skipped += 1
+        return PushResult(
+            tenant=event.tenant,
+            chat=event.chat,
+            sequence=event.sequence,
+            user=event.recipient,
+            device=None,
+            outcome=PushOutcome.FAILED if is_late else PushOutcome.SKIPPED,
+            decided_ms=self._deps.clock.now_ms(),
+            reason=reason,
+        )
+
+    async def _settings(self, tenant: TenantId) -> PushSettings:
+        found = await self._deps.tenants.find(tenant)
+        return PushSettings() if found is None else found.settings.push

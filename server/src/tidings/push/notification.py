@@ -1,0 +1,134 @@
+"""The notification of one message, and its payload for each provider. Pure functions."""
+
+import base64
+from uuid import UUID, uuid5
+
+import msgspec
+from msgspec import Struct
+
+from tidings.kernel.ids import ChatId, DeviceId, MessageId, TenantId, UserId
+from tidings.push.model import PushAction
+
+_encode = msgspec.json.Encoder(order="deterministic").encode
+_SPACE = UUID("6f0b4f52-7f1d-4f9e-9d0c-4f6a1b0e2d11")
+MAX_PAYLOAD_BYTES = 3_900
+"""Web Push allows 3,993 bytes of text, APNs and FCM 4,096."""
+
+
+class Notification(Struct, frozen=True, kw_only=True):
+    """What a device receives. Without `title` it is data only: the app shows it, or withdraws it.
+
+    collapse_id: a later notification with the same id replaces this one; the chat's id.
+    """
+
+    tenant: TenantId
+    user: UserId
+    device: DeviceId
+    action: PushAction
+    chat: ChatId
+    message_id: MessageId
+    sequence: int
+    badge: int
+    sent_ms: int
+    expires_ms: int
+    collapse_id: str
+    title: str = ""
+    body: str = ""
+    is_mentioned: bool = False
+    sender: UserId | None = None
+
+    @property
+    def is_alert(self) -> bool:
+        return self.action is PushAction.ALERT
+
+    @property
+    def id(self) -> UUID:
+        """Return an id that is the same for each attempt, so that a repeated request is recognised in logs."""
+        return uuid5(_SPACE, f"{self.tenant}#{self.user}#{self.device}#{self.message_id}")
+
+    def data(self) -> dict[str, str]:
+        """Return the fields that every app receives. All values are texts, because FCM allows no others."""
+        fields = {
+            "chat": self.chat,
+            "message_id": self.message_id,
+            "sequence": str(self.sequence),
+            "badge": str(self.badge),
+            "action": self.action.value,
+        }
+        if self.sender is not None:
+            fields["sender"] = self.sender
+        if self.is_mentioned:
+            fields["mention"] = "true"
+        return fields
+
+
+def apns_payload(note: Notification) -> bytes:
+    aps: dict[str, object] = {}
+    if note.action is PushAction.WITHDRAW:
+        aps = {"badge": note.badge, "content-available": 1}
+    elif note.title:
+        aps = {"badge": note.badge}
+        aps |= {
+            "alert": {"title": note.title, "body": note.body},
+            "thread-id": note.chat,
+            "mutable-content": 1,
+        }
+        aps |= {"sound": "default"} if note.is_alert else {"interruption-level": "passive"}
+    else:
+        aps["content-available"] = (
+            1  # Apple allows no badge together with it. The app sets it from `tidings`.
+        )
+    return _encode({"aps": aps, "tidings": note.data()})
+
+
+def web_push_payload(note: Notification) -> bytes:
+    """Return what the service worker receives: `tag` and `renotify` are options of `showNotification`."""
+    shown: dict[str, object] = {"tidings": note.data(), "tag": note.collapse_id, "badge": note.badge}
+    if note.title:
+        shown |= {
+            "title": note.title,
+            "body": note.body,
+            "renotify": note.is_alert,
+            "silent": not note.is_alert,
+        }
+    return _encode(shown)
+
+
+def fcm_message(token: str, note: Notification, now_ms: int) -> bytes:
+    lifetime_s = max(0, note.expires_ms - now_ms) // 1000
+    android: dict[str, object] = {
+        "collapse_key": note.collapse_id,
+        "priority": "HIGH" if note.is_alert else "NORMAL",
+        "ttl": f"{lifetime_s}s",
+    }
+    message: dict[str, object] = {"token": token, "data": note.data(), "android": android}
+    if note.title:
+        message["notification"] = {"title": note.title, "body": note.body}
+        android["notification"] = {"tag": note.collapse_id, "notification_count": note.badge}
+    return _encode({"message": message})
+
+
+def http_payload(token: str, note: Notification) -> bytes:
+    return _encode(
+        {
+            "token": token,
+            "user": note.user,
+            "device": note.device,
+            "action": note.action.value,
+            "title": note.title or None,
+            "body": note.body or None,
+            "badge": note.badge,
+            "collapse_id": note.collapse_id,
+            "expires_ms": note.expires_ms,
+            "data": note.data(),
+        }
+    )
+
+
+def b64url(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def unb64url(text: str) -> bytes:
+    """Decode URL-safe base64 with or without padding. Raises `ValueError`."""
+    return base64.urlsafe_b64decode(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4))

@@ -1,0 +1,280 @@
+"""Send one notification to the devices of one recipient, and record the results.
+
+At least once: a process that is killed after a provider's answer and before the result is stored sends again, with the same
+collapse id. An event whose result is stored sends nothing, so that a repeated event has no effect.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from tidings.accounts.ports import UserStore
+from tidings.delivery.model import OfflineMessage
+from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.failpoints import Failpoints
+from tidings.kernel.ids import ChatKey
+from tidings.push import rules
+from tidings.push.model import (
+    PushAction,
+    PushAttempt,
+    PushDecision,
+    PushKind,
+    PushOutcome,
+    PushRegistration,
+    PushResult,
+    PushTask,
+    ShownAlert,
+    WebPushTarget,
+    kind_of,
+)
+from tidings.push.notification import Notification
+from tidings.push.outages import OutageTracker
+from tidings.push.ports import (
+    AlertStore,
+    PushSender,
+    ReadBadge,
+    RegistrationStore,
+    ResultStore,
+    SendResult,
+    SendVerdict,
+    TaskPublisher,
+)
+from tidings.push.provider_config import StoredProvider
+from tidings.push.providers_cache import PushProviders
+from tidings.push.state import PushStateReader, RecipientState
+from tidings.push.texts import notification_text
+from tidings.tenants.model import PushSettings, TenantLookup
+
+
+@dataclass(slots=True)
+class PushStats:
+    """Notifications by outcome. `repeated`: notifications that an earlier attempt had sent. `withdrawn`: after a read."""
+
+    sent: int = 0
+    skipped: int = 0
+    retried: int = 0
+    gone: int = 0
+    failed: int = 0
+    repeated: int = 0
+    withdrawn: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DispatcherDeps:
+    state: PushStateReader
+    registrations: RegistrationStore
+    alerts: AlertStore
+    results: ResultStore
+    providers: PushProviders
+    senders: Mapping[PushKind, PushSender]
+    users: UserStore
+    tenants: TenantLookup
+    tasks: TaskPublisher
+    badge: ReadBadge
+    clock: Clock
+    failpoints: Failpoints
+
+
+@dataclass(frozen=True, slots=True)
+class RecipientSending:
+    """One notification to the devices of one recipient."""
+
+    deps: DispatcherDeps
+    stats: PushStats
+    outages: OutageTracker
+    task: PushTask
+    decision: PushDecision
+    state: RecipientState
+    settings: PushSettings
+    providers: Mapping[PushKind, StoredProvider]
+
+    @property
+    def event(self) -> OfflineMessage:
+        return self.task.event
+
+    @property
+    def chat(self) -> ChatKey:
+        return ChatKey(self.event.tenant, self.event.chat)
+
+    async def run(self) -> None:
+        """Send, then record. The order matters: what is recorded as sent was sent."""
+        event, deps = self.event, self.deps
+        former = {
+            each.device: each
+            for each in await deps.results.of_recipient(self.chat, event.sequence, event.recipient)
+        }
+        targets = [
+            each
+            for each in self.state.registrations
+            if not self.task.devices or each.device in self.task.devices
+        ]
+        is_done = {device for device, each in former.items() if each.outcome is PushOutcome.SENT}
+        self.stats.repeated += len([each for each in targets if each.device in is_done])
+        targets = [each for each in targets if each.device not in is_done]
+        if not targets:
+            return
+        badge = await deps.badge(event.tenant, event.recipient)
+        sender = await deps.users.read(event.tenant, event.sender)
+        name = None if sender is None else sender.display_name or sender.user
+        await deps.failpoints.hit("push.decided")
+        sent = await gather_limited(self._send(each, badge, name) for each in targets)
+        await deps.failpoints.hit("push.sent")
+        if any(answer is not None and answer.verdict is SendVerdict.ACCEPTED for answer in sent):
+            await deps.alerts.raise_alert(self.chat, event.recipient, self._alert())
+        results = [
+            self._result(target, answer, former.get(target.device))
+            for target, answer in zip(targets, sent, strict=True)
+        ]
+        await deps.failpoints.hit("push.alert_raised")
+        await deps.results.put(results)
+        await deps.failpoints.hit("push.recorded")
+        await self._follow_up(targets, sent, results)
+
+    async def _send(self, target: PushRegistration, badge: int, sender_name: str | None) -> SendResult | None:
+        """Send to one device. None: the tenant has no provider of this kind."""
+        kind = kind_of(target.target)
+        provider, sender = self.providers.get(kind), self.deps.senders.get(kind)
+        if provider is None or sender is None:
+            return None
+        name = self._provider_name(target)
+        postponed_s = self.outages.postponed_s(name)
+        if postponed_s > 0:
+            return SendResult(
+                verdict=SendVerdict.RETRY,
+                status=0,
+                answer="not tried: the provider does not answer",
+                retry_after_s=postponed_s,
+            )
+        answer = await sender.send(target, self._note(target, badge, sender_name), provider)
+        if answer.is_outage:
+            self.outages.failed(name)
+        else:
+            self.outages.succeeded(name)
+        return answer
+
+    def _provider_name(self, target: PushRegistration) -> str:
+        """Name what fails together: a push service of browsers, or the account of a tenant."""
+        if isinstance(target.target, WebPushTarget):
+            return f"web_push {urlsplit(target.target.endpoint).netloc}"
+        return f"{kind_of(target.target)} {target.tenant}"
+
+    def _note(self, target: PushRegistration, badge: int, sender_name: str | None) -> Notification:
+        event, settings = self.event, self.settings
+        title, body = notification_text(
+            target,
+            sender_name=sender_name,
+            preview=event.preview if settings.has_previews else None,
+            is_mentioned=event.is_mentioned,
+            is_private=settings.is_private,
+        )
+        sent_ms = next(m.sent_ms for m in self.state.messages if m.sequence == event.sequence)
+        return Notification(
+            tenant=event.tenant,
+            user=event.recipient,
+            device=target.device,
+            action=self.decision.action,
+            chat=event.chat,
+            message_id=event.message_id,
+            sequence=event.sequence,
+            badge=badge,
+            sent_ms=sent_ms,
+            expires_ms=sent_ms + settings.max_age_s * 1000,
+            collapse_id=event.collapse_key,
+            title=title,
+            body=body,
+            is_mentioned=event.is_mentioned,
+            sender=None if settings.is_private else event.sender,
+        )
+
+    def _alert(self) -> ShownAlert:
+        shown, sequence = self.state.alert, self.event.sequence
+        if self.decision.action is PushAction.ALERT or shown is None:
+            now_ms = self.deps.clock.now_ms()
+            is_same = shown is not None and shown.alerted_sequence == sequence
+            alerted_ms = shown.alerted_ms if shown is not None and is_same else now_ms
+            return ShownAlert(sequence=sequence, alerted_sequence=sequence, alerted_ms=alerted_ms)
+        return replace(shown, sequence=sequence)
+
+    def _result(
+        self, target: PushRegistration, answer: SendResult | None, former: PushResult | None
+    ) -> PushResult:
+        event, now_ms = self.event, self.deps.clock.now_ms()
+        outcome, reason = self._outcome(target, answer)
+        attempts = former.attempts if former is not None else ()
+        if answer is not None:
+            attempt = PushAttempt(
+                at_ms=now_ms,
+                action=self.decision.action,
+                status=answer.status,
+                answer=answer.answer,
+                provider_id=answer.provider_id,
+            )
+            attempts = (*attempts, attempt)
+        return PushResult(
+            tenant=event.tenant,
+            chat=event.chat,
+            sequence=event.sequence,
+            user=event.recipient,
+            device=target.device,
+            outcome=outcome,
+            decided_ms=now_ms,
+            reason=reason,
+            provider=kind_of(target.target),
+            collapse_id=event.collapse_key,
+            attempts=attempts,
+        )
+
+    def _outcome(self, target: PushRegistration, answer: SendResult | None) -> tuple[PushOutcome, str]:
+        if answer is None:
+            return PushOutcome.SKIPPED, f"no_provider: The tenant has no provider {kind_of(target.target)}."
+        match answer.verdict:
+            case SendVerdict.ACCEPTED:
+                return PushOutcome.SENT, ""
+            case SendVerdict.GONE:
+                return PushOutcome.GONE, "The provider reported the token as invalid."
+            case SendVerdict.REJECTED:
+                return PushOutcome.FAILED, "The provider refused the notification."
+        return PushOutcome.RETRYING, ""
+
+    async def _follow_up(
+        self,
+        targets: Sequence[PushRegistration],
+        sent: Sequence[SendResult | None],
+        results: Sequence[PushResult],
+    ) -> None:
+        """Remove invalid tokens, publish further attempts and dead letters. Repeated after a crash, as the event is."""
+        retried: list[tuple[PushRegistration, float]] = []
+        for target, answer, result in zip(targets, sent, results, strict=True):
+            match result.outcome:
+                case PushOutcome.SENT:
+                    self.stats.sent += 1
+                case PushOutcome.GONE if answer is not None:
+                    self.stats.gone += 1
+                    if answer.gone_ms is None or target.registered_ms <= answer.gone_ms:
+                        await self.deps.registrations.remove(target)
+                case PushOutcome.RETRYING if answer is not None:
+                    self.stats.retried += 1
+                    wait_s = rules.retry_wait_s(self.task.tries + 1, answer.retry_after_s)
+                    retried.append((target, wait_s))
+                case PushOutcome.FAILED if answer is not None:
+                    self.stats.failed += 1
+                    reason = f"{result.provider}: {answer.status} {answer.answer}. {result.reason}"
+                    await self.deps.tasks.dead_letter(self.task, reason)
+        if retried:
+            await self._retry(retried)
+
+    async def _retry(self, retried: Sequence[tuple[PushRegistration, float]]) -> None:
+        """Publish one task for all devices. It is due when the last of them is: devices of a user seldom differ."""
+        now_ms, wait_s = self.deps.clock.now_ms(), max(wait_s for _, wait_s in retried)
+        await self.deps.tasks.retry(
+            PushTask(
+                event=self.event,
+                devices=tuple(target.device for target, _ in retried),
+                tries=self.task.tries + 1,
+                due_ms=now_ms + round(wait_s * 1000),
+                at_ms=now_ms,
+            )
+        )

@@ -1,0 +1,1 @@
+"""Stores of push notifications in DynamoDB."""

@@ -1,0 +1,101 @@
+"""Remove notifications from a user's devices after the user has read the chat on one of them."""
+
+from collections.abc import Mapping, Sequence
+from typing import final
+from urllib.parse import urlsplit
+
+from tidings.kernel.concurrency import gather_limited
+from tidings.kernel.ids import ChatKey, message_id
+from tidings.push import rules
+from tidings.push.model import (
+    PushAction,
+    PushKind,
+    PushRead,
+    PushRegistration,
+    ShownAlert,
+    WebPushTarget,
+    kind_of,
+)
+from tidings.push.notification import Notification
+from tidings.push.ports import SendVerdict
+from tidings.push.provider_config import StoredProvider
+from tidings.push.sending import DispatcherDeps, PushStats
+
+_EXPIRES_MS = 3_600_000
+_SHOWS_EVERY_PUSH = ("web.push.apple.com",)
+"""Push services that end a subscription after messages that show no notification."""
+
+
+@final
+class PushWithdrawals:
+    """Send withdrawals with the collapse id of the notification and the current badge.
+
+    Best effort: a withdrawal that a provider does not accept is not repeated. The next notification of the chat replaces
+    the shown one, and sets the badge.
+    """
+
+    def __init__(self, deps: DispatcherDeps, stats: PushStats) -> None:
+        self._deps = deps
+        self._stats = stats
+
+    async def handle(self, reads: Sequence[PushRead]) -> None:
+        """Process reads: of one chat and user, the furthest. Raises an error of a store."""
+        furthest = {
+            (read.tenant, read.user, read.chat): read
+            for read in sorted(reads, key=lambda read: read.sequence)
+        }
+        await gather_limited(self._withdraw(read) for read in furthest.values())
+
+    async def _withdraw(self, read: PushRead) -> None:
+        chat = ChatKey(read.tenant, read.chat)
+        alert, _ = await self._deps.alerts.read(chat, read.user)
+        if alert is None or not rules.is_withdrawn_by(alert, read.sequence):
+            return
+        providers = await self._deps.providers.of(read.tenant)
+        targets = [
+            each
+            for each in await self._deps.registrations.list(read.tenant, read.user)
+            if kind_of(each.target) in providers and _accepts_withdrawals(each)
+        ]
+        if targets:
+            badge = await self._deps.badge(read.tenant, read.user)
+            await gather_limited(self._send(each, read, alert, badge, providers) for each in targets)
+            await self._deps.failpoints.hit("push.withdrawn")
+        # After the requests: a process that is killed in between sends the same withdrawal again.
+        await self._deps.alerts.withdraw(chat, read.user, alert.sequence)
+
+    async def _send(
+        self,
+        target: PushRegistration,
+        read: PushRead,
+        alert: ShownAlert,
+        badge: int,
+        providers: Mapping[PushKind, StoredProvider],
+    ) -> None:
+        kind, now_ms = kind_of(target.target), self._deps.clock.now_ms()
+        note = Notification(
+            tenant=read.tenant,
+            user=read.user,
+            device=target.device,
+            action=PushAction.WITHDRAW,
+            chat=read.chat,
+            message_id=message_id(read.chat, alert.sequence),
+            sequence=alert.sequence,
+            badge=badge,
+            sent_ms=now_ms,
+            expires_ms=now_ms + _EXPIRES_MS,
+            collapse_id=read.chat,
+        )
+        answer = await self._deps.senders[kind].send(target, note, providers[kind])
+        self._stats.withdrawn += answer.verdict is SendVerdict.ACCEPTED
+        if answer.verdict is SendVerdict.GONE and (
+            answer.gone_ms is None or target.registered_ms <= answer.gone_ms
+        ):
+            await self._deps.registrations.remove(target)
+
+
+def _accepts_withdrawals(registration: PushRegistration) -> bool:
+    target = registration.target
+    return (
+        not isinstance(target, WebPushTarget) or urlsplit(target.endpoint).hostname not in _SHOWS_EVERY_PUSH
+    )
