@@ -59,9 +59,13 @@ export class WebhookVerifier {
     const at = header(headers, "webhook-timestamp");
     const signature = header(headers, "webhook-signature");
     this.#checkTime(at);
-    const wanted = this.#keys.map((key) => createHmac("sha256", key).update(`${id}.${at}.`).update(body).digest());
+    const wanted = this.#keys.map((key) =>
+      createHmac("sha256", key).update(`${id}.${at}.`).update(body).digest(),
+    );
     const given = signatures(signature);
-    if (!given.some((each) => wanted.some((want) => each.length === want.length && timingSafeEqual(each, want)))) {
+    if (
+      !given.some((each) => wanted.some((want) => each.length === want.length && timingSafeEqual(each, want)))
+    ) {
       throw new WebhookRejected("no signature is valid for this secret");
     }
     return parse(body);
@@ -71,7 +75,9 @@ export class WebhookVerifier {
     if (!/^\d+$/.test(text)) throw new WebhookRejected("the timestamp is not a number");
     const ageS = Math.abs(this.#now() / 1000 - Number(text));
     if (ageS > this.#toleranceS) {
-      throw new WebhookRejected(`the timestamp differs from the clock of this machine by ${Math.round(ageS)} s`);
+      throw new WebhookRejected(
+        `the timestamp differs from the clock of this machine by ${Math.round(ageS)} s`,
+      );
     }
   }
 }

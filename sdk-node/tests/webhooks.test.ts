@@ -30,14 +30,20 @@ const OFFICIAL = {
 
 describe("a webhook", () => {
   test("of the official example is accepted", () => {
-    expect(new WebhookVerifier(SECRET, clock).verify(OFFICIAL, '{"test": 2432232314}')).toEqual({ test: 2432232314 });
+    expect(new WebhookVerifier(SECRET, clock).verify(OFFICIAL, '{"test": 2432232314}')).toEqual({
+      test: 2432232314,
+    });
   });
 
   test("is accepted with headers in any case, as Headers, and with a body in bytes", () => {
     const verifier = new WebhookVerifier(SECRET, clock);
-    const title = Object.fromEntries(Object.entries(signed()).map(([name, value]) => [name.toUpperCase(), value]));
+    const title = Object.fromEntries(
+      Object.entries(signed()).map(([name, value]) => [name.toUpperCase(), value]),
+    );
     expect(verifier.verify(title, BODY).id).toBe("evt_1");
-    expect(verifier.verify(new Headers(signed()), new TextEncoder().encode(BODY)).data).toEqual({ text: "grün" });
+    expect(verifier.verify(new Headers(signed()), new TextEncoder().encode(BODY)).data).toEqual({
+      text: "grün",
+    });
   });
 
   test("is accepted with either secret during a rotation", () => {
@@ -56,7 +62,11 @@ describe("a webhook", () => {
     ["an old request", signed(SECRET, NOW_S - 301), BODY],
     ["a request of the future", signed(SECRET, NOW_S + 301), BODY],
     ["no signature", { ...signed(), "webhook-signature": "" }, BODY],
-    ["an unknown version", { ...signed(), "webhook-signature": `v2,${signed()["webhook-signature"]?.slice(3)}` }, BODY],
+    [
+      "an unknown version",
+      { ...signed(), "webhook-signature": `v2,${signed()["webhook-signature"]?.slice(3)}` },
+      BODY,
+    ],
     ["not base64", { ...signed(), "webhook-signature": "v1,???" }, BODY],
     ["no id", { ...signed(), "webhook-id": undefined }, BODY],
     ["a time that is no number", { ...signed(), "webhook-timestamp": "now" }, BODY],
