@@ -9,12 +9,15 @@ from contract.api.examples import FOUND, Example, Reach
 from fastapi import FastAPI
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
+from fixtures.web_push_server import WebPushServer
 
 from tidings.accounts.model import Scope
 from tidings.inboxes.broadcasts.service import BroadcastRequest, RolloutStep
 from tidings.inboxes.config import InboxSpec
 from tidings.inboxes.sender import SendNotificationRequest, SendNotificationResult
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
+from tidings.push.providers_cache import PushProviderService
+from tidings.push.store.providers import DynamoProviderStore
 
 
 @dataclass
@@ -87,6 +90,7 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
     await api.accounts.users.create(use_cases.tenant, ANNA, display_name=MatrixEnv.private)
     notification = await set_inbox(api)
     broadcast = await set_broadcast(api)
+    await set_push_provider(api)
     many = {"users": [f"u{number}" for number in range(97)]}
     added = await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/members", many)
     return MatrixEnv(
@@ -103,6 +107,12 @@ async def set_inbox(api: RestApp) -> SendNotificationResult:
     await api.work()
     named = SendNotificationRequest(**request, host_system_id="order-7", is_unique=True)
     return await notifications.sender.send(tenant, "default", named)
+
+
+async def set_push_provider(api: RestApp) -> None:
+    use_cases = api.use_cases
+    store = DynamoProviderStore(use_cases.client, use_cases.ring)
+    await PushProviderService(store, use_cases.clock).set(use_cases.tenant, WebPushServer().config())
 
 
 async def set_broadcast(api: RestApp) -> str:
