@@ -64,7 +64,7 @@ class CollectedTasks:
 
 
 class DispatcherEnv:
-    """BEN is offline, with a phone. ANNA has sent him messages, from sequence 2 on."""
+    """BEN is offline, with a phone. ANNA has sent messages to BEN, from sequence 2 on."""
 
     def __init__(self, use_cases: UseCaseEnv) -> None:
         client, ring, clock = use_cases.client, use_cases.ring, use_cases.clock
