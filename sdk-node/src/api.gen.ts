@@ -4109,7 +4109,29 @@ export interface components {
             /** User */
             user: string;
         };
-        /** PushResultsResponse */
+        /**
+         * PushResultsResponse
+         * @example {
+         *       "results": [
+         *         {
+         *           "attempts": [
+         *             {
+         *               "action": "alert",
+         *               "answer": "",
+         *               "at": "2026-11-17T08:30:00.120Z",
+         *               "status": 200
+         *             }
+         *           ],
+         *           "decided_at": "2026-11-17T08:30:00.000Z",
+         *           "device": "phone",
+         *           "outcome": "sent",
+         *           "provider": "apns",
+         *           "reason": "",
+         *           "user": "ben"
+         *         }
+         *       ]
+         *     }
+         */
         PushResultsResponse: {
             /** Results */
             results: components["schemas"]["PushResultResponse"][];
@@ -5089,6 +5111,9 @@ export interface components {
         /**
          * WebPushKeyResponse
          * @description The key that a browser subscribes with.
+         * @example {
+         *       "public_key": "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
+         *     }
          */
         WebPushKeyResponse: {
             /**

@@ -30,7 +30,7 @@ def test_applied_tables_are_as_declared(applied: Installation) -> None:
 def test_apply_can_be_repeated(applied: Installation) -> None:
     result = applied.run("apply")
     assert result.exception is None
-    assert "ok: 0 of 16" in result.output
+    assert "ok: 0 of 18" in result.output
 
 
 def test_plan_changes_nothing(installation: Installation) -> None:

@@ -252,6 +252,12 @@ def _day_time(minute: int) -> str:
 class WebPushKeyResponse(ApiModel):
     """The key that a browser subscribes with."""
 
+    model_config = with_examples(
+        {
+            "public_key": "BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"
+        }
+    )
+
     public_key: Annotated[
         str, Field(description="Pass it to `pushManager.subscribe` as `applicationServerKey`.")
     ]
@@ -297,4 +303,22 @@ class PushResultResponse(ApiModel):
 
 
 class PushResultsResponse(ApiModel):
+    model_config = with_examples(
+        {
+            "results": [
+                {
+                    "user": "ben",
+                    "device": "phone",
+                    "outcome": "sent",
+                    "reason": "",
+                    "provider": "apns",
+                    "decided_at": "2026-11-17T08:30:00.000Z",
+                    "attempts": [
+                        {"at": "2026-11-17T08:30:00.120Z", "action": "alert", "status": 200, "answer": ""}
+                    ],
+                }
+            ]
+        }
+    )
+
     results: list[PushResultResponse]
