@@ -812,6 +812,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inboxes/{inbox}/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get your preferences of an inbox
+         * @description Get the channels that the user's notifications take, for each category of the inbox.
+         */
+        get: operations["get_preferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change your preferences of an inbox
+         * @description Switch channels on or off, for all categories or single ones. Choices that are not given stay as they are.
+         *
+         *     A change applies to notifications that are delivered afterwards, and to all broadcasts.
+         */
+        patch: operations["change_preferences"];
+        trace?: never;
+    };
     "/v1/inboxes/{inbox}/read": {
         parameters: {
             query?: never;
@@ -930,6 +956,30 @@ export interface paths {
         options?: never;
         head?: never;
         patch?: never;
+        trace?: never;
+    };
+    "/v1/inboxes/{inbox}/users/{user}/preferences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a user's preferences
+         * @description Get the channels that a user's notifications take, for each category of the inbox.
+         */
+        get: operations["get_user_preferences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Change a user's preferences
+         * @description Switch channels of a user on or off, for example to import choices from another system.
+         */
+        patch: operations["change_user_preferences"];
         trace?: never;
     };
     "/v1/jobs": {
@@ -2013,6 +2063,69 @@ export interface components {
             visible_from?: string | null;
         };
         /**
+         * CategoryPreferencesResponse
+         * @description The channels of a category: the result of all settings, and the user's own choices.
+         */
+        CategoryPreferencesResponse: {
+            channels: components["schemas"]["ChannelsResponse"];
+            /** @description The user's own choices for this category. */
+            chosen: components["schemas"]["ChannelChoicesBody"];
+            /**
+             * Is Critical
+             * @description The user cannot change the channels.
+             */
+            is_critical: boolean;
+            /** Name */
+            name: string;
+        };
+        /**
+         * CategorySettingsBody
+         * @description Settings of a category.
+         * @example {
+         *       "channels": {
+         *         "email": true
+         *       },
+         *       "is_critical": true
+         *     }
+         */
+        CategorySettingsBody: {
+            channels?: components["schemas"]["ChannelChoicesBody"];
+            /**
+             * Is Critical
+             * @description Users cannot switch off notifications of this category.
+             * @default false
+             */
+            is_critical?: boolean;
+        };
+        /**
+         * ChangePreferencesBody
+         * @description Choices to change. `null` removes a choice, so that the setting of the category or the inbox applies.
+         * @example {
+         *       "categories": {
+         *         "news": {
+         *           "push": false
+         *         }
+         *       },
+         *       "channels": {
+         *         "email": false
+         *       }
+         *     }
+         */
+        ChangePreferencesBody: {
+            /**
+             * Categories
+             * @description For single categories.
+             */
+            categories?: {
+                [key: string]: components["schemas"]["ChannelChoicesBody"];
+            };
+            /**
+             * @description For all categories.
+             * @default {}
+             */
+            channels?: components["schemas"]["ChannelChoicesBody"];
+        };
+        /**
          * ChangeRoleBody
          * @example {
          *       "role": "admin"
@@ -2031,6 +2144,37 @@ export interface components {
              * @enum {string}
              */
             role: "admin" | "member";
+        };
+        /**
+         * ChannelChoicesBody
+         * @description Channels that are switched on or off. Another setting decides about channels that are not given.
+         * @example {
+         *       "email": true
+         *     }
+         */
+        ChannelChoicesBody: {
+            /** Email */
+            email?: boolean | null;
+            /** Inbox */
+            inbox?: boolean | null;
+            /** Push */
+            push?: boolean | null;
+            /** Webhook */
+            webhook?: boolean | null;
+        };
+        /**
+         * ChannelsResponse
+         * @description Whether each channel is on.
+         */
+        ChannelsResponse: {
+            /** Email */
+            email: boolean;
+            /** Inbox */
+            inbox: boolean;
+            /** Push */
+            push: boolean;
+            /** Webhook */
+            webhook: boolean;
         };
         /**
          * ChatCreatedResponse
@@ -2254,7 +2398,7 @@ export interface components {
              * @description The reason why it is or is not counted.
              * @enum {string}
              */
-            why: "before_joining" | "not_targeted" | "redacted" | "expired" | "retention_over" | "archived" | "read" | "marked_all" | "marked_category" | "unread_again" | "delivered";
+            why: "before_joining" | "not_targeted" | "channel_off" | "redacted" | "expired" | "retention_over" | "archived" | "read" | "marked_all" | "marked_category" | "unread_again" | "delivered";
         };
         /**
          * CountsResponse
@@ -2342,6 +2486,12 @@ export interface components {
             expires_at?: string | null;
             /** Host System Id */
             host_system_id?: string | null;
+            /**
+             * Is Critical
+             * @description Ignore the preferences of users. Only the tenant's settings choose the channels.
+             * @default false
+             */
+            is_critical?: boolean;
             /**
              * Is Unique
              * @description Refuse a second notification with this `host_system_id` in the inbox.
@@ -2917,8 +3067,8 @@ export interface components {
          * InboxBody
          * @description The complete configuration of an inbox. Fields that are not given are reset.
          *
-         *     Exceptions: without `retention_days` or `known_users`, an existing inbox keeps its values, and a new inbox gets the
-         *     tenant's defaults.
+         *     Exceptions: without `retention_days`, `known_users`, `channels` or `category_settings`, an existing inbox keeps its
+         *     values, and a new inbox gets the tenant's defaults.
          * @example {
          *       "categories": [
          *         "news",
@@ -2938,6 +3088,15 @@ export interface components {
         InboxBody: {
             /** Categories */
             categories?: string[];
+            /**
+             * Category Settings
+             * @description Settings by category. They take precedence over `channels`.
+             */
+            category_settings?: {
+                [key: string]: components["schemas"]["CategorySettingsBody"];
+            } | null;
+            /** @description The channels that notifications of the inbox take. */
+            channels?: components["schemas"]["ChannelChoicesBody"] | null;
             /** Default Category */
             default_category?: string | null;
             /**
@@ -2977,6 +3136,7 @@ export interface components {
          *     }
          */
         InboxDefaultsBody: {
+            channels?: components["schemas"]["ChannelChoicesBody"] | null;
             /**
              * Known Users
              * @description Deliver only to users with a profile.
@@ -2996,6 +3156,7 @@ export interface components {
          *     }
          */
         InboxDefaultsResponse: {
+            channels?: components["schemas"]["ChannelChoicesBody"] | null;
             /** Known Users */
             known_users: boolean;
             /** Retention Days */
@@ -3068,6 +3229,11 @@ export interface components {
         InboxResponse: {
             /** Categories */
             categories: string[];
+            /** Category Settings */
+            category_settings?: {
+                [key: string]: components["schemas"]["CategorySettingsBody"];
+            } | null;
+            channels?: components["schemas"]["ChannelChoicesBody"] | null;
             /** Default Category */
             default_category?: string | null;
             /** Description */
@@ -3898,6 +4064,44 @@ export interface components {
             phone_search?: ("everyone" | "nobody") | null;
         };
         /**
+         * PreferencesResponse
+         * @description The channels that a user's notifications take.
+         * @example {
+         *       "categories": [
+         *         {
+         *           "channels": {
+         *             "email": false,
+         *             "inbox": true,
+         *             "push": false,
+         *             "webhook": true
+         *           },
+         *           "chosen": {
+         *             "push": false
+         *           },
+         *           "is_critical": false,
+         *           "name": "news"
+         *         }
+         *       ],
+         *       "channels": {
+         *         "email": false,
+         *         "inbox": true,
+         *         "push": true,
+         *         "webhook": true
+         *       },
+         *       "chosen": {
+         *         "email": false
+         *       }
+         *     }
+         */
+        PreferencesResponse: {
+            /** Categories */
+            categories: components["schemas"]["CategoryPreferencesResponse"][];
+            /** @description For notifications without a category. */
+            channels: components["schemas"]["ChannelsResponse"];
+            /** @description The user's own choices for all categories. */
+            chosen: components["schemas"]["ChannelChoicesBody"];
+        };
+        /**
          * PresenceResponse
          * @description The presence of a user. `seen_at` is when an offline user was last connected, if known.
          * @example {
@@ -4689,6 +4893,12 @@ export interface components {
             expires_at?: string | null;
             /** Host System Id */
             host_system_id?: string | null;
+            /**
+             * Is Critical
+             * @description Ignore the preferences of users. Only the tenant's settings choose the channels.
+             * @default false
+             */
+            is_critical?: boolean;
             /**
              * Is Unique
              * @description Refuse a second notification with this `host_system_id` in the inbox.
@@ -10465,6 +10675,224 @@ export interface operations {
             };
         };
     };
+    get_preferences: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_preferences: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePreferencesBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     mark_notifications_read: {
         parameters: {
             query?: {
@@ -11141,6 +11569,222 @@ export interface operations {
                 };
             };
             /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_user_preferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    change_user_preferences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChangePreferencesBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreferencesResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

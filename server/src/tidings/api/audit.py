@@ -18,6 +18,7 @@ AUDITED: Final = frozenset(
         "set_inbox_defaults",
         "amend_notification",
         "redact_notification",
+        "change_user_preferences",
         "pause_job",
         "resume_job",
         "cancel_job",

@@ -23,6 +23,7 @@ from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.marker import InboxMarker
+from tidings.inboxes.preference_service import PreferenceService
 from tidings.inboxes.queries import InboxQueries
 from tidings.inboxes.recall import RecallProofs, RecallService
 from tidings.inboxes.sender import NotificationSender
@@ -133,6 +134,7 @@ class NotificationServices:
     known: InboxConfigCache
     read: InboxQueries
     mark: InboxMarker
+    preferences: PreferenceService
     sender: NotificationSender
     broadcast: BroadcastService
     reach: ReachEstimator

@@ -92,7 +92,8 @@ def defaults(tenant: str, *, retention_days: int | None, known_users: bool | Non
     """Show or change the settings of new inboxes of TENANT. Existing inboxes do not change."""
 
     def wish(before: InboxDefaults) -> InboxDefaults:
-        return InboxDefaults(
+        return replace(
+            before,
             retention_days=before.retention_days if retention_days is None else retention_days or None,
             is_for_known_users=before.is_for_known_users if known_users is None else known_users,
         )
@@ -223,6 +224,9 @@ def _changed(spec: InboxSpec, given: _InboxOptions) -> InboxSpec:
         spec,
         retention_days=spec.retention_days or None,
         expires_after_s=spec.expires_after_s or None,
+        category_settings={
+            name: each for name, each in spec.category_settings.items() if name in spec.categories
+        },
     )
 
 

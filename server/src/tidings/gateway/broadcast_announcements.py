@@ -18,6 +18,7 @@ from tidings.inboxes.broadcasts.model import (
     BucketRange,
     rollout_bucket,
 )
+from tidings.inboxes.preferences import NO_PREFERENCES, Channel, UserPreferences
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import TidingsError
@@ -43,11 +44,12 @@ class InboxWatchers:
     """The devices that watch an inbox, by slot.
 
     `announced`: the sequence of the broadcast log that the device has received in a list, or in its first counts;
-    None before the first answer.
+    None before the first answer. `preferences`: those that the last read of the inbox found, if there were any.
     """
 
     def __init__(self) -> None:
         self.announced: dict[ConnectedDevice, int | None] = {}
+        self.preferences: dict[ConnectedDevice, UserPreferences] = {}
         self._by_slot: dict[int, dict[ConnectedDevice, None]] = {}
 
     def __bool__(self) -> bool:
@@ -61,6 +63,7 @@ class InboxWatchers:
     def leave(self, device: ConnectedDevice) -> None:
         if device in self.announced:
             del self.announced[device]
+            self.preferences.pop(device, None)
             slot = spread_slot(device.user)
             del self._by_slot[slot][device]
             if not self._by_slot[slot]:
@@ -72,6 +75,14 @@ class InboxWatchers:
             # Race: a device has two requests in flight, and the answer that was read first is noted last. A lower
             # sequence would announce a listed broadcast again.
             self.announced[device] = max(up_to, before or 0)
+
+    def note_preferences(self, device: ConnectedDevice, preferences: UserPreferences) -> None:
+        # Race: two reads of the inbox are in flight while the user changes their preferences. The later version wins.
+        if device in self.announced and preferences.version > self.preferences_of(device).version:
+            self.preferences[device] = preferences
+
+    def preferences_of(self, device: ConnectedDevice) -> UserPreferences:
+        return self.preferences.get(device, NO_PREFERENCES)
 
     def least_announced(self) -> int | None:
         """Return the lowest announced sequence. None if no device was answered: the first answer will be current."""
@@ -127,11 +138,15 @@ type FrameFactory = Callable[[], Awaitable[bytes | None]]
 
 
 class AnnouncementTarget(NamedTuple):
-    """The users of an announcement: those in one of the rollout `spans` and in the `segment`, if there is one."""
+    """The users of an announcement: those in one of the rollout `spans` and in the `segment`, if there is one.
+
+    With a `release`, only users whose preferences show it.
+    """
 
     notification: str
     spans: Sequence[BucketRange | None] = (None,)
     segment: str | None = None
+    release: BroadcastRelease | None = None
 
     def is_in_rollout(self, user: UserId) -> bool:
         bucket = rollout_bucket(stable_hash(user), stable_hash(self.notification))
@@ -194,7 +209,7 @@ class AnnouncementFactory:
         def update(notification: Notification) -> BroadcastUpdate:
             return BroadcastUpdate(inbox=self._log.inbox, up_to=release.sequence, added=(notification,))
 
-        target = AnnouncementTarget(release.notification, [release.span], release.segment)
+        target = AnnouncementTarget(release.notification, [release.span], release.segment, release)
         return self._announcement(target, self._visible_frame(release, update), is_new)
 
     def amended(self, releases: Sequence[BroadcastRelease], up_to: int) -> Announcement:
@@ -202,7 +217,8 @@ class AnnouncementFactory:
             return BroadcastUpdate(inbox=self._log.inbox, up_to=up_to, amended=(notification,))
 
         first = releases[0]
-        target = AnnouncementTarget(first.notification, [each.span for each in releases], first.segment)
+        spans = [each.span for each in releases]
+        target = AnnouncementTarget(first.notification, spans, first.segment, first)
         frame = self._visible_frame(first, update)
         return self._announcement(target, frame, lambda _: not self._is_redacted(first.notification))
 
@@ -246,15 +262,32 @@ class AnnouncementFactory:
             current = await frame.now()
             if current is None:
                 return False
+            is_shown = await self._preference_check(target)
             in_segment = await self._in_segment(target, devices)
-            # Race: while segments are checked, the broadcast is redacted, or a device receives it in a list. So
-            # `is_wanted` runs after the last await.
-            for device in (receivers := [each for each in in_segment if is_wanted(each)]):
+            # Race: while segments are checked, the broadcast is redacted, a device receives it in a list, or a user
+            # switches its category off. So `is_shown` and `is_wanted` run after the last await.
+            for device in (receivers := [each for each in in_segment if is_shown(each) and is_wanted(each)]):
                 device.connected.push(current)
             self._on_pushed(len(receivers))
             return True
 
         return Announcement(target.notification, lambda devices: _with_retries(push, devices))
+
+    async def _preference_check(self, target: AnnouncementTarget) -> Callable[[ConnectedDevice], bool]:
+        """Return the check of a device against its user's preferences, which an earlier answer has noted.
+
+        So an announcement reads no preferences, however many devices watch the inbox.
+        """
+        if (release := target.release) is None:
+            return lambda _: True
+        inbox = await self._cases.known.of(self._log.tenant, self._log.inbox)
+
+        def is_shown(device: ConnectedDevice) -> bool:
+            preferences = self._watchers.preferences_of(device)
+            channels = inbox.channels_for(release.category, preferences, is_critical=release.is_critical)
+            return channels[Channel.INBOX]
+
+        return is_shown
 
     async def _in_segment(
         self, target: AnnouncementTarget, devices: list[ConnectedDevice]

@@ -23,6 +23,7 @@ from tidings.gateway.broadcast_announcements import (
 from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.broadcasts.model import STALE_MS, BroadcastLogId, BroadcastLogView, BroadcastRelease
+from tidings.inboxes.preferences import UserPreferences
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.debouncer import ErrorReporter
@@ -121,6 +122,12 @@ class BroadcastNotifier:
         channel.watchers.answered(device, up_to, has_list=has_list)
         if channel.announced is not None and up_to > channel.announced:
             self._reads.add(channel)
+
+    def note_preferences(self, device: ConnectedDevice, inbox: str, preferences: UserPreferences) -> None:
+        """Note the preferences that a read of the inbox found: announcements follow them."""
+        channel = self._channels.get(BroadcastLogId(device.key.tenant, inbox))
+        if channel is not None:
+            channel.watchers.note_preferences(device, preferences)
 
     async def wait_idle(self, within_s: float) -> None:
         for channel in list(self._channels.values()):

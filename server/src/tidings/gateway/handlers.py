@@ -226,8 +226,9 @@ async def get_counts(context: RequestContext, frame: GetCounts) -> InboxCounts:
     context.node.inboxes.watch(context.device, frame.inbox)
     inboxes = _inboxes(context)
     inbox = await inboxes.known.of(context.tenant, frame.inbox)
-    counts = counts_frame(await inboxes.read.counts(_inbox_key(context, inbox), frame.at_least), inbox)
-    context.node.inboxes.on_answered(context.device, frame, counts)
+    snapshot = await inboxes.read.counts(_inbox_key(context, inbox), frame.at_least)
+    counts = counts_frame(snapshot, inbox)
+    context.node.inboxes.on_answered(context.device, frame, counts, snapshot.preferences)
     return counts
 
 
@@ -244,7 +245,7 @@ async def list_notifications(context: RequestContext, frame: ListNotifications) 
     key = _inbox_key(context, inbox)
     page = await inboxes.read.page(key, frame.limit, wanted, frame.cursor, frame.at_least)
     answer = notification_page_frame(page, inbox)
-    context.node.inboxes.on_answered(context.device, frame, answer)
+    context.node.inboxes.on_answered(context.device, frame, answer, page.snapshot.preferences)
     return answer
 
 
@@ -252,8 +253,9 @@ async def mark_notifications(context: RequestContext, frame: MarkNotifications) 
     inboxes = _inboxes(context)
     _check_mark(frame)
     inbox = await inboxes.known.of(context.tenant, frame.inbox)
-    counts = counts_frame(await _mark(inboxes, _inbox_key(context, inbox), inbox, frame), inbox)
-    context.node.inboxes.on_answered(context.device, frame, counts)
+    snapshot = await _mark(inboxes, _inbox_key(context, inbox), inbox, frame)
+    counts = counts_frame(snapshot, inbox)
+    context.node.inboxes.on_answered(context.device, frame, counts, snapshot.preferences)
     return counts
 
 

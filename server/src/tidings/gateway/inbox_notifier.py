@@ -17,6 +17,7 @@ from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.frames import counts_frame, notification_frame
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.model import InboxId, InboxKey, NotificationId
+from tidings.inboxes.preferences import UserPreferences
 from tidings.kernel.concurrency import WorkQueue
 from tidings.kernel.debouncer import ErrorReporter
 from tidings.kernel.errors import Code, TidingsError
@@ -90,12 +91,20 @@ class InboxNotifier:
         self.broadcasts.enter(device, inbox)
 
     def on_answered(
-        self, device: ConnectedDevice, asked: Struct, answer: InboxCounts | NotificationPage
+        self,
+        device: ConnectedDevice,
+        asked: Struct,
+        answer: InboxCounts | NotificationPage,
+        preferences: UserPreferences,
     ) -> None:
-        """Note the broadcasts of an answer, so that they are not announced again. A list counts if it is the unfiltered first page."""
+        """Note the broadcasts of an answer, so that they are not announced again, and the user's preferences.
+
+        A list counts if it is the unfiltered first page.
+        """
         counts = answer if isinstance(answer, InboxCounts) else answer.counts
         has_list = isinstance(asked, ListNotifications) and asked.cursor is None and not asked.is_filtered
         self.broadcasts.answered(device, counts.inbox, counts.broadcasts_up_to, has_list=has_list)
+        self.broadcasts.note_preferences(device, counts.inbox, preferences)
 
     def on_left(self, device: ConnectedDevice) -> None:
         for inbox_key in self._inboxes.pop(device, ()):
@@ -131,18 +140,24 @@ class InboxNotifier:
         self._busy.add(inbox_key)
         try:
             while (updates := self._updates.pop(inbox_key, None)) is not None and inbox_key in self._watchers:
-                if (frame := await self._frame(self._cases, inbox_key, updates)) is not None:
+                if (read := await self._read(self._cases, inbox_key, updates)) is not None:
+                    frame, preferences = read
                     for device in list(self._watchers.get(inbox_key, ())):
+                        self.broadcasts.note_preferences(device, inbox_key.inbox, preferences)
                         device.connected.push(frame)
         finally:
             # Race: a change arrives after the loop found no update. Nothing is awaited from that check to this line, so
             # the task of that change finds the inbox free.
             self._busy.discard(inbox_key)
 
-    async def _frame(self, cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates) -> bytes | None:
+    async def _read(
+        self, cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates
+    ) -> tuple[bytes, UserPreferences] | None:
+        """Return the encoded update and the user's preferences."""
         for attempt in range(_MAX_ATTEMPTS):
             try:
-                return encode_push(await _inbox_update(cases, inbox_key, updates))
+                update, preferences = await _inbox_update(cases, inbox_key, updates)
+                return encode_push(update), preferences
             except TidingsError as error:
                 if not error.retryable:
                     return None
@@ -150,18 +165,21 @@ class InboxNotifier:
         return None
 
 
-async def _inbox_update(cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates) -> InboxUpdate:
+async def _inbox_update(
+    cases: InboxUseCases, inbox_key: InboxKey, updates: _InboxUpdates
+) -> tuple[InboxUpdate, UserPreferences]:
     """Read the inbox. Notifications that are removed or archived by now are left out; another message reports them."""
     inbox = await cases.known.of(inbox_key.tenant, inbox_key.inbox)
     page = await cases.read.some(inbox_key, updates.requested)
     shown = {each.row.id: notification_frame(each, inbox) for each in page.notifications}
-    return InboxUpdate(
+    update = InboxUpdate(
         counts=counts_frame(page.snapshot, inbox),
         added=_in_order(updates.added, shown),
         amended=_in_order([each for each in updates.amended if each not in updates.added], shown),
         removed=tuple(updates.removed),
         has_more=updates.has_more,
     )
+    return update, page.snapshot.preferences
 
 
 def _in_order(

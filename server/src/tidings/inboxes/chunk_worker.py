@@ -1,11 +1,12 @@
 """Process the chunks of jobs: deliver a notification to users, withdraw it, or announce a change."""
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from tidings.inboxes import rules
 from tidings.inboxes.broadcasts.ports import ProfileStore
+from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.model import (
     InboxChange,
@@ -22,7 +23,9 @@ from tidings.inboxes.ports import (
     InboxNotifier,
     InboxOperation,
     InboxRepository,
+    PreferenceStore,
 )
+from tidings.inboxes.preferences import NO_PREFERENCES, Channel, Exclusion, UserPreferences
 from tidings.inboxes.state import InboxStateService
 from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
 from tidings.jobs.ports import JobStore
@@ -72,6 +75,14 @@ class NotificationDeliverer:
             latest_ms = added.latest_ms
         raise TidingsError(Code.OVERLOADED, "Too many concurrent changes of this inbox. Try again.")
 
+    async def exclude(self, inbox_key: InboxKey, row: NotificationRow, reason: Exclusion) -> DeliveryOutcome:
+        """Record that the user does not receive the notification in this inbox. Idempotent.
+
+        A retry of an earlier delivery or exclusion changes nothing, even if the user has changed their preferences
+        since then: the first row decides.
+        """
+        return await self._repository.exclude(inbox_key, replace(row, excluded=reason))
+
 
 class NotificationWithdrawer:
     def __init__(self, inbox_state: InboxStateService) -> None:
@@ -106,6 +117,7 @@ class ChunkWorker:
         notifier: InboxNotifier,
         inboxes: InboxConfigCache,
         profiles: ProfileStore,
+        preferences: PreferenceStore,
         clock: Clock,
     ) -> None:
         self._jobs = jobs
@@ -117,6 +129,7 @@ class ChunkWorker:
         self._notifier = notifier
         self._inboxes = inboxes
         self._profiles = profiles
+        self._preferences = preferences
         self._clock = clock
 
     async def process(self, ref: ChunkRef) -> None:
@@ -168,13 +181,13 @@ class ChunkWorker:
 
     async def _each(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> list[UserId]:
         """Process the users concurrently. Returns the users that failed."""
-        action = self._action(job.kind, content)
+        action = await self._action(job, content, users)
         calls = (_is_done(action, InboxKey(job.tenant, user, content.inbox)) for user in users)
         # All users are processed, also after an error: a retry must not meet a write that is still in flight.
         outcomes = await gather_limited(calls, MAX_CONCURRENT)
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
 
-    def _action(self, kind: JobKind, content: NotificationContent) -> UserAction:
+    async def _action(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> UserAction:
         async def withdraw(inbox_key: InboxKey) -> bool:
             await self._withdrawer.withdraw(inbox_key, content.id, content.category)
             return True
@@ -183,17 +196,28 @@ class ChunkWorker:
             self._notifier.notify(inbox_key, InboxEvent.AMENDED, content.id)
             return True
 
-        match kind:
+        match job.kind:
             case JobKind.DELIVER:
-                return self._delivery(content)
+                inbox = await self._inboxes.of(job.tenant, job.inbox)
+                return self._delivery(content, inbox, await self._chosen(inbox, job, content, users))
             case JobKind.REDACT:
                 return withdraw
             case JobKind.AMEND:
                 return announce_amendment
             case JobKind.BROADCAST | JobKind.ADD_MEMBERS:
-                raise ValueError(f"a job of kind {kind} has no action for a single user")
+                raise ValueError(f"a job of kind {job.kind} has no action for a single user")
 
-    def _delivery(self, content: NotificationContent) -> UserAction:
+    async def _chosen(
+        self, inbox: Inbox, job: Job, content: NotificationContent, users: Sequence[UserId]
+    ) -> Mapping[UserId, UserPreferences]:
+        """Read the users' preferences, unless they do not apply to this notification."""
+        if content.is_critical or inbox.settings_of(content.category).is_critical:
+            return {}
+        return await self._preferences.of(job.tenant, inbox.id, users)
+
+    def _delivery(
+        self, content: NotificationContent, inbox: Inbox, chosen: Mapping[UserId, UserPreferences]
+    ) -> UserAction:
         row = NotificationRow(
             id=content.id,
             category=content.category,
@@ -206,6 +230,14 @@ class ChunkWorker:
             # A recalled notification is not delivered: the recall's own job writes a redacted row for every user.
             if content.redacted_ms is not None:
                 return False
+            channels = inbox.channels_for(
+                content.category,
+                chosen.get(inbox_key.user, NO_PREFERENCES),
+                is_critical=content.is_critical,
+            )
+            if not channels[Channel.INBOX]:
+                await self._deliverer.exclude(inbox_key, row, Exclusion.CHANNEL_OFF)
+                return True
             return await self._deliverer.deliver(inbox_key, row) is not DeliveryOutcome.LATE
 
         return deliver

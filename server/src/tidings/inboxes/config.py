@@ -1,4 +1,4 @@
-"""The configuration of an inbox: title, categories, message schema, retention. Pure."""
+"""The configuration of an inbox: title, categories, channels, message schema, retention. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +10,13 @@ from msgspec.structs import replace
 
 from tidings.inboxes.message_schema import check_schema
 from tidings.inboxes.model import UNCATEGORISED, InboxId
+from tidings.inboxes.preferences import (
+    PLAIN_CATEGORY,
+    CategorySettings,
+    Channel,
+    UserPreferences,
+    resolve_channels,
+)
 from tidings.kernel.errors import Code, TidingsError
 
 MAX_CATEGORIES = 50
@@ -30,6 +37,8 @@ class InboxSpec(Struct, frozen=True, kw_only=True):
     expires_after_s: Annotated[int, Meta(ge=1, le=315_360_000)] | None = None
     default_category: str | None = None
     is_for_known_users: bool = False
+    channels: Mapping[Channel, bool] = {}
+    category_settings: Mapping[str, CategorySettings] = {}
 
 
 class InboxDefaults(Struct, frozen=True, kw_only=True):
@@ -37,6 +46,7 @@ class InboxDefaults(Struct, frozen=True, kw_only=True):
 
     retention_days: Annotated[int, Meta(ge=1, le=3650)] | None = None
     is_for_known_users: bool = False
+    channels: Mapping[Channel, bool] = {}
     version: int = 0
     created_ms: int = 0
     updated_ms: int = 0
@@ -57,6 +67,8 @@ class Inbox(Struct, frozen=True, kw_only=True):
     default_category: str | None = None
     is_for_known_users: bool = False
     """Users without a profile receive no notifications."""
+    channels: Mapping[Channel, bool] = {}
+    category_settings: Mapping[str, CategorySettings] = {}
     version: int = 0
     created_ms: int = 0
     updated_ms: int = 0
@@ -67,6 +79,17 @@ class Inbox(Struct, frozen=True, kw_only=True):
 
     def name_of(self, code: int) -> str | None:
         return next((name for name, each in self.codes.items() if each == code), None)
+
+    def settings_of(self, code: int) -> CategorySettings:
+        return self.category_settings.get(self.name_of(code) or "", PLAIN_CATEGORY)
+
+    def channels_for(
+        self, code: int, preferences: UserPreferences, *, is_critical: bool = False
+    ) -> dict[Channel, bool]:
+        """Return whether each channel is on for a user's notifications of a category."""
+        return resolve_channels(
+            self.channels, self.settings_of(code), preferences, code, is_critical=is_critical
+        )
 
     def code_of(self, name: str) -> int:
         """Return the code of a category, also of a retired one. Raises `request_invalid`."""
@@ -114,6 +137,8 @@ def apply_spec(inbox: InboxId, before: Inbox | None, spec: InboxSpec, now_ms: in
         expires_after_s=checked.expires_after_s,
         default_category=checked.default_category,
         is_for_known_users=checked.is_for_known_users,
+        channels=checked.channels,
+        category_settings=checked.category_settings,
         updated_ms=now_ms,
         version=before.version + 1,
     )
@@ -121,7 +146,10 @@ def apply_spec(inbox: InboxId, before: Inbox | None, spec: InboxSpec, now_ms: in
 
 def new_inbox(name: str, defaults: InboxDefaults) -> InboxSpec:
     return InboxSpec(
-        title=name, retention_days=defaults.retention_days, is_for_known_users=defaults.is_for_known_users
+        title=name,
+        retention_days=defaults.retention_days,
+        is_for_known_users=defaults.is_for_known_users,
+        channels=defaults.channels,
     )
 
 
@@ -136,6 +164,8 @@ def spec_of(inbox: Inbox) -> InboxSpec:
         expires_after_s=inbox.expires_after_s,
         default_category=inbox.default_category,
         is_for_known_users=inbox.is_for_known_users,
+        channels=inbox.channels,
+        category_settings=inbox.category_settings,
     )
 
 
@@ -151,6 +181,11 @@ def _checked(spec: InboxSpec) -> InboxSpec:
         raise TidingsError(
             Code.REQUEST_INVALID, f"Default category `{spec.default_category}` is not in `categories`."
         )
+    for name in spec.category_settings:
+        if name not in spec.categories:
+            raise TidingsError(
+                Code.REQUEST_INVALID, f"`category_settings` names `{name}`, which is not in `categories`."
+            )
     if spec.schema is not None:
         _check_size(spec.schema)
         check_schema(spec.schema)

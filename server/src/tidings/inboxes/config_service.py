@@ -61,9 +61,6 @@ class InboxConfigCache:
             raise inbox_not_found(inbox)
         return found
 
-    async def retention_days(self, tenant: TenantId, inbox: InboxId, /) -> int | None:
-        return (await self.of(tenant, inbox)).retention_days
-
     def evict(self, tenant: TenantId, inbox: InboxId) -> None:
         self._cache.evict((tenant, inbox))
 

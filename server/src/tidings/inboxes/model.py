@@ -11,6 +11,7 @@ from typing import NamedTuple, NewType
 from msgspec import Struct, field
 
 from tidings.inboxes.broadcasts.model import NO_BROADCASTS, UserBroadcasts
+from tidings.inboxes.preferences import NO_PREFERENCES, Exclusion, UserPreferences
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 
 NotificationId = NewType("NotificationId", str)
@@ -36,7 +37,11 @@ class InboxKey(NamedTuple):
 
 
 class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
-    """A reference to a notification, with the user's state. `delivered_ms` None: redacted before the delivery."""
+    """A reference to a notification, with the user's state.
+
+    `delivered_ms` None: redacted before the delivery, or `excluded` from this inbox. An excluded row is neither shown
+    nor counted. It makes the decision final for retries, and explains it.
+    """
 
     id: NotificationId
     category: int
@@ -47,6 +52,7 @@ class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
     archived_ms: int | None = None
     redacted_ms: int | None = None
     expires_ms: int | None = None
+    excluded: Exclusion | None = None
 
     @property
     def sent_ms(self) -> int:
@@ -114,12 +120,13 @@ class BroadcastCounts(NamedTuple):
 
 
 class StoredInbox(NamedTuple):
-    """The result of one Query: the counts, and expiry entries from the earliest on. `is_cut`: there are more."""
+    """The result of one Query: counts, preferences, and expiry entries from the earliest on. `is_cut`: there are more."""
 
     counts: UnreadCounts
     expiring: tuple[ExpiryEntry, ...]
     is_cut: bool = False
     broadcast_state: BroadcastState | None = None
+    preferences: UserPreferences = NO_PREFERENCES
 
 
 class InboxChange(Struct, frozen=True, kw_only=True):
@@ -153,6 +160,7 @@ class InboxSnapshot(Struct, frozen=True, kw_only=True):
     shown: UserBroadcasts = NO_BROADCASTS
     broadcast_state: BroadcastState = BroadcastState()
     tally: BroadcastCounts = BroadcastCounts()
+    preferences: UserPreferences = NO_PREFERENCES
 
     @property
     def total(self) -> int:
@@ -184,6 +192,7 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
     """The current content of a notification, stored once for all its users. `sealed` None: it was redacted.
 
     `job` delivers it, `recall` withdraws it. `reach` is set for broadcasts: `EVERYONE`, or a segment's name.
+    `is_critical`: users' preferences do not apply.
     """
 
     id: NotificationId
@@ -202,6 +211,7 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
     recall: str | None = None
     reach: str | None = None
     is_tracked: bool = False
+    is_critical: bool = False
 
 
 class KeyOrigin(StrEnum):

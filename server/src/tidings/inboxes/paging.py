@@ -79,6 +79,7 @@ class CountReason(StrEnum):
 
     BEFORE_JOINING = "before_joining"
     NOT_TARGETED = "not_targeted"
+    CHANNEL_OFF = "channel_off"
     REDACTED = "redacted"
     EXPIRED = "expired"
     RETENTION_OVER = "retention_over"
@@ -111,7 +112,10 @@ def explain_row(entry: ListEntry, snapshot: InboxSnapshot) -> CountExplanation:
 def _why_release(
     row: NotificationRow, release: BroadcastRelease, snapshot: InboxSnapshot
 ) -> tuple[CountReason, int]:
-    if not snapshot.shown.log_index.bits[release.sequence] & snapshot.shown.visible_mask:
+    bit = snapshot.shown.log_index.bits[release.sequence]
+    if bit & snapshot.shown.hidden_mask:
+        return CountReason.CHANNEL_OFF, release.at_ms
+    if not bit & snapshot.shown.visible_mask:
         return CountReason.NOT_TARGETED, release.at_ms
     if release.sequence <= snapshot.broadcast_state.joined:
         return CountReason.BEFORE_JOINING, release.at_ms
@@ -142,6 +146,8 @@ def _removal_reason(
 ) -> tuple[CountReason, int] | None:
     if row.redacted_ms is not None:
         return CountReason.REDACTED, row.redacted_ms
+    if row.excluded is not None:
+        return CountReason(row.excluded), row.sent_ms
     if row.expires_ms is not None and row.expires_ms <= snapshot.now_ms:
         return CountReason.EXPIRED, row.expires_ms
     if delivered_ms < snapshot.retain_from_ms:

@@ -19,6 +19,7 @@ from tidings.inboxes.model import (
     StoredInbox,
     UnreadCounts,
 )
+from tidings.inboxes.preferences import UserPreferences
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -26,11 +27,13 @@ class DeliveryOutcome(Enum):
     """`EXISTS`: the inbox already has a row of this notification, in any state.
 
     `LATE`: the notification has expired, or is older than the retention of the inbox.
+    `EXCLUDED`: the user does not receive it in this inbox.
     """
 
     DELIVERED = "delivered"
     EXISTS = "exists"
     LATE = "late"
+    EXCLUDED = "excluded"
 
 
 class InboxOperation(StrEnum):
@@ -62,8 +65,12 @@ class InboxRepository(Protocol):
         """
         ...
 
+    async def exclude(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome:
+        """Write an excluded row, which is not counted, on condition that the notification has no row. Idempotent."""
+        ...
+
     async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
-        """Read the counts, the broadcast state and the first `expiring` expiry entries, in one Query."""
+        """Read the counts, broadcast state, preferences and first `expiring` expiry entries, in one Query."""
         ...
 
     async def rows(
@@ -97,6 +104,18 @@ class InboxRepository(Protocol):
 
     async def delete_expired(self, inbox_key: InboxKey, ids: Sequence[NotificationId]) -> None:
         """Delete rows that were sent before `retained_from_ms`, so that they cannot be delivered again."""
+        ...
+
+
+class PreferenceStore(Protocol):
+    async def of(
+        self, tenant: TenantId, inbox: InboxId, users: Sequence[UserId]
+    ) -> Mapping[UserId, UserPreferences]:
+        """Read the preferences of users, strongly consistent. Users without choices are missing."""
+        ...
+
+    async def write(self, inbox_key: InboxKey, preferences: UserPreferences) -> bool:
+        """Write preferences. False: the stored version is not the one before."""
         ...
 
 

@@ -192,7 +192,8 @@ def redact(
         )
     if row.redacted_ms is not None:
         return row
-    return replace(row, redacted_ms=snapshot.now_ms, read_ms=read_at_ms(row, snapshot.counts))
+    read_ms = None if row.delivered_ms is None else read_at_ms(row, snapshot.counts)
+    return replace(row, redacted_ms=snapshot.now_ms, read_ms=read_ms)
 
 
 def mark_ms(snapshot: InboxSnapshot, before_ms: int | None) -> int:

@@ -31,7 +31,10 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class NotificationFields(Struct, frozen=True, kw_only=True):
-    """`host_system_id` is the notification's name in the sender's system, unique in the inbox if `is_unique`."""
+    """`host_system_id` is the notification's name in the sender's system, unique in the inbox if `is_unique`.
+
+    `is_critical`: it takes the channels that the tenant has set, whatever users have chosen.
+    """
 
     message: Mapping[str, Any]
     category: str | None = None
@@ -39,6 +42,7 @@ class NotificationFields(Struct, frozen=True, kw_only=True):
     label: str | None = None
     host_system_id: str | None = None
     is_unique: bool = False
+    is_critical: bool = False
     expires_ms: int | None = None
 
 
@@ -123,6 +127,7 @@ class DraftService:
             expires_ms=expires_ms,
             reach=reach,
             is_tracked=is_tracked,
+            is_critical=request.is_critical,
         )
         await self._contents.put(draft.tenant, content)
         return content

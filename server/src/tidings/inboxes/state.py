@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from tidings.inboxes import rules
 from tidings.inboxes.broadcasts import user_state
-from tidings.inboxes.broadcasts.model import NO_BROADCASTS, BroadcastLogId
+from tidings.inboxes.broadcasts.model import NO_BROADCASTS, BroadcastLogId, UserBroadcasts
 from tidings.inboxes.broadcasts.segments import BroadcastTargeting
+from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import (
     BroadcastState,
     InboxChange,
@@ -35,15 +36,15 @@ _MAX_ROUNDS = 200
 
 type StateEdit = Callable[[InboxSnapshot], Awaitable[InboxChange | None]]
 """Returns the change to write, or None if nothing changes. It can be called again with a newer snapshot."""
-type RetentionDays = Callable[[TenantId, InboxId], Awaitable[int | None]]
-"""Returns how long an inbox keeps notifications. None: permanently."""
+type ReadInbox = Callable[[TenantId, InboxId], Awaitable[Inbox]]
+"""Returns the configuration of an inbox, which may be some seconds old."""
 
 
 class InboxStateService:
     def __init__(
         self,
         repository: InboxRepository,
-        retention_days: RetentionDays,
+        read_inbox: ReadInbox,
         clock: Clock,
         notifier: InboxNotifier,
         broadcasts: BroadcastTargeting | None = None,
@@ -51,7 +52,7 @@ class InboxStateService:
         """Create the service. Without `broadcasts`, snapshots contain direct notifications only."""
         self.repository = repository
         self._broadcasts = broadcasts
-        self._retention_days = retention_days
+        self._read_inbox = read_inbox
         self._clock = clock
         self._notifier = notifier
 
@@ -111,7 +112,8 @@ class InboxStateService:
             elif not is_complete or len(snapshot.dropped) > FEW:
                 await self._commit(inbox_key, InboxOperation.SETTLE, rules.settlement_only(snapshot))
             elif (retained := await self._apply_retention(snapshot)) is not None:
-                return await self._with_broadcasts(retained, stored.broadcast_state, at_least)
+                with_choices = replace(retained, preferences=stored.preferences)
+                return await self._with_broadcasts(with_choices, stored.broadcast_state, at_least)
         raise TidingsError(Code.OVERLOADED, "Too many notifications expired in this inbox. Try again.")
 
     async def _with_broadcasts(
@@ -125,6 +127,7 @@ class InboxStateService:
         if self._broadcasts is not None:
             log = BroadcastLogId(owner.tenant, owner.inbox)
             shown = await self._broadcasts.of(log, owner.user, is_joined=state is not None, at_least=at_least)
+            shown = await self._without_hidden(snapshot, shown)
         if state is None and shown.log_index.releases:
             state = BroadcastState(joined=shown.joined, updated_ms=snapshot.now_ms, version=1)
             if not await self.repository.join(owner, state):
@@ -135,10 +138,18 @@ class InboxStateService:
             replace(snapshot, shown=shown, broadcast_state=state or BroadcastState())
         )
 
+    async def _without_hidden(self, snapshot: InboxSnapshot, shown: UserBroadcasts) -> UserBroadcasts:
+        """Hide the broadcasts that the preferences of the user exclude from the inbox."""
+        if not shown.visible_mask:
+            return shown
+        inbox = await self._read_inbox(snapshot.owner.tenant, snapshot.owner.inbox)
+        hidden = user_state.hidden_mask(shown.log_index, inbox, snapshot.preferences) & shown.visible_mask
+        return shown._replace(visible_mask=shown.visible_mask & ~hidden, hidden_mask=hidden)
+
     async def _apply_retention(self, snapshot: InboxSnapshot) -> InboxSnapshot | None:
         """Take out rows that are older than the retention. None: rows had to be deleted, so read again."""
-        days = await self._retention_days(snapshot.owner.tenant, snapshot.owner.inbox)
-        from_ms, counts = rules.cutoff_ms(days, snapshot.now_ms), snapshot.counts
+        inbox = await self._read_inbox(snapshot.owner.tenant, snapshot.owner.inbox)
+        from_ms, counts = rules.cutoff_ms(inbox.retention_days, snapshot.now_ms), snapshot.counts
         if from_ms <= counts.retained_from_ms:
             return snapshot
         is_quiet = counts.total == 0 and from_ms < counts.retained_from_ms + rules.DAY_MS

@@ -21,17 +21,16 @@ from tidings.platform.dynamo.errors import (
     translate_write_errors,
 )
 from tidings.platform.dynamo.requests import Delete, Put, Query
-from tidings.schema.tables.items.inboxes import (
+from tidings.schema.tables.items.inboxes import KEY_SORT, OF_KEY
+from tidings.schema.tables.items.jobs import (
     CHUNK_SORT,
     DONE_SORT,
     DUE,
     DUE_SORT,
     JOB_SORT,
     JOBS_OF_TENANT,
-    KEY_SORT,
     LISTED_SORT,
     OF_JOB,
-    OF_KEY,
     SHARDS,
 )
 from tidings.schema.tables.model import KeyTemplate

@@ -130,6 +130,14 @@ EXAMPLES: dict[str, Example] = {
     "list_recipients": Example(
         "/v1/inboxes/default/notifications/{notification}/recipients", reach=Reach.INBOXES
     ),
+    "get_preferences": Example("/v1/inboxes/default/preferences", reach=Reach.OWN),
+    "change_preferences": Example(
+        "/v1/inboxes/default/preferences", {"channels": {"email": True}}, reach=Reach.OWN
+    ),
+    "get_user_preferences": Example("/v1/inboxes/default/users/anna/preferences", reach=Reach.INBOXES),
+    "change_user_preferences": Example(
+        "/v1/inboxes/default/users/anna/preferences", {"channels": {"email": True}}, reach=Reach.INBOXES
+    ),
     "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.INBOXES),
     "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.INBOXES),
     "estimate_broadcast": Example("/v1/inboxes/default/broadcast-estimate", {}, Reach.INBOXES),

@@ -9,6 +9,7 @@ from fixtures.engines import Namespace
 from fixtures.inbox_env import DEFAULT, InboxEnv, InboxReference
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
+from msgspec.structs import replace
 
 from tidings.app.wiring.inboxes import BroadcastServices
 from tidings.inboxes.broadcasts import rules as log_rules
@@ -21,6 +22,8 @@ from tidings.inboxes.broadcasts.model import (
     BroadcastLogId,
 )
 from tidings.inboxes.model import NotificationId
+from tidings.inboxes.preferences import NO_PREFERENCES, Channel, UserPreferences, change_preferences
+from tidings.inboxes.store import DynamoPreferenceStore
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.client import DynamoClient
 
@@ -42,12 +45,14 @@ class BroadcastMachine(Machine):
         self.has_come = False
         self.drafts: list[BroadcastDraft] = []
         self.planned: list[tuple[int, BroadcastDraft]] = []
+        self.choices: dict[str, UserPreferences] = {}
         super().__init__()
         self.run(self.cases.segments.set_predicate(self.inboxes.tenant, PREDICATE, IS_PRO))
         self.list_users(["nobody"])
 
     @override
     def open(self, client: DynamoClient) -> InboxEnv:
+        self.preferences = DynamoPreferenceStore(client)
         inboxes = InboxEnv(type(self).make_repository(client), Namespace().tenant, client)
         # Always the same time: the users of a rollout step depend on the notification's id, which contains the time.
         inboxes.clock.at_ms = inboxes.delivery_clock.at_ms = 1_800_000_000_000
@@ -157,6 +162,22 @@ class BroadcastMachine(Machine):
 
         self.run(listed())
         self.vips = set(users)
+
+    @rule(category=category, life_ms=lives_ms)
+    def publish_critical(self, category: int, life_ms: int | None) -> None:
+        draft = replace(self.draft(category, life_ms, None), is_critical=True)
+        self.drafts.append(draft)
+        self.show(draft, 100)
+
+    @rule(reader=someone, category=category)
+    def switch_category(self, reader: str, category: int) -> None:
+        """Switch the channel `inbox` of a category off, or on again."""
+        self.wide[reader].off ^= {category}
+        is_on = category not in self.wide[reader].off
+        before = self.choices.get(reader, NO_PREFERENCES)
+        after = change_preferences(before, {}, {category: {Channel.INBOX: is_on}}, self.now_ms)
+        assert self.run(self.preferences.write(self.inboxes.inbox_key(reader), after))
+        self.choices[reader] = after
 
     @precondition(lambda self: not self.has_come)
     @rule(ago_ms=st.none() | st.sampled_from((500, 5_500, 60_500)))

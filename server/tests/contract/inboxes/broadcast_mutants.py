@@ -7,7 +7,9 @@ from msgspec.structs import replace
 
 from tidings.inboxes.broadcasts import segments, user_state
 from tidings.inboxes.broadcasts.model import BroadcastIndex, UserBroadcasts
+from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import BroadcastCounts, BroadcastState, InboxSnapshot
+from tidings.inboxes.preferences import UserPreferences
 
 type Mutant = Callable[[pytest.MonkeyPatch], None]
 
@@ -75,6 +77,24 @@ def knows_no_join(patch: pytest.MonkeyPatch) -> None:
 def reaches_everybody(patch: pytest.MonkeyPatch) -> None:
     """Ignore segments."""
     patch.setattr(BroadcastIndex, "reached", lambda board, _, __: board.everything)
+
+
+def ignores_preferences(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(user_state, "hidden_mask", lambda _, __, ___: 0)
+
+
+def hides_critical_ones(patch: pytest.MonkeyPatch) -> None:
+    """Let users switch off critical broadcasts."""
+    real = user_state.hidden_mask
+
+    def hidden(index: BroadcastIndex, inbox: Inbox, preferences: UserPreferences) -> int:
+        kept, index.critical = index.critical, 0
+        try:
+            return real(index, inbox, preferences)
+        finally:
+            index.critical = kept
+
+    patch.setattr(user_state, "hidden_mask", hidden)
 
 
 def marks_what_is_unread_again(patch: pytest.MonkeyPatch) -> None:

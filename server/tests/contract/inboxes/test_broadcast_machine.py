@@ -87,6 +87,16 @@ def unread_again_and_marked_before(at: BroadcastMachine) -> None:
     at.mark_all("anna", 3_500, None)
 
 
+def switched_off(at: BroadcastMachine) -> None:
+    at.publish(1, None, None, 100)
+    at.switch_category("anna", 1)
+
+
+def switched_off_and_critical(at: BroadcastMachine) -> None:
+    at.switch_category("anna", 1)
+    at.publish_critical(1, None)
+
+
 SHOWN_BY: dict[Mutant, Story] = {
     mutants.marks_all_but_one: marked_all,
     mutants.subtracts_the_dead: read_and_expired,
@@ -95,6 +105,8 @@ SHOWN_BY: dict[Mutant, Story] = {
     mutants.forgets_redactions: recalled,
     mutants.knows_no_join: came_later,
     mutants.reaches_everybody: changed_segment,
+    mutants.ignores_preferences: switched_off,
+    mutants.hides_critical_ones: switched_off_and_critical,
     mutants.marks_what_is_unread_again: unread_again_and_marked_before,
 }
 

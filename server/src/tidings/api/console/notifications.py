@@ -14,9 +14,6 @@ from tidings.api.schemas.inboxes import (
     InboxBody,
     InboxesResponse,
     InboxResponse,
-    JobInPath,
-    JobResponse,
-    JobsResponse,
     NotificationLookupResponse,
     NotificationRecalledResponse,
     NotificationSentResponse,
@@ -24,6 +21,7 @@ from tidings.api.schemas.inboxes import (
     RecallProofsResponse,
     SendNotificationBody,
 )
+from tidings.api.schemas.jobs import JobInPath, JobResponse, JobsResponse
 from tidings.api.schemas.notifications import InboxInPath, NotificationInPath
 from tidings.inboxes import message_schema
 from tidings.jobs.model import JobId

@@ -18,9 +18,6 @@ from tidings.api.schemas.inboxes import (
     InboxBody,
     InboxesResponse,
     InboxResponse,
-    JobInPath,
-    JobResponse,
-    JobsResponse,
     NotificationAmendedResponse,
     NotificationLookupResponse,
     NotificationRecalledResponse,
@@ -29,6 +26,7 @@ from tidings.api.schemas.inboxes import (
     RecallProofsResponse,
     SendNotificationBody,
 )
+from tidings.api.schemas.jobs import JobInPath, JobResponse, JobsResponse
 from tidings.api.schemas.notifications import ExplainCountsResponse, InboxInPath, NotificationInPath
 from tidings.inboxes.model import InboxKey
 from tidings.jobs.model import JobId

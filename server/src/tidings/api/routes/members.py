@@ -22,7 +22,7 @@ from tidings.api.schemas.chats import (
     PageParams,
     TransferBody,
 )
-from tidings.api.schemas.inboxes import JobInPath
+from tidings.api.schemas.jobs import JobInPath
 from tidings.chats.commands import ChangeContext
 from tidings.chats.model import Role
 from tidings.jobs.model import JobId

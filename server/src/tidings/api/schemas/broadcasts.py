@@ -10,6 +10,7 @@ from tidings.api.schemas.api_model import ApiModel, Cursor, Time, UserName, with
 from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.api.schemas.inboxes import HostName, Label, Message
 from tidings.api.schemas.notifications import CategoryName
+from tidings.api.schemas.preferences import IsCritical
 from tidings.inboxes.broadcasts.estimates import CostEstimate, ReachEstimate
 from tidings.inboxes.broadcasts.model import PARTS, STALE_MS, Profile, RolloutStatus, Segment
 from tidings.inboxes.broadcasts.ports import ReaderPage
@@ -89,6 +90,7 @@ class CreateBroadcastBody(ApiModel):
     is_unique: Annotated[
         bool, Field(description="Refuse a second notification with this `host_system_id` in the inbox.")
     ] = False
+    is_critical: IsCritical = False
     starts_at: TimeText | None = None
     expires_at: Annotated[TimeText | None, Field(description="At most 90 days after the start.")] = None
     ramp: Annotated[list[RampStep], Field(min_length=1, max_length=MAX_STEPS)] | None = None
@@ -109,6 +111,7 @@ class CreateBroadcastBody(ApiModel):
             sender=self.sender,
             label=self.label,
             host_system_id=self.host_system_id,
+            is_critical=self.is_critical,
             is_unique=self.is_unique,
             starts_ms=to_ms_or_none(self.starts_at),
             expires_ms=to_ms_or_none(self.expires_at),

@@ -6,10 +6,12 @@ from pydantic import Field
 
 from tidings.api.schemas.api_model import ApiModel, Time, with_examples
 from tidings.api.schemas.inboxes import Days
+from tidings.api.schemas.preferences import ChannelChoicesBody
 from tidings.inboxes.config import InboxDefaults
 from tidings.kernel.clock import format_ms
 
 KnownUsers = Annotated[bool, Field(description="Deliver only to users with a profile.")]
+Channels = Annotated[ChannelChoicesBody, Field(description="The channels that notifications take.")]
 
 
 class InboxDefaultsBody(ApiModel):
@@ -19,9 +21,14 @@ class InboxDefaultsBody(ApiModel):
 
     retention_days: Days | None = None
     known_users: KnownUsers = False
+    channels: Channels | None = None
 
     def to_defaults(self) -> InboxDefaults:
-        return InboxDefaults(retention_days=self.retention_days, is_for_known_users=self.known_users)
+        return InboxDefaults(
+            retention_days=self.retention_days,
+            is_for_known_users=self.known_users,
+            channels={} if self.channels is None else self.channels.to_choices(),
+        )
 
 
 class InboxDefaultsResponse(ApiModel):
@@ -36,6 +43,7 @@ class InboxDefaultsResponse(ApiModel):
 
     retention_days: int | None = None
     known_users: bool
+    channels: ChannelChoicesBody | None = None
     version: Annotated[int, Field(description="0 if the defaults were never set.")]
     updated_at: Time | None = None
 
@@ -44,6 +52,7 @@ class InboxDefaultsResponse(ApiModel):
         return cls(
             retention_days=defaults.retention_days,
             known_users=defaults.is_for_known_users,
+            channels=ChannelChoicesBody.of(defaults.channels) if defaults.channels else None,
             version=defaults.version,
             updated_at=format_ms(defaults.updated_ms) if defaults.version else None,
         )

@@ -1,6 +1,6 @@
-"""Schemas of inboxes, sent notifications, recalls and jobs."""
+"""Schemas of inboxes, sent notifications and recalls."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from fastapi import Path
 from pydantic import Field, JsonValue
@@ -16,12 +16,13 @@ from tidings.api.schemas.api_model import (
     with_examples,
 )
 from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
-from tidings.api.schemas.notifications import ULID, CategoryName
+from tidings.api.schemas.notifications import CategoryName
+from tidings.api.schemas.preferences import CategorySettingsBody, ChannelChoicesBody, IsCritical
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
 from tidings.inboxes.model import ConfigPage, NotificationContent
+from tidings.inboxes.preferences import CategorySettings
 from tidings.inboxes.recall import RecallProof, RecallResult
 from tidings.inboxes.sender import MAX_USERS, SendNotificationRequest, SendNotificationResult
-from tidings.jobs.model import JobId, JobProgress
 from tidings.kernel.clock import format_ms, format_ms_or_none
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
@@ -36,21 +37,7 @@ _INBOX: JsonDict = {
 }
 _SHOWN: JsonDict = {"id": "default", **_INBOX, "schema_version": 1, "version": 1, "updated_at": _AT}
 _SENT: JsonDict = {"id": _ID, "job": _ID, "total": 2}
-_JOB: JsonDict = {
-    "id": _ID,
-    "kind": "deliver",
-    "state": "running",
-    "inbox": "default",
-    "notification": _ID,
-    "total": 100_000,
-    "done": 32_100,
-    "failed": 0,
-    "rate_per_s": 2_140.0,
-    "remaining_s": 31.7,
-    "created_at": _AT,
-}
 
-JobInPath = Annotated[JobId, Path(pattern=ULID, description="A job id.", examples=[_ID])]
 Message = Annotated[
     dict[str, JsonValue],
     Field(
@@ -93,8 +80,8 @@ Seconds = Annotated[
 class InboxBody(ApiModel):
     """The complete configuration of an inbox. Fields that are not given are reset.
 
-    Exceptions: without `retention_days` or `known_users`, an existing inbox keeps its values, and a new inbox gets the
-    tenant's defaults.
+    Exceptions: without `retention_days`, `known_users`, `channels` or `category_settings`, an existing inbox keeps its
+    values, and a new inbox gets the tenant's defaults.
     """
 
     model_config = with_examples(_INBOX)
@@ -115,6 +102,13 @@ class InboxBody(ApiModel):
         bool,
         Field(description="Deliver only to users with a profile. The job counts others as failed."),
     ] = False
+    channels: Annotated[
+        ChannelChoicesBody | None, Field(description="The channels that notifications of the inbox take.")
+    ] = None
+    category_settings: Annotated[
+        dict[CategoryName, CategorySettingsBody] | None,
+        Field(description="Settings by category. They take precedence over `channels`."),
+    ] = None
 
     def to_spec(self, before: Inbox | InboxDefaults) -> InboxSpec:
         """Merge the body with `before`: the existing inbox, or the defaults of a new one."""
@@ -128,7 +122,15 @@ class InboxBody(ApiModel):
             expires_after_s=self.expires_after_s,
             default_category=self.default_category,
             is_for_known_users=self.known_users if has_users else before.is_for_known_users,
+            channels=before.channels if self.channels is None else self.channels.to_choices(),
+            category_settings=self._category_settings(before),
         )
+
+    def _category_settings(self, before: Inbox | InboxDefaults) -> dict[str, CategorySettings]:
+        if self.category_settings is not None:
+            return {name: each.to_settings() for name, each in self.category_settings.items()}
+        known = before.category_settings if isinstance(before, Inbox) else {}
+        return {name: each for name, each in known.items() if name in self.categories}
 
 
 class InboxResponse(ApiModel):
@@ -144,6 +146,8 @@ class InboxResponse(ApiModel):
     expires_after_s: int | None = None
     default_category: str | None = None
     known_users: bool = False
+    channels: ChannelChoicesBody | None = None
+    category_settings: dict[str, CategorySettingsBody] | None = None
     version: int
     updated_at: Time
 
@@ -160,6 +164,8 @@ class InboxResponse(ApiModel):
             expires_after_s=inbox.expires_after_s,
             default_category=inbox.default_category,
             known_users=inbox.is_for_known_users,
+            channels=ChannelChoicesBody.of(inbox.channels) if inbox.channels else None,
+            category_settings=CategorySettingsBody.by_name(inbox.category_settings),
             version=inbox.version,
             updated_at=format_ms(inbox.updated_ms),
         )
@@ -190,6 +196,7 @@ class SendNotificationBody(ApiModel):
     is_unique: Annotated[
         bool, Field(description="Refuse a second notification with this `host_system_id` in the inbox.")
     ] = False
+    is_critical: IsCritical = False
     expires_at: TimeText | None = None
 
     def to_request(self) -> SendNotificationRequest:
@@ -201,6 +208,7 @@ class SendNotificationBody(ApiModel):
             label=self.label,
             host_system_id=self.host_system_id,
             is_unique=self.is_unique,
+            is_critical=self.is_critical,
             expires_ms=to_ms_or_none(self.expires_at),
         )
 
@@ -298,52 +306,4 @@ class RecallProofsResponse(ApiModel):
     )
 
     users: list[RecallProofResponse]
-    cursor: Cursor | None = None
-
-
-class JobResponse(ApiModel):
-    model_config = with_examples(_JOB)
-
-    id: str
-    kind: Literal["deliver", "redact", "amend", "broadcast", "add_members"]
-    state: Literal["running", "paused", "cancelled", "done"]
-    inbox: str | None = None
-    notification: str | None = None
-    chat: Annotated[str | None, Field(description="The chat that a job adds members to.")] = None
-    total: int
-    done: int
-    failed: int
-    rate_per_s: Annotated[float, Field(description="Users per second, over the last ten seconds.")]
-    remaining_s: Annotated[
-        float | None, Field(description="Estimated remaining time at this rate, in seconds.")
-    ] = None
-    created_at: Time
-    starts_at: Annotated[Time | None, Field(description="When a planned broadcast starts.")] = None
-    finished_at: Time | None = None
-
-    @classmethod
-    def of(cls, progress: JobProgress) -> Self:
-        job = progress.job
-        return cls(
-            id=job.id,
-            kind=job.kind.value,
-            state=progress.state.value,
-            inbox=job.inbox or None,
-            notification=job.notification or None,
-            chat=job.chat,
-            total=job.total,
-            done=progress.done,
-            failed=progress.failed,
-            rate_per_s=round(progress.rate_per_s, 1),
-            remaining_s=None if progress.remaining_s is None else round(progress.remaining_s, 1),
-            created_at=format_ms(job.created_ms),
-            starts_at=format_ms_or_none(job.starts_ms or None),
-            finished_at=format_ms_or_none(progress.finished_ms),
-        )
-
-
-class JobsResponse(ApiModel):
-    model_config = with_examples({"jobs": [_JOB]})
-
-    jobs: list[JobResponse]
     cursor: Cursor | None = None

@@ -200,6 +200,7 @@ class CountReasonResponse(ApiModel):
         Literal[
             "before_joining",
             "not_targeted",
+            "channel_off",
             "redacted",
             "expired",
             "retention_over",

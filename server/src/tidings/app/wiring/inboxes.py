@@ -35,6 +35,7 @@ from tidings.inboxes.chunk_worker import (
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.ports import InboxNotifier, NoInboxNotifier
+from tidings.inboxes.preference_service import PreferenceService
 from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.inboxes.queries import InboxQueries
 from tidings.inboxes.recall import RecallProofs, RecallService
@@ -44,6 +45,7 @@ from tidings.inboxes.store import (
     DynamoContentStore,
     DynamoInboxRepository,
     DynamoInboxStore,
+    DynamoPreferenceStore,
     DynamoReadTracker,
     RedisConfigInvalidation,
 )
@@ -104,6 +106,7 @@ class InboxServices:
     configs: InboxConfigCache
     queries: InboxQueries
     marker: InboxMarker
+    preferences: PreferenceService
     sender: NotificationSender
     broadcast: BroadcastService
     recall: RecallService
@@ -131,15 +134,15 @@ def build_inboxes(
     job_retention_days: int = RETENTION_DAYS,
     add_members: AddMembers = _add_no_members,
 ) -> InboxServices:
-    """Build all services. `invalidation` announces changed inboxes to other processes and receives theirs.
+    """Build all services. Without `snapshots`, broadcast logs are read from their beginning.
 
-    Without `snapshots`, broadcast logs are read from their beginning. Only a process that works on chunks adds members.
+    `invalidation` announces changed inboxes to other processes. Only a process that works on chunks adds members.
     """
     notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
     broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), publisher=log_publisher)
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs, repository = JobService(stores.jobs, chunks, clock), stores.repository
-    state = InboxStateService(repository, cache.retention_days, clock, notifier, broadcasts.targeting)
+    state = InboxStateService(repository, cache.of, clock, notifier, broadcasts.targeting)
     recall = RecallService(cache, stores.contents, jobs=jobs, log=broadcasts.rollout, keys=keys, clock=clock)
     drafts = DraftService(cache, stores.contents, keys=keys, clock=clock)
     broadcast = _build_broadcast(stores, drafts, broadcasts, jobs, clock)
@@ -149,6 +152,7 @@ def build_inboxes(
         configs=cache,
         queries=InboxQueries(state, stores.contents, keys),
         marker=InboxMarker(state, stores.readers),
+        preferences=PreferenceService(cache, stores.preferences, notifier, clock),
         sender=NotificationSender(drafts, jobs, clock),
         broadcast=broadcast,
         recall=recall,
@@ -177,6 +181,7 @@ class _Stores:
     repository: DynamoInboxRepository
     readers: DynamoReadTracker
     profiles: DynamoProfileStore
+    preferences: DynamoPreferenceStore
     jobs: DynamoJobStore
 
     @classmethod
@@ -187,6 +192,7 @@ class _Stores:
             repository=DynamoInboxRepository(client),
             readers=DynamoReadTracker(client),
             profiles=DynamoProfileStore(client),
+            preferences=DynamoPreferenceStore(client),
             jobs=DynamoJobStore(client, job_retention_days),
         )
 
@@ -215,7 +221,7 @@ def _build_worker(
     add_members: AddMembers,
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
-    state = InboxStateService(stores.repository, cache.retention_days, clock, notifier)
+    state = InboxStateService(stores.repository, cache.of, clock, notifier)
     return ChunkWorker(
         stores.jobs,
         stores.contents,
@@ -226,6 +232,7 @@ def _build_worker(
         notifier=notifier,
         inboxes=cache,
         profiles=stores.profiles,
+        preferences=stores.preferences,
         clock=clock,
     )
 
@@ -283,6 +290,7 @@ def notification_services(services: InboxServices) -> NotificationServices:
         known=services.configs,
         read=services.queries,
         mark=services.marker,
+        preferences=services.preferences,
         sender=services.sender,
         broadcast=services.broadcast,
         reach=services.broadcasts.reach,

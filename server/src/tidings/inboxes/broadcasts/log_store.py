@@ -101,6 +101,7 @@ def _item(log: BroadcastLogId, entry: BroadcastEntry) -> dict[str, ItemValue]:
         "hashes": None if entry.span is None else list(entry.span),
         "expires_at_ms": entry.expires_ms or None,
         "tracked": entry.is_tracked or None,
+        "critical": entry.is_critical or None,
     }
     return {name: value for name, value in item.items() if value is not None}
 
@@ -118,10 +119,11 @@ def _entry_from_item(item: Item) -> BroadcastEntry:
         span=None if span is None else BucketRange(int(span[0]), int(span[1])),
         expires_ms=int(item.get("expires_at_ms", 0)),
         is_tracked=bool(item.get("tracked", False)),
+        is_critical=bool(item.get("critical", False)),
     )
 
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Changes with the format of a view: snapshots of another format are not read."""
 SNAPSHOT_TTL_S = 7 * 86_400
 _TIMEOUT_S = 0.5

@@ -59,6 +59,7 @@ class BroadcastEntry(Struct, frozen=True, kw_only=True):
     span: BucketRange | None = None
     expires_ms: int = 0
     is_tracked: bool = False
+    is_critical: bool = False
 
 
 class BroadcastDraft(Struct, frozen=True, kw_only=True):
@@ -71,6 +72,7 @@ class BroadcastDraft(Struct, frozen=True, kw_only=True):
     span: BucketRange | None = None
     expires_ms: int = 0
     is_tracked: bool = False
+    is_critical: bool = False
 
 
 class RolloutStatus(NamedTuple):
@@ -95,6 +97,7 @@ class BroadcastRelease(Struct, frozen=True, kw_only=True, gc=False):
     segment: str | None = None
     span: BucketRange | None = None
     is_tracked: bool = False
+    is_critical: bool = False
 
 
 class BroadcastLogView(Struct, frozen=True, kw_only=True):
@@ -154,7 +157,7 @@ class BroadcastIndex:
         self.categories: dict[int, int] = {}
         self.segments: dict[str, int] = {}
         self.spans: list[tuple[int, int, BucketRange]] = []
-        self.all_users_mask = self.not_redacted_mask = self.tracked = 0
+        self.all_users_mask = self.not_redacted_mask = self.tracked = self.critical = 0
         self._by_notification: dict[str, int] = {}
         self._sequences = [each.sequence for each in releases]
         self._times = [each.at_ms for each in releases]
@@ -176,6 +179,7 @@ class BroadcastIndex:
             self.spans.append((bit, stable_hash(each.notification), each.span))
         self.not_redacted_mask |= 0 if each.notification in self.view.redacted else bit
         self.tracked |= bit if each.is_tracked else 0
+        self.critical |= bit if each.is_critical else 0
 
     def live(self, now_ms: int, keep_from_ms: int = 0) -> int:
         """Return the releases that are neither redacted nor expired, released since `keep_from_ms`."""
@@ -236,11 +240,15 @@ def _running(bits: list[int]) -> list[int]:
 
 
 class UserBroadcasts(NamedTuple):
-    """The broadcasts of one user. `joined`: those up to this sequence were released before the user was created."""
+    """The broadcasts of one user. `joined`: those up to this sequence were released before the user was created.
+
+    `hidden_mask`: those of categories whose channel `inbox` is off. `visible_mask` does not contain them.
+    """
 
     log_index: BroadcastIndex
     visible_mask: int
     joined: int
+    hidden_mask: int = 0
 
 
 NO_BROADCASTS = UserBroadcasts(BroadcastIndex(BroadcastLogView()), 0, 0)

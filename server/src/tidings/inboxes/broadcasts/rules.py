@@ -58,6 +58,7 @@ def release_from(entry: BroadcastEntry) -> BroadcastRelease:
         segment=entry.segment,
         span=entry.span,
         is_tracked=entry.is_tracked,
+        is_critical=entry.is_critical,
     )
 
 
@@ -76,6 +77,7 @@ def entry_from_draft(
         span=draft.span,
         expires_ms=draft.expires_ms,
         is_tracked=draft.is_tracked,
+        is_critical=draft.is_critical,
     )
 
 

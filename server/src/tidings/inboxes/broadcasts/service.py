@@ -225,6 +225,7 @@ def _draft_from_content(content: NotificationContent) -> BroadcastDraft:
         segment=None if content.reach == EVERYONE else content.reach,
         expires_ms=content.expires_ms or 0,
         is_tracked=content.is_tracked,
+        is_critical=content.is_critical,
     )
 
 

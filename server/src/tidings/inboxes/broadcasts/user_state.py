@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from msgspec.structs import replace
 
 from tidings.inboxes.broadcasts.model import BroadcastIndex, BroadcastRelease
+from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import (
     BroadcastCounts,
     BroadcastState,
@@ -16,6 +17,7 @@ from tidings.inboxes.model import (
     NotificationId,
     NotificationRow,
 )
+from tidings.inboxes.preferences import NO_PREFERENCES, Channel, UserPreferences
 from tidings.kernel.ids import encode_ulid
 
 
@@ -24,6 +26,19 @@ def visible_mask(snapshot: InboxSnapshot) -> int:
     index = snapshot.shown.log_index
     live = index.live(snapshot.now_ms, snapshot.retain_from_ms)
     return snapshot.shown.visible_mask & live & index.above(snapshot.broadcast_state.joined)
+
+
+def hidden_mask(index: BroadcastIndex, inbox: Inbox, preferences: UserPreferences) -> int:
+    """Return the releases whose channel `inbox` is off for the user, by the tenant's settings or their own."""
+    if preferences is NO_PREFERENCES and not inbox.channels and not inbox.category_settings:
+        return 0
+    hidden = 0
+    for code, bits in index.categories.items():
+        for is_critical in (False, True):
+            among = bits & (index.critical if is_critical else ~index.critical)
+            channels = inbox.channels_for(code, preferences, is_critical=is_critical)
+            hidden |= 0 if channels[Channel.INBOX] else among
+    return hidden
 
 
 def above_marks_mask(index: BroadcastIndex, state: BroadcastState) -> int:

@@ -3,12 +3,14 @@
 from tidings.inboxes.broadcasts.log_store import DynamoReadTracker
 from tidings.inboxes.store.config import DynamoInboxStore, RedisConfigInvalidation
 from tidings.inboxes.store.contents import DynamoContentStore
+from tidings.inboxes.store.preferences import DynamoPreferenceStore
 from tidings.inboxes.store.repository import DynamoInboxRepository
 
 __all__ = [
     "DynamoContentStore",
     "DynamoInboxRepository",
     "DynamoInboxStore",
+    "DynamoPreferenceStore",
     "DynamoReadTracker",
     "RedisConfigInvalidation",
 ]

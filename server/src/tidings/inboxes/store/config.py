@@ -1,7 +1,7 @@
 """Inbox configurations and a tenant's defaults in the table `inbox`: one item each, with a version."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from tidings.inboxes.config import Inbox, InboxDefaults
 from tidings.inboxes.model import ConfigPage, InboxId
+from tidings.inboxes.preferences import CategorySettings, Channel
 from tidings.kernel.clock import format_ms, parse_ms
 from tidings.kernel.errors import wrap_decoder
 from tidings.kernel.ids import TenantId
@@ -81,6 +82,7 @@ def _item(tenant: TenantId, inbox: Inbox) -> dict[str, ItemValue]:
         "expires_after_s": inbox.expires_after_s,
         "default_category": inbox.default_category,
         "known_users": inbox.is_for_known_users or None,
+        "preferences": _encode_preferences(inbox),
         "version": inbox.version,
         "created_at": format_ms(inbox.created_ms),
         "updated_at": format_ms(inbox.updated_ms),
@@ -88,7 +90,22 @@ def _item(tenant: TenantId, inbox: Inbox) -> dict[str, ItemValue]:
     return {name: value for name, value in item.items() if value is not None}
 
 
+class _Preferences(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    channels: Mapping[Channel, bool] = {}
+    categories: Mapping[str, CategorySettings] = {}
+
+
+_decode_preferences: Final = msgspec.json.Decoder(_Preferences).decode
+
+
+def _encode_preferences(inbox: Inbox) -> bytes | None:
+    if not inbox.channels and not inbox.category_settings:
+        return None
+    return msgspec.json.encode(_Preferences(channels=inbox.channels, categories=inbox.category_settings))
+
+
 def _inbox_from_item(item: Item) -> Inbox:
+    preferences = _decode_preferences(item.get("preferences", b"{}"))
     codes = {name: int(code) for name, code in item["categories"].items()}
     retention, expires, schema = (item.get(name) for name in ("retention_days", "expires_after_s", "schema"))
     return Inbox(
@@ -103,6 +120,8 @@ def _inbox_from_item(item: Item) -> Inbox:
         expires_after_s=None if expires is None else int(expires),
         default_category=item.get("default_category"),
         is_for_known_users=item.get("known_users", False),
+        channels=preferences.channels,
+        category_settings=preferences.categories,
         version=int(item["version"]),
         created_ms=parse_ms(item["created_at"]),
         updated_ms=parse_ms(item["updated_at"]),
@@ -114,6 +133,7 @@ class _Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     retention_days: int | None = None
     known_users: bool = False
+    channels: Mapping[Channel, bool] = {}
 
 
 _decode_defaults: Final = msgspec.json.Decoder(_Settings).decode
@@ -124,7 +144,11 @@ def _defaults_key(tenant: TenantId) -> dict[str, ItemValue]:
 
 
 def _attributes(defaults: InboxDefaults) -> dict[str, ItemValue]:
-    settings = _Settings(retention_days=defaults.retention_days, known_users=defaults.is_for_known_users)
+    settings = _Settings(
+        retention_days=defaults.retention_days,
+        known_users=defaults.is_for_known_users,
+        channels=defaults.channels,
+    )
     return {
         "settings": msgspec.json.encode(settings),
         "version": defaults.version,
@@ -138,6 +162,7 @@ def _defaults_from_item(item: Item) -> InboxDefaults:
     return InboxDefaults(
         retention_days=settings.retention_days,
         is_for_known_users=settings.known_users,
+        channels=settings.channels,
         version=int(item["version"]),
         created_ms=parse_ms(item["created_at"]),
         updated_ms=parse_ms(item["updated_at"]),

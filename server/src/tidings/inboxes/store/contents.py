@@ -132,6 +132,7 @@ def _item(tenant: TenantId, content: NotificationContent, at: int) -> dict[str, 
         "redacted": content.redacted_ms,
         "reach": content.reach,
         "tracked": content.is_tracked or None,
+        "critical": content.is_critical or None,
     }
     return {name: value for name, value in item.items() if value is not None}
 
@@ -155,6 +156,7 @@ def _content_from_item(item: Item) -> NotificationContent:
         recall=item.get("recall"),
         reach=item.get("reach"),
         is_tracked=bool(item.get("tracked", False)),
+        is_critical=bool(item.get("critical", False)),
     )
 
 

@@ -8,6 +8,7 @@ from tidings.inboxes.model import (
     NotificationRow,
     UnreadCounts,
 )
+from tidings.inboxes.preferences import Exclusion
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.schema.tables.items.inboxes import COUNTS_SORT, EXPIRING_SORT, OF_USER, ROW_SORT, STATE_SORT
 from tidings.schema.tables.model import KeyTemplate
@@ -55,6 +56,7 @@ def row_item(inbox_key: InboxKey, row: NotificationRow) -> dict[str, ItemValue]:
         "category": row.category,
         "received": row.sent_ms,
         "host_system_id": row.host_system_id,
+        "excluded": row.excluded,
     }
     times = {name: getattr(row, field) for name, field in _TIMES.items()}
     return {name: value for name, value in (item | times).items() if value is not None}
@@ -66,6 +68,7 @@ def row_from_item(item: Item) -> NotificationRow:
         id=NotificationId(item["id"]),
         category=int(item["category"]),
         host_system_id=item.get("host_system_id"),
+        excluded=Exclusion(item["excluded"]) if "excluded" in item else None,
         **times,
     )
 

@@ -14,8 +14,10 @@ from tidings.inboxes.model import (
     UnreadCounts,
 )
 from tidings.inboxes.ports import DeliveryOutcome, InboxOperation, RowPage
+from tidings.inboxes.preferences import NO_PREFERENCES
 from tidings.inboxes.rules import expiry_entry
 from tidings.inboxes.store import items
+from tidings.inboxes.store.preferences import PREFERENCES_KEY, preferences_from_item
 from tidings.kernel.ids import TenantId, UserId, min_ulid
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
@@ -41,8 +43,8 @@ _PATTERNS = {
     InboxOperation.SETTLE: patterns.SETTLE,
     InboxOperation.REDACT: patterns.REDACT_ROW,
 }
-_COUNT_ITEMS = 2
-"""The counts of direct notifications and the broadcast state."""
+_COUNT_ITEMS = 3
+"""The counts of direct notifications, the broadcast state and the preferences."""
 
 
 class DynamoInboxRepository:
@@ -64,6 +66,14 @@ class DynamoInboxRepository:
             raise_write_error(error)
         return DeliveryOutcome.DELIVERED
 
+    async def exclude(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome:
+        item = items.row_item(inbox_key, row)
+        with translate_write_errors:
+            is_new = await condition_held(
+                self._client.put(patterns.EXCLUDE, item, condition=_ABSENT, repeatable=True)
+            )
+        return DeliveryOutcome.EXCLUDED if is_new else DeliveryOutcome.EXISTS
+
     async def stored(self, inbox_key: InboxKey, expiring: int) -> StoredInbox:
         query = Query(
             condition="PK = :p AND SK BETWEEN :c AND :e",
@@ -76,16 +86,17 @@ class DynamoInboxRepository:
         )
         with translate_read_errors:
             page = await self._client.query(patterns.READ_COUNTS, query)
-        counts = next(
-            (items.counts_from_item(item) for item in page.items if item["SK"] == items.COUNTS_KEY),
-            UnreadCounts(),
+        by_key = {item["SK"]: item for item in page.items}
+        counts, state, chosen = (
+            by_key.get(key) for key in (items.COUNTS_KEY, items.STATE_KEY, PREFERENCES_KEY)
         )
-        state = next(
-            (items.broadcast_state_from_item(item) for item in page.items if item["SK"] == items.STATE_KEY),
-            None,
+        return StoredInbox(
+            UnreadCounts() if counts is None else items.counts_from_item(counts),
+            tuple(items.expiry_from_item(item) for key, item in by_key.items() if key.startswith("e#")),
+            is_cut=page.start is not None,
+            broadcast_state=None if state is None else items.broadcast_state_from_item(state),
+            preferences=NO_PREFERENCES if chosen is None else preferences_from_item(chosen),
         )
-        found = tuple(items.expiry_from_item(item) for item in page.items if item["SK"].startswith("e#"))
-        return StoredInbox(counts, found, is_cut=page.start is not None, broadcast_state=state)
 
     async def rows(
         self, inbox_key: InboxKey, ids: Collection[NotificationId]

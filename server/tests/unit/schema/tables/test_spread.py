@@ -8,7 +8,8 @@ import pytest
 from tidings.jobs.model import JobId
 from tidings.jobs.store import due_shard
 from tidings.kernel.ids import TenantId, UserId, encode_ulid
-from tidings.schema.tables.items.inboxes import BUCKETS, SHARDS, profile_key
+from tidings.schema.tables.items.inboxes import BUCKETS, profile_key
+from tidings.schema.tables.items.jobs import SHARDS
 
 HEADROOM = 1.5
 PER_PART = 400

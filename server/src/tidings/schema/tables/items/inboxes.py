@@ -1,17 +1,15 @@
-"""Items of the table `inbox`: configuration, profiles, notifications, broadcasts, jobs."""
+"""Items of the table `inbox`: configuration, profiles, notifications, broadcasts."""
 
 from tidings.kernel.ids import TenantId, UserId, stable_hash
 from tidings.schema.tables.items.chats import USER
+from tidings.schema.tables.items.jobs import CHANGED, JOBS, NOTIFICATION, VERSION
 from tidings.schema.tables.limits import (
     CATEGORIES,
-    CHUNK_PARTITIONS,
-    CHUNK_USERS,
     LIVE_BROADCASTS,
     MS,
     PART_BYTES,
     SECONDS,
     TIME,
-    AttributeLimits,
     BlobLimit,
     FlagLimit,
     ListLimit,
@@ -28,10 +26,6 @@ OF_BUCKET = KeyTemplate("t#{tenant}D#{bucket}")
 PROFILE_SORT = KeyTemplate("u#{user}")
 BUCKETS = 256
 """Partitions of a tenant's directory."""
-OF_JOB = KeyTemplate("t#{tenant}J#{job}")
-JOBS_OF_TENANT = KeyTemplate("t#{tenant}L#{shard}")
-SHARDS = 16
-"""Partitions of a tenant's job list and of due jobs: one partition would reach its limit at 500 sends a second."""
 
 SETTINGS_SORT = KeyTemplate("st#tenant_settings")
 CONFIG_SORT = KeyTemplate("si#{inbox}")
@@ -40,32 +34,24 @@ KEY_SORT = KeyTemplate("k")
 ROW_SORT = KeyTemplate("m#{notification}")
 COUNTS_SORT = KeyTemplate("c#*")
 EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notification}")
-JOB_SORT = KeyTemplate("job")
-CHUNK_SORT = KeyTemplate("k#{chunk:06d}")
-DONE_SORT = KeyTemplate("d#{chunk:06d}")
-LISTED_SORT = KeyTemplate("jb#{job}")
-DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
-DUE = KeyTemplate("t#_Q#{shard}")
 OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notification}")
 OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
 ENTRY_SORT = KeyTemplate("b#{sequence:012d}")
 SEGMENT_SORT = KeyTemplate("sg#{segment}")
 STATE_SORT = KeyTemplate("c#*#b")
+PREFERENCES_SORT = KeyTemplate("c#*#p")
 READER_SORT = KeyTemplate("r#{user}")
 OF_KEY = KeyTemplate("t#{tenant}K#{inbox}#{origin}#{host_key}")
 
-NOTIFICATION = TextLimit(PART_BYTES["notification"])
-VERSION = NumberLimit(9)
 COUNT = NumberLimit(7)
 BROADCAST = NumberLimit(9)
-_CHANGED: AttributeLimits = {"created_at": TIME, "updated_at": TIME, "version": VERSION}
 
 CONFIGURATION = (
     TableItem(
         "tenant settings",
         OF_TENANT,
         SETTINGS_SORT,
-        {**_CHANGED, "settings": BlobLimit(16 * 1024)},
+        {**CHANGED, "settings": BlobLimit(16 * 1024)},
         max_bytes=17 * 1024,
         holds="default values of a new inbox",
     ),
@@ -74,7 +60,7 @@ CONFIGURATION = (
         OF_TENANT,
         CONFIG_SORT,
         {
-            **_CHANGED,
+            **CHANGED,
             "title": TextLimit(256),
             "description": TextLimit(1024),
             "schema": BlobLimit(32 * 1024),
@@ -85,9 +71,11 @@ CONFIGURATION = (
             "expires_after_s": NumberLimit(9),
             "default_category": TextLimit(64),
             "known_users": FlagLimit(),
+            # JSON: the default channels, and the settings of each category.
+            "preferences": BlobLimit(16 * 1024),
         },
-        max_bytes=40 * 1024,
-        holds="message schema, categories and their permanent codes",
+        max_bytes=56 * 1024,
+        holds="message schema, channels, categories and their permanent codes",
         growth=Growth("planned: 1,000 inboxes of a tenant", 1_000),
     ),
     TableItem(
@@ -95,7 +83,7 @@ CONFIGURATION = (
         OF_TENANT,
         SEGMENT_SORT,
         {
-            **_CHANGED,
+            **CHANGED,
             "predicate": BlobLimit(8 * 1024),
             "list": FlagLimit(),
             "active": VERSION,
@@ -111,7 +99,7 @@ PROFILE = TableItem(
     OF_BUCKET,
     PROFILE_SORT,
     {
-        **_CHANGED,
+        **CHANGED,
         "since": MS,
         "attributes": BlobLimit(4 * 1024),
         "lists": MapLimit(64, PART_BYTES["segment"], VERSION),
@@ -144,6 +132,7 @@ BROADCAST_ENTRY = TableItem(
         "hashes": ListLimit(2, NumberLimit(5)),
         "expires_at_ms": MS,
         "tracked": FlagLimit(),
+        "critical": FlagLimit(),
     },
     max_bytes=1024,
     holds="publish, ramp, halt, redact, in order; never deleted, because a sequence must not be used twice",
@@ -170,6 +159,7 @@ CONTENT = TableItem(
         "redacted": MS,
         "reach": TextLimit(PART_BYTES["segment"]),
         "tracked": FlagLimit(),
+        "critical": FlagLimit(),
     },
     max_bytes=34 * 1024,
     holds="`v#0000`: the current content of a notification, or its redaction; above it every version, immutable",
@@ -213,6 +203,7 @@ DIRECT = TableItem(
         "archived": MS,
         "redacted": MS,
         "expires_at_ms": MS,
+        "excluded": TextLimit(16),
     },
     max_bytes=1024,
     holds="a reference to a notification, with the user's state",
@@ -257,6 +248,20 @@ STATE = TableItem(
     max_bytes=40 * 1024,
     holds="the user's state of broadcasts: join point, watermarks, sets",
 )
+PREFERENCES = TableItem(
+    "preferences",
+    OF_USER,
+    PREFERENCES_SORT,
+    {
+        # Bits of the channels that are on, plus 16 times those that are off.
+        "all": NumberLimit(3),
+        "categories": MapLimit(CATEGORIES + 1, 3, NumberLimit(3)),
+        "version": VERSION,
+        "last_updated": MS,
+    },
+    max_bytes=1024,
+    holds="the channels that the user has switched on or off, for all categories and for single ones",
+)
 EXPIRING = TableItem(
     "unread that expires",
     OF_USER,
@@ -265,75 +270,6 @@ EXPIRING = TableItem(
     max_bytes=1024,
     holds="an unread notification with an expiry, while it is counted",
     growth=Growth("at most the user's notifications", 1_000_000),
-)
-JOBS = (
-    TableItem(
-        "job",
-        OF_JOB,
-        JOB_SORT,
-        {
-            **_CHANGED,
-            "kind": TextLimit(16),
-            "state": TextLimit(16),
-            "inbox": TextLimit(PART_BYTES["inbox"]),
-            "notification": NOTIFICATION,
-            "total": NumberLimit(10),
-            "chunks": NumberLimit(6),
-            "source": NOTIFICATION,
-            "starts": MS,
-            "percent": NumberLimit(3),
-            "chat": TextLimit(PART_BYTES["chat"]),
-            "user": USER,
-            "chunk_users": NumberLimit(3),
-            "ttl": SECONDS,
-        },
-        max_bytes=1024,
-        holds="kind, state and size of a job",
-    ),
-    TableItem(
-        "chunk",
-        OF_JOB,
-        CHUNK_SORT,
-        # Stored at least as long as the notifications of the inbox: a recall reads them.
-        {"uids": ListLimit(CHUNK_USERS, USER), "ttl": SECONDS},
-        max_bytes=7 * 1024,
-        holds="at most 100 users; immutable",
-        growth=Growth("refused: more than 100,000 users of a notification or a group", 1_042),
-    ),
-    TableItem(
-        "done mark",
-        OF_JOB,
-        DONE_SORT,
-        # Stored longer than the job: without its marks, a job would run again.
-        {"done": NumberLimit(3), "failed": ListLimit(CHUNK_USERS, USER), "at": MS, "ttl": SECONDS},
-        max_bytes=7 * 1024,
-        holds="that a chunk is done, and the users that failed",
-        growth=Growth("one for each chunk", 1_042),
-    ),
-    TableItem(
-        "job of a tenant",
-        JOBS_OF_TENANT,
-        LISTED_SORT,
-        {"kind": TextLimit(16), "inbox": TextLimit(PART_BYTES["inbox"]), "created_at": TIME, "ttl": SECONDS},
-        max_bytes=1024,
-        holds="an entry of the tenant's list of jobs",
-        growth=Growth("planned: 16 million jobs of a tenant in 16 parts", 1_000_000),
-    ),
-    TableItem(
-        "job due",
-        DUE,
-        DUE_SORT,
-        {
-            "created_at": TIME,
-            "seen": NumberLimit(6),
-            "tries": NumberLimit(3),
-            # Offsets of partitions by number: chunks before them may wait because consumers lag.
-            "fences": MapLimit(CHUNK_PARTITIONS, 2, NumberLimit(18)),
-        },
-        max_bytes=2 * 1024,
-        holds="the next check of a job that is scheduled or runs",
-        growth=Growth("planned: 1.6 million jobs at a time in 16 parts", 100_000),
-    ),
 )
 INBOX = (
     *CONFIGURATION,
@@ -345,6 +281,7 @@ INBOX = (
     DIRECT,
     COUNTS,
     STATE,
+    PREFERENCES,
     EXPIRING,
     *JOBS,
 )

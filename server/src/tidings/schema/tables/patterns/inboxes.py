@@ -155,6 +155,23 @@ DELIVER = transact(
     "t#TU#U#I: m#id if absent, c#* if it is not later, e#ms#id",
     "Deliver a notification to one user and count it. An existing row means done.",
 )
+EXCLUDE = put(
+    "inbox.exclude",
+    INBOX,
+    "t#TU#U#I, m#id, if absent",
+    "Record that the preferences of a user exclude a notification from their inbox.",
+)
+READ_PREFERENCES = batch_get(
+    "inbox.read_preferences",
+    INBOX,
+    "(t#TU#U#I, c#*#p) of each user of a chunk",
+    PatternRole.DELIVERS,
+    "The channels that users have chosen, before a notification is delivered to them.",
+    consistency=Consistency.STRONG,
+)
+WRITE_PREFERENCES = put(
+    "inbox.write_preferences", INBOX, "t#TU#U#I, c#*#p, if version = n", "Change a user's preferences."
+)
 READ_ROWS = query(
     "inbox.read_rows",
     INBOX,
@@ -167,7 +184,7 @@ READ_COUNTS = query(
     INBOX,
     "t#TU#U#I, between c# and e#",
     PatternRole.DELIVERS,
-    "Counts, broadcast state and expiry entries, in one Query.",
+    "Counts, broadcast state, preferences and expiry entries, in one Query.",
 )
 READ_ROW = batch_get(
     "inbox.read_row",

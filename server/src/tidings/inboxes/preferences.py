@@ -1,0 +1,104 @@
+"""Decide which channels a notification takes for a user. Pure.
+
+Four layers, each of which may leave a channel open: the inbox, the category, the user's choice for the inbox, and the
+user's choice for the category. The last layer that names a channel decides. A critical notification skips the user's
+layers: they cannot switch it off.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+
+class Channel(StrEnum):
+    INBOX = "inbox"
+    PUSH = "push"
+    EMAIL = "email"
+    WEBHOOK = "webhook"
+
+
+type ChannelChoices = Mapping[Channel, bool]
+"""Whether channels are on. A channel that is not named is decided by another layer."""
+
+BUILT_IN: ChannelChoices = {
+    Channel.INBOX: True,
+    Channel.PUSH: True,
+    Channel.EMAIL: False,
+    Channel.WEBHOOK: True,
+}
+"""For channels that no layer names. E-mail needs a mail server, so a tenant switches it on."""
+
+
+class CategorySettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tenant sets for a category. `is_critical`: users cannot switch off its notifications."""
+
+    channels: Mapping[Channel, bool] = {}
+    is_critical: bool = False
+
+
+PLAIN_CATEGORY = CategorySettings()
+
+
+class UserPreferences(Struct, frozen=True, kw_only=True):
+    """What a user has chosen in one inbox: for all categories, and by category code."""
+
+    channels: Mapping[Channel, bool] = {}
+    categories: Mapping[int, Mapping[Channel, bool]] = {}
+    updated_ms: int = 0
+    version: int = 0
+
+
+NO_PREFERENCES = UserPreferences()
+
+
+class Exclusion(StrEnum):
+    """Why a notification is not in a user's inbox."""
+
+    CHANNEL_OFF = "channel_off"
+
+
+def resolve_channels(
+    inbox: ChannelChoices,
+    category: CategorySettings,
+    preferences: UserPreferences,
+    code: int,
+    *,
+    is_critical: bool = False,
+) -> dict[Channel, bool]:
+    """Return whether each channel is on for a notification of the category `code`."""
+    found = {**BUILT_IN, **inbox, **category.channels}
+    if is_critical or category.is_critical:
+        return found
+    return {**found, **preferences.channels, **preferences.categories.get(code, {})}
+
+
+type ChoiceChanges = Mapping[Channel, bool | None]
+"""New values of choices. None: remove the choice, so that another layer decides."""
+
+
+def change_preferences(
+    before: UserPreferences, channels: ChoiceChanges, categories: Mapping[int, ChoiceChanges], now_ms: int
+) -> UserPreferences:
+    """Return the preferences with the changes. Choices that are not named stay."""
+    by_code = {
+        code: _changed(before.categories.get(code, {}), categories.get(code, {}))
+        for code in {**before.categories, **categories}
+    }
+    return replace(
+        before,
+        channels=_changed(before.channels, channels),
+        categories={code: choices for code, choices in by_code.items() if choices},
+        updated_ms=now_ms,
+        version=before.version + 1,
+    )
+
+
+def is_same_choice(one: UserPreferences, other: UserPreferences) -> bool:
+    return (one.channels, one.categories) == (other.channels, other.categories)
+
+
+def _changed(before: ChannelChoices, changes: ChoiceChanges) -> dict[Channel, bool]:
+    both: dict[Channel, bool | None] = {**before, **changes}
+    return {channel: is_on for channel, is_on in both.items() if is_on is not None}
