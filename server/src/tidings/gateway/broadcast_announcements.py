@@ -276,7 +276,7 @@ class AnnouncementFactory:
     async def _preference_check(self, target: AnnouncementTarget) -> Callable[[ConnectedDevice], bool]:
         """Return the check of a device against its user's preferences, which an earlier answer has noted.
 
-        So an announcement reads no preferences, however many devices watch the inbox.
+        So an announcement reads no preferences, regardless of the number of devices that watch the inbox.
         """
         if (release := target.release) is None:
             return lambda _: True

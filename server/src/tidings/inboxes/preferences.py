@@ -32,7 +32,7 @@ BUILT_IN: ChannelChoices = {
 
 
 class CategorySettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a tenant sets for a category. `is_critical`: users cannot switch off its notifications."""
+    """Settings of a tenant for a category. `is_critical`: users cannot switch off its notifications."""
 
     channels: Mapping[Channel, bool] = {}
     is_critical: bool = False
@@ -42,7 +42,7 @@ PLAIN_CATEGORY = CategorySettings()
 
 
 class UserPreferences(Struct, frozen=True, kw_only=True):
-    """What a user has chosen in one inbox: for all categories, and by category code."""
+    """Choices of a user in one inbox: for all categories, and by category code."""
 
     channels: Mapping[Channel, bool] = {}
     categories: Mapping[int, Mapping[Channel, bool]] = {}

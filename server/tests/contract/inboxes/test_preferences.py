@@ -1,4 +1,4 @@
-"""Preferences on both engines: who receives a notification, what counts, and what a retry may not change."""
+"""Preferences on both engines: recipients, counts, and retries."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Preferences of users in the table `inbox`: one item beside the counts."""
+"""Preferences of users in the table `inbox`: one item next to the counts."""
 
 from collections.abc import Mapping, Sequence
 
