@@ -233,6 +233,7 @@ def webhooks() -> None:
     run_webhooks(_settings())
 
 
+@group.command()
 def push() -> None:
     """Run a push worker.
 
