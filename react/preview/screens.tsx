@@ -1,7 +1,7 @@
 import { TidingsError } from "@tidings/client";
 import type { ReactNode } from "react";
 import { composerOf } from "../src/composer_model.ts";
-import { Chat, Inbox } from "../src/index.ts";
+import { Chat, Inbox, InboxPreferences } from "../src/index.ts";
 import type { FakeClient } from "../tests/fake/fake_client.ts";
 import { messageItem } from "../tests/fake/fake_timeline.ts";
 import { texts } from "./fixture_texts.ts";
@@ -36,6 +36,10 @@ const page = (language: string) => <Inbox variant="page" categories={texts(langu
 
 /** Every component in every state. */
 export const screens: Readonly<Record<string, Screen>> = {
+  preferences: {
+    title: "Preferences",
+    render: (language) => <InboxPreferences categories={texts(language).categories} />,
+  },
   chat: { title: "Group chat", render: () => chat("team") },
   direct: { title: "Direct chat", render: () => chat("ben") },
   list: { title: "Chat list", render: () => chat() },

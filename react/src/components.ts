@@ -24,6 +24,11 @@ export type { InboxCategory } from "./inbox/filters.tsx";
 export { Inbox, type InboxProps } from "./inbox/inbox.tsx";
 export { InboxPanel, type InboxPanelProps } from "./inbox/inbox_panel.tsx";
 export {
+  type InboxChannel,
+  InboxPreferences,
+  type InboxPreferencesProps,
+} from "./inbox/inbox_preferences.tsx";
+export {
   NotificationContent,
   type NotificationContentProps,
   NotificationItem,

@@ -7,8 +7,10 @@ from tidings_sdk.errors import RequestRefused, RequestTimeout
 from tidings_sdk.inbox import Inbox, InboxRegistry
 from tidings_wire.frames.inbox import (
     BroadcastUpdate,
+    ChangePreferences,
     GetCounts,
     InboxCounts,
+    InboxPreferences,
     InboxUpdate,
     ListNotifications,
     MarkNotifications,
@@ -28,6 +30,8 @@ class RecordingBackend:
         self.asked.append(body)
         if self.faults:
             raise self.faults.pop(0)
+        if isinstance(body, ChangePreferences):
+            return InboxPreferences(inbox=body.inbox, channels={"inbox": True})
         counts = of(len(self.asked), unread=len(self.asked))
         return (
             NotificationPage(notifications=(), counts=counts)
@@ -174,3 +178,16 @@ async def test_after_a_restore_at_least_is_reset_and_any_counts_are_newer() -> N
     await inboxes.refresh_all()
     assert backend.asked == [GetCounts(inbox="default")]
     assert inbox.counts == of(1, unread=1)
+
+
+async def test_preferences_are_read_without_choices_and_changed_with_them() -> None:
+    backend = RecordingBackend()
+    inbox = Inbox(backend, "default")
+    assert (await inbox.preferences()).channels == {"inbox": True}
+    await inbox.change_preferences({"email": False}, {"news": {"push": True, "email": None}})
+    assert backend.asked == [
+        ChangePreferences(inbox="default"),
+        ChangePreferences(
+            inbox="default", channels={"email": False}, categories={"news": {"push": True, "email": None}}
+        ),
+    ]

@@ -45,6 +45,8 @@ const requests = bodiesOf(frames.requests);
 const answers = bodiesOf(frames.answers);
 const pushes = bodiesOf(frames.pushes);
 
+const isNullable = (schema) => schema.anyOf?.some((each) => each.type === "null") ?? false;
+
 /** Return a schema without the alternative `null`. */
 const withoutNull = (schema) => schema.anyOf?.find((each) => each.type !== "null") ?? schema;
 
@@ -79,7 +81,7 @@ function typeOf(schema, isIncoming) {
   if (inner.type === "object") {
     const value = inner.additionalProperties;
     return typeof value === "object"
-      ? `Readonly<Record<string, ${typeOf(value, isIncoming)}>>`
+      ? `Readonly<Record<string, ${typeOf(value, isIncoming)}${isNullable(value) ? " | null" : ""}>>`
       : "JsonObject";
   }
   return (

@@ -122,6 +122,18 @@ export interface MarkNotifications {
   readonly at_least?: number | undefined;
 }
 
+/**
+ * Switch channels of notifications on or off, for all categories or single ones, and read the result.
+ *
+ * `null` removes a choice, so that the setting of the category or the inbox applies. Choices that are not given stay
+ * as they are; a request without choices only reads.
+ */
+export interface ChangePreferences {
+  readonly inbox: string;
+  readonly channels?: Readonly<Record<string, boolean | null>> | undefined;
+  readonly categories?: Readonly<Record<string, Readonly<Record<string, boolean | null>>>> | undefined;
+}
+
 /** Report that the user is typing. Repeat it every 3 seconds; more frequent repeats are not forwarded. */
 export interface Typing {
   readonly chat: string;
@@ -300,6 +312,26 @@ export interface Notification {
   readonly version: number;
 }
 
+/**
+ * The channels of the user's notifications: without a category, and of each category.
+ *
+ * `chosen`: the user's own choices for all categories.
+ */
+export interface InboxPreferences {
+  readonly inbox: string;
+  readonly channels: Readonly<Record<string, boolean>>;
+  readonly chosen: Readonly<Record<string, boolean>>;
+  readonly categories: readonly CategoryPreferences[];
+}
+
+/** The channels of a category: whether each is on, and the user's own choices. `is_critical`: they cannot choose. */
+export interface CategoryPreferences {
+  readonly name: string;
+  readonly channels: Readonly<Record<string, boolean>>;
+  readonly chosen: Readonly<Record<string, boolean>>;
+  readonly is_critical: boolean;
+}
+
 /** A new entry. Its message id is `<chat>.<sequence>` and is not sent. */
 export interface EntryPush {
   readonly sequence: number;
@@ -473,6 +505,7 @@ export interface Requests {
   counts: GetCounts;
   notifications: ListNotifications;
   mark: MarkNotifications;
+  preferences: ChangePreferences;
   typing: Typing;
   presence: Presence;
   subscribe: Subscribe;
@@ -495,6 +528,7 @@ export interface Answers {
   counts: InboxCounts;
   notifications: NotificationPage;
   mark: InboxCounts;
+  preferences: InboxPreferences;
   typing: Ok;
   presence: Ok;
   subscribe: Ok;
@@ -536,6 +570,8 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   InboxCounts: ["sinbox nversion nat", { unread: 0, unseen: 0, categories: {}, broadcasts_up_to: 0 }],
   NotificationPage: ["onotifications ocounts", {}, { notifications: "Notification", counts: "InboxCounts" }],
   Notification: ["sid nat ndelivered_at omessage", { is_read: false, is_seen: false, is_archived: false, version: 1 }],
+  InboxPreferences: ["sinbox ochannels", { chosen: {}, categories: [] }, { categories: "CategoryPreferences" }],
+  CategoryPreferences: ["sname ochannels", { chosen: {}, is_critical: false }],
   EntryPush: ["nsequence sby nat schat", { kind: "message", state: "active", text: "", mentions: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
   Entries: ["schat nafter nup_to oentries", {}, { entries: "Entry" }],
   ChatRow: ["schat nhead", { unread: 0, read: 0, members: [], last: 0, state: "active", is_muted: false, is_pinned: false, is_archived: false }],
@@ -551,7 +587,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
 };
 
 /** The structs of answers that have fields, and of pushes. */
-export const ANSWER_STRUCTS: Readonly<Record<string, string>> = {connect: "Welcome", resume: "Resumed", send: "CommitResult", edit: "CommitResult", redact: "CommitResult", react: "CommitResult", history: "HistoryPage", counts: "InboxCounts", notifications: "NotificationPage", mark: "InboxCounts"};
+export const ANSWER_STRUCTS: Readonly<Record<string, string>> = {connect: "Welcome", resume: "Resumed", send: "CommitResult", edit: "CommitResult", redact: "CommitResult", react: "CommitResult", history: "HistoryPage", counts: "InboxCounts", notifications: "NotificationPage", mark: "InboxCounts", preferences: "InboxPreferences"};
 
 export const PUSH_STRUCTS: Readonly<Record<string, string>> = {entry: "EntryPush", entries: "Entries", chat: "ChatRow", chats: "ChatRows", resumed: "Resumed", resume: "ResumeRequired", inbox: "InboxUpdate", broadcast: "BroadcastUpdate", receipts: "Receipts", typing: "TypingPush", presence: "PresencePush", reconnect: "Reconnect", ping: "PingPush", error: "ErrorBody"};
 

@@ -11,7 +11,9 @@ import { TidingsError } from "./errors.ts";
 import { Feed } from "./feed.ts";
 import type {
   BroadcastUpdate,
+  ChangePreferences,
   InboxCounts,
+  InboxPreferences,
   InboxUpdate,
   ListNotifications,
   MarkNotifications,
@@ -24,6 +26,9 @@ import type { FeedFilter, Observable } from "./types.ts";
 const WAITS_MS = [500, 1_000, 2_000, 4_000, 8_000];
 const MAX_IDS = 100;
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The choices to change: for all categories, and for single ones. */
+export type PreferenceChanges = Omit<ChangePreferences, "inbox">;
 
 type Marked = Partial<Pick<Notification, "is_read" | "is_seen" | "is_archived">>;
 
@@ -108,6 +113,22 @@ export class Inbox {
   /** Mark the inbox as seen: `unseen` becomes 0. */
   markSeen(): Promise<InboxCounts> {
     return this.#mark({ to: "seen" }, { is_seen: true }, () => true);
+  }
+
+  /** Read the channels that the user's notifications take, for each category. Rejects with a `TidingsError`. */
+  preferences(): Promise<InboxPreferences> {
+    return this.#backend.request("preferences", { inbox: this.name });
+  }
+
+  /**
+   * Switch channels on or off, for all categories or single ones, and return the result. `null` removes a choice, so
+   * that the tenant's setting applies. Other choices stay as they are. Feeds are read again: broadcasts of a category
+   * that is switched off leave them.
+   */
+  async changePreferences(changes: PreferenceChanges): Promise<InboxPreferences> {
+    const found = await this.#backend.request("preferences", { inbox: this.name, ...changes });
+    this.#reloadFeeds();
+    return found;
   }
 
   /** @internal Read a page of notifications, newest first, after the marks that are on their way. */

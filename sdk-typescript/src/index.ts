@@ -6,11 +6,13 @@ export { type SdkErrorCode, TidingsError, type TidingsErrorCode } from "./errors
 export type { Feed } from "./feed.ts";
 export type {
   BroadcastUpdate,
+  CategoryPreferences,
   ChatRow,
   Entry,
   ErrorBody,
   HistoryPage,
   InboxCounts,
+  InboxPreferences,
   InboxUpdate,
   JsonObject,
   MessageState,
@@ -18,7 +20,7 @@ export type {
   NotificationPage,
   Reaction,
 } from "./frames.gen.ts";
-export type { Inbox } from "./inbox.ts";
+export type { Inbox, PreferenceChanges } from "./inbox.ts";
 export { type ClientOptions, LightClient, type Platform } from "./light_client.ts";
 export type { PresenceMap } from "./presence.ts";
 export { IndexedDbStore } from "./stores/indexeddb.ts";

@@ -219,3 +219,17 @@ test("a closed feed is read again when it is opened", async () => {
   feed.open();
   await until(() => feed.ids.get().includes(id));
 });
+
+test("preferences are read and changed, and a change reads the feeds again", async () => {
+  const inbox = client.inbox();
+  const feed = inbox.feed();
+  feed.open();
+  await until(() => feed.range.get().isLoaded);
+  expect((await inbox.preferences()).channels).toEqual({ inbox: true });
+  const before = server.tries("notifications").length;
+  const changes = { channels: { push: false }, categories: { news: { email: null } } };
+  const changed = await inbox.changePreferences(changes);
+  expect(changed).toMatchObject({ channels: { inbox: true, push: false }, chosen: {}, categories: [] });
+  expect(server.tries("preferences").at(-1)).toEqual({ inbox: "default", ...changes });
+  await until(() => server.tries("notifications").length > before);
+});

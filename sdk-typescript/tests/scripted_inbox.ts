@@ -15,6 +15,9 @@ export class ScriptedInbox {
       counts: () => ({ ok: this.counts }),
       notifications: (body: Frame) => this.#page(body),
       mark: (body: Frame) => this.#mark(body),
+      preferences: ({ inbox, channels }: Frame) => ({
+        ok: { inbox, channels: { inbox: true, ...(channels as Frame) } },
+      }),
     });
   }
 

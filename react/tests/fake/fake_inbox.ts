@@ -1,4 +1,11 @@
-import type { FeedRange, InboxCounts, Notification, TidingsError } from "@tidings/client";
+import type {
+  FeedRange,
+  InboxCounts,
+  InboxPreferences,
+  Notification,
+  PreferenceChanges,
+  TidingsError,
+} from "@tidings/client";
 import { ObservableValue } from "../../src/observable_value.ts";
 
 const PAGE = 20;
@@ -17,6 +24,22 @@ export function notification(fields: Partial<Notification> & { id: string }): No
   };
 }
 
+/** Return preferences with the built-in channels. Values: whether the category is critical. */
+export function preferencesOf(categories: Record<string, boolean>): InboxPreferences {
+  const channels = { inbox: true, push: true, email: false, webhook: true };
+  return {
+    inbox: "default",
+    channels,
+    chosen: {},
+    categories: Object.entries(categories).map(([name, is_critical]) => ({
+      name,
+      channels,
+      chosen: {},
+      is_critical,
+    })),
+  };
+}
+
 interface Filter {
   category?: string;
   is_unread?: boolean;
@@ -31,6 +54,8 @@ export class FakeInbox {
   /** The next action fails with this error. */
   nextError: TidingsError | undefined;
   all: Notification[] = [];
+  /** The stored preferences. A test replaces them. */
+  chosen: InboxPreferences = preferencesOf({ news: false, security: true });
   private readonly feeds = new Map<string, FakeFeed>();
   private version = 0;
 
@@ -95,6 +120,37 @@ export class FakeInbox {
     );
   }
 
+  async preferences(): Promise<InboxPreferences> {
+    this.fail();
+    return this.chosen;
+  }
+
+  async changePreferences(changes: PreferenceChanges): Promise<InboxPreferences> {
+    this.calls.push(["changePreferences", changes]);
+    await Promise.resolve();
+    this.fail();
+    const general = changes.channels as Record<string, boolean> | undefined;
+    this.chosen = {
+      ...this.chosen,
+      channels: { ...this.chosen.channels, ...general },
+      categories: this.chosen.categories.map((each) => ({
+        ...each,
+        channels: {
+          ...each.channels,
+          ...(each.is_critical ? {} : general),
+          ...(changes.categories?.[each.name] as Record<string, boolean> | undefined),
+        },
+      })),
+    };
+    return this.chosen;
+  }
+
+  private fail(): void {
+    const error = this.nextError;
+    this.nextError = undefined;
+    if (error) throw error;
+  }
+
   async refresh(): Promise<InboxCounts> {
     this.calls.push(["refresh"]);
     if (!this.counts.get()) this.update();
@@ -107,9 +163,7 @@ export class FakeInbox {
     fields: Partial<Notification>,
   ): Promise<InboxCounts> {
     if (name) this.calls.push([name, ids]);
-    const error = this.nextError;
-    this.nextError = undefined;
-    if (error) throw error;
+    this.fail();
     this.all = this.all.map((one) => (ids.includes(one.id) ? { ...one, ...fields } : one));
     this.update();
     return this.counts.get() as InboxCounts;

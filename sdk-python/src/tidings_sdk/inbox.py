@@ -4,14 +4,16 @@ Nothing is stored on the device. After each reconnect, the client requests the c
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, final
 
 from tidings_sdk.errors import RequestRefused, TidingsError
 from tidings_wire.frames.inbox import (
     BroadcastUpdate,
+    ChangePreferences,
     GetCounts,
     InboxCounts,
+    InboxPreferences,
     InboxUpdate,
     ListNotifications,
     MarkNotifications,
@@ -103,6 +105,28 @@ class Inbox:
     async def mark_seen(self) -> InboxCounts:
         """Mark the inbox as seen: `unseen` becomes 0."""
         return await self._request_counts(MarkNotifications(inbox=self.id, to="seen", at_least=self._up_to))
+
+    async def preferences(self) -> InboxPreferences:
+        """Read the channels that the user's notifications take, for each category."""
+        return await self.change_preferences()
+
+    async def change_preferences(
+        self,
+        channels: Mapping[str, bool | None] | None = None,
+        categories: Mapping[str, Mapping[str, bool | None]] | None = None,
+    ) -> InboxPreferences:
+        """Switch the channels `inbox`, `push`, `email` and `webhook` on or off, for all categories or single ones.
+
+        None removes a choice, so that the tenant's setting applies. Other choices stay as they are.
+        """
+        request = ChangePreferences(
+            inbox=self.id,
+            channels=dict(channels or {}),
+            categories={name: dict(each) for name, each in (categories or {}).items()},
+        )
+        found = await self._backend.request(request)
+        assert isinstance(found, InboxPreferences)  # noqa: S101 - the answer to `preferences`
+        return found
 
     def on_counts(self, counts: InboxCounts) -> None:
         """Store the counts unless newer ones are known."""

@@ -157,6 +157,11 @@ REQUESTS: Final = (
     sample(
         "mark_seen", "The user has looked at the inbox.", '{"id":27,"mark":{"inbox":"default","to":"seen"}}'
     ),
+    sample(
+        "preferences",
+        "Switch e-mail off for all categories, and remove the choice about push for one.",
+        '{"id":28,"preferences":{"inbox":"default","channels":{"email":false},"categories":{"news":{"push":null}}}}',
+    ),
     sample("typing", "The user is typing.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
     sample(
         "typing_stopped",

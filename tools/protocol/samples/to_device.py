@@ -56,6 +56,14 @@ ANSWERS: Final = (
         '"version":17,"at":1763184000000,"unread":1,"categories":{"news":1}}}}',
         answers="notifications",
     ),
+    sample(
+        "inbox_preferences",
+        "The user has switched e-mail off. They cannot change the channels of a critical category.",
+        '{"id":28,"ok":{"inbox":"default","channels":{"inbox":true,"push":true,"email":false,"webhook":true},'
+        '"chosen":{"email":false},"categories":[{"name":"security",'
+        '"channels":{"inbox":true,"push":true,"email":true,"webhook":true},"is_critical":true}]}}',
+        answers="preferences",
+    ),
     sample("done", "The request was applied.", '{"id":19,"ok":{}}', answers="read"),
     sample(
         "refused",

@@ -11,6 +11,7 @@ from tidings.gateway.connected_device import ConnectedDevice
 from tidings.gateway.frames import counts_frame, history_page_frame, notification_page_frame
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.ports import GatewayUseCases, InboxUseCases
+from tidings.gateway.preferences import serve_preferences
 from tidings.gateway.protocol_state import ConnectionLimits
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxKey, InboxSnapshot, NotificationId
@@ -37,8 +38,10 @@ from tidings_wire.fields import PROTOCOL
 from tidings_wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
 from tidings_wire.frames.history import GetHistory, HistoryPage
 from tidings_wire.frames.inbox import (
+    ChangePreferences,
     GetCounts,
     InboxCounts,
+    InboxPreferences,
     ListNotifications,
     MarkNotifications,
     NotificationPage,
@@ -259,6 +262,11 @@ async def mark_notifications(context: RequestContext, frame: MarkNotifications) 
     return counts
 
 
+async def change_preferences(context: RequestContext, frame: ChangePreferences) -> InboxPreferences:
+    key = InboxKey(context.tenant, context.device.user, InboxId(frame.inbox))
+    return await serve_preferences(_inboxes(context).preferences, key, frame)
+
+
 type Handler = Callable[[RequestContext, Any], Awaitable[Struct]]
 
 HANDLERS: Final[Mapping[type[Struct], Handler]] = {
@@ -278,6 +286,7 @@ HANDLERS: Final[Mapping[type[Struct], Handler]] = {
     GetCounts: get_counts,
     ListNotifications: list_notifications,
     MarkNotifications: mark_notifications,
+    ChangePreferences: change_preferences,
 }
 """The handler of each request. The connection's protocol answers `ping` and `pong` itself."""
 

@@ -20,6 +20,7 @@ from tidings.inboxes.broadcasts.log import BroadcastLogCache
 from tidings.inboxes.broadcasts.segments import BroadcastTargeting
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.marker import InboxMarker
+from tidings.inboxes.preference_service import PreferenceService
 from tidings.inboxes.queries import InboxQueries
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
@@ -61,6 +62,7 @@ class InboxUseCases(NamedTuple):
     mark: InboxMarker
     logs: BroadcastLogCache
     audience: BroadcastTargeting
+    preferences: PreferenceService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -179,12 +179,13 @@ class InboxStore(Protocol):
 
 
 class InboxEvent(StrEnum):
-    """What happened to a user's inbox."""
+    """What happened to a user's inbox. `FILTERED`: preferences have added or removed broadcasts."""
 
     DELIVERED = "delivered"
     COUNTED = "counted"
     AMENDED = "amended"
     REDACTED = "redacted"
+    FILTERED = "filtered"
 
 
 class InboxNotifier(Protocol):

@@ -63,8 +63,8 @@ class PreferenceService:
             return after
 
         after = await retry_on_conflict(step)
-        # Broadcasts of a category that was switched on or off enter or leave the counts.
-        self._notifier.notify(inbox_key, InboxEvent.COUNTED)
+        # Broadcasts of a category that was switched on or off enter or leave the list.
+        self._notifier.notify(inbox_key, InboxEvent.FILTERED)
         return InboxPreferences(inbox, after)
 
     async def _read(self, inbox_key: InboxKey) -> UserPreferences:

@@ -38,8 +38,10 @@ class _PendingChange:
     """Changes of one inbox since the last message. Each notification has its latest event."""
 
     named: dict[NotificationId, InboxEvent] = field(default_factory=dict)
+    is_filtered: bool = False
 
     def add(self, event: InboxEvent, notification: NotificationId | None) -> None:
+        self.is_filtered = self.is_filtered or event is InboxEvent.FILTERED
         if notification is None:
             return
         if self.named.get(notification) is InboxEvent.DELIVERED and event is InboxEvent.AMENDED:
@@ -58,7 +60,7 @@ class _PendingChange:
             added=tuple(added[-MAX_NAMED:]),
             amended=tuple(amended[-MAX_NAMED:]),
             removed=tuple(removed[-MAX_NAMED:]),
-            has_more=max(map(len, (added, amended, removed))) > MAX_NAMED,
+            has_more=self.is_filtered or max(map(len, (added, amended, removed))) > MAX_NAMED,
         )
 
 

@@ -138,7 +138,7 @@ def open_notifier() -> OpenNotifier:
     def made(users: int = 3, spread_s: float = 0.0) -> tuple[FakeBroadcasts, BroadcastNotifier, list[Phone]]:
         """Return phones that watch the inbox and have the current log, on a confirmed channel."""
         broadcasts = FakeBroadcasts()
-        cases = InboxUseCases(*([cast("Any", broadcasts)] * 5))
+        cases = InboxUseCases(*([cast("Any", broadcasts)] * 6))
         notifier = BroadcastNotifier(
             cases, cast("Any", broadcasts), report, clock=SystemClock(), spread_s=spread_s
         )

@@ -41,6 +41,7 @@ read            | request_invalid close:connect_expected  | request_invalid | ca
 counts          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 notifications         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 mark            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+preferences     | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 typing          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 presence        | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 subscribe       | request_invalid close:connect_expected  | request_invalid | call            | call            | overloaded      | -

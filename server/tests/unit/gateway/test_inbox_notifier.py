@@ -84,7 +84,9 @@ def device(device: str, user: UserId = ANNA) -> tuple[ConnectedDevice, Line]:
 
 def notifier(inboxes: FakeInboxes) -> InboxNotifier:
     nothing = cast("Any", SimpleNamespace())
-    cases = InboxUseCases(cast("Any", inboxes), cast("Any", inboxes), nothing, logs=nothing, audience=nothing)
+    cases = InboxUseCases(
+        cast("Any", inboxes), cast("Any", inboxes), nothing, nothing, nothing, preferences=nothing
+    )
     broadcasts = BroadcastNotifier(cases, None, report, clock=SystemClock(), spread_s=1)
     return InboxNotifier(cases, broadcasts, report)
 

@@ -24,6 +24,8 @@ NotificationId = Annotated[str, Meta(pattern=_NOTIFICATION_ID)]
 PageCursorText = Annotated[str, Meta(pattern=_PAGE_END)]
 CategoryId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$(?!\n)")]
 NotificationMark = Literal["read", "unread", "archived", "restored", "seen"]
+ChannelId = Annotated[str, Meta(pattern=r"^(inbox|push|email|webhook)$(?!\n)")]
+ChannelChanges = Annotated[dict[ChannelId, bool | None], Meta(max_length=4)]
 
 
 class GetCounts(RequestBody, frozen=True, kw_only=True):
@@ -62,6 +64,39 @@ class MarkNotifications(RequestBody, frozen=True, kw_only=True):
     before: Milliseconds | None = None
     category: CategoryId | None = None
     at_least: Position = 0
+
+
+class ChangePreferences(RequestBody, frozen=True, kw_only=True):
+    """Switch channels of notifications on or off, for all categories or single ones, and read the result.
+
+    `null` removes a choice, so that the setting of the category or the inbox applies. Choices that are not given stay
+    as they are; a request without choices only reads.
+    """
+
+    inbox: InboxId
+    channels: ChannelChanges = field(default_factory=dict)
+    categories: Annotated[dict[CategoryId, ChannelChanges], Meta(max_length=50)] = field(default_factory=dict)
+
+
+class CategoryPreferences(ResponseBody, frozen=True, kw_only=True):
+    """The channels of a category: whether each is on, and the user's own choices. `is_critical`: they cannot choose."""
+
+    name: str
+    channels: dict[str, bool]
+    chosen: dict[str, bool] = field(default_factory=dict)
+    is_critical: bool = False
+
+
+class InboxPreferences(ResponseBody, frozen=True, kw_only=True):
+    """The channels of the user's notifications: without a category, and of each category.
+
+    `chosen`: the user's own choices for all categories.
+    """
+
+    inbox: str
+    channels: dict[str, bool]
+    chosen: dict[str, bool] = field(default_factory=dict)
+    categories: tuple[CategoryPreferences, ...] = ()
 
 
 class InboxCounts(ResponseBody, frozen=True, kw_only=True):

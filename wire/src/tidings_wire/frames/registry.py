@@ -36,6 +36,7 @@ REQUESTS: Final = (
     RequestKind("counts", inbox.GetCounts, inbox.InboxCounts, needs_id=True),
     RequestKind("notifications", inbox.ListNotifications, inbox.NotificationPage, needs_id=True),
     RequestKind("mark", inbox.MarkNotifications, inbox.InboxCounts, needs_id=True),
+    RequestKind("preferences", inbox.ChangePreferences, inbox.InboxPreferences, needs_id=True),
     RequestKind("typing", ephemeral.Typing, Ok, needs_id=False),
     RequestKind("presence", ephemeral.Presence, Ok, needs_id=False),
     RequestKind("subscribe", ephemeral.Subscribe, Ok, needs_id=False),

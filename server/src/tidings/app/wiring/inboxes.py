@@ -134,15 +134,12 @@ def build_inboxes(
     job_retention_days: int = RETENTION_DAYS,
     add_members: AddMembers = _add_no_members,
 ) -> InboxServices:
-    """Build all services. Without `snapshots`, broadcast logs are read from their beginning.
-
-    `invalidation` announces changed inboxes to other processes. Only a process that works on chunks adds members.
-    """
+    """Build all services. Without `snapshots`, broadcast logs are read from their beginning."""
     notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
     broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), publisher=log_publisher)
     cache, configs = _build_configs(stores, clock, invalidation)
-    jobs, repository = JobService(stores.jobs, chunks, clock), stores.repository
-    state = InboxStateService(repository, cache.of, clock, notifier, broadcasts.targeting)
+    jobs = JobService(stores.jobs, chunks, clock)
+    state = InboxStateService(stores.repository, cache.of, clock, notifier, broadcasts.targeting)
     recall = RecallService(cache, stores.contents, jobs=jobs, log=broadcasts.rollout, keys=keys, clock=clock)
     drafts = DraftService(cache, stores.contents, keys=keys, clock=clock)
     broadcast = _build_broadcast(stores, drafts, broadcasts, jobs, clock)
@@ -156,7 +153,7 @@ def build_inboxes(
         sender=NotificationSender(drafts, jobs, clock),
         broadcast=broadcast,
         recall=recall,
-        proofs=RecallProofs(recall, stores.jobs, repository),
+        proofs=RecallProofs(recall, stores.jobs, stores.repository),
         jobs=jobs,
         job_store=stores.jobs,
         worker=_build_worker(stores, cache, notifier, broadcast, clock, add_members=add_members),
@@ -279,6 +276,7 @@ def inbox_use_cases(services: InboxServices) -> InboxUseCases:
         services.marker,
         services.broadcasts.logs,
         services.broadcasts.targeting,
+        services.preferences,
     )
 
 
