@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     "docs/howto/add-chat-to-a-react-app.md",
     "docs/howto/add-an-inbox-to-a-react-app.md",
+    "docs/howto/let-users-choose-notifications.md",
     "docs/howto/use-the-typescript-client.md",
     "sdk-node/README.md",
     "sdk-typescript/README.md",

@@ -1,4 +1,10 @@
-import { Inbox, type InboxCategory, type NotificationContentProps, TidingsProvider } from "@tidings/react";
+import {
+  Inbox,
+  type InboxCategory,
+  InboxPreferences,
+  type NotificationContentProps,
+  TidingsProvider,
+} from "@tidings/react";
 import type { Connection } from "./connection.ts";
 
 const categories: InboxCategory[] = [
@@ -8,6 +14,14 @@ const categories: InboxCategory[] = [
 
 function OrderNotification({ notification }: NotificationContentProps) {
   return <strong>{String(notification.message.title)}</strong>;
+}
+
+export function PreferencesPage(connection: Connection) {
+  return (
+    <TidingsProvider {...connection}>
+      <InboxPreferences inbox="default" categories={categories} channels={["inbox", "push", "email"]} />
+    </TidingsProvider>
+  );
 }
 
 export function InboxPage(connection: Connection) {

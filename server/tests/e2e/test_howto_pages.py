@@ -23,6 +23,7 @@ PAGES = [
     "howto/send-notifications.md",
     "howto/send-push-notifications.md",
     "howto/send-broadcasts.md",
+    "howto/let-users-choose-notifications.md",
     "howto/rotate-keys.md",
     "howto/monitor-with-prometheus.md",
     "howto/run-the-api.md",
