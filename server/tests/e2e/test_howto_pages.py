@@ -64,7 +64,13 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         shell.run(STOP)
 
 
-@pytest.mark.parametrize("page", PAGES)
+LONG = {"howto/send-broadcasts.md"}
+"""Pages that wait for minutes. `just long-tests` runs them."""
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.long if page in LONG else ()) for page in PAGES]
+)
 def test_every_command_of_the_page_prints_what_the_page_shows(dev: Path, page: str) -> None:
     found = steps((DOCS / page).read_text())
     assert found, "the page has no `sh` block"
