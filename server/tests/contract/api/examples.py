@@ -28,6 +28,8 @@ class Reach(Enum):
     """For the tenant's server, with the scope `users`."""
     INBOXES = auto()
     """For the tenant's server, with the scope `notifications`."""
+    WEBHOOKS = auto()
+    """For the tenant's server, with the scope `webhooks`."""
     ADDRESSED = auto()
     """The caller's own data; the path must name the caller's tenant."""
     OPEN = auto()
@@ -44,6 +46,7 @@ class Example:
     caller: UserId = ANNA
 
 
+HOOK = "https://hooks.example/tidings"
 SAID = {"text": "hi", "client_message_id": "matrix"}
 FOUND = Phone("+4915112345679")
 SESSION = "01JCQ51A2B3C4D5E6F7G8H9J0K"
@@ -147,6 +150,20 @@ EXAMPLES: dict[str, Example] = {
     ),
     "halt_broadcast": Example("/v1/inboxes/default/broadcasts/{broadcast}/halt", reach=Reach.INBOXES),
     "list_readers": Example("/v1/inboxes/default/broadcasts/{broadcast}/readers", reach=Reach.INBOXES),
+    "create_webhook": Example("/v1/webhooks", {"url": HOOK}, Reach.WEBHOOKS),
+    "list_webhooks": Example("/v1/webhooks", reach=Reach.WEBHOOKS),
+    "get_webhook": Example("/v1/webhooks/{endpoint}", reach=Reach.WEBHOOKS),
+    "update_webhook": Example("/v1/webhooks/{endpoint}", {"status": "enabled"}, Reach.WEBHOOKS),
+    "delete_webhook": Example("/v1/webhooks/{endpoint}", reach=Reach.WEBHOOKS),
+    "rotate_webhook_secret": Example("/v1/webhooks/{endpoint}/secret", {}, Reach.WEBHOOKS),
+    "test_webhook": Example("/v1/webhooks/{endpoint}/test", reach=Reach.WEBHOOKS),
+    "retry_webhook": Example("/v1/webhooks/{endpoint}/retry", reach=Reach.WEBHOOKS),
+    "replay_webhook": Example("/v1/webhooks/{endpoint}/replay", {"since": "{now}"}, Reach.WEBHOOKS),
+    "list_webhook_deliveries": Example("/v1/webhooks/{endpoint}/deliveries", reach=Reach.WEBHOOKS),
+    "list_webhook_queue": Example("/v1/webhooks/{endpoint}/queue", reach=Reach.WEBHOOKS),
+    "get_before_send_hook": Example("/v1/before-send-hook", reach=Reach.WEBHOOKS),
+    "set_before_send_hook": Example("/v1/before-send-hook", {"url": HOOK}, Reach.WEBHOOKS),
+    "delete_before_send_hook": Example("/v1/before-send-hook", reach=Reach.WEBHOOKS),
     "list_segments": Example("/v1/segments", reach=Reach.INBOXES),
     "get_segment": Example("/v1/segments/vip", reach=Reach.INBOXES),
     "set_segment": Example(

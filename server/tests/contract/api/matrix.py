@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
-from contract.api.examples import FOUND, Example, Reach
+from contract.api.examples import FOUND, HOOK, Example, Reach
 from fastapi import FastAPI
+from fixtures.credentials import create_tenant_row
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
 from fixtures.web_push_server import WebPushServer
@@ -15,6 +16,7 @@ from tidings.accounts.model import Scope
 from tidings.inboxes.broadcasts.service import BroadcastRequest, RolloutStep
 from tidings.inboxes.config import InboxSpec
 from tidings.inboxes.sender import SendNotificationRequest, SendNotificationResult
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 from tidings.push.providers_cache import PushProviderService
 from tidings.push.store.providers import DynamoProviderStore
@@ -34,6 +36,7 @@ class MatrixEnv:
     job: str
     broadcast: str
     member_job: str
+    endpoint: str
     later: str = "said after cleo left"
     private: str = "Anna of this tenant"
 
@@ -47,8 +50,10 @@ class MatrixEnv:
             job=self.job,
             broadcast=self.broadcast,
             member_job=self.member_job,
+            endpoint=self.endpoint,
         )
-        given = {"{tenant}": tenant, "{notification}": self.notification}
+        now = format_ms(self.api.use_cases.clock.now_ms())
+        given = {"{tenant}": tenant, "{notification}": self.notification, "{now}": now}
         body = (
             None
             if example.body is None
@@ -75,6 +80,8 @@ class MatrixEnv:
             return ring.server(tenant, Scope.USERS)
         if example.reach is Reach.INBOXES:
             return ring.server(tenant, Scope.NOTIFICATIONS)
+        if example.reach is Reach.WEBHOOKS:
+            return ring.server(tenant, Scope.WEBHOOKS)
         return ring.user(tenant, example.caller)
 
 
@@ -91,10 +98,18 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
     notification = await set_inbox(api)
     broadcast = await set_broadcast(api)
     await set_push_provider(api)
+    endpoint = await set_webhooks(api)
     many = {"users": [f"u{number}" for number in range(97)]}
     added = await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/members", many)
     return MatrixEnv(
-        api, chat, sent.message_id, notification.notification, notification.job, broadcast, added["job"]
+        api,
+        chat,
+        sent.message_id,
+        notification.notification,
+        notification.job,
+        broadcast,
+        added["job"],
+        endpoint,
     )
 
 
@@ -113,6 +128,16 @@ async def set_push_provider(api: RestApp) -> None:
     use_cases = api.use_cases
     store = DynamoProviderStore(use_cases.client, use_cases.ring)
     await PushProviderService(store, use_cases.clock).set(use_cases.tenant, WebPushServer().config())
+
+
+async def set_webhooks(api: RestApp) -> str:
+    """Create the rows of both tenants, a before-send hook and an endpoint, and return the endpoint."""
+    for tenant in (api.use_cases.tenant, TenantId(f"{api.use_cases.tenant}-other")):
+        await create_tenant_row(api.use_cases, tenant)
+    server = api.server(Scope.WEBHOOKS)
+    await server.ok("PUT", "/v1/before-send-hook", {"url": HOOK, "on_failure": "allow"})
+    made = await server.ok("POST", "/v1/webhooks", {"url": HOOK})
+    return str(made["id"])
 
 
 async def set_broadcast(api: RestApp) -> str:
@@ -140,8 +165,10 @@ FROM_ELSEWHERE = {
     Reach.TENANT: {200, 404},
     Reach.SERVER: BARRED,
     Reach.INBOXES: BARRED,
+    Reach.WEBHOOKS: BARRED,
     Reach.ADDRESSED: BARRED,
 }
+SCOPES = {Reach.INBOXES: Scope.NOTIFICATIONS, Reach.WEBHOOKS: Scope.WEBHOOKS}
 STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
 REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
 
@@ -182,8 +209,8 @@ def callers(env: MatrixEnv, example: Example) -> Iterator[Uncalled]:
     yield "another tenant's server in her name", acting, ANNA, FROM_ELSEWHERE[reach]
     looking = DONE | {400, 404} if reach in {Reach.SERVER, Reach.TENANT} else {400, *REFUSED}
     yield "another tenant's server", ring.server(other, Scope.USERS), None, looking
-    if reach is Reach.INBOXES:
-        knowing = ring.server(other, Scope.NOTIFICATIONS)
+    if reach in SCOPES:
+        knowing = ring.server(other, SCOPES[reach])
         yield "another tenant's server that may", knowing, None, DONE | REFUSED
         yield "a server that may do other things", ring.server(tenant, Scope.USERS), None, BARRED
         yield "the user herself", ring.user(tenant, ANNA), None, BARRED

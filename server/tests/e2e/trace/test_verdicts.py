@@ -166,7 +166,7 @@ async def test_a_trace_reads_the_same_for_any_chat_size_and_writes_nothing(
     traced = await ask(installation, f"{chat}.{sent}", "--tenant", installation.space.tenant, "--cost")
     assert "no writes" in traced.text
     calls = int(traced.text.partition("read with ")[2].split()[0])
-    assert calls == 6, traced.text
+    assert calls == 7, traced.text
 
 
 @pytest.mark.parametrize(
