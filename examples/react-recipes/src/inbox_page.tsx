@@ -16,14 +16,6 @@ function OrderNotification({ notification }: NotificationContentProps) {
   return <strong>{String(notification.message.title)}</strong>;
 }
 
-export function PreferencesPage(connection: Connection) {
-  return (
-    <TidingsProvider {...connection}>
-      <InboxPreferences inbox="default" categories={categories} channels={["inbox", "push", "email"]} />
-    </TidingsProvider>
-  );
-}
-
 export function InboxPage(connection: Connection) {
   return (
     <TidingsProvider {...connection}>
@@ -34,6 +26,14 @@ export function InboxPage(connection: Connection) {
         onSelect={(notification) => console.log("open", notification.message)}
         components={{ NotificationContent: OrderNotification }}
       />
+    </TidingsProvider>
+  );
+}
+
+export function PreferencesPage(connection: Connection) {
+  return (
+    <TidingsProvider {...connection}>
+      <InboxPreferences inbox="default" categories={categories} channels={["inbox", "push", "email"]} />
     </TidingsProvider>
   );
 }

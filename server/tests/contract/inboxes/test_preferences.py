@@ -87,6 +87,7 @@ async def test_a_retry_decides_as_the_first_attempt_did(open_inboxes: OpenInboxe
         await choose(at, "ben", sport=OFF)
         await at.cases.worker.process(ref)
         assert (await at.total("anna"), await at.total("ben")) == (0, 1)
+        assert [len(await at.messages(user)) for user in ("anna", "ben")] == [0, 1]
 
 
 async def test_preferences_hide_and_show_broadcasts_at_read(open_inboxes: OpenInboxes) -> None:
