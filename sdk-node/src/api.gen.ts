@@ -2096,6 +2096,7 @@ export interface components {
              * @default false
              */
             is_critical?: boolean;
+            throttle?: components["schemas"]["ThrottleBody"] | null;
         };
         /**
          * ChangePreferencesBody
@@ -2398,7 +2399,7 @@ export interface components {
              * @description The reason why it is or is not counted.
              * @enum {string}
              */
-            why: "before_joining" | "not_targeted" | "channel_off" | "redacted" | "expired" | "retention_over" | "archived" | "read" | "marked_all" | "marked_category" | "unread_again" | "delivered";
+            why: "before_joining" | "not_targeted" | "channel_off" | "throttled" | "redacted" | "expired" | "retention_over" | "archived" | "read" | "marked_all" | "marked_category" | "unread_again" | "delivered";
         };
         /**
          * CountsResponse
@@ -4971,6 +4972,30 @@ export interface components {
         };
         /** @enum {string} */
         StatusName: "enabled" | "disabled";
+        /**
+         * ThrottleBody
+         * @description A limit of notifications for each user and window. Critical notifications are not limited.
+         * @example {
+         *       "limit": 5,
+         *       "window_s": 3600
+         *     }
+         */
+        ThrottleBody: {
+            /**
+             * Excess
+             * @description `silent`: put others into the inbox, marked as read. `drop`: do not deliver them.
+             * @default silent
+             * @enum {string}
+             */
+            excess?: "silent" | "drop";
+            /** Limit */
+            limit: number;
+            /**
+             * Window S
+             * @description Length of a window, in seconds.
+             */
+            window_s: number;
+        };
         /**
          * TokensResponse
          * @description The tokens of a session. A refresh replaces both. Do not use the old refresh token again.

@@ -11,6 +11,7 @@ const REASONS: Record<string, string> = {
   before_joining: "It was sent before the user joined.",
   not_targeted: "The user is not in the segment of the broadcast.",
   channel_off: "The inbox is switched off for its category, by the user or by the tenant.",
+  throttled: "The category had reached its limit for this time.",
   redacted: "It was recalled.",
   expired: "It has expired.",
   retention_over: "It is older than the retention of the inbox.",

@@ -15,6 +15,7 @@ from tidings.inboxes.model import (
     NotificationContent,
     NotificationId,
     NotificationRow,
+    UnreadCounts,
 )
 from tidings.inboxes.ports import (
     ContentStore,
@@ -25,7 +26,14 @@ from tidings.inboxes.ports import (
     InboxRepository,
     PreferenceStore,
 )
-from tidings.inboxes.preferences import NO_PREFERENCES, Channel, Exclusion, UserPreferences
+from tidings.inboxes.preferences import (
+    NO_PREFERENCES,
+    Channel,
+    Excess,
+    Exclusion,
+    Throttle,
+    UserPreferences,
+)
 from tidings.inboxes.state import InboxStateService
 from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
 from tidings.jobs.ports import JobStore
@@ -53,27 +61,41 @@ class NotificationDeliverer:
         self._clock = clock
         self._notifier = notifier
 
-    async def deliver(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome:
-        """Write the row and count it. Idempotent.
+    async def deliver(
+        self, inbox_key: InboxKey, row: NotificationRow, throttle: Throttle | None = None
+    ) -> DeliveryOutcome:
+        """Write the row and count it, or what the `throttle` leaves of it. Idempotent.
 
         Sets `row.delivered_ms` to a time after every mark of the user: a mark covers only notifications that were
         delivered before it, so this one is unread. Raises `overloaded` if the inbox changes too often; then nothing
         was written.
         """
-        latest_ms = 0
+        counts = UnreadCounts() if throttle is None else (await self._repository.stored(inbox_key, 0)).counts
         for _ in range(_MAX_ATTEMPTS):
-            at_ms = max(self._clock.now_ms(), latest_ms + 1)
+            at_ms = max(self._clock.now_ms(), counts.latest_ms + 1)
             if row.expires_ms is not None and row.expires_ms <= at_ms:
                 return DeliveryOutcome.LATE
-            added = await self._repository.add(inbox_key, replace(row, delivered_ms=at_ms))
+            slot = None if throttle is None else rules.take_slot(counts, row.category, throttle, at_ms)
+            if throttle is not None and slot is None:
+                return await self._exceed(inbox_key, replace(row, delivered_ms=at_ms), throttle)
+            added = await self._repository.add(inbox_key, replace(row, delivered_ms=at_ms), slot)
             if isinstance(added, DeliveryOutcome):
                 # Also if the row exists: the worker that wrote it may have died before it notified the devices.
                 self._notifier.notify(inbox_key, InboxEvent.DELIVERED, row.id)
                 return added
             if added.retained_from_ms > row.sent_ms:
                 return DeliveryOutcome.LATE
-            latest_ms = added.latest_ms
+            counts = added
         raise TidingsError(Code.OVERLOADED, "Too many concurrent changes of this inbox. Try again.")
+
+    async def _exceed(self, inbox_key: InboxKey, row: NotificationRow, throttle: Throttle) -> DeliveryOutcome:
+        """Write the row of a notification above the limit. A row that exists stays: it was delivered before."""
+        if throttle.excess is Excess.DROP:
+            return await self.exclude(inbox_key, replace(row, delivered_ms=None), Exclusion.THROTTLED)
+        silent = replace(row, read_ms=row.delivered_ms)
+        outcome = await self.exclude(inbox_key, silent, Exclusion.THROTTLED)
+        self._notifier.notify(inbox_key, InboxEvent.DELIVERED, row.id)
+        return outcome
 
     async def exclude(self, inbox_key: InboxKey, row: NotificationRow, reason: Exclusion) -> DeliveryOutcome:
         """Record that the user does not receive the notification in this inbox. Idempotent.
@@ -226,6 +248,10 @@ class ChunkWorker:
             expires_ms=content.expires_ms,
         )
 
+        settings = inbox.settings_of(content.category)
+        is_limited = not content.is_critical and not settings.is_critical
+        throttle = settings.throttle if is_limited else None
+
         async def deliver(inbox_key: InboxKey) -> bool:
             # A recalled notification is not delivered: the recall's own job writes a redacted row for every user.
             if content.redacted_ms is not None:
@@ -238,7 +264,7 @@ class ChunkWorker:
             if not channels[Channel.INBOX]:
                 await self._deliverer.exclude(inbox_key, row, Exclusion.CHANNEL_OFF)
                 return True
-            return await self._deliverer.deliver(inbox_key, row) is not DeliveryOutcome.LATE
+            return await self._deliverer.deliver(inbox_key, row, throttle) is not DeliveryOutcome.LATE
 
         return deliver
 

@@ -89,7 +89,19 @@ class UnreadCounts(Struct, frozen=True, kw_only=True):
     retained_from_ms: int = 0
     """Notifications that were sent before are deleted permanently."""
     latest_ms: int = 0
+    throttled: Mapping[int, int] = field(default_factory=dict)
+    """For each throttled category, `THROTTLE_BASE` times the number of its last window, plus the deliveries in it."""
     version: int = 0
+
+
+THROTTLE_BASE = 10_000
+
+
+class ThrottleSlot(NamedTuple):
+    """One delivery in a window: the values of `UnreadCounts.throttled` before and after it. 0: there was none."""
+
+    before: int
+    after: int
 
 
 class BroadcastState(Struct, frozen=True, kw_only=True):

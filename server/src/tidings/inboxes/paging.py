@@ -80,6 +80,7 @@ class CountReason(StrEnum):
     BEFORE_JOINING = "before_joining"
     NOT_TARGETED = "not_targeted"
     CHANNEL_OFF = "channel_off"
+    THROTTLED = "throttled"
     REDACTED = "redacted"
     EXPIRED = "expired"
     RETENTION_OVER = "retention_over"
@@ -146,7 +147,7 @@ def _removal_reason(
 ) -> tuple[CountReason, int] | None:
     if row.redacted_ms is not None:
         return CountReason.REDACTED, row.redacted_ms
-    if row.excluded is not None:
+    if row.excluded is not None and row.reopened_ms is None:
         return CountReason(row.excluded), row.sent_ms
     if row.expires_ms is not None and row.expires_ms <= snapshot.now_ms:
         return CountReason.EXPIRED, row.expires_ms

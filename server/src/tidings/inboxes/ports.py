@@ -17,6 +17,7 @@ from tidings.inboxes.model import (
     NotificationId,
     NotificationRow,
     StoredInbox,
+    ThrottleSlot,
     UnreadCounts,
 )
 from tidings.inboxes.preferences import UserPreferences
@@ -57,11 +58,13 @@ class InboxRepository(Protocol):
     Raises `overloaded` if nothing was written, and `outcome_unknown` if the write may have been applied.
     """
 
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
+    async def add(
+        self, inbox_key: InboxKey, row: NotificationRow, slot: ThrottleSlot | None = None
+    ) -> DeliveryOutcome | UnreadCounts:
         """Write the row and count it, atomically. Idempotent.
 
-        Writes nothing if a row of this notification exists, or if `row.delivered_ms` is not later than the inbox's
-        own time. In the second case it returns the stored counts, which contain that time.
+        Writes nothing if a row of this notification exists, if `row.delivered_ms` is not later than the inbox's own
+        time, or if another delivery took the `slot`. In the last two cases it returns the stored counts.
         """
         ...
 

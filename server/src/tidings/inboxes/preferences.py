@@ -7,8 +7,9 @@ layers: they cannot switch it off.
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 
@@ -31,11 +32,27 @@ BUILT_IN: ChannelChoices = {
 """For channels that no layer names. E-mail needs a mail server, so a tenant switches it on."""
 
 
+class Excess(StrEnum):
+    """`SILENT`: in the inbox, marked as read, and on no other channel. `DROP`: not in the inbox either."""
+
+    SILENT = "silent"
+    DROP = "drop"
+
+
+class Throttle(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A user receives at most `limit` notifications in each window of `window_s` seconds. `excess`: the others."""
+
+    limit: Annotated[int, Meta(ge=1, le=1_000)]
+    window_s: Annotated[int, Meta(ge=60, le=7 * 86_400)]
+    excess: Excess = Excess.SILENT
+
+
 class CategorySettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Settings of a tenant for a category. `is_critical`: users cannot switch off its notifications."""
 
     channels: Mapping[Channel, bool] = {}
     is_critical: bool = False
+    throttle: Throttle | None = None
 
 
 PLAIN_CATEGORY = CategorySettings()
@@ -54,9 +71,10 @@ NO_PREFERENCES = UserPreferences()
 
 
 class Exclusion(StrEnum):
-    """Why a notification is not in a user's inbox."""
+    """Why a notification is not in a user's inbox, or is in it without a count."""
 
     CHANNEL_OFF = "channel_off"
+    THROTTLED = "throttled"
 
 
 def resolve_channels(

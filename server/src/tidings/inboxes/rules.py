@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from tidings.inboxes.model import (
+    THROTTLE_BASE,
     UNCATEGORISED,
     ExpiryEntry,
     InboxChange,
@@ -17,8 +18,10 @@ from tidings.inboxes.model import (
     NotificationId,
     NotificationRow,
     StoredInbox,
+    ThrottleSlot,
     UnreadCounts,
 )
+from tidings.inboxes.preferences import Throttle
 from tidings.kernel.ids import ulid_ms
 
 HOUR_MS = 3_600_000
@@ -83,6 +86,20 @@ def adjust_counts(counts: UnreadCounts, by: int, *, category: int, delivered_ms:
         by_category=drop_zeros(categories),
         unseen=counts.unseen + (by if delivered_ms > counts.seen_before_ms else 0),
     )
+
+
+def take_slot(
+    counts: UnreadCounts, category: int, throttle: Throttle, delivered_ms: int
+) -> ThrottleSlot | None:
+    """Return the slot of a delivery in the current window. None: the window is full.
+
+    The time is that of the inbox, which never goes back, so no process returns to an earlier window.
+    """
+    before = counts.throttled.get(category, 0)
+    window = delivered_ms // (throttle.window_s * 1000)
+    number, used = divmod(before, THROTTLE_BASE)
+    used = used if number == window else 0
+    return None if used >= throttle.limit else ThrottleSlot(before, window * THROTTLE_BASE + used + 1)
 
 
 def drop_zeros(counts: Mapping[int, int]) -> dict[int, int]:

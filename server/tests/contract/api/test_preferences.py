@@ -69,3 +69,17 @@ async def test_new_inboxes_start_with_the_channels_of_the_tenant(use_cases: UseC
     assert (await server.ok("GET", "/v1/inbox-defaults"))["channels"] == {"push": False}
     assert (await server.ok("PUT", "/v1/inboxes/new", {"title": "New"}))["channels"] == {"push": False}
     assert "channels" not in await server.ok("PUT", INBOX, NEWS)
+
+
+async def test_a_category_is_throttled(use_cases: UseCaseEnv) -> None:
+    api, server, anna = await opened(use_cases)
+    throttle = {"limit": 1, "window_s": 3600, "excess": "drop"}
+    changed = await server.ok("PUT", INBOX, NEWS | {"category_settings": {"sport": {"throttle": throttle}}})
+    assert changed["category_settings"]["sport"]["throttle"] == throttle
+    for _ in range(2):
+        await send(api, server, ANNA, category="sport")
+    assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 1
+    explained = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
+    assert [each["why"] for each in explained["notifications"]] == ["throttled", "delivered"]
+    too_short = {"category_settings": {"sport": {"throttle": throttle | {"window_s": 1}}}}
+    assert await server.code("PUT", INBOX, NEWS | too_short) is Code.REQUEST_INVALID

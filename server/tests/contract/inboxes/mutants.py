@@ -5,7 +5,14 @@ from typing import override
 from msgspec.structs import replace
 
 from tidings.inboxes import rules
-from tidings.inboxes.model import InboxChange, InboxKey, NotificationRow, StoredInbox, UnreadCounts
+from tidings.inboxes.model import (
+    InboxChange,
+    InboxKey,
+    NotificationRow,
+    StoredInbox,
+    ThrottleSlot,
+    UnreadCounts,
+)
 from tidings.inboxes.ports import DeliveryOutcome, InboxOperation
 from tidings.inboxes.store import DynamoInboxRepository, repository
 
@@ -14,8 +21,10 @@ class CountsAgain(DynamoInboxRepository):
     """A redelivery is counted: the row's absence is not a condition."""
 
     @override
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
-        given = await super().add(inbox_key, row)
+    async def add(
+        self, inbox_key: InboxKey, row: NotificationRow, slot: ThrottleSlot | None = None
+    ) -> DeliveryOutcome | UnreadCounts:
+        given = await super().add(inbox_key, row, slot)
         if given is DeliveryOutcome.EXISTS:
             standing = await self.stored(inbox_key, 0)
             counts = rules.adjust_counts(
@@ -40,10 +49,12 @@ class CountsBelowMarks(DynamoInboxRepository):
     """A late chunk is delivered at the time at which it was sent, and counted despite later marks."""
 
     @override
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
+    async def add(
+        self, inbox_key: InboxKey, row: NotificationRow, slot: ThrottleSlot | None = None
+    ) -> DeliveryOutcome | UnreadCounts:
         condition, repository._IS_LATER = repository._IS_LATER, "attribute_not_exists(nothing) OR :at > :sent"
         try:
-            return await super().add(inbox_key, replace(row, delivered_ms=row.sent_ms + 1))
+            return await super().add(inbox_key, replace(row, delivered_ms=row.sent_ms + 1), slot)
         finally:
             repository._IS_LATER = condition
 
@@ -84,13 +95,15 @@ class ComesBack(DynamoInboxRepository):
     """A row that the retention deleted can be delivered again."""
 
     @override
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
+    async def add(
+        self, inbox_key: InboxKey, row: NotificationRow, slot: ThrottleSlot | None = None
+    ) -> DeliveryOutcome | UnreadCounts:
         condition, repository._IS_LATER = (
             repository._IS_LATER,
             "(attribute_not_exists(latest) OR latest < :at) AND :sent > :one",
         )
         try:
-            return await super().add(inbox_key, row)
+            return await super().add(inbox_key, row, slot)
         finally:
             repository._IS_LATER = condition
 

@@ -201,6 +201,7 @@ class CountReasonResponse(ApiModel):
             "before_joining",
             "not_targeted",
             "channel_off",
+            "throttled",
             "redacted",
             "expired",
             "retention_over",

@@ -1,8 +1,9 @@
 """Schemas of channels and of users' preferences."""
 
 from collections.abc import Mapping
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
+from msgspec.structs import asdict
 from pydantic import Field
 from pydantic.config import JsonDict
 
@@ -11,7 +12,14 @@ from tidings.api.schemas.notifications import CategoryName
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox
 from tidings.inboxes.model import UNCATEGORISED
 from tidings.inboxes.preference_service import InboxPreferences
-from tidings.inboxes.preferences import CategorySettings, Channel, ChannelChoices, ChoiceChanges
+from tidings.inboxes.preferences import (
+    CategorySettings,
+    Channel,
+    ChannelChoices,
+    ChoiceChanges,
+    Excess,
+    Throttle,
+)
 
 _ALL: JsonDict = {"inbox": True, "push": True, "email": False, "webhook": True}
 
@@ -43,6 +51,24 @@ class ChannelChoicesBody(ApiModel):
         return cls(**{channel.value: is_on for channel, is_on in choices.items()})
 
 
+class ThrottleBody(ApiModel):
+    """A limit of notifications for each user and window. Critical notifications are not limited."""
+
+    model_config = with_examples({"limit": 5, "window_s": 3600})
+
+    limit: Annotated[int, Field(ge=1, le=1_000)]
+    window_s: Annotated[int, Field(ge=60, le=7 * 86_400, description="Length of a window, in seconds.")]
+    excess: Annotated[
+        Literal["silent", "drop"],
+        Field(
+            description="`silent`: put others into the inbox, marked as read. `drop`: do not deliver them."
+        ),
+    ] = "silent"
+
+    def to_throttle(self) -> Throttle:
+        return Throttle(limit=self.limit, window_s=self.window_s, excess=Excess(self.excess))
+
+
 class CategorySettingsBody(ApiModel):
     """Settings of a category."""
 
@@ -52,14 +78,23 @@ class CategorySettingsBody(ApiModel):
     is_critical: Annotated[
         bool, Field(description="Users cannot switch off notifications of this category.")
     ] = False
+    throttle: ThrottleBody | None = None
 
     def to_settings(self) -> CategorySettings:
-        return CategorySettings(channels=self.channels.to_choices(), is_critical=self.is_critical)
+        return CategorySettings(
+            channels=self.channels.to_choices(),
+            is_critical=self.is_critical,
+            throttle=None if self.throttle is None else self.throttle.to_throttle(),
+        )
 
     @classmethod
     def by_name(cls, settings: Mapping[str, CategorySettings]) -> dict[str, Self] | None:
         return {
-            name: cls(channels=ChannelChoicesBody.of(each.channels), is_critical=each.is_critical)
+            name: cls(
+                channels=ChannelChoicesBody.of(each.channels),
+                is_critical=each.is_critical,
+                throttle=None if each.throttle is None else ThrottleBody(**asdict(each.throttle)),
+            )
             for name, each in settings.items()
         } or None
 

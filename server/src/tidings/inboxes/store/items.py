@@ -83,6 +83,7 @@ def counts_item(inbox_key: InboxKey, counts: UnreadCounts) -> dict[str, ItemValu
     }
     item |= {name: getattr(counts, field) for name, field in _MARKS.items() if getattr(counts, field)}
     item |= {count_name(code): count for code, count in counts.by_category.items() if count}
+    item |= {throttle_name(code): value for code, value in counts.throttled.items()}
     if counts.category_read_before_ms:
         item["category_read_before"] = {
             str(code): at_ms for code, at_ms in counts.category_read_before_ms.items()
@@ -94,6 +95,10 @@ def count_name(category: int) -> str:
     return f"n{category}"
 
 
+def throttle_name(category: int) -> str:
+    return f"t{category}"
+
+
 def counts_from_item(item: Item) -> UnreadCounts:
     by_category = {int(name[1:]): int(value) for name, value in item.items() if _is_count(name)}
     marks = item.get("category_read_before", {})
@@ -102,13 +107,14 @@ def counts_from_item(item: Item) -> UnreadCounts:
         by_category={code: count for code, count in by_category.items() if count},
         unseen=int(item.get("unseen", 0)),
         category_read_before_ms={int(code): int(at_ms) for code, at_ms in marks.items()},
+        throttled={int(name[1:]): int(value) for name, value in item.items() if _is_count(name, "t")},
         version=int(item["version"]),
         **{field: int(item[name]) for name, field in _MARKS.items() if name in item},
     )
 
 
-def _is_count(name: str) -> bool:
-    return name[0] == "n" and name[1:].isdecimal()
+def _is_count(name: str, kind: str = "n") -> bool:
+    return name[0] == kind and name[1:].isdecimal()
 
 
 def expiry_item(inbox_key: InboxKey, expiring: ExpiryEntry) -> dict[str, ItemValue]:

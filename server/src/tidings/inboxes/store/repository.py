@@ -11,6 +11,7 @@ from tidings.inboxes.model import (
     NotificationId,
     NotificationRow,
     StoredInbox,
+    ThrottleSlot,
     UnreadCounts,
 )
 from tidings.inboxes.ports import DeliveryOutcome, InboxOperation, RowPage
@@ -51,10 +52,12 @@ class DynamoInboxRepository:
     def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
-    async def add(self, inbox_key: InboxKey, row: NotificationRow) -> DeliveryOutcome | UnreadCounts:
+    async def add(
+        self, inbox_key: InboxKey, row: NotificationRow, slot: ThrottleSlot | None = None
+    ) -> DeliveryOutcome | UnreadCounts:
         actions: list[TransactAction] = [
             Put(table=_TABLE, item=items.row_item(inbox_key, row), condition=_ABSENT),
-            _increment(inbox_key, row),
+            _increment(inbox_key, row, slot),
         ]
         if (expiring := expiry_entry(row)) is not None:
             actions.append(Put(table=_TABLE, item=items.expiry_item(inbox_key, expiring)))
@@ -191,19 +194,28 @@ class DynamoInboxRepository:
                 await self._client.batch_write(patterns.DELETE_ROWS, deletes=keys, repeatable=True)
 
 
-def _increment(inbox_key: InboxKey, row: NotificationRow) -> Update:
+def _increment(inbox_key: InboxKey, row: NotificationRow, slot: ThrottleSlot | None) -> Update:
     names = {"#count": "count"}
     added = ["#count :one", "unseen :one", "version :one"]
     if row.category != UNCATEGORISED:
         names["#category"] = items.count_name(row.category)
         added.append("#category :one")
+    values: dict[str, ItemValue] = {":one": 1, ":at": row.delivered_ms, ":sent": row.sent_ms}
+    sets, condition = "latest = :at, last_updated = :at", _IS_LATER
+    if slot is not None:
+        names["#slot"] = items.throttle_name(row.category)
+        values[":after"] = slot.after
+        sets += ", #slot = :after"
+        if slot.before:
+            values[":before"] = slot.before
+        condition += f" AND {'#slot = :before' if slot.before else 'attribute_not_exists(#slot)'}"
     return Update(
         table=_TABLE,
         key=items.counts_key(inbox_key),
-        update=f"SET latest = :at, last_updated = :at ADD {', '.join(added)}",
-        condition=_IS_LATER,
+        update=f"SET {sets} ADD {', '.join(added)}",
+        condition=condition,
         names=names,
-        values={":one": 1, ":at": row.delivered_ms, ":sent": row.sent_ms},
+        values=values,
     )
 
 

@@ -217,6 +217,8 @@ COUNTS = TableItem(
         "count": COUNT,
         # One attribute each, not a map: a delivery adds to them, and the item may not exist yet.
         **{f"n{code}": COUNT for code in range(1, CATEGORIES + 1)},
+        # The last window of a throttled category, and the deliveries in it.
+        **{f"t{code}": NumberLimit(12) for code in range(1, CATEGORIES + 1)},
         "unseen": COUNT,
         "read_before": MS,
         "category_read_before": MapLimit(CATEGORIES, 3, MS),
