@@ -13486,7 +13486,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `internal` */
+            /** @description `decryption_failed`, `internal` */
             500: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -13496,7 +13496,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `overloaded` */
+            /** @description `keys_unavailable`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import schemathesis
-from e2e.seeded_tenant import FOR_BROADCASTS, FOR_NOTIFICATIONS, SeededTenant
+from e2e.seeded_tenant import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, SeededTenant
 from schemathesis import hooks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import Failure
@@ -55,6 +55,7 @@ REFUSED_BY_RULE = (
     Rule(
         400, _INVALID, "of the list does not (exist|accept users)|^The type of a segment"
     ),  # depends on the existing versions
+    Rule(400, _INVALID, "^The tenant has 20 endpoints"),
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # the inbox defines its categories
@@ -215,7 +216,7 @@ def _faults(event: object) -> Iterator[str]:
 
 def _config(url: str, seeded: SeededTenant, examples: int) -> SchemathesisConfig:
     as_server = ["create_user", "update_user", "list_user_sessions", "end_user_sessions"]
-    as_server += ["list_directory", "suspend_user", "unsuspend_user"]
+    as_server += ["list_directory", "suspend_user", "unsuspend_user", "list_pushes"]
     return SchemathesisConfig.from_dict(
         {
             "seed": SEED,
@@ -238,6 +239,10 @@ def _config(url: str, seeded: SeededTenant, examples: int) -> SchemathesisConfig
                 {
                     "include-operation-id": [*FOR_NOTIFICATIONS, *FOR_BROADCASTS],
                     "headers": {"Authorization": f"Bearer {seeded.bearers.notifications}"},
+                },
+                {
+                    "include-operation-id": [*FOR_WEBHOOKS],
+                    "headers": {"Authorization": f"Bearer {seeded.bearers.webhooks}"},
                 },
             ],
         }

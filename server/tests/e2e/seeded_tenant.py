@@ -15,7 +15,8 @@ from contract.telemetry.running import eventually
 from e2e.conftest import Api
 from fixtures.memory_accounts import claims_of, mint
 from fixtures.tables import REGION, Tables
-from fixtures.use_cases import file_rows
+from fixtures.use_cases import file_key_ring
+from fixtures.web_push_server import WebPushServer
 
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
@@ -24,6 +25,12 @@ from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.open_client import open_client
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.push.providers_cache import PushProviderService
+from tidings.push.store.providers import DynamoProviderStore
+from tidings.tenants.model import TenantSettings
+from tidings.tenants.settings import TenantService
+from tidings.tenants.store import DynamoTenantStore
 
 MEMBERS = ["ben", "cleo", *(f"member-{n}" for n in range(8))]
 PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+4915112345673"}
@@ -42,6 +49,7 @@ FOR_NOTIFICATIONS = (
         "amend_notification",
         "redact_notification",
     ),
+    *("get_user_preferences", "change_user_preferences"),
     *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
     *("legacy_send", "legacy_redact"),
 )
@@ -49,6 +57,12 @@ FOR_BROADCASTS = (
     *("send_broadcast", "estimate_broadcast", "get_broadcast", "ramp_broadcast", "halt_broadcast"),
     *("list_readers", "list_segments", "get_segment", "set_segment", "upload_segment_users"),
     *("activate_segment", "get_profile", "set_profile"),
+)
+FOR_WEBHOOKS = (
+    *("create_webhook", "list_webhooks", "get_webhook", "update_webhook", "delete_webhook"),
+    *("rotate_webhook_secret", "test_webhook", "retry_webhook", "replay_webhook"),
+    *("list_webhook_deliveries", "list_webhook_queue"),
+    *("get_before_send_hook", "set_before_send_hook", "delete_before_send_hook"),
 )
 OF_NOTIFICATIONS = (
     *(
@@ -68,15 +82,17 @@ type Values = Mapping[str, list[Any]]
 
 @dataclass(frozen=True)
 class TenantTokens:
-    """Tokens of users that the app's server signed, and API keys that look after users and send notifications.
+    """Tokens of users that the app's server signed, and API keys.
 
-    `leaver` signs out, which revokes every token of that user. Only that request uses it.
+    `leaver` signs out, which revokes every token of that user. Only that request uses it. `webhooks` is a key of
+    another tenant, whose before-send hook delays no message of the first one.
     """
 
     anna: str
     leaver: str
     server: str
     notifications: str
+    webhooks: str
 
 
 @dataclass
@@ -90,17 +106,32 @@ class SeededTenant:
 async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: int = 3600) -> TenantTokens:
     clock = SystemClock()
     async with open_client(tables.url, REGION, tables.prefix) as client:
-        rows = file_rows(client, directory)
+        ring = file_key_ring(client, directory)
+        rows = AuthenticatedRows(ring)
         keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
         server = await keys.issue(tenant, "users", [Scope.USERS])
         notifications = await keys.issue(tenant, "notifications", [Scope.NOTIFICATIONS])
+        hooked = TenantId(f"{tenant}-hooked")
+        await TenantService(DynamoTenantStore(client, rows), clock).create(
+            hooked, TenantSettings(name="Hooked")
+        )
+        webhooks = await keys.issue(hooked, "webhooks", [Scope.WEBHOOKS])
+        await PushProviderService(DynamoProviderStore(client, ring), clock).set(
+            tenant, WebPushServer().config()
+        )
         pair = await SigningKeyService(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
 
     def token(user: str) -> str:
         return mint(pair.private, claims_of(tenant=tenant, sub=user, iat=now_s, exp=now_s + life_s))
 
-    return TenantTokens(token("anna"), token("leaver"), server.text.reveal(), notifications.text.reveal())
+    return TenantTokens(
+        anna=token("anna"),
+        leaver=token("leaver"),
+        server=server.text.reveal(),
+        notifications=notifications.text.reveal(),
+        webhooks=webhooks.text.reveal(),
+    )
 
 
 def seed_tenant(api: Api, tables: Tables, tenant: TenantId, directory: Path) -> SeededTenant:
@@ -124,6 +155,7 @@ class _Builder:
         values.update(
             self._chats() | self._messages() | self._people() | self._notifications() | self._broadcasts()
         )
+        values.update(self._webhooks())
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._seeded.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
         self._seeded.bodies["redeem_code"] = self._code("cleo")
@@ -160,7 +192,7 @@ class _Builder:
 
         found = {
             name: sequences(SOME)
-            for name in ("get_message", "get_message_status", "edit_message", "add_reaction")
+            for name in ("get_message", "get_message_status", "edit_message", "add_reaction", "list_pushes")
         }
         found["redact_message"] = sequences(MANY)
         reacted = sequences(MANY)
@@ -223,6 +255,21 @@ class _Builder:
         found["activate_segment"] |= {"segment": ["vip"], "version": [1, 2]}
         found["upload_segment_users"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
         return dict(found)
+
+    def _webhooks(self) -> dict[str, Values]:
+        """Create endpoints. No worker runs, and their host name does not exist."""
+        bearer, url = self._seeded.bearers.webhooks, "https://app.example/tidings"
+
+        def endpoint() -> str:
+            return str(self._ok("POST", "/v1/webhooks", {"url": url}, bearer)["id"])
+
+        self._ok("PUT", "/v1/before-send-hook", {"url": url}, bearer)
+        shared = endpoint()
+        found: dict[str, Values] = {name: {"endpoint": [shared], "url": [url]} for name in FOR_WEBHOOKS}
+        found["update_webhook"] = {"endpoint": [endpoint()], "url": [None, url]}
+        found["delete_webhook"] = {"endpoint": [endpoint() for _ in range(SOME)]}
+        found["replay_webhook"] = {"endpoint": [shared], "since": [format_ms(int(time.time() * 1000))]}
+        return found
 
     def _broadcast(self) -> str:
         body = {"message": {"title": "hi"}, "ramp": [{"percent": 50}], "track_reads": True}

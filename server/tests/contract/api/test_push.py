@@ -164,3 +164,4 @@ async def test_the_tenants_server_reads_what_happened(use_cases: UseCaseEnv) -> 
     found = await api.server(Scope.USERS).ok("GET", "/v1/messages/c1.7/pushes")
     assert found["results"][0]["attempts"][0]["answer"] == "Unregistered"
     assert await api.user(ANNA).code("GET", "/v1/messages/c1.7/pushes") is Code.FORBIDDEN
+    assert await api.server(Scope.USERS).code("GET", "/v1/messages/c1.8/pushes") is Code.MESSAGE_NOT_FOUND

@@ -156,7 +156,16 @@ async def get_web_push_key(call: AsUser) -> WebPushKeyResponse:
     **route_options(
         "list_pushes",
         Code.MESSAGE_NOT_FOUND,
-        touches=("push_results.list",),
+        Code.DECRYPTION_FAILED,
+        Code.KEYS_UNAVAILABLE,
+        touches=(
+            "push_results.list",
+            "messages.read_one",
+            "messages.read_ephemeral",
+            "user_keys.read",
+            "user_keys.confirm",
+            *_KEYS,
+        ),
         summary="Explain push notifications",
     ),
 )
@@ -168,6 +177,8 @@ async def list_pushes(call: AsUsersServer, message: MessageInPath) -> PushResult
     found = split_message_id(message)
     if found is None:
         raise TidingsError(Code.MESSAGE_NOT_FOUND, f"{message!r} is not a message id.")
-    chat, sequence = found
-    results = await call.edge.services.push.results.of_message(ChatKey(call.tenant, chat), sequence)
+    chat, sequence = ChatKey(call.tenant, found[0]), found[1]
+    results = await call.edge.services.push.results.of_message(chat, sequence)
+    if not results and not await call.edge.services.history.now(chat, [sequence]):
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message.")
     return PushResultsResponse(results=[PushResultResponse.of(each) for each in results])

@@ -17,7 +17,12 @@ from tidings.api.schemas.api_model import (
 )
 from tidings.api.schemas.chat_list import TimeText, to_ms_or_none
 from tidings.api.schemas.notifications import CategoryName
-from tidings.api.schemas.preferences import CategorySettingsBody, ChannelChoicesBody, IsCritical
+from tidings.api.schemas.preferences import (
+    NO_OTHER_NAMES,
+    CategorySettingsBody,
+    ChannelChoicesBody,
+    IsCritical,
+)
 from tidings.inboxes.config import MAX_CATEGORIES, Inbox, InboxDefaults, InboxSpec
 from tidings.inboxes.model import ConfigPage, NotificationContent
 from tidings.inboxes.preferences import CategorySettings
@@ -106,7 +111,7 @@ class InboxBody(ApiModel):
         ChannelChoicesBody | None, Field(description="The channels that notifications of the inbox take.")
     ] = None
     category_settings: Annotated[
-        dict[CategoryName, CategorySettingsBody] | None,
+        Annotated[dict[CategoryName, CategorySettingsBody], Field(json_schema_extra=NO_OTHER_NAMES)] | None,
         Field(description="Settings by category. They take precedence over `channels`."),
     ] = None
 

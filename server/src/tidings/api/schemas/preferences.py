@@ -23,6 +23,9 @@ from tidings.inboxes.preferences import (
 
 _ALL: JsonDict = {"inbox": True, "push": True, "email": False, "webhook": True}
 
+NO_OTHER_NAMES: JsonDict = {"additionalProperties": False}
+"""pydantic describes valid keys of a mapping as a pattern, which allows all others."""
+
 IsCritical = Annotated[
     bool,
     Field(description="Ignore the preferences of users. Only the tenant's settings choose the channels."),
@@ -107,7 +110,12 @@ class ChangePreferencesBody(ApiModel):
     channels: Annotated[ChannelChoicesBody, Field(description="For all categories.")] = ChannelChoicesBody()
     categories: Annotated[
         dict[CategoryName, ChannelChoicesBody],
-        Field(description="For single categories.", max_length=MAX_CATEGORIES, default_factory=dict),
+        Field(
+            description="For single categories.",
+            max_length=MAX_CATEGORIES,
+            default_factory=dict,
+            json_schema_extra=NO_OTHER_NAMES,
+        ),
     ]
 
     def to_changes(self) -> tuple[ChoiceChanges, Mapping[str, ChoiceChanges]]:
