@@ -66,7 +66,7 @@ def message(sequence: int) -> VisibleEntry:
 REQUESTS = {
     "get_chat": ("GET", f"/v1/chats/{CHAT.chat}", b""),
     "get_message": ("GET", f"/v1/messages/{CHAT.chat}.7", b""),
-    "list_messages of 20": ("GET", f"/v1/chats/{CHAT.chat}/messages", b"limit=20&status=false"),
+    "list_messages of 20": ("GET", f"/v1/chats/{CHAT.chat}/messages", b"limit=20"),
     "send_message": ("POST", f"/v1/chats/{CHAT.chat}/messages", b""),
 }
 

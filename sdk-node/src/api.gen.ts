@@ -7743,7 +7743,7 @@ export interface operations {
                 /** @description Return entries before this sequence. */
                 before?: number;
                 limit?: number;
-                /** @description Include the delivery status of each message. `false` saves two reads. */
+                /** @description Include the delivery status of each message, which costs one more read. */
                 status?: boolean;
             };
             header?: {

@@ -1,6 +1,6 @@
 """Read the history of a chat that a user may see, page by page. Every page states the range that it covers."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages import sender as contents
+from tidings.messages.known_intervals import IntervalCache, KnownIntervals
 from tidings.messages.model import NO_SUCH_CHAT, Entry, EntryKind, Interval, may_see, visible_ranges
 from tidings.messages.ports import AuthorKeys, KeyProvider, LogReader, ReadIntervals
 from tidings.messages.sender import Content
@@ -16,6 +17,9 @@ from tidings.messages.sender import Content
 MAX_LIMIT = 200
 _NO_END = 10**15 - 1
 _MAX_CONCURRENT_ONES = 8
+
+type ReadEntries = Callable[[Sequence[Interval]], Awaitable[list[Entry]]]
+"""Read a range of the log inside these intervals."""
 
 
 class ContentState(StrEnum):
@@ -52,14 +56,14 @@ class History:
         self._read_intervals = intervals
         self._keys = keys
         self._clock = clock
+        self._known = IntervalCache()
 
     async def before(self, chat: ChatKey, user: UserId, before: int | None, limit: int) -> HistorySlice:
         """Return the newest entries below `before`, or of the whole chat."""
-        intervals = await self._intervals(chat, user)
         top = _NO_END if before is None else before - 1
-        found = await self._backward(chat, intervals, top, _bounded(limit))
-        if found and await self._was_removed(chat, user, intervals):
-            return await self.before(chat, user, before, limit)
+        intervals, found = await self._read_visible(
+            chat, user, lambda intervals: self._backward(chat, intervals, top, _bounded(limit))
+        )
         after = found[-1].sequence - 1 if len(found) == _bounded(limit) else 0
         up_to = min(top, _known_head(found, intervals))
         is_cut = up_to == top and bool(visible_ranges(intervals, up_to, _NO_END))
@@ -73,11 +77,13 @@ class History:
         `committed` is the sequence of an entry that the caller knows to be in the log; no later entry is returned. Every
         leave below it is committed too, so the membership is read only once.
         """
-        intervals = await self._intervals(chat, user)
-        size = _bounded(limit)
-        found = await self._forward(chat, intervals, (after, committed or _NO_END), size + 1)
-        if found and committed is None and await self._was_removed(chat, user, intervals):
-            return await self.after(chat, user, after, limit)
+        size, between = _bounded(limit), (after, committed or _NO_END)
+        intervals, found = await self._read_visible(
+            chat,
+            user,
+            lambda intervals: self._forward(chat, intervals, between, size + 1),
+            is_committed=committed is not None,
+        )
         more, found = len(found) > size, found[:size]
         up_to = found[-1].sequence if found else after
         return await self._page(chat, found[::-1], (after, up_to), intervals, has_newer=more)
@@ -100,7 +106,7 @@ class History:
         )
 
     async def one(self, chat: ChatKey, user: UserId, sequence: int) -> VisibleEntry:
-        intervals = await self._read_intervals(chat, user)
+        intervals = await self._intervals_at(chat, user, sequence)
         entry = await self._reader.one(chat, sequence) if may_see(intervals, sequence) else None
         if entry is None:
             raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
@@ -115,7 +121,7 @@ class History:
     ) -> Mapping[int, VisibleEntry]:
         """Return the present state of messages. With a user, only those that they may see."""
         if user is not None and sequences:
-            intervals = await self._read_intervals(chat, user)
+            intervals = await self._intervals_at(chat, user, max(sequences))
             sequences = [sequence for sequence in sequences if may_see(intervals, sequence)]
         reads = (self._reader.one(chat, sequence) for sequence in sorted(sequences))
         found = [entry for entry in await gather_limited(reads, _MAX_CONCURRENT_ONES) if entry is not None]
@@ -126,6 +132,33 @@ class History:
         if not intervals:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
         return intervals
+
+    async def _intervals_at(self, chat: ChatKey, user: UserId, sequence: int) -> Sequence[Interval]:
+        """Return intervals that are complete up to this sequence; none for a stranger."""
+        known = self._known.find(chat, user)
+        if known is not None and known.covers(sequence):
+            return known.intervals
+        return await self._read_intervals(chat, user)
+
+    async def _read_visible(
+        self, chat: ChatKey, user: UserId, read: ReadEntries, *, is_committed: bool = False
+    ) -> tuple[Sequence[Interval], list[Entry]]:
+        """Read entries inside a user's intervals, and return both. The intervals are complete for these entries."""
+        known = self._known.find(chat, user)
+        if known is not None:
+            found = await read(known.intervals)
+            if (extended := known.extended_by(found)) is not None:
+                self._known.put(chat, user, extended)
+                return known.intervals, found
+        while True:
+            intervals = await self._intervals(chat, user)
+            found = await read(intervals)
+            if not found:
+                return intervals, found
+            if is_committed or not await self._was_removed(chat, user, intervals):
+                newest = max(found[0].sequence, found[-1].sequence)
+                self._known.put(chat, user, KnownIntervals(intervals, newest))
+                return intervals, found
 
     async def _was_removed(self, chat: ChatKey, user: UserId, intervals: Sequence[Interval]) -> bool:
         """Return whether the membership has changed since `intervals` were read."""

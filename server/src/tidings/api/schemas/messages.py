@@ -184,9 +184,9 @@ class HistoryParams(ApiModel):
     status: Annotated[
         bool,
         Field(
-            strict=False, description="Include the delivery status of each message. `false` saves two reads."
+            strict=False, description="Include the delivery status of each message, which costs one more read."
         ),
-    ] = True
+    ] = False
 
     @model_validator(mode="after")
     def _one(self) -> Self:
