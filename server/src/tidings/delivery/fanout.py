@@ -38,10 +38,21 @@ class DeferredChats:
     reason: str = ""
     failed: dict[ChatKey, TidingsError] = field(default_factory=dict)
     """The chats among them for which an offline queue could not be written."""
+    unreached: dict[ChatKey, set[UserId]] = field(default_factory=dict)
+    """The members who were not reached, for groups among them whose other members were."""
 
     def add(self, chats: Iterable[ChatKey], reason: str) -> None:
         self.chats.update(chats)
         self.reason = self.reason or reason
+
+    def add_users(self, chat: ChatKey, users: Iterable[UserId], reason: str) -> None:
+        """Defer a chat because these users were not reached."""
+        self.add([chat], reason)
+        # Race: a member of a group has no route now and connects before the next attempt, which pushes the entries to
+        # the unreached members only. The gateway reads the group's head after the registration, and the head is already
+        # written. In a direct chat, a queued message may need a signal, so the next attempt pushes to both users.
+        if chat_type(chat.chat) is ChatType.GROUP:
+            self.unreached.setdefault(chat, set()).update(users)
 
 
 class Fanout:
@@ -73,7 +84,9 @@ class Fanout:
         """
         deferred = DeferredChats()
         found = await self._look_up_routes(dict.fromkeys(user for plan in plans for user in plan.users))
-        deferred.add((plan.chat for plan in plans if not found.unknown.isdisjoint(plan.users)), found.failure)
+        for plan in plans:
+            if unknown := [user for tenant, user in plan.users if (tenant, user) in found.unknown]:
+                deferred.add_users(plan.chat, unknown, found.failure)
         await self._failpoints.hit("worker.looked_up")
         # Race: a device registers at a gateway after our look-up, so it gets no push. Its gateway reads the chat rows
         # after the registration, and the worker has written them before the look-up: the device reads the entries.
@@ -123,8 +136,9 @@ class Fanout:
         if self._traces:
             pushes = {gateway: [self._traced(push) for push in each] for gateway, each in pushes.items()}
         sent = await self._send({gateway: tuple(messages) for gateway, messages in pushes.items()})
-        for gateway in sent.unknown:
-            deferred.add((push.key for push in pushes[gateway]), sent.failure)
+        for push in (push for gateway in sent.unknown for push in pushes[gateway]):
+            users = (target.user for part in push.parts for target in part.devices)
+            deferred.add_users(push.key, users, sent.failure)
         # Race: a gateway receives pushes by routes and on channels over different subscriptions, in any order. An entry
         # that arrives too early is a gap, and the gateway reads the entries before it from the log.
         channels = [plan for plan in plans if plan.on_channel]
@@ -134,6 +148,7 @@ class Fanout:
         for plan, outcome in zip(channels, outcomes, strict=True):
             if isinstance(outcome, UnavailableError):
                 deferred.add([plan.chat], str(outcome))
+                deferred.unreached.pop(plan.chat, None)
             elif isinstance(outcome, BaseException):
                 raise outcome
         self._stats.pushed += sum(map(len, pushes.values())) + len(channels)

@@ -34,17 +34,32 @@ class RoutedBatch(NamedTuple):
     is_large: bool = False
 
 
+class ReachedUsers(NamedTuple):
+    """All users but `unreached` have the entries up to `up_to`, from an earlier attempt."""
+
+    up_to: int
+    unreached: frozenset[UserId]
+
+    def rest(self, spans: Iterable[EntrySpan]) -> Iterator[EntrySpan]:
+        """Return the parts of the spans that their users do not have."""
+        for user, first, last in spans:
+            start = first if user in self.unreached else max(first, self.up_to + 1)
+            if start <= last:
+                yield EntrySpan(user, start, last)
+
+
 class FanoutPlan(NamedTuple):
     """The fan-out of a run.
 
     routed: entries to push by routes. on_channel: entries to publish on a large chat's channel. offline_messages: the
-    messages that count as missed for each user without a route.
+    messages that count as missed for each user without a route. reached: who needs no push of earlier entries.
     """
 
     chat: ChatKey
     routed: tuple[RoutedBatch, ...]
     on_channel: EntryRun = ()
     offline_messages: Mapping[UserId, tuple[Entry, ...]] = {}
+    reached: ReachedUsers | None = None
 
     @property
     def users(self) -> Sequence[UserKey]:
@@ -55,11 +70,19 @@ class FanoutPlan(NamedTuple):
 
 
 def plan_small(
-    chat: ChatKey, run: EntryRun, members: Sequence[Membership], *, becomes_large: bool = False
+    chat: ChatKey,
+    run: EntryRun,
+    members: Sequence[Membership],
+    *,
+    becomes_large: bool = False,
+    reached: ReachedUsers | None = None,
 ) -> FanoutPlan:
     spans = tuple(split_spans(members, run))
     return FanoutPlan(
-        chat, (RoutedBatch(run, spans, becomes_large),), offline_messages=_offline_messages(run, spans)
+        chat,
+        (RoutedBatch(run, spans, becomes_large),),
+        offline_messages=_offline_messages(run, spans),
+        reached=reached,
     )
 
 
@@ -120,7 +143,8 @@ def build_pushes(plans: Iterable[FanoutPlan], routes: RoutesByUser) -> dict[Gate
     pushes: dict[GatewayId, list[Push]] = {}
     for plan in plans:
         for batch in plan.routed:
-            for gateway, slices in _slices(plan.chat.tenant, batch.spans, routes).items():
+            spans = batch.spans if plan.reached is None else plan.reached.rest(batch.spans)
+            for gateway, slices in _slices(plan.chat.tenant, spans, routes).items():
                 pushes.setdefault(gateway, []).append(_push(plan.chat, batch, slices))
     return pushes
 

@@ -4,9 +4,11 @@ The cache is bounded. For an evicted chat the worker falls back to the delivery 
 """
 
 from collections import OrderedDict
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from tidings.kernel.ids import ChatKey
+from tidings.delivery.fanout_plan import ReachedUsers
+from tidings.kernel.ids import ChatKey, UserId
 
 MAX_DEFERRED_RETRY = 200
 """Deferred entries of a chat that are retried with each new entry: about one page of the log."""
@@ -28,6 +30,8 @@ class ChatProgress:
     first_deferred: int = 0
     last_retry_size: int = 0
     """Number of deferred entries in the last failed retry."""
+    reached: ReachedUsers | None = None
+    """The users of a group who have received the deferred entries already. None: unknown."""
     consecutive_refusals: int = 0
     """How often in a row a store refused this chat."""
     chats_processed_before: int = 0
@@ -53,11 +57,18 @@ class ChatProgress:
     def mark_rows_written(self, last: int) -> None:
         self.rows_written = max(self.rows_written, last)
 
-    def defer(self, first: int, tried_to: int = 0) -> None:
-        """Record that entries from `first` on are deferred. `tried_to`: the last entry of a failed push attempt."""
+    def defer(self, first: int, tried_to: int = 0, unreached: AbstractSet[UserId] | None = None) -> None:
+        """Record that entries from `first` on are deferred.
+
+        tried_to: the last entry of a failed push attempt. unreached: the users who missed its pushes, if the others
+        have received all of them.
+        """
         self.first_deferred = min(self.first_deferred or first, first)
         if tried_to:
             self.last_retry_size = tried_to - self.first_deferred + 1
+        known_up_to = self.reached.up_to if self.reached else self.first_deferred - 1
+        if unreached is not None and first <= known_up_to + 1:
+            self.reached = ReachedUsers(tried_to, frozenset(unreached))
 
     def mark_processed(self, last: int) -> None:
         if last > self.processed:
@@ -66,6 +77,7 @@ class ChatProgress:
         self.mark_rows_written(self.processed)
         if self.processed >= self.first_deferred:
             self.first_deferred = self.last_retry_size = 0
+            self.reached = None
 
     def start_after(self, first: int, *, checkpoint_known: bool) -> int:
         """Return the sequence after which processing must start so that `first` is not pushed out of order.

@@ -160,7 +160,8 @@ class DeliveryWorker:
         *earlier, run = rules.split_runs(fresh)
         is_pushed = await self._fill_gaps(chat, at, [*earlier, run])
         await self._failpoints.hit("worker.gap_filled")
-        first = await self._write_rows(chat, run)
+        unwritten = [entry for entry in run if entry.sequence > progress.rows_written]
+        first = await self._write_rows(chat, unwritten) if unwritten else run[0].sequence
         progress.mark_rows_written(run[-1].sequence)
         await self._failpoints.hit("worker.rows_written")
         if first is None or not is_pushed or not is_known:
@@ -258,7 +259,8 @@ class DeliveryWorker:
         audience = await self._deps.audience.of(chat, run[-1].sequence)
         since = audience.large_since
         if since is None:
-            return (fanout_plan.plan_small(chat, run, audience.members),)
+            reached = self._progress.get(chat).reached
+            return (fanout_plan.plan_small(chat, run, audience.members, reached=reached),)
         small = [entry for entry in run if entry.sequence <= since]
         large = run[len(small) :]
         plans = (fanout_plan.plan_large(chat, large),) if large else ()
@@ -282,7 +284,7 @@ class DeliveryWorker:
         deferred = await self._push([plan for each in written for plan in each.plans])
         for each in written:
             if each.chat in deferred.chats:
-                self._progress.get(each.chat).defer(each.first, each.last)
+                self._progress.get(each.chat).defer(each.first, each.last, deferred.unreached.get(each.chat))
                 self._stats.deferred += each.last - each.first + 1
         # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
         # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.

@@ -1,212 +1,14 @@
 """The worker over stores in memory: chats side by side, one in trouble, and steps in their order."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import override
-
 import pytest
-from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
-from fixtures.unused_ports import UnusedBus, UnusedRoutes
+from unit.delivery.worker_env import ANNA, BEN, CLEO, DORA, HERE, WorkerEnv, chat, log_of
 
-from tidings.bus.model import Push, decode_messages
-from tidings.chats.model import Membership
-from tidings.connections.model import GatewayId, LookupResult, Route
-from tidings.delivery.audience import CachedAudience
-from tidings.delivery.chat_rows import ChatRowProjector, Previews
-from tidings.delivery.fanout import MAX_PAYLOAD_BYTES, Fanout
-from tidings.delivery.model import (
-    DeliveryStats,
-    LogPosition,
-    OfflineCheck,
-    OfflineQueueBatch,
-    OfflineQueueKey,
-    OfflineQueuePage,
-    RowUpdate,
-)
-from tidings.delivery.offline import OfflineQueueRedactor
-from tidings.delivery.worker import DeliveryWorker, WorkerDeps, group_by_chat
-from tidings.kernel.errors import Code, TidingsError, UnavailableError
-from tidings.kernel.failpoints import NO_FAILPOINTS
-from tidings.kernel.ids import ChatId, ChatKey, ClientKey, DeviceId, TenantId, UserId
-from tidings.messages.model import Entry, EntryKind
-
-ACME = TenantId("acme")
-ANNA, BEN, CLEO, DORA = UserId("anna"), UserId("ben"), UserId("cleo"), UserId("dora")
-HERE = GatewayId("here")
-
-
-def log_of(count: int, content: bytes = b"hi") -> list[Entry]:
-    return [
-        Entry(
-            sequence=n,
-            ordinal=n - 1,
-            kind=EntryKind.CREATE if n == 1 else EntryKind.MESSAGE,
-            sender=ANNA,
-            client_key=ClientKey(str(n)),
-            fingerprint=b"",
-            created_at_ms=n,
-            users=(ANNA, BEN) if n == 1 else (),
-            content=None if n == 1 else content,
-        )
-        for n in range(1, count + 1)
-    ]
-
-
-def chat(name: str) -> ChatKey:
-    return ChatKey(ACME, ChatId(name))
-
-
-@dataclass
-class Truths:
-    """A chat-row writer for each chat. Writes to the chats in `broken` fail."""
-
-    of: dict[ChatKey, MemoryChatRowWriter] = field(default_factory=dict)
-    broken: set[ChatKey] = field(default_factory=set)
-    steps: list[str] = field(default_factory=list)
-
-    async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
-        if chat in self.broken:
-            raise TidingsError(Code.OVERLOADED, "scripted")
-        self.steps.append("row")
-        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_row(chat, user, update)
-
-    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
-        self.steps.append("head")
-        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_head(chat, first, update)
-
-
-@dataclass
-class Redis(UnusedBus, UnusedRoutes):
-    """The users in `online` are connected to one gateway. Every call is recorded."""
-
-    online: set[UserId]
-    steps: list[str]
-    payloads: list[bytes] = field(default_factory=list)
-    unknown: set[UserId] = field(default_factory=set)
-    silent: set[GatewayId] = field(default_factory=set)
-
-    @override
-    async def look_up(
-        self, tenant: TenantId, users: Sequence[UserId]
-    ) -> LookupResult[UserId, Sequence[Route]]:
-        del tenant
-        self.steps.append("look up")
-        found = {user: [Route(DeviceId(user), HERE, 1)] for user in users if user in self.online}
-        return LookupResult(
-            found, frozenset(self.unknown.intersection(users)), "scripted" if self.unknown else ""
-        )
-
-    @override
-    async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
-        if gateway in self.silent:
-            raise UnavailableError("scripted")
-        self.steps.append("push")
-        self.payloads.append(payload)
-        return True
-
-
-@dataclass
-class Marks:
-    steps: list[str]
-    of_chats: dict[ChatKey, int] = field(default_factory=dict)
-    unknown: set[ChatKey] = field(default_factory=set)
-
-    async def advance(self, chat: ChatKey, first: int, last: int) -> int:
-        self.steps.append("mark")
-        mark = self.of_chats.get(chat, first - 1)
-        self.of_chats[chat] = max(mark, last) if mark >= first - 1 else mark
-        return self.of_chats[chat]
-
-    async def read(self, chats: Sequence[ChatKey]) -> LookupResult[ChatKey, int]:
-        found = {c: self.of_chats[c] for c in chats if c in self.of_chats and c not in self.unknown}
-        return LookupResult(found, frozenset(self.unknown.intersection(chats)))
-
-
-@dataclass
-class Queue:
-    steps: list[str]
-    kept: list[tuple[UserId, int]] = field(default_factory=list)
-    is_broken: bool = False
-    throttled: set[UserId] = field(default_factory=set)
-
-    async def put(self, queued: Sequence[OfflineQueueBatch]) -> None:
-        if self.is_broken or any(each.user in self.throttled for each in queued):
-            raise TidingsError(Code.OUTCOME_UNKNOWN, "scripted")
-        self.steps.append("keep")
-        self.kept += [(each.user, message.sequence) for each in queued for message in each.messages]
-
-    async def withdraw(self, chat: ChatKey, users: Sequence[UserId], message: Entry) -> None:
-        raise AssertionError((chat, users, message))
-
-    async def clear(self, chat: ChatKey, sequence: int) -> None:
-        raise AssertionError((chat, sequence))
-
-    async def drain(
-        self, tenant: TenantId, user: UserId, after: OfflineQueueKey | None = None, limit: int = 200
-    ) -> OfflineQueuePage:
-        raise AssertionError((tenant, user, after, limit))
-
-    async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
-        raise AssertionError((tenant, user, keys))
-
-    def check(
-        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
-    ) -> None:
-        del chat, user, first, last, is_reconnecting
-        self.steps.append("tell")
-
-    def check_late(self, check: OfflineCheck) -> None:
-        raise AssertionError(check)
-
-
-@dataclass
-class Crowds(MemoryChat):
-    """Chats have `members`, or two default members."""
-
-    members: dict[ChatKey, tuple[UserId, ...]] = field(default_factory=dict)
-
-    async def everyone(self, chat: ChatKey) -> Sequence[Membership]:
-        found = await super().everyone(chat)
-        return [each for each in found if each.user in self.members.get(chat, (ANNA, BEN))]
-
-
-class WorkerEnv:
-    def __init__(self, *online: UserId, entries: list[Entry] | None = None) -> None:
-        self.entries = entries or log_of(4)
-        self.members: dict[ChatKey, tuple[UserId, ...]] = {}
-        stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
-        source = Crowds(self.entries, stays, members=self.members)
-        self.steps: list[str] = []
-        self.truths = Truths(steps=self.steps)
-        self.redis, self.marks, self.queue = (
-            Redis(set(online), self.steps),
-            Marks(self.steps),
-            Queue(self.steps),
-        )
-        audience = CachedAudience(source)
-        self.counts = DeliveryStats()
-        fanout = Fanout(
-            self.redis,
-            self.redis,
-            self.queue,
-            self.queue,
-            stats=self.counts,
-            failpoints=NO_FAILPOINTS,
-        )
-        deps = WorkerDeps(
-            rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),
-            audience=audience,
-            log=source,
-            redactor=OfflineQueueRedactor(self.queue, audience, source, self.queue.clear),
-            checkpoints=self.marks,
-            fanout=fanout,
-        )
-        self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_FAILPOINTS)
-
-    @property
-    def pushes(self) -> list[Push]:
-        words = [word for payload in self.redis.payloads for word in decode_messages(payload)]
-        return [word for word in words if isinstance(word, Push)]
+from tidings.delivery.fanout import MAX_PAYLOAD_BYTES
+from tidings.delivery.fanout_plan import ReachedUsers
+from tidings.delivery.model import LogPosition
+from tidings.delivery.progress import ChatProgress
+from tidings.delivery.worker import group_by_chat
+from tidings.kernel.errors import TidingsError
 
 
 def test_events_are_processed_in_order_and_none_twice() -> None:
@@ -288,6 +90,8 @@ async def test_a_silent_shard_of_a_user_defers_only_their_chat() -> None:
     await env.worker.handle([(chat("g2"), log_of(5)[4:])])
     (push,) = env.pushes
     assert [entry.sequence for entry in push.entries] == [1, 2, 3, 4, 5], "what was late goes first"
+    spans = {(part.first, part.last): {target.user for target in part.devices} for part in push.parts}
+    assert spans == {(1, 5): {CLEO}, (5, 5): {ANNA, BEN}}, "the others have the earlier entries"
     assert env.marks.of_chats[chat("g2")] == 5
 
 
@@ -310,12 +114,12 @@ async def test_a_silent_channel_of_a_gateway_defers_only_its_chats() -> None:
 
 async def test_deferred_entries_are_not_processed_again_with_every_entry_of_a_long_outage() -> None:
     env = WorkerEnv(ANNA, BEN, entries=log_of(2_000))
-    env.redis.unknown = {BEN}
+    env.redis.unknown, env.redis.online = {BEN}, {ANNA}
     env.marks.of_chats[chat("g1")] = 0
     for n in range(1, 2_001):
         await env.worker.handle([(chat("g1"), env.entries[n - 1 : n])])
     pushed = sum(len(push.entries) for push in env.pushes)
-    assert pushed < 30_000, "2,000 entries one by one, each with all before it, would be 2 million"
+    assert pushed < 3_000, "2,000 entries one by one, each with all before it, would be 2 million"
     env.redis.unknown = set()
     await env.worker.handle([(chat("g1"), env.entries)])
     assert env.marks.of_chats[chat("g1")] == 2_000
@@ -347,3 +151,34 @@ async def test_the_partition_waits_while_nothing_can_be_delivered() -> None:
     for _ in range(10):
         with pytest.raises(TidingsError):
             await env.worker.handle([(chat("g1"), env.entries), (chat("g2"), env.entries)])
+
+
+async def test_members_who_were_reached_do_not_receive_deferred_entries_again() -> None:
+    env = WorkerEnv(ANNA, BEN, entries=log_of(4))
+    env.redis.unknown, env.redis.online = {CLEO}, {ANNA, BEN}
+    env.members[chat("g2")] = (ANNA, BEN, CLEO)
+    for n in range(4):
+        await env.worker.handle([(chat("g2"), env.entries[n : n + 1])])
+    assert [[entry.sequence for entry in push.entries] for push in env.pushes] == [[1], [2], [3], [4]]
+    assert env.counts.offline == 0, "offline events wait until everybody is reached"
+
+
+async def test_both_users_of_a_direct_chat_receive_deferred_entries_again() -> None:
+    """A message that was queued before the device connected needs a push, because no signal was sent."""
+    env = WorkerEnv(ANNA, BEN, entries=log_of(2))
+    env.redis.unknown, env.redis.online = {BEN}, {ANNA}
+    await env.worker.handle([(chat("d1"), env.entries[:1])])
+    await env.worker.handle([(chat("d1"), env.entries[1:])])
+    assert [[entry.sequence for entry in push.entries] for push in env.pushes] == [[1], [1, 2]]
+
+
+def test_an_attempt_that_left_out_entries_does_not_count_as_reaching_anybody() -> None:
+    progress = ChatProgress()
+    progress.defer(3, 4, {BEN})
+    assert progress.reached == ReachedUsers(4, frozenset({BEN}))
+    progress.defer(9, 9, {CLEO})
+    assert progress.reached == ReachedUsers(4, frozenset({BEN})), "entries 5 to 8 were not pushed"
+    progress.defer(3, 9, {CLEO})
+    assert progress.reached == ReachedUsers(9, frozenset({CLEO}))
+    progress.mark_processed(9)
+    assert progress.reached is None
