@@ -2120,10 +2120,7 @@ export interface components {
             categories?: {
                 [key: string]: components["schemas"]["ChannelChoicesBody"];
             };
-            /**
-             * @description For all categories.
-             * @default {}
-             */
+            /** @description For all categories. */
             channels?: components["schemas"]["ChannelChoicesBody"];
         };
         /**

@@ -1,6 +1,7 @@
 """The verifier agrees with the reference library of Standard Webhooks, also about what it refuses."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,11 +11,11 @@ from tidings_sdk.webhooks import WebhookRejected, WebhookVerifier
 
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 OTHER = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
-NOW = datetime.now(UTC)
 BODY = json.dumps({"id": "evt_1", "type": "test", "data": {"text": "grün"}}, ensure_ascii=False)
 
 
-def signed(secret: str = SECRET, at: datetime = NOW, body: str = BODY) -> dict[str, str]:
+def signed(secret: str = SECRET, body: str = BODY, *, ahead: timedelta = timedelta()) -> dict[str, str]:
+    at = datetime.now(UTC) + ahead
     return {
         "webhook-id": "evt_1",
         "webhook-timestamp": str(int(at.timestamp())),
@@ -40,32 +41,48 @@ def test_what_the_reference_library_signs_is_accepted() -> None:
 
 def test_either_secret_is_accepted_during_a_rotation() -> None:
     assert WebhookVerifier(OTHER, SECRET).verify(signed(), BODY)
-    both = signed()
-    both["webhook-signature"] = (
-        f"v1a,xx {Webhook(OTHER).sign('evt_1', NOW, BODY)} {both['webhook-signature']}"
-    )
+    now = datetime.now(UTC)
+    signatures = [Webhook(each).sign("evt_1", now, BODY) for each in (OTHER, SECRET)]
+    both = {
+        "webhook-id": "evt_1",
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(["v1a,xx", *signatures]),
+    }
     assert WebhookVerifier(SECRET).verify(both, BODY)
     assert WebhookVerifier(OTHER).verify(both, BODY)
 
 
-CHANGES = {
-    "another body": (signed(), BODY + " "),
-    "another id": (signed() | {"webhook-id": "evt_2"}, BODY),
-    "another time": (signed() | {"webhook-timestamp": str(int(NOW.timestamp()) + 1)}, BODY),
-    "another secret": (signed(OTHER), BODY),
-    "an old request": (signed(at=NOW - timedelta(minutes=6)), BODY),
-    "a request of the future": (signed(at=NOW + timedelta(minutes=6)), BODY),
-    "no signature": ({**signed(), "webhook-signature": ""}, BODY),
-    "an unknown version": ({**signed(), "webhook-signature": signed()["webhook-signature"].replace("v1,", "v2,")}, BODY),
-    "not base64": ({**signed(), "webhook-signature": "v1,???"}, BODY),
-    "no id": ({name: value for name, value in signed().items() if name != "webhook-id"}, BODY),
-    "a time that is no number": (signed() | {"webhook-timestamp": "now"}, BODY),
-}  # fmt: skip
+type Request = tuple[dict[str, str], str]
+
+
+def with_signature(signature: str) -> dict[str, str]:
+    return {**signed(), "webhook-signature": signature}
+
+
+def one_second_later() -> dict[str, str]:
+    headers = signed()
+    return headers | {"webhook-timestamp": str(int(headers["webhook-timestamp"]) + 1)}
+
+
+CHANGES: dict[str, Callable[[], Request]] = {
+    "another body": lambda: (signed(), BODY + " "),
+    "another id": lambda: (signed() | {"webhook-id": "evt_2"}, BODY),
+    "another time": lambda: (one_second_later(), BODY),
+    "another secret": lambda: (signed(OTHER), BODY),
+    "an old request": lambda: (signed(ahead=timedelta(minutes=-6)), BODY),
+    "a request of the future": lambda: (signed(ahead=timedelta(minutes=6)), BODY),
+    "no signature": lambda: (with_signature(""), BODY),
+    "an unknown version": lambda: (with_signature(signed()["webhook-signature"].replace("v1,", "v2,")), BODY),
+    "not base64": lambda: (with_signature("v1,???"), BODY),
+    "no id": lambda: ({name: value for name, value in signed().items() if name != "webhook-id"}, BODY),
+    "a time that is no number": lambda: (signed() | {"webhook-timestamp": "now"}, BODY),
+}
+"""Made by each test: a request is valid for five minutes only."""
 
 
 @pytest.mark.parametrize("what", CHANGES)
 def test_what_the_reference_library_refuses_is_refused(what: str) -> None:
-    headers, body = CHANGES[what]
+    headers, body = CHANGES[what]()
     with pytest.raises((WebhookVerificationError, ValueError)):
         Webhook(SECRET).verify(body, headers)
     with pytest.raises(WebhookRejected):

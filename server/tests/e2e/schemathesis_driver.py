@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import schemathesis
-from e2e.seeded_tenant import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, SeededTenant
+from e2e.operation_groups import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS
+from e2e.seeded_tenant import SeededTenant
 from schemathesis import hooks
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import Failure

@@ -13,6 +13,7 @@ from typing import Any
 
 from contract.telemetry.running import eventually
 from e2e.conftest import Api
+from e2e.operation_groups import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, OF_NOTIFICATIONS
 from fixtures.memory_accounts import claims_of, mint
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import file_key_ring
@@ -37,45 +38,6 @@ PHONES = {"anna": "+4915112345671", "ben": "+4915112345672", "cleo": "+491511234
 MANY, SOME = 30, 8
 
 SENDER = "the key that sends notifications"
-FOR_NOTIFICATIONS = (
-    *(
-        "list_inboxes",
-        "get_inbox",
-        "set_inbox",
-        "get_inbox_defaults",
-        "set_inbox_defaults",
-        "send_notification",
-        "find_notification",
-        "amend_notification",
-        "redact_notification",
-    ),
-    *("get_user_preferences", "change_user_preferences"),
-    *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
-    *("legacy_send", "legacy_redact"),
-)
-FOR_BROADCASTS = (
-    *("send_broadcast", "estimate_broadcast", "get_broadcast", "ramp_broadcast", "halt_broadcast"),
-    *("list_readers", "list_segments", "get_segment", "set_segment", "upload_segment_users"),
-    *("activate_segment", "get_profile", "set_profile"),
-)
-FOR_WEBHOOKS = (
-    *("create_webhook", "list_webhooks", "get_webhook", "update_webhook", "delete_webhook"),
-    *("rotate_webhook_secret", "test_webhook", "retry_webhook", "replay_webhook"),
-    *("list_webhook_deliveries", "list_webhook_queue"),
-    *("get_before_send_hook", "set_before_send_hook", "delete_before_send_hook"),
-)
-OF_NOTIFICATIONS = (
-    *(
-        "list_notifications",
-        "count_notifications",
-        "mark_notifications_read",
-        "mark_notifications_unread",
-        "mark_notifications_seen",
-        "archive_notifications",
-    ),
-    *("restore_notifications", "legacy_list", "legacy_mark_read"),
-)
-
 type Values = Mapping[str, list[Any]]
 """Existing values by the name of a parameter or body field."""
 

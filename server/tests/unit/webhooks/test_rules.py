@@ -1,11 +1,11 @@
 """Event ids, signatures and the times of attempts."""
 
 import base64
-from datetime import UTC, datetime
 
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.kernel.security import Secret
 from tidings.messages.model import EntryKind
@@ -21,7 +21,6 @@ from tidings.webhooks.model import (
 )
 
 CHAT = ChatKey(TenantId("acme"), ChatId("g1"))
-NOW_MS = int(datetime.now(UTC).timestamp() * 1000)
 BODY = '{"text":"grün"}'.encode()
 ITEM = QueuedItem(
     endpoint=EndpointName(CHAT.tenant, EndpointId("E")),
@@ -46,9 +45,9 @@ def test_the_official_example_has_its_signature() -> None:
 
 
 def test_the_reference_library_accepts_the_signature_of_each_secret_during_a_rotation() -> None:
-    secrets = [rules.new_secret(), rules.new_secret()]
+    secrets, now_ms = [rules.new_secret(), rules.new_secret()], SystemClock().now_ms()
     valid = [SigningSecret(Secret(each)) for each in secrets]
-    headers = rules.signed_headers(valid, "evt_1", NOW_MS, BODY)
+    headers = rules.signed_headers(valid, "evt_1", now_ms, BODY)
     for secret in secrets:
         assert Webhook(secret).verify(BODY, dict(headers)) == {"text": "grün"}
     with pytest.raises(WebhookVerificationError):
@@ -57,9 +56,9 @@ def test_the_reference_library_accepts_the_signature_of_each_secret_during_a_rot
 
 @pytest.mark.parametrize("changed", ["webhook-id", "webhook-timestamp"])
 def test_a_signature_covers_id_and_time(changed: str) -> None:
-    secret = rules.new_secret()
-    headers = dict(rules.signed_headers([SigningSecret(Secret(secret))], "evt_1", NOW_MS, BODY))
-    headers[changed] = {"webhook-id": "evt_2", "webhook-timestamp": str(NOW_MS // 1000 + 1)}[changed]
+    secret, now_ms = rules.new_secret(), SystemClock().now_ms()
+    headers = dict(rules.signed_headers([SigningSecret(Secret(secret))], "evt_1", now_ms, BODY))
+    headers[changed] = {"webhook-id": "evt_2", "webhook-timestamp": str(now_ms // 1000 + 1)}[changed]
     with pytest.raises(WebhookVerificationError):
         Webhook(secret).verify(BODY, headers)
 

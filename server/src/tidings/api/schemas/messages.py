@@ -184,7 +184,8 @@ class HistoryParams(ApiModel):
     status: Annotated[
         bool,
         Field(
-            strict=False, description="Include the delivery status of each message, which costs one more read."
+            strict=False,
+            description="Include the delivery status of each message, which costs one more read.",
         ),
     ] = False
 

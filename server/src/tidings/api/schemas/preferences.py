@@ -107,7 +107,9 @@ class ChangePreferencesBody(ApiModel):
 
     model_config = with_examples({"channels": {"email": False}, "categories": {"news": {"push": False}}})
 
-    channels: Annotated[ChannelChoicesBody, Field(description="For all categories.")] = ChannelChoicesBody()
+    channels: Annotated[
+        ChannelChoicesBody, Field(description="For all categories.", default_factory=ChannelChoicesBody)
+    ]
     categories: Annotated[
         dict[CategoryName, ChannelChoicesBody],
         Field(
