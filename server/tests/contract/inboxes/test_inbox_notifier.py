@@ -4,7 +4,7 @@ from contract.inboxes.conftest import OpenInboxes
 from fixtures.inbox_env import DEFAULT
 
 from tidings.app.wiring.inboxes import build_inboxes
-from tidings.inboxes.chunk_worker import NotificationDeliverer
+from tidings.inboxes.deliverer import NotificationDeliverer
 from tidings.inboxes.model import InboxKey, NotificationId, NotificationRow
 from tidings.inboxes.ports import InboxEvent, NoInboxNotifier
 from tidings.inboxes.store import DynamoInboxRepository

@@ -26,13 +26,9 @@ from tidings.inboxes.broadcasts.ports import ProfileStore, Snapshots
 from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoSegmentStore
 from tidings.inboxes.broadcasts.segments import BroadcastTargeting, ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
-from tidings.inboxes.chunk_worker import (
-    AddMembers,
-    ChunkWorker,
-    NotificationDeliverer,
-    NotificationWithdrawer,
-)
+from tidings.inboxes.chunk_worker import AddMembers, ChunkWorker
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
+from tidings.inboxes.deliverer import NotificationDeliverer, NotificationWithdrawer
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.ports import InboxNotifier, NoInboxNotifier
 from tidings.inboxes.preference_service import PreferenceService
