@@ -41,6 +41,15 @@ test("A new notification appears at the top and is announced", async () => {
   await until(() => inbox.calls.some(([name]) => name === "markSeen"), "markSeen");
 });
 
+test("A digest tells how many others it stands for", async () => {
+  const { client, inbox } = clientWithInbox(1);
+  inbox.add(notification({ id: "likes", message: { title: "Anna likes your photo" }, digest_count: 5 }));
+  show(client, <Inbox variant="page" />);
+  await until(() => titles()[0] === "Anna likes your photo");
+  expect(document.querySelector(".td-notification-body")?.textContent).toBe("and 4 others");
+  expect(document.querySelectorAll(".td-notification-body")).toHaveLength(1);
+});
+
 test("Marking a notification as unread announces nothing", async () => {
   const { client, inbox } = clientWithInbox(2);
   show(client, <Inbox variant="page" />);

@@ -2090,6 +2090,7 @@ export interface components {
          */
         CategorySettingsBody: {
             channels?: components["schemas"]["ChannelChoicesBody"];
+            digest?: components["schemas"]["DigestBody"] | null;
             /**
              * Is Critical
              * @description Users cannot switch off notifications of this category.
@@ -2396,7 +2397,7 @@ export interface components {
              * @description The reason why it is or is not counted.
              * @enum {string}
              */
-            why: "before_joining" | "not_targeted" | "channel_off" | "throttled" | "redacted" | "expired" | "retention_over" | "archived" | "read" | "marked_all" | "marked_category" | "unread_again" | "delivered";
+            why: "before_joining" | "not_targeted" | "channel_off" | "throttled" | "digested" | "redacted" | "expired" | "retention_over" | "archived" | "read" | "marked_all" | "marked_category" | "unread_again" | "delivered";
         };
         /**
          * CountsResponse
@@ -2712,6 +2713,20 @@ export interface components {
              * @default
              */
             name?: string;
+        };
+        /**
+         * DigestBody
+         * @description Show notifications with the same `digest_key` as one, unread once. Critical notifications are not included.
+         * @example {
+         *       "window_s": 3600
+         *     }
+         */
+        DigestBody: {
+            /**
+             * Window S
+             * @description How long the first notification takes others in, in seconds. It ends when the user reads it.
+             */
+            window_s: number;
         };
         /**
          * DirectoryResponse
@@ -3949,6 +3964,11 @@ export interface components {
              * @example 2026-11-15T02:11:21.957Z
              */
             delivered_at: string;
+            /**
+             * Digest Count
+             * @description How many notifications with the same digest key it stands for, itself included. `message`, `sender` and `label` are those of the newest. Absent without a digest.
+             */
+            digest_count?: number | null;
             /** Expires At */
             expires_at?: string | null;
             /** Host System Id */
@@ -4887,6 +4907,8 @@ export interface components {
         SendNotificationBody: {
             /** Category */
             category?: string | null;
+            /** Digest Key */
+            digest_key?: string | null;
             /** Expires At */
             expires_at?: string | null;
             /** Host System Id */

@@ -295,7 +295,12 @@ export interface NotificationPage {
   readonly cursor?: string;
 }
 
-/** A notification in a user's inbox. `version` above 1: it was amended. */
+/**
+ * A notification in a user's inbox. `version` above 1: it was amended.
+ *
+ * `digest_count` above 1: it also stands for others with the same digest key. Message, sender and label are those of
+ * the newest.
+ */
 export interface Notification {
   readonly id: string;
   readonly at: number;
@@ -310,6 +315,7 @@ export interface Notification {
   readonly is_seen: boolean;
   readonly is_archived: boolean;
   readonly version: number;
+  readonly digest_count: number;
 }
 
 /**
@@ -569,7 +575,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   MessageState: ["", { state: "active", text: "", mentions: [], reactions: [] }, { reactions: "Reaction" }],
   InboxCounts: ["sinbox nversion nat", { unread: 0, unseen: 0, categories: {}, broadcasts_up_to: 0 }],
   NotificationPage: ["onotifications ocounts", {}, { notifications: "Notification", counts: "InboxCounts" }],
-  Notification: ["sid nat ndelivered_at omessage", { is_read: false, is_seen: false, is_archived: false, version: 1 }],
+  Notification: ["sid nat ndelivered_at omessage", { is_read: false, is_seen: false, is_archived: false, version: 1, digest_count: 1 }],
   InboxPreferences: ["sinbox ochannels", { chosen: {}, categories: [] }, { categories: "CategoryPreferences" }],
   CategoryPreferences: ["sname ochannels", { chosen: {}, is_critical: false }],
   EntryPush: ["nsequence sby nat schat", { kind: "message", state: "active", text: "", mentions: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],

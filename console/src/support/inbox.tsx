@@ -12,6 +12,7 @@ const REASONS: Record<string, string> = {
   not_targeted: "The user is not in the segment of the broadcast.",
   channel_off: "The inbox is switched off for its category, by the user or by the tenant.",
   throttled: "The category had reached its limit for this time.",
+  digested: "Another notification with the same digest key shows it.",
   redacted: "It was recalled.",
   expired: "It has expired.",
   retention_over: "It is older than the retention of the inbox.",

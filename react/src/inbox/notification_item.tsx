@@ -97,7 +97,7 @@ export interface NotificationContentProps {
 }
 
 /**
- * The content of a notification: `title` and `body` of its message. The sender defines the content: replace this
+ * The content of a notification: `title` and `body` of its message, and how many others it stands for. The sender defines the content: replace this
  * part if yours has other fields.
  */
 export function NotificationContent({ notification, category }: NotificationContentProps): ReactNode {
@@ -105,12 +105,14 @@ export function NotificationContent({ notification, category }: NotificationCont
   const { at, message, sender } = notification;
   const age = useTimeText((now) => locale.relative(at, now));
   const title = textOf(message.title) ?? notification.label ?? category ?? locale.text("notifications");
+  const others = notification.digest_count - 1;
   const body = textOf(message.body) ?? textOf(message.text);
   return (
     <span className="td-notification-content">
       <span className="td-notification-title" dir="auto">
         {title}
       </span>
+      {others > 0 && <span className="td-notification-body">{locale.text("digestOthers", { count: others })}</span>}
       {body !== undefined && (
         <span className="td-notification-body" dir="auto">
           {body}

@@ -109,6 +109,7 @@ export const de: Locale = {
     restore: "Aus dem Archiv holen",
     isUnread: "Ungelesen",
     newNotifications: { one: "{count} neue Mitteilung", other: "{count} neue Mitteilungen" },
+    digestOthers: { one: "und {count} weitere", other: "und {count} weitere" },
     inboxEmpty: "Alles gelesen",
     inboxEmptyHint: "Neue Mitteilungen erscheinen hier.",
     archiveEmpty: "Das Archiv ist leer",

@@ -107,6 +107,7 @@ export const en = {
     restore: "Move out of the archive",
     isUnread: "Unread",
     newNotifications: { one: "{count} new notification", other: "{count} new notifications" },
+    digestOthers: { one: "and {count} other", other: "and {count} others" },
     inboxEmpty: "You are all caught up",
     inboxEmptyHint: "New notifications appear here.",
     archiveEmpty: "The archive is empty",

@@ -20,6 +20,7 @@ export function notification(fields: Partial<Notification> & { id: string }): No
     is_seen: false,
     is_archived: false,
     version: 1,
+    digest_count: 1,
     ...fields,
   };
 }

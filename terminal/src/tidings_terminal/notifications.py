@@ -21,6 +21,8 @@ class NotificationView:
 
 def notification_view(notification: Notification) -> NotificationView:
     title, more = formatting.notification_text(notification.message)
+    if notification.digest_count > 1:
+        title = f"{title} (+{notification.digest_count - 1})"
     return NotificationView(notification.id, title, more, notification.delivered_at, notification.is_read)
 
 

@@ -150,6 +150,7 @@ def notification_frame(found: Found, inbox: Inbox) -> Notification:
         is_seen=found.is_seen,
         is_archived=row.archived_ms is not None,
         version=content.version,
+        digest_count=row.gathered or 1,
     )
 
 

@@ -5,8 +5,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from tidings.inboxes.broadcasts.ports import ProfileStore
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
-from tidings.inboxes.deliverer import NotificationDeliverer, NotificationWithdrawer
-from tidings.inboxes.model import InboxKey, NotificationContent, NotificationId, NotificationRow
+from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
+from tidings.inboxes.digests import NO_KEY, DigestRule
+from tidings.inboxes.model import DigestKey, InboxKey, NotificationContent, NotificationId, NotificationRow
 from tidings.inboxes.ports import (
     ContentStore,
     DeliveryOutcome,
@@ -40,6 +41,7 @@ class ChunkWorker:
         contents: ContentStore,
         *,
         deliverer: NotificationDeliverer,
+        digests: DigestDeliverer,
         withdrawer: NotificationWithdrawer,
         on_release: OnRelease,
         add_members: AddMembers,
@@ -52,6 +54,7 @@ class ChunkWorker:
         self._jobs = jobs
         self._contents = contents
         self._deliverer = deliverer
+        self._digests = digests
         self._withdrawer = withdrawer
         self._on_release = on_release
         self._add_members = add_members
@@ -125,6 +128,11 @@ class ChunkWorker:
             self._notifier.notify(inbox_key, InboxEvent.AMENDED, content.id)
             return True
 
+        async def announce_in_digest(inbox_key: InboxKey) -> bool:
+            shown_by = await self._digests.shown_by(inbox_key, content.id)
+            self._notifier.notify(inbox_key, InboxEvent.AMENDED, shown_by)
+            return True
+
         match job.kind:
             case JobKind.DELIVER:
                 inbox = await self._inboxes.of(job.tenant, job.inbox)
@@ -132,7 +140,9 @@ class ChunkWorker:
             case JobKind.REDACT:
                 return withdraw
             case JobKind.AMEND:
-                return announce_amendment
+                inbox = await self._inboxes.of(job.tenant, job.inbox)
+                has_digest = inbox.settings_of(content.category).digest is not None
+                return announce_in_digest if has_digest else announce_amendment
             case JobKind.BROADCAST | JobKind.ADD_MEMBERS:
                 raise ValueError(f"a job of kind {job.kind} has no action for a single user")
 
@@ -158,6 +168,10 @@ class ChunkWorker:
         settings = inbox.settings_of(content.category)
         is_limited = not content.is_critical and not settings.is_critical
         throttle = settings.throttle if is_limited else None
+        rule = None
+        if is_limited and settings.digest is not None:
+            key = DigestKey(content.category, content.digest_key or NO_KEY)
+            rule = DigestRule(key, settings.digest.window_s * 1000, throttle)
 
         async def deliver(inbox_key: InboxKey) -> bool:
             # A recalled notification is not delivered: the recall's own job writes a redacted row for every user.
@@ -171,7 +185,11 @@ class ChunkWorker:
             if not channels[Channel.INBOX]:
                 await self._deliverer.exclude(inbox_key, row, Exclusion.CHANNEL_OFF)
                 return True
-            return await self._deliverer.deliver(inbox_key, row, throttle) is not DeliveryOutcome.LATE
+            if rule is not None:
+                outcome = await self._digests.deliver(inbox_key, row, rule)
+            else:
+                outcome = await self._deliverer.deliver(inbox_key, row, throttle)
+            return outcome is not DeliveryOutcome.LATE
 
         return deliver
 

@@ -41,6 +41,10 @@ class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
 
     `delivered_ms` None: redacted before the delivery, or `excluded` from this inbox. An excluded row is neither shown
     nor counted. It makes the decision final for retries, and explains it.
+
+    The first row of a digest also stands for later notifications: `gathered` is how many it shows, its own included,
+    and `newest` is the one whose content it shows. `withdrawn_ms`: its own notification was recalled, others remain.
+    `digest_of`: this row is shown by the first row of a digest, with this id.
     """
 
     id: NotificationId
@@ -53,6 +57,15 @@ class NotificationRow(Struct, frozen=True, kw_only=True, gc=False):
     redacted_ms: int | None = None
     expires_ms: int | None = None
     excluded: Exclusion | None = None
+    gathered: int = 0
+    newest: NotificationId | None = None
+    withdrawn_ms: int | None = None
+    digest_of: NotificationId | None = None
+
+    @property
+    def content_id(self) -> NotificationId:
+        """The notification whose content the row shows."""
+        return self.newest or self.id
 
     @property
     def sent_ms(self) -> int:
@@ -104,6 +117,21 @@ class ThrottleSlot(NamedTuple):
     after: int
 
 
+class DigestKey(NamedTuple):
+    """Notifications of a user that are gathered. Without a key, they are all notifications of the category."""
+
+    category: int
+    key: str
+
+
+class OpenDigest(NamedTuple):
+    """The last digest of a key. It takes further notifications until `until_ms`, while its first row is unread."""
+
+    key: DigestKey
+    first: NotificationId
+    until_ms: int
+
+
 class BroadcastState(Struct, frozen=True, kw_only=True):
     """A user's state of broadcasts, by sequence. `unread`: marked as unread again, and when.
 
@@ -145,12 +173,15 @@ class InboxChange(Struct, frozen=True, kw_only=True):
     """A change that is written atomically, on condition that the counts still have `version`.
 
     Without `counts`, only `broadcast_state` changes, on condition that the stored one is the version before it.
+    `new_rows` are written on condition that the notifications have no row.
     """
 
     version: int = 0
     counts: UnreadCounts | None = None
     broadcast_state: BroadcastState | None = None
     rows: tuple[NotificationRow, ...] = ()
+    new_rows: tuple[NotificationRow, ...] = ()
+    digest: OpenDigest | None = None
     expiring: tuple[ExpiryEntry, ...] = ()
     dropped: tuple[ExpiryEntry, ...] = ()
 
@@ -204,7 +235,7 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
     """The current content of a notification, stored once for all its users. `sealed` None: it was redacted.
 
     `job` delivers it, `recall` withdraws it. `reach` is set for broadcasts: `EVERYONE`, or a segment's name.
-    `is_critical`: users' preferences do not apply.
+    `is_critical`: users' preferences do not apply. `digest_key`: it joins others with this key, if its category has a digest.
     """
 
     id: NotificationId
@@ -224,6 +255,7 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
     reach: str | None = None
     is_tracked: bool = False
     is_critical: bool = False
+    digest_key: str | None = None
 
 
 class KeyOrigin(StrEnum):

@@ -81,6 +81,7 @@ class CountReason(StrEnum):
     NOT_TARGETED = "not_targeted"
     CHANNEL_OFF = "channel_off"
     THROTTLED = "throttled"
+    DIGESTED = "digested"
     REDACTED = "redacted"
     EXPIRED = "expired"
     RETENTION_OVER = "retention_over"
@@ -149,6 +150,8 @@ def _removal_reason(
         return CountReason.REDACTED, row.redacted_ms
     if row.excluded is not None and row.reopened_ms is None:
         return CountReason(row.excluded), row.sent_ms
+    if row.digest_of is not None:
+        return CountReason.DIGESTED, row.since_ms
     if row.expires_ms is not None and row.expires_ms <= snapshot.now_ms:
         return CountReason.EXPIRED, row.expires_ms
     if delivered_ms < snapshot.retain_from_ms:

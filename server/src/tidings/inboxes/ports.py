@@ -8,6 +8,7 @@ from tidings.inboxes.config import Inbox, InboxDefaults
 from tidings.inboxes.model import (
     BroadcastState,
     ConfigPage,
+    DigestKey,
     InboxChange,
     InboxId,
     InboxKey,
@@ -16,6 +17,7 @@ from tidings.inboxes.model import (
     NotificationContent,
     NotificationId,
     NotificationRow,
+    OpenDigest,
     StoredInbox,
     ThrottleSlot,
     UnreadCounts,
@@ -28,13 +30,14 @@ class DeliveryOutcome(Enum):
     """`EXISTS`: the inbox already has a row of this notification, in any state.
 
     `LATE`: the notification has expired, or is older than the retention of the inbox.
-    `EXCLUDED`: the user does not receive it in this inbox.
+    `EXCLUDED`: the user does not receive it in this inbox. `GATHERED`: it joined a digest.
     """
 
     DELIVERED = "delivered"
     EXISTS = "exists"
     LATE = "late"
     EXCLUDED = "excluded"
+    GATHERED = "gathered"
 
 
 class InboxOperation(StrEnum):
@@ -43,6 +46,7 @@ class InboxOperation(StrEnum):
     MARK = "mark"
     SETTLE = "settle"
     REDACT = "redact"
+    GATHER = "gather"
 
 
 class RowPage(NamedTuple):
@@ -76,6 +80,10 @@ class InboxRepository(Protocol):
         """Read the counts, broadcast state, preferences and first `expiring` expiry entries, in one Query."""
         ...
 
+    async def digest(self, inbox_key: InboxKey, key: DigestKey) -> OpenDigest | None:
+        """Read the last digest of a key. It can be over."""
+        ...
+
     async def rows(
         self, inbox_key: InboxKey, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationRow]: ...
@@ -101,7 +109,7 @@ class InboxRepository(Protocol):
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
         """Write the change atomically.
 
-        False: the inbox changed since it was read, perhaps by an earlier attempt of this call.
+        False: the inbox changed since it was read or a new row exists, perhaps by an earlier attempt of this call.
         """
         ...
 

@@ -47,12 +47,19 @@ class Throttle(Struct, frozen=True, kw_only=True, omit_defaults=True):
     excess: Excess = Excess.SILENT
 
 
+class Digest(Struct, frozen=True, kw_only=True):
+    """Notifications with the same key within `window_s` seconds are one entry of the inbox, which is unread once."""
+
+    window_s: Annotated[int, Meta(ge=60, le=7 * 86_400)]
+
+
 class CategorySettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Settings of a tenant for a category. `is_critical`: users cannot switch off its notifications."""
 
     channels: Mapping[Channel, bool] = {}
     is_critical: bool = False
     throttle: Throttle | None = None
+    digest: Digest | None = None
 
 
 PLAIN_CATEGORY = CategorySettings()

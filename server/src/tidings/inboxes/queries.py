@@ -162,7 +162,7 @@ class InboxQueries:
     ) -> list[VisibleNotification]:
         """Add the contents. A redacted content hides its row at once, before the recall's job redacts the row."""
         tenant = snapshot.owner.tenant
-        contents = await self._contents.of(tenant, [each.row.id for each in entries])
+        contents = await self._contents.of(tenant, [each.row.content_id for each in entries])
         sealed = {key: each.sealed for key, each in contents.items() if each.sealed is not None}
         keys = await self._keys.to_read(tenant, sealed.values())
 
@@ -170,9 +170,9 @@ class InboxQueries:
             return _message(keys, seal_location(tenant, content.id), content.version, sealed[content.id])
 
         return [
-            _notification(snapshot, each, contents[each.row.id], message)
+            _notification(snapshot, each, contents[each.row.content_id], message)
             for each in entries
-            if each.row.id in sealed
+            if each.row.content_id in sealed
         ]
 
 

@@ -187,7 +187,7 @@ class RecallProofs:
 def _proof(user: UserId, row: NotificationRow | None) -> RecallProof:
     if row is None:
         return RecallProof(user, None, None, None)
-    return RecallProof(user, row.delivered_ms, row.read_ms, row.redacted_ms)
+    return RecallProof(user, row.delivered_ms, row.read_ms, row.redacted_ms or row.withdrawn_ms)
 
 
 def _not_found() -> TidingsError:

@@ -41,7 +41,7 @@ def cutoff_ms(retention_days: int | None, now_ms: int) -> int:
 
 def is_live(row: NotificationRow, now_ms: int, keep_from_ms: int) -> bool:
     """Tell whether the user can see the notification, archived or not."""
-    is_delivered = row.redacted_ms is None and row.delivered_ms is not None
+    is_delivered = row.redacted_ms is None and row.delivered_ms is not None and row.digest_of is None
     is_expired = row.expires_ms is not None and row.expires_ms <= now_ms
     return is_delivered and not is_expired and row.sent_ms >= keep_from_ms
 

@@ -108,6 +108,7 @@ class DraftService:
         expires_ms: int | None = None,
         reach: str | None = None,
         is_tracked: bool = False,
+        digest_key: str | None = None,
     ) -> NotificationContent:
         """Store the content of a draft. Idempotent."""
         notification, request = draft.claim.notification, draft.request
@@ -128,6 +129,7 @@ class DraftService:
             reach=reach,
             is_tracked=is_tracked,
             is_critical=request.is_critical,
+            digest_key=digest_key,
         )
         await self._contents.put(draft.tenant, content)
         return content
@@ -179,7 +181,10 @@ MAX_USERS = 100_000
 
 
 class SendNotificationRequest(NotificationFields, frozen=True, kw_only=True):
+    """`digest_key`: which notifications of the category are gathered, if the category has a digest."""
+
     user_ids: Sequence[UserId]
+    digest_key: str | None = None
 
 
 class SendNotificationResult(NamedTuple):
@@ -208,7 +213,9 @@ class NotificationSender:
         if not 0 < len(users) <= MAX_USERS:
             raise TidingsError(Code.REQUEST_INVALID, f"Send to 1 to {MAX_USERS} users at a time.")
         draft = await self._drafts.make(tenant, inbox, request, key)
-        await self._drafts.put(draft, count=len(users), expires_ms=draft.expires_ms)
+        await self._drafts.put(
+            draft, count=len(users), expires_ms=draft.expires_ms, digest_key=request.digest_key
+        )
         return await self._start(draft, users)
 
     async def _start(

@@ -83,3 +83,22 @@ async def test_a_category_is_throttled(use_cases: UseCaseEnv) -> None:
     assert [each["why"] for each in explained["notifications"]] == ["throttled", "delivered"]
     too_short = {"category_settings": {"sport": {"throttle": throttle | {"window_s": 1}}}}
     assert await server.code("PUT", INBOX, NEWS | too_short) is Code.REQUEST_INVALID
+
+
+async def test_notifications_with_one_key_are_one_entry(use_cases: UseCaseEnv) -> None:
+    api, server, anna = await opened(use_cases)
+    digest = {"window_s": 3600}
+    changed = await server.ok("PUT", INBOX, NEWS | {"category_settings": {"sport": {"digest": digest}}})
+    assert changed["category_settings"]["sport"]["digest"] == digest
+    for name in ("one", "two", "three"):
+        await send(api, server, ANNA, category="sport", digest_key="post:1", message={"title": name})
+    await send(api, server, ANNA, category="weather", digest_key="post:1")
+    assert (await anna.ok("GET", f"{INBOX}/counts"))["unread"] == 2
+    plain, combined = (await anna.ok("GET", f"{INBOX}/notifications"))["notifications"]
+    assert "digest_count" not in plain
+    assert (combined["message"], combined["digest_count"]) == ({"title": "three"}, 3)
+    explained = await server.ok("GET", f"{INBOX}/users/{ANNA}/explain")
+    reasons = [each["why"] for each in explained["notifications"]]
+    assert reasons == ["delivered", "digested", "digested", "delivered"]
+    invalid = {"user_ids": [ANNA], "message": {"title": "x"}, "digest_key": "-"}
+    assert await server.code("POST", f"{INBOX}/notifications", invalid) is Code.REQUEST_INVALID

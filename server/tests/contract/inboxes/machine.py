@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any
 
 from fixtures.engines import Namespace
-from fixtures.inbox_env import InboxEnv, InboxReference
+from fixtures.inbox_env import DIGEST_MS, InboxEnv, InboxReference
 from fixtures.tables import REGION, Tables
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -86,16 +86,45 @@ class Machine(RuleBasedStateMachine):
         notification, category, expires_ms = sent[which % len(sent)]
         wanted = self.wanted[reader]
         gift = self.run(self.inboxes.deliver(reader, notification, category, expires_ms))
-        is_known = notification in wanted.delivered | wanted.redacted
+        is_known = notification in wanted.delivered | wanted.redacted | wanted.digest_of.keys()
         assert gift is not DeliveryOutcome.EXISTS or is_known
         if gift is DeliveryOutcome.DELIVERED:
             assert not is_known
-            wanted.delivered.add(notification)
-            wanted.categories[notification] = category
-            wanted.sent[notification] = self.row(reader, notification).sent_ms
-            self.is_later(reader, notification)
-            if expires_ms is not None:
-                wanted.expiry[notification] = expires_ms
+            self.is_delivered(reader, notification, category, expires_ms)
+
+    def is_delivered(
+        self, reader: str, notification: NotificationId, category: int, expires_ms: int | None
+    ) -> None:
+        wanted = self.wanted[reader]
+        wanted.delivered.add(notification)
+        wanted.categories[notification] = category
+        wanted.sent[notification] = self.row(reader, notification).sent_ms
+        self.is_later(reader, notification)
+        if expires_ms is not None:
+            wanted.expiry[notification] = expires_ms
+
+    @precondition(lambda self: self.sent)
+    @rule(reader=user, which=which, recent=st.booleans())
+    def gather(self, reader: str, which: int, *, recent: bool) -> None:
+        """Deliver to a category with a digest: late, repeatedly, and mixed with deliveries without one."""
+        sent = self.sent[-3:] if recent else self.sent
+        notification, category, expires_ms = sent[which % len(sent)]
+        wanted = self.wanted[reader]
+        is_known = notification in wanted.delivered | wanted.redacted | wanted.digest_of.keys()
+        first = wanted.open_digest(category, self.now_ms)
+        gift = self.run(self.inboxes.gather(reader, notification, category, expires_ms))
+        assert gift is not DeliveryOutcome.EXISTS or is_known
+        if gift is DeliveryOutcome.GATHERED:
+            assert not is_known
+            assert first is not None
+            wanted.gather(notification, first, expires_ms)
+        if gift is DeliveryOutcome.DELIVERED:
+            assert not is_known
+            assert first is None
+            self.is_delivered(reader, notification, category, expires_ms)
+            wanted.digests[category] = (notification, self.now_ms + DIGEST_MS)
+            wanted.gathered[notification] = {notification}
+            wanted.digest_of[notification] = notification
 
     @rule(reader=user, which=which)
     def read(self, reader: str, which: int) -> None:
@@ -141,7 +170,7 @@ class Machine(RuleBasedStateMachine):
     def redact(self, reader: str, which: int) -> None:
         notification, category, _ = self.sent[which % len(self.sent)]
         self.run(self.inboxes.withdrawer.withdraw(self.inboxes.inbox_key(reader), notification, category))
-        self.wanted[reader].redacted.add(notification)
+        self.wanted[reader].redact(notification)
 
     @invariant()
     def counts_and_lists_are_as_the_sets_say(self) -> None:
@@ -169,6 +198,10 @@ class Machine(RuleBasedStateMachine):
         assert self.listed(reader, NotificationFilter(is_archived=True)) == wanted.newest_first(
             live & wanted.archived
         )
+        shown = {row.id: (row.gathered, row.content_id) for row in self.run(self.inboxes.rows(reader))}
+        assert {first: shown[first] for first in wanted.gathered if first in shown} == {
+            first: (len(others), max(others)) for first, others in wanted.gathered.items() if first in shown
+        }
         of_one = {n for n in live - wanted.archived if wanted.categories[n] == 1}
         assert self.listed(reader, NotificationFilter(category=1)) == wanted.newest_first(of_one)
 

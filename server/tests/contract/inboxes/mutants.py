@@ -115,3 +115,33 @@ class NoTombstones(DynamoInboxRepository):
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
         rows = tuple(row for row in change.rows if row.delivered_ms is not None)
         return await super().commit(inbox_key, operation, replace(change, rows=rows))
+
+
+class GathersAgain(DynamoInboxRepository):
+    """A gathered notification has no row, so a redelivery gathers it again."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        rows = tuple(row for row in change.new_rows if row.digest_of is None)
+        return await super().commit(inbox_key, operation, replace(change, new_rows=rows))
+
+
+class NeverLeaves(DynamoInboxRepository):
+    """A recalled notification stays in its digest."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        if operation is InboxOperation.REDACT:
+            change = replace(change, rows=tuple(row for row in change.rows if row.gathered == 0))
+        return await super().commit(inbox_key, operation, change)
+
+
+class IgnoresVersions(DynamoInboxRepository):
+    """A digest is written without regard to changes since it was read."""
+
+    @override
+    async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
+        if change.counts is not None and operation is InboxOperation.GATHER:
+            version = (await self.stored(inbox_key, 0)).counts.version
+            change = replace(change, version=version, counts=replace(change.counts, version=version + 1))
+        return await super().commit(inbox_key, operation, change)

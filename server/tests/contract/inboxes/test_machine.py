@@ -80,6 +80,40 @@ def redacted_and_given(at: Machine) -> None:
     at.give("anna", 0, recent=True)
 
 
+def gathered_again(at: Machine) -> None:
+    for which in (0, 1):
+        at.send(1, None)
+        at.gather("anna", which, recent=True)
+    at.gather("anna", 1, recent=True)
+
+
+def gathered_and_redacted(at: Machine) -> None:
+    """The newest, the first and the last of a digest are recalled."""
+    for which in (0, 1, 2):
+        at.send(1, None)
+        at.gather("anna", which, recent=True)
+    for which in (2, 0, 1):
+        at.redact("anna", which)
+        at.redact("anna", which)
+        at.counts_and_lists_are_as_the_sets_say()
+
+
+def gathered_after_a_read(at: Machine) -> None:
+    at.send(1, 30_500)
+    at.gather("anna", 0, recent=True)
+    at.send(1, HOUR_MS + 500)
+    at.gather("anna", 1, recent=True)
+    at.time_passes(60_000, 0)
+    at.counts_and_lists_are_as_the_sets_say()
+    at.read("anna", 0)
+    at.send(1, None)
+    at.gather("anna", 2, recent=True)
+    at.time_passes(HOUR_MS, 0)
+    at.time_passes(1_000, 0)
+    at.send(1, None)
+    at.gather("anna", 2, recent=True)
+
+
 SHOWN_BY: dict[type[DynamoInboxRepository], Story] = {
     mutants.CountsAgain: given_again,
     mutants.NeverExpires: given_and_expired,
@@ -89,14 +123,17 @@ SHOWN_BY: dict[type[DynamoInboxRepository], Story] = {
     mutants.ForgetsUnseen: expired_unseen,
     mutants.ComesBack: given_again_when_forgotten,
     mutants.NoTombstones: redacted_and_given,
+    mutants.GathersAgain: gathered_again,
+    mutants.NeverLeaves: gathered_and_redacted,
 }
+STORIES = (*SHOWN_BY.values(), gathered_after_a_read)
 
 
 def test_counts_and_lists_equal_the_reference_for_any_history(tables: Tables) -> None:
     run_state_machine_as_test(machine(tables, DynamoInboxRepository), settings=SHORT)
 
 
-@pytest.mark.parametrize("story", SHOWN_BY.values(), ids=lambda story: story.__name__)
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
 def test_the_real_inboxes_match_every_history(tables: Tables, story: Story) -> None:
     tell(machine(tables, DynamoInboxRepository), story)
 

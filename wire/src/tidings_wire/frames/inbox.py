@@ -119,7 +119,11 @@ class InboxCounts(ResponseBody, frozen=True, kw_only=True):
 
 
 class Notification(ResponseBody, frozen=True, kw_only=True):
-    """A notification in a user's inbox. `version` above 1: it was amended."""
+    """A notification in a user's inbox. `version` above 1: it was amended.
+
+    `digest_count` above 1: it also stands for others with the same digest key. Message, sender and label are those of
+    the newest.
+    """
 
     id: str
     at: MillisecondsOut
@@ -134,6 +138,7 @@ class Notification(ResponseBody, frozen=True, kw_only=True):
     is_seen: bool = False
     is_archived: bool = False
     version: int = 1
+    digest_count: int = 1
 
 
 class NotificationPage(ResponseBody, frozen=True, kw_only=True):

@@ -189,6 +189,17 @@ class InboxesResponse(ApiModel):
         return cls(inboxes=[InboxResponse.of(each) for each in page.items], cursor=cursor)
 
 
+DigestName = Annotated[
+    str,
+    Field(
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$",
+        description="Notifications with the same key are shown as one, if their category has a `digest`. "
+        "Default: all notifications of the category.",
+        examples=["likes:post-42"],
+    ),
+]
+
+
 class SendNotificationBody(ApiModel):
     model_config = with_examples({"user_ids": ["anna", "ben"], "message": {"title": "New Feature Available"}})
 
@@ -202,6 +213,7 @@ class SendNotificationBody(ApiModel):
         bool, Field(description="Refuse a second notification with this `host_system_id` in the inbox.")
     ] = False
     is_critical: IsCritical = False
+    digest_key: DigestName | None = None
     expires_at: TimeText | None = None
 
     def to_request(self) -> SendNotificationRequest:
@@ -214,6 +226,7 @@ class SendNotificationBody(ApiModel):
             host_system_id=self.host_system_id,
             is_unique=self.is_unique,
             is_critical=self.is_critical,
+            digest_key=self.digest_key,
             expires_ms=to_ms_or_none(self.expires_at),
         )
 

@@ -151,6 +151,13 @@ class NotificationResponse(ApiModel):
     is_archived: bool
     version: Annotated[int, Field(description="Greater than 1 if the content was changed.")]
     message: Annotated[dict[str, JsonValue], Field(examples=[{"title": "New Feature Available"}])]
+    digest_count: Annotated[
+        int | None,
+        Field(
+            description="How many notifications with the same digest key it stands for, itself included. "
+            "`message`, `sender` and `label` are those of the newest. Absent without a digest."
+        ),
+    ] = None
 
     @classmethod
     def of(cls, notification: VisibleNotification, inbox: Inbox) -> Self:
@@ -169,6 +176,7 @@ class NotificationResponse(ApiModel):
             is_archived=row.archived_ms is not None,
             version=content.version,
             message=notification.message,
+            digest_count=row.gathered or None,
         )
 
 
@@ -202,6 +210,7 @@ class CountReasonResponse(ApiModel):
             "not_targeted",
             "channel_off",
             "throttled",
+            "digested",
             "redacted",
             "expired",
             "retention_over",

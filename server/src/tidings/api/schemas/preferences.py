@@ -17,6 +17,7 @@ from tidings.inboxes.preferences import (
     Channel,
     ChannelChoices,
     ChoiceChanges,
+    Digest,
     Excess,
     Throttle,
 )
@@ -72,6 +73,21 @@ class ThrottleBody(ApiModel):
         return Throttle(limit=self.limit, window_s=self.window_s, excess=Excess(self.excess))
 
 
+class DigestBody(ApiModel):
+    """Show notifications with the same `digest_key` as one, unread once. Critical notifications are not included."""
+
+    model_config = with_examples({"window_s": 3600})
+
+    window_s: Annotated[
+        int,
+        Field(
+            ge=60,
+            le=7 * 86_400,
+            description="How long the first notification takes others in, in seconds. It ends when the user reads it.",
+        ),
+    ]
+
+
 class CategorySettingsBody(ApiModel):
     """Settings of a category."""
 
@@ -82,12 +98,14 @@ class CategorySettingsBody(ApiModel):
         bool, Field(description="Users cannot switch off notifications of this category.")
     ] = False
     throttle: ThrottleBody | None = None
+    digest: DigestBody | None = None
 
     def to_settings(self) -> CategorySettings:
         return CategorySettings(
             channels=self.channels.to_choices(),
             is_critical=self.is_critical,
             throttle=None if self.throttle is None else self.throttle.to_throttle(),
+            digest=None if self.digest is None else Digest(window_s=self.digest.window_s),
         )
 
     @classmethod
@@ -97,6 +115,7 @@ class CategorySettingsBody(ApiModel):
                 channels=ChannelChoicesBody.of(each.channels),
                 is_critical=each.is_critical,
                 throttle=None if each.throttle is None else ThrottleBody(**asdict(each.throttle)),
+                digest=None if each.digest is None else DigestBody(window_s=each.digest.window_s),
             )
             for name, each in settings.items()
         } or None

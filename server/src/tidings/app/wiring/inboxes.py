@@ -28,7 +28,7 @@ from tidings.inboxes.broadcasts.segments import BroadcastTargeting, ProfileServi
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.chunk_worker import AddMembers, ChunkWorker
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
-from tidings.inboxes.deliverer import NotificationDeliverer, NotificationWithdrawer
+from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.ports import InboxNotifier, NoInboxNotifier
 from tidings.inboxes.preference_service import PreferenceService
@@ -215,10 +215,12 @@ def _build_worker(
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
     state = InboxStateService(stores.repository, cache.of, clock, notifier)
+    deliverer = NotificationDeliverer(stores.repository, clock, notifier)
     return ChunkWorker(
         stores.jobs,
         stores.contents,
-        deliverer=NotificationDeliverer(stores.repository, clock, notifier),
+        deliverer=deliverer,
+        digests=DigestDeliverer(state, deliverer, notifier),
         withdrawer=NotificationWithdrawer(state),
         on_release=broadcast.release,
         add_members=add_members,

@@ -133,6 +133,7 @@ def _item(tenant: TenantId, content: NotificationContent, at: int) -> dict[str, 
         "reach": content.reach,
         "tracked": content.is_tracked or None,
         "critical": content.is_critical or None,
+        "digest_key": content.digest_key,
     }
     return {name: value for name, value in item.items() if value is not None}
 
@@ -157,6 +158,7 @@ def _content_from_item(item: Item) -> NotificationContent:
         reach=item.get("reach"),
         is_tracked=bool(item.get("tracked", False)),
         is_critical=bool(item.get("critical", False)),
+        digest_key=item.get("digest_key"),
     )
 
 

@@ -2,15 +2,24 @@
 
 from tidings.inboxes.model import (
     BroadcastState,
+    DigestKey,
     ExpiryEntry,
     InboxKey,
     NotificationId,
     NotificationRow,
+    OpenDigest,
     UnreadCounts,
 )
 from tidings.inboxes.preferences import Exclusion
 from tidings.platform.dynamo.codec import Item, ItemValue
-from tidings.schema.tables.items.inboxes import COUNTS_SORT, EXPIRING_SORT, OF_USER, ROW_SORT, STATE_SORT
+from tidings.schema.tables.items.inboxes import (
+    COUNTS_SORT,
+    DIGEST_SORT,
+    EXPIRING_SORT,
+    OF_USER,
+    ROW_SORT,
+    STATE_SORT,
+)
 from tidings.schema.tables.model import KeyTemplate
 
 COUNTS_KEY, STATE_KEY = COUNTS_SORT.render(), STATE_SORT.render()
@@ -22,7 +31,10 @@ _TIMES = {
     "archived": "archived_ms",
     "redacted": "redacted_ms",
     "expires_at_ms": "expires_ms",
+    "withdrawn": "withdrawn_ms",
 }
+_DIGEST_TTL_S = 24 * 3600
+"""How long an item of a digest stays after its window, at least."""
 _MARKS = {
     "read_before": "read_before_ms",
     "seen_before": "seen_before_ms",
@@ -57,6 +69,9 @@ def row_item(inbox_key: InboxKey, row: NotificationRow) -> dict[str, ItemValue]:
         "received": row.sent_ms,
         "host_system_id": row.host_system_id,
         "excluded": row.excluded,
+        "gathered": row.gathered or None,
+        "newest": row.newest,
+        "digest_of": row.digest_of,
     }
     times = {name: getattr(row, field) for name, field in _TIMES.items()}
     return {name: value for name, value in (item | times).items() if value is not None}
@@ -69,8 +84,30 @@ def row_from_item(item: Item) -> NotificationRow:
         category=int(item["category"]),
         host_system_id=item.get("host_system_id"),
         excluded=Exclusion(item["excluded"]) if "excluded" in item else None,
+        gathered=int(item.get("gathered", 0)),
+        newest=item.get("newest"),
+        digest_of=item.get("digest_of"),
         **times,
     )
+
+
+def digest_key(inbox_key: InboxKey, key: DigestKey) -> dict[str, ItemValue]:
+    return {
+        "PK": inbox_partition(inbox_key),
+        "SK": DIGEST_SORT.render(category=key.category, digest=key.key),
+    }
+
+
+def digest_item(inbox_key: InboxKey, digest: OpenDigest) -> dict[str, ItemValue]:
+    return digest_key(inbox_key, digest.key) | {
+        "first": digest.first,
+        "until": digest.until_ms,
+        "ttl": digest.until_ms // 1000 + _DIGEST_TTL_S,
+    }
+
+
+def digest_from_item(key: DigestKey, item: Item) -> OpenDigest:
+    return OpenDigest(key, NotificationId(item["first"]), int(item["until"]))
 
 
 def counts_item(inbox_key: InboxKey, counts: UnreadCounts) -> dict[str, ItemValue]:

@@ -5,11 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from tidings.inboxes.model import (
     UNCATEGORISED,
     BroadcastState,
+    DigestKey,
     InboxChange,
     InboxId,
     InboxKey,
     NotificationId,
     NotificationRow,
+    OpenDigest,
     StoredInbox,
     ThrottleSlot,
     UnreadCounts,
@@ -43,6 +45,7 @@ _PATTERNS = {
     InboxOperation.MARK: patterns.MARK_ROW,
     InboxOperation.SETTLE: patterns.SETTLE,
     InboxOperation.REDACT: patterns.REDACT_ROW,
+    InboxOperation.GATHER: patterns.GATHER,
 }
 _COUNT_ITEMS = 3
 """The counts of direct notifications, the broadcast state and the preferences."""
@@ -101,6 +104,11 @@ class DynamoInboxRepository:
             preferences=NO_PREFERENCES if chosen is None else preferences_from_item(chosen),
         )
 
+    async def digest(self, inbox_key: InboxKey, key: DigestKey) -> OpenDigest | None:
+        with translate_read_errors:
+            item = await self._client.get(patterns.READ_DIGEST, items.digest_key(inbox_key, key))
+        return None if item is None else items.digest_from_item(key, item)
+
     async def rows(
         self, inbox_key: InboxKey, ids: Collection[NotificationId]
     ) -> Mapping[NotificationId, NotificationRow]:
@@ -149,11 +157,13 @@ class DynamoInboxRepository:
 
     async def commit(self, inbox_key: InboxKey, operation: InboxOperation, change: InboxChange) -> bool:
         heads = _head_puts(inbox_key, change)
-        rest = [
+        rest: list[TransactAction] = [
             *(Put(table=_TABLE, item=items.row_item(inbox_key, row)) for row in change.rows),
             *(Put(table=_TABLE, item=items.expiry_item(inbox_key, each)) for each in change.expiring),
             *(Delete(table=_TABLE, key=items.expiry_key(inbox_key, each)) for each in change.dropped),
         ]
+        if change.digest is not None:
+            rest.append(Put(table=_TABLE, item=items.digest_item(inbox_key, change.digest)))
         try:
             if len(heads) == 1 and not rest:
                 await self._put(
@@ -230,13 +240,14 @@ def _rejection(cancelled: TransactionCancelledError) -> DeliveryOutcome | Unread
 
 
 def _head_puts(inbox_key: InboxKey, change: InboxChange) -> list[Put]:
-    """Return the puts of the counts and the broadcast state, on condition of their versions."""
+    """Return the puts with a condition: counts and broadcast state of a version, and rows that do not exist."""
     puts = []
     if change.counts is not None:
         puts.append(_put_if_version(items.counts_item(inbox_key, change.counts), change.version))
     if (state := change.broadcast_state) is not None:
         puts.append(_put_if_version(items.broadcast_state_item(inbox_key, state), state.version - 1))
-    return puts
+    new_rows = (items.row_item(inbox_key, row) for row in change.new_rows)
+    return [*puts, *(Put(table=_TABLE, item=item, condition=_ABSENT) for item in new_rows)]
 
 
 def _put_if_version(item: dict[str, ItemValue], version: int) -> Put:

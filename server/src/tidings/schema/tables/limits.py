@@ -19,6 +19,7 @@ PART_BYTES = {
     "phone": 32,  # a keyed hash of the number, in base32
     "inbox": 32,
     "segment": 64,
+    "digest": 64,
     "notification": 26,
     "message": 80,
     "host_key": 128,
@@ -39,6 +40,7 @@ PART_DIGITS = {
     "sequence": 12,
     "version": 4,
     "bucket": 3,
+    "category": 3,
     "shard": 2,
     "chunk": 6,
     "partition": 5,

@@ -33,6 +33,7 @@ CONTENT_SORT = KeyTemplate("v#{version:04d}")
 KEY_SORT = KeyTemplate("k")
 ROW_SORT = KeyTemplate("m#{notification}")
 COUNTS_SORT = KeyTemplate("c#*")
+DIGEST_SORT = KeyTemplate("g#{category}#{digest}")
 EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notification}")
 OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notification}")
 OF_LOG = KeyTemplate("t#{tenant}B#{inbox}")
@@ -160,6 +161,7 @@ CONTENT = TableItem(
         "reach": TextLimit(PART_BYTES["segment"]),
         "tracked": FlagLimit(),
         "critical": FlagLimit(),
+        "digest_key": TextLimit(PART_BYTES["digest"]),
     },
     max_bytes=34 * 1024,
     holds="`v#0000`: the current content of a notification, or its redaction; above it every version, immutable",
@@ -204,6 +206,10 @@ DIRECT = TableItem(
         "redacted": MS,
         "expires_at_ms": MS,
         "excluded": TextLimit(16),
+        "gathered": COUNT,
+        "newest": NOTIFICATION,
+        "withdrawn": MS,
+        "digest_of": NOTIFICATION,
     },
     max_bytes=1024,
     holds="a reference to a notification, with the user's state",
@@ -273,6 +279,15 @@ EXPIRING = TableItem(
     holds="an unread notification with an expiry, while it is counted",
     growth=Growth("at most the user's notifications", 1_000_000),
 )
+DIGEST = TableItem(
+    "digest",
+    OF_USER,
+    DIGEST_SORT,
+    {"first": NOTIFICATION, "until": MS, "ttl": SECONDS},
+    max_bytes=1024,
+    holds="the notification that later ones with the same key join, and until when",
+    growth=Growth("planned: 10,000 keys of a user in a week", 10_000),
+)
 INBOX = (
     *CONFIGURATION,
     PROFILE,
@@ -285,5 +300,6 @@ INBOX = (
     STATE,
     PREFERENCES,
     EXPIRING,
+    DIGEST,
     *JOBS,
 )

@@ -161,6 +161,19 @@ EXCLUDE = put(
     "t#TU#U#I, m#id, if absent",
     "Record that the preferences of a user exclude a notification from their inbox.",
 )
+READ_DIGEST = get(
+    "inbox.read_digest",
+    INBOX,
+    "t#TU#U#I, g#category#key",
+    PatternRole.DELIVERS,
+    "The digest that a notification may join; read after the counts, whose version locks it.",
+)
+GATHER = transact(
+    "inbox.gather",
+    (INBOX,),
+    "t#TU#U#I: c#* if version = n, m#id if absent, m#first, g#category#key, e#ms#id",
+    "Start a digest, or add a notification to it, with the counts.",
+)
 READ_PREFERENCES = batch_get(
     "inbox.read_preferences",
     INBOX,
