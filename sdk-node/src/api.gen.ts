@@ -2599,7 +2599,7 @@ export interface components {
         };
         /**
          * CreateWebhookBody
-         * @description A new endpoint. Without `events`, it receives all of them.
+         * @description A new endpoint. Without `events`, it receives all but `message.read`, `push.finished` and `presence.changed`.
          * @example {
          *       "events": [
          *         "message.created"
@@ -2947,7 +2947,7 @@ export interface components {
             write_units: number;
         };
         /** @enum {string} */
-        EventTypeName: "message.created" | "message.edited" | "message.redacted" | "reaction.changed" | "member.joined" | "member.left" | "member.role_changed" | "member.blocked" | "chat.created" | "chat.renamed" | "endpoint.disabled";
+        EventTypeName: "message.created" | "message.edited" | "message.redacted" | "reaction.changed" | "member.joined" | "member.left" | "member.role_changed" | "member.blocked" | "chat.created" | "chat.renamed" | "message.read" | "notification.delivered" | "notification.read" | "job.ended" | "user.created" | "user.updated" | "user.suspended" | "user.unsuspended" | "push.finished" | "presence.changed" | "endpoint.disabled";
         /**
          * ExplainCountsResponse
          * @description A user's notifications, newest first, with the reason why each one is or is not counted.

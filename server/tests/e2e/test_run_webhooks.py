@@ -20,16 +20,25 @@ from fixtures.gateway_process import GatewayProcess, connected
 from fixtures.installation_processes import InstallationProcesses
 from fixtures.loops import until
 from fixtures.tables import Tables
+from fixtures.topics import make_topics
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from fixtures.webhook_receiver import WebhookReceiver
 
 from tidings.accounts.model import Scope
+from tidings.app.wiring.webhook_events import make_endpoint_store
 from tidings.app.wiring.webhooks import make_before_send_service, make_webhook_service
 from tidings.kernel.network_policy import NetworkPolicy
 from tidings.messages.store import KafkaCommitPublisher
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.webhooks.model import EndpointSettings
+from tidings.schema.topics.model import (
+    NOTIFICATIONS,
+    NOTIFICATIONS_DEAD,
+    OFFLINE_CHECKS,
+    OFFLINE_CHECKS_LATE,
+)
+from tidings.webhooks.model import CHOSEN_TYPES, DEFAULT_TYPES, EndpointSettings, EventType
+from tidings.webhooks.store import DynamoWebhookQueue
 from tidings.webhooks.store.http import TransportOptions, open_webhook_transport
 
 LOCAL = {"TIDINGS_WEBHOOKS_NETWORK": "local"}
@@ -45,7 +54,7 @@ STEPS = (
 
 @pytest.fixture
 def bearer(tables_local: Tables, space: Namespace, tmp_path: Path) -> str:
-    return make_tenant(tables_local, space, tmp_path, (Scope.ACT_AS_USER, Scope.WEBHOOKS))
+    return make_tenant(tables_local, space, tmp_path, tuple(Scope))
 
 
 @pytest.fixture
@@ -109,10 +118,10 @@ async def test_every_event_arrives_in_order_although_workers_are_killed_at_every
     assert all(len(used) == 1 for used in receiver.ids().values())
 
 
-async def add_endpoint(use_cases: UseCaseEnv, url: str) -> str:
+async def add_endpoint(use_cases: UseCaseEnv, url: str, events: tuple[EventType, ...] = DEFAULT_TYPES) -> str:
     async with open_webhook_transport(TransportOptions(network=NetworkPolicy.LOCAL)) as transport:
         webhooks = make_webhook_service(use_cases.client, use_cases.ring, use_cases.clock, transport)
-        endpoint = await webhooks.create(use_cases.tenant, EndpointSettings(url=url))
+        endpoint = await webhooks.create(use_cases.tenant, EndpointSettings(url=url, events=events))
     return endpoint.secrets[0].value.reveal()
 
 
@@ -153,6 +162,76 @@ def test_commands_create_an_endpoint_and_replay_its_events(
     assert log.count("message.created") >= 3
     tidings("delete", space.tenant, endpoint)
     assert endpoint not in tidings("list", space.tenant)
+
+
+@pytest.mark.deadline(300.0)
+def test_users_reads_notifications_and_jobs_are_reported_by_the_processes_that_change_them(
+    start: Start, receiver: WebhookReceiver, kafka: str, space: Namespace
+) -> None:
+    make_topics(kafka, space, (NOTIFICATIONS, NOTIFICATIONS_DEAD, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE))
+    api = start(**LOCAL)
+    wanted = [each.value for each in CHOSEN_TYPES]
+    # Without a user: the first request of a user is an event, and looks up endpoints before there is one.
+    server = {"bearer": api.bearer}
+    made = ok(api, "POST", "/v1/webhooks", {"url": receiver.url, "events": wanted}, **server)
+    receiver.secret = made["secret"]
+    ok(api, "POST", "/v1/users", {"id": "anna"}, **server)
+    ok(api, "PUT", "/v1/users/anna/suspension", **server)
+    ok(api, "DELETE", "/v1/users/anna/suspension", **server)
+    start(kind="webhooks", **LOCAL)
+    start(kind="notifications")
+    chat = direct(api, "ben")
+    last = send(api, chat, 1)
+    ok(api, "PUT", f"/v1/chats/{chat}/read", {"sequence": last})
+    ok(api, "PUT", "/v1/inboxes/news", {"title": "News"}, **server)
+    note = {"user_ids": ["anna"], "message": {"title": "hi"}}
+    sent = ok(api, "POST", "/v1/inboxes/news/notifications", note, **server)
+    expected = {
+        "user.created",
+        "user.suspended",
+        "user.unsuspended",
+        "message.created",
+        "message.read",
+        "notification.delivered",
+        "job.ended",
+    }
+
+    def types() -> set[str]:
+        return {event["type"] for event in receiver.accepted}
+
+    eventually(lambda: expected <= types() or None, "event of each type", 150)
+    by_type = {event["type"]: event["data"] for event in receiver.accepted}
+    assert by_type["message.read"] == {"chat": chat, "user": "anna", "read": last}
+    assert by_type["notification.delivered"]["users"] == ["anna"]
+    assert (by_type["job.ended"]["job"], by_type["job.ended"]["state"]) == (sent["job"], "done")
+    assert receiver.forged == 0
+
+
+async def test_a_gateway_queues_reads_and_presence_before_a_worker_runs(env: GatewayProcess) -> None:
+    await env.create_tenant()
+    chat = (await env.direct("anna", "ben")).chat
+    async with env.use_cases() as use_cases:
+        wanted = (EventType.MESSAGE_READ, EventType.PRESENCE_CHANGED, EventType.USER_CREATED)
+        secret = await add_endpoint(use_cases, "http://127.0.0.1:9/", wanted)
+        assert secret
+        gateway = env.start(**LOCAL)
+        store, queue = (
+            make_endpoint_store(use_cases.client, use_cases.ring),
+            DynamoWebhookQueue(use_cases.client, use_cases.clock),
+        )
+        [endpoint] = await store.list(use_cases.tenant)
+
+        async def queued() -> set[tuple[str, str]]:
+            found = [json.loads(item.body) for item in await queue.items(endpoint.name, 100)]
+            return {(event["type"], event["data"]["user"]) for event in found}
+
+        async with connected(env, gateway.socket_port, "anna") as anna:
+            await anna.ask("read", chat=chat, sequence=1)
+            assert ("message.read", "anna") in await queued(), "the answer follows the event"
+            expected = {("message.read", "anna"), ("presence.changed", "anna"), ("user.created", "anna")}
+            async with asyncio.timeout(30):
+                while await queued() != expected:  # noqa: ASYNC110 - it is another process
+                    await asyncio.sleep(0.1)
 
 
 async def test_the_before_send_hook_acts_on_messages_over_the_socket(env: GatewayProcess) -> None:

@@ -1,7 +1,7 @@
 """Principals, users, devices and sessions."""
 
 from enum import StrEnum
-from typing import Literal, NewType
+from typing import Literal, NamedTuple, NewType
 
 from msgspec import UNSET, Struct, UnsetType
 
@@ -74,6 +74,21 @@ class User(Struct, frozen=True, kw_only=True):
     suspended_at_ms: int | None = None
     created_at_ms: int
     updated_at_ms: int
+
+
+class UserChangeKind(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    SUSPENDED = "suspended"
+    UNSUSPENDED = "unsuspended"
+
+
+class UserChange(NamedTuple):
+    """A change of a user that was written."""
+
+    tenant: TenantId
+    user: UserId
+    kind: UserChangeKind
 
 
 class ProfileChange(Struct, frozen=True, kw_only=True):

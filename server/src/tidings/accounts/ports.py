@@ -12,10 +12,13 @@ from tidings.accounts.model import (
     Session,
     SessionId,
     User,
+    UserChange,
 )
 from tidings.kernel.ids import DeviceId, TenantId, UserId
 from tidings.limits.model import LimitVerdict
 
+type OnUserChanged = Callable[[UserChange], Awaitable[None]]
+"""Called after a change was written and before its request is answered. An error fails the request, which may be repeated."""
 type Mac = Callable[[bytes], bytes]
 """HMAC-SHA256 under a key of the tenant."""
 type TenantMac = Callable[[TenantId], Awaitable[Mac]]

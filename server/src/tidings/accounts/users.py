@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
-from tidings.accounts.model import Phone, Principal, ProfileChange, User
-from tidings.accounts.ports import DirectoryPage, UserStore
+from tidings.accounts.model import Phone, Principal, ProfileChange, User, UserChange, UserChangeKind
+from tidings.accounts.ports import DirectoryPage, OnUserChanged, UserStore
 from tidings.accounts.rules import (
     check_avatar,
     check_display_name,
@@ -36,9 +36,10 @@ class UserPage(NamedTuple):
 
 
 class UserService:
-    def __init__(self, rows: UserStore, clock: Clock) -> None:
+    def __init__(self, rows: UserStore, clock: Clock, on_changed: OnUserChanged | None = None) -> None:
         self._rows = rows
         self._clock = clock
+        self._on_changed = on_changed
 
     async def create(
         self,
@@ -63,6 +64,7 @@ class UserService:
         result = await self._rows.create(new)
         if result.is_created:
             note_change(None, {"user": new.user})
+            await self._report(tenant, new.user, UserChangeKind.CREATED)
             return new
         if result.owner is not None:
             raise TidingsError(Code.PHONE_TAKEN, "Another user of this tenant has this phone number.")
@@ -82,6 +84,7 @@ class UserService:
         )
         result = await self._rows.create(new)
         if result.is_created:
+            await self._report(tenant, new.user, UserChangeKind.CREATED)
             return new, True
         if result.owner is None:
             raise TidingsError(Code.WRITE_CONFLICT, "Another request created a user with the same id.")
@@ -94,6 +97,7 @@ class UserService:
         now_ms = self._clock.now_ms()
         new = User(tenant=tenant, user=user, created_at_ms=now_ms, updated_at_ms=now_ms)
         if (await self._rows.create(new)).is_created:
+            await self._report(tenant, user, UserChangeKind.CREATED)
             return new
         # Race: another process admitted the same user between our read and our transaction.
         found = await self._rows.confirm(tenant, user)
@@ -106,6 +110,7 @@ class UserService:
         if not await self._rows.suspend(tenant, check_user_id(user), self._clock.now_ms(), is_on=is_on):
             raise user_not_found(user)
         note_change({"suspended": not is_on}, {"suspended": is_on})
+        await self._report(tenant, user, UserChangeKind.SUSPENDED if is_on else UserChangeKind.UNSUSPENDED)
 
     async def list(self, tenant: TenantId, after: UserId | None, limit: int, prefix: str = "") -> UserPage:
         """List users in the order of the directory: by partition, then by id. `after`: last user of the previous page."""
@@ -154,7 +159,12 @@ class UserService:
         changed = await self._rows.change(tenant, check_user_id(user), change, self._clock.now_ms())
         if changed is None:
             raise user_not_found(user)
+        await self._report(tenant, user, UserChangeKind.UPDATED)
         return changed
+
+    async def _report(self, tenant: TenantId, user: UserId, kind: UserChangeKind) -> None:
+        if self._on_changed is not None:
+            await self._on_changed(UserChange(tenant, user, kind))
 
     async def _profile_of(self, tenant: TenantId, user: UserId) -> User:
         """Read the user that a claim names. A claim and its user share transactions, so one without the other is damage."""

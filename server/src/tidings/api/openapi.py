@@ -31,6 +31,8 @@ OF_ANY = (
     Code.INTERNAL,
 )
 OF_GUARDED = (*OF_ANY, Code.CREDENTIAL_INVALID, Code.CREDENTIAL_EXPIRED, Code.FORBIDDEN)
+EVENTS = ("tenants.list_hooks", "webhooks.queue_items", "webhooks.note_backlog")
+"""Access patterns of an operation that queues an event, for tenants with an endpoint that chose its type."""
 OF_BODIES = (Code.REQUEST_TOO_LARGE,)
 OF_CHANGES = (
     Code.OUTCOME_UNKNOWN,

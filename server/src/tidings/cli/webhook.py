@@ -14,6 +14,7 @@ from tidings.tenants.rules import check_tenant_id
 from tidings.webhooks.before_send import BeforeSendService
 from tidings.webhooks.model import (
     CHOSEN_TYPES,
+    DEFAULT_TYPES,
     Endpoint,
     EndpointId,
     EndpointName,
@@ -46,8 +47,11 @@ def group() -> None:
 @_EVENTS
 @click.option("--description", default="", help="A note for people.")
 def create(tenant: str, url: str, events: tuple[str, ...], description: str) -> None:
-    """Create an endpoint of TENANT and print its secret. It receives all events, or those of --event."""
-    settings = EndpointSettings(url=url, events=_types(events) or CHOSEN_TYPES, description=description)
+    """Create an endpoint of TENANT and print its secret.
+
+    It receives the events of --event, or all but message.read, push.finished and presence.changed.
+    """
+    settings = EndpointSettings(url=url, events=_types(events) or DEFAULT_TYPES, description=description)
     made = _run(lambda service: service.create(check_tenant_id(tenant), settings))
     echo(made.secrets[0].value.reveal())
     echo(f"The secret of endpoint {made.name.id} of {tenant}. {_ONCE}", err=True)
@@ -61,7 +65,7 @@ def list_(tenant: str) -> None:
     table = SafeTable("endpoint", "status", "events", "url", "reason")
     for each in found:
         settings = each.settings
-        count = "all" if settings.events == CHOSEN_TYPES else str(len(settings.events))
+        count = "default" if settings.events == DEFAULT_TYPES else str(len(settings.events))
         table.add_row(each.name.id, settings.status, count, settings.url, settings.disabled_reason or "-")
     show_wide(table)
 

@@ -141,6 +141,10 @@ type OnWatermarkAdvanced = Callable[[WatermarkAdvanced], None]
 """Called after the write of a watermark that has advanced. Does not wait or raise."""
 
 
+type OnRead = Callable[[ChatKey, UserId, int], Awaitable[None]]
+"""Called with a user's read position before their request is answered, also if it is repeated. May raise."""
+
+
 class OfflineCheckPublisher(Protocol):
     """Requests checks whether users missed messages. `check` never waits and never raises; a failure is only counted."""
 

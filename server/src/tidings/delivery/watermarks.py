@@ -19,7 +19,7 @@ from tidings.delivery.model import (
     WatermarkAdvanced,
     WatermarkUpdate,
 )
-from tidings.delivery.ports import AudienceReader, ChatRowReader, OnWatermarkAdvanced, WatermarkStore
+from tidings.delivery.ports import AudienceReader, ChatRowReader, OnRead, OnWatermarkAdvanced, WatermarkStore
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry, may_see
@@ -34,7 +34,7 @@ class WatermarkResult(NamedTuple):
 
 
 class WatermarkService:
-    """`on_advanced` is called after the write of every advance."""
+    """`on_advanced` is called after the write of every advance, `on_read` before a read is answered."""
 
     def __init__(
         self,
@@ -43,19 +43,24 @@ class WatermarkService:
         chats: ChatStore,
         log: LogReader,
         on_advanced: OnWatermarkAdvanced,
+        *,
+        on_read: OnRead | None = None,
     ) -> None:
         self._watermarks = watermarks
         self._row_reader = rows
         self._chats = chats
         self._log = log
         self._on_advanced = on_advanced
+        self._on_read = on_read
 
     async def read(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult:
         """Raise the read watermark. Raises `position_ahead` above the head."""
         position = await self._position(chat, user, sequence)
-        row = await self._raised(
-            chat, user, await self._watermarks.raise_read(chat, user, position), is_read=True
-        )
+        update = await self._watermarks.raise_read(chat, user, position)
+        row = await self._raised(chat, user, update, is_read=True)
+        # Also if the watermark has not advanced: the process of an earlier attempt may have died after its write.
+        if self._on_read is not None and row.read_up_to == sequence:
+            await self._on_read(chat, user, sequence)
         return WatermarkResult(row.read.sequence if row.read else 0, rules.unread_count(row))
 
     async def delivered(self, chat: ChatKey, user: UserId, sequence: int) -> WatermarkResult:

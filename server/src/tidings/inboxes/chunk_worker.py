@@ -7,7 +7,14 @@ from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
 from tidings.inboxes.digests import NO_KEY, DigestRule
-from tidings.inboxes.model import DigestKey, InboxKey, NotificationContent, NotificationId, NotificationRow
+from tidings.inboxes.model import (
+    DeliveredChunk,
+    DigestKey,
+    InboxKey,
+    NotificationContent,
+    NotificationId,
+    NotificationRow,
+)
 from tidings.inboxes.ports import (
     ContentStore,
     DeliveryOutcome,
@@ -30,8 +37,13 @@ type OnRelease = Callable[[TenantId, NotificationId, int], Awaitable[object]]
 """Releases a broadcast to a percentage of its users."""
 type AddMembers = Callable[[Job, int, Sequence[UserId]], Awaitable[Sequence[UserId]]]
 """Adds the users of a chunk, given by its number, to the job's chat. Returns the users that could not be added."""
+type OnDelivered = Callable[[DeliveredChunk], Awaitable[None]]
+"""Called before a chunk is recorded as done, so at least once. May raise a retryable error."""
 type UserAction = Callable[[InboxKey], Awaitable[bool]]
 """Processes one user. False: failed for this user, permanently."""
+
+
+_REPORTED = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.EXISTS, DeliveryOutcome.GATHERED})
 
 
 class ChunkWorker:
@@ -50,6 +62,7 @@ class ChunkWorker:
         profiles: ProfileStore,
         preferences: PreferenceStore,
         clock: Clock,
+        on_delivered: OnDelivered | None = None,
     ) -> None:
         self._jobs = jobs
         self._contents = contents
@@ -63,6 +76,7 @@ class ChunkWorker:
         self._profiles = profiles
         self._preferences = preferences
         self._clock = clock
+        self._on_delivered = on_delivered
 
     async def process(self, ref: ChunkRef) -> None:
         """Process one chunk and record the result. Idempotent.
@@ -88,16 +102,20 @@ class ChunkWorker:
             content = await self._contents.find(ref.tenant, NotificationId(job.notification))
             if content is None:
                 return
-            failed = await self._process_users(job, content, users)
+            failed = await self._process_users(job, ref.chunk, content, users)
         await self._jobs.mark_done(
             ref.tenant, ref.job, self._result(ref.chunk, len(users) - len(failed), failed)
         )
 
     async def _process_users(
-        self, job: Job, content: NotificationContent, users: Sequence[UserId]
+        self, job: Job, chunk: int, content: NotificationContent, users: Sequence[UserId]
     ) -> Sequence[UserId]:
-        unknown = await self._unknown_users(job, users)
-        return [*unknown, *await self._each(job, content, [each for each in users if each not in unknown])]
+        unknown, reached = await self._unknown_users(job, users), list[UserId]()
+        known = [each for each in users if each not in unknown]
+        failed = await self._each(job, content, known, reached)
+        if self._on_delivered is not None and reached:
+            await self._on_delivered(DeliveredChunk(job, chunk, tuple(reached)))
+        return [*unknown, *failed]
 
     def _result(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> ChunkResult:
         return ChunkResult(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
@@ -111,15 +129,19 @@ class ChunkWorker:
         known = await self._profiles.known(job.tenant, users)
         return [user for user in users if user not in known]
 
-    async def _each(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> list[UserId]:
-        """Process the users concurrently. Returns the users that failed."""
-        action = await self._action(job, content, users)
+    async def _each(
+        self, job: Job, content: NotificationContent, users: Sequence[UserId], reached: list[UserId]
+    ) -> list[UserId]:
+        """Process the users concurrently. Returns the users that failed. `reached` receives those for webhooks."""
+        action = await self._action(job, content, users, reached)
         calls = (_is_done(action, InboxKey(job.tenant, user, content.inbox)) for user in users)
         # All users are processed, also after an error: a retry must not meet a write that is still in flight.
         outcomes = await gather_limited(calls, MAX_CONCURRENT)
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
 
-    async def _action(self, job: Job, content: NotificationContent, users: Sequence[UserId]) -> UserAction:
+    async def _action(
+        self, job: Job, content: NotificationContent, users: Sequence[UserId], reached: list[UserId]
+    ) -> UserAction:
         async def withdraw(inbox_key: InboxKey) -> bool:
             await self._withdrawer.withdraw(inbox_key, content.id, content.category)
             return True
@@ -136,7 +158,8 @@ class ChunkWorker:
         match job.kind:
             case JobKind.DELIVER:
                 inbox = await self._inboxes.of(job.tenant, job.inbox)
-                return self._delivery(content, inbox, await self._chosen(inbox, job, content, users))
+                chosen = await self._chosen(inbox, job, content, users)
+                return self._delivery(content, inbox, chosen, reached)
             case JobKind.REDACT:
                 return withdraw
             case JobKind.AMEND:
@@ -155,7 +178,11 @@ class ChunkWorker:
         return await self._preferences.of(job.tenant, inbox.id, users)
 
     def _delivery(
-        self, content: NotificationContent, inbox: Inbox, chosen: Mapping[UserId, UserPreferences]
+        self,
+        content: NotificationContent,
+        inbox: Inbox,
+        chosen: Mapping[UserId, UserPreferences],
+        reached: list[UserId],
     ) -> UserAction:
         row = NotificationRow(
             id=content.id,
@@ -184,11 +211,15 @@ class ChunkWorker:
             )
             if not channels[Channel.INBOX]:
                 await self._deliverer.exclude(inbox_key, row, Exclusion.CHANNEL_OFF)
-                return True
-            if rule is not None:
+                outcome = DeliveryOutcome.DELIVERED
+            elif rule is not None:
                 outcome = await self._digests.deliver(inbox_key, row, rule)
             else:
                 outcome = await self._deliverer.deliver(inbox_key, row, throttle)
+            # A user above the limit of the category receives it on no other channel. If the chunk is repeated, their row
+            # exists, and they are reported: an event too many, instead of one too few.
+            if channels[Channel.WEBHOOK] and outcome in _REPORTED:
+                reached.append(inbox_key.user)
             return outcome is not DeliveryOutcome.LATE
 
         return deliver

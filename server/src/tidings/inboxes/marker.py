@@ -1,6 +1,6 @@
 """Mark notifications as read, unread, archived or seen. Every operation returns the inbox after it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import batched
 from typing import NamedTuple
 
@@ -38,16 +38,29 @@ _ARCHIVE = MarkOperation(rules.archive, user_state.archive)
 _RESTORE = MarkOperation(rules.restore, user_state.restore)
 
 
+type OnNotificationsRead = Callable[[InboxKey, Sequence[NotificationId] | None], Awaitable[None]]
+"""Called with marked notifications, or None for all, before the request is answered. May raise."""
+
+
 class InboxMarker:
-    def __init__(self, inbox_state: InboxStateService, readers: ReadTracker) -> None:
+    def __init__(
+        self,
+        inbox_state: InboxStateService,
+        readers: ReadTracker,
+        on_read: OnNotificationsRead | None = None,
+    ) -> None:
         self._state = inbox_state
         self._readers = readers
+        self._on_read = on_read
 
     async def read(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
     ) -> InboxSnapshot:
         """Mark as read. Notifications that are read, deleted or unknown do not change."""
-        return await self._each(inbox_key, ids, _MARK_READ, at_least)
+        snapshot = await self._each(inbox_key, ids, _MARK_READ, at_least)
+        if self._on_read is not None and ids:
+            await self._on_read(inbox_key, ids)
+        return snapshot
 
     async def reopen(
         self, inbox_key: InboxKey, ids: Sequence[NotificationId], at_least: int = 0
@@ -81,7 +94,10 @@ class InboxMarker:
             await self._track_reads(snapshot, state)
             return _both(snapshot, direct, state)
 
-        return await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
+        snapshot = await self._state.change(inbox_key, InboxOperation.SETTLE, edit, at_least)
+        if self._on_read is not None:
+            await self._on_read(inbox_key, None)
+        return snapshot
 
     async def see_all(self, inbox_key: InboxKey, at_least: int = 0) -> InboxSnapshot:
         """Record that the user has viewed the inbox: nothing in it is unseen any more."""

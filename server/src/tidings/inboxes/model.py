@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from tidings.inboxes.broadcasts.model import NO_BROADCASTS, UserBroadcasts
 from tidings.inboxes.preferences import NO_PREFERENCES, Exclusion, UserPreferences
+from tidings.jobs.model import Job
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 
 NotificationId = NewType("NotificationId", str)
@@ -256,6 +257,14 @@ class NotificationContent(Struct, frozen=True, kw_only=True):
     is_tracked: bool = False
     is_critical: bool = False
     digest_key: str | None = None
+
+
+class DeliveredChunk(NamedTuple):
+    """Users of a job's chunk that a notification reached, and who have the channel `webhook`."""
+
+    job: Job
+    chunk: int
+    users: tuple[UserId, ...]
 
 
 class KeyOrigin(StrEnum):

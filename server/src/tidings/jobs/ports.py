@@ -11,6 +11,10 @@ type ReadProgress = Callable[[Collection[ChunkRef]], Awaitable[Mapping[ChunkRef,
 """Returns the consumers' progress in the partition of each chunk. Raises `UnavailableError`."""
 
 
+type OnJobEnded = Callable[[JobProgress], Awaitable[None]]
+"""Called when a job is done or cancelled: at least once, within some seconds. May raise; then it is called again."""
+
+
 class JobStarter(Protocol):
     """Starts jobs, and shows their progress."""
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tidings.jobs import rules
 from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobProgress, JobState
-from tidings.jobs.ports import ChunkPublisher, JobStore, ReadProgress
+from tidings.jobs.ports import ChunkPublisher, JobStore, OnJobEnded, ReadProgress
 from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
@@ -68,7 +68,10 @@ class JobService:
 
     async def cancel(self, tenant: TenantId, job: JobId) -> JobProgress:
         """Stop the job permanently. The effects of finished chunks remain."""
-        return await self._change_state(tenant, job, JobState.CANCELLED)
+        progress = await self._change_state(tenant, job, JobState.CANCELLED)
+        # The next check reports the end. A job that was paused has no check.
+        await self._store.schedule(DueJob(tenant, job, self._clock.now_ms(), progress.chunks_done))
+        return progress
 
     async def resume(self, tenant: TenantId, job: JobId) -> JobProgress:
         """Continue a paused job: publish its missing chunks."""
@@ -109,11 +112,17 @@ def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
 
 
 class JobSweeper:
-    """Checks unfinished jobs at scheduled times and publishes chunks whose events were lost."""
+    """Checks unfinished jobs at scheduled times, publishes chunks whose events were lost, and reports jobs that ended."""
 
     def __init__(
-        self, store: JobStore, chunks: ChunkPublisher, read_progress: ReadProgress, clock: Clock
+        self,
+        store: JobStore,
+        chunks: ChunkPublisher,
+        read_progress: ReadProgress,
+        clock: Clock,
+        on_ended: OnJobEnded | None = None,
     ) -> None:
+        self._on_ended = on_ended
         self._store = store
         self._chunks = chunks
         self._read_progress = read_progress
@@ -135,6 +144,8 @@ class JobSweeper:
         job = await self._store.read(due.tenant, due.job)
         done = await self._store.done(due.tenant, due.job)
         if job is None or job.state is not JobState.RUNNING or len(done) == job.chunks:
+            if job is not None:
+                await self._report_end(job, done)
             # Resuming a paused job schedules its checks again.
             await self._store.unschedule(due)
             return
@@ -144,6 +155,12 @@ class JobSweeper:
         later = rules.next_check(due, len(done), self._clock.now_ms())
         if await self._store.reschedule(due, later._replace(fences=found.fences)) and found.lost:
             self._chunks.publish(found.lost)
+
+    async def _report_end(self, job: Job, done: Collection[ChunkResult]) -> None:
+        """Report a job that is done or cancelled. Before its check is removed: a process that dies is followed by another."""
+        progress = rules.job_progress(job, done, self._clock.now_ms())
+        if self._on_ended is not None and progress.state in {JobState.DONE, JobState.CANCELLED}:
+            await self._on_ended(progress)
 
     async def _find_lost(self, job: Job, due: DueJob, done: Collection[ChunkResult]) -> rules.StalledChunks:
         """Find missing chunks whose events the consumers have passed."""

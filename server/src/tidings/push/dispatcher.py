@@ -63,6 +63,7 @@ class PushDispatcher:
         ]
         for each in sends:  # at most one, after `keep_newest`
             await each.run()
+        await gather_limited(self._deps.report([each]) for each in skipped)
         await self._deps.results.put(skipped)
 
     def _decide(

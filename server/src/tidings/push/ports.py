@@ -71,6 +71,10 @@ class AlertStore(Protocol):
     ) -> None: ...
 
 
+type OnPushFinished = Callable[[Sequence[PushResult]], Awaitable[None]]
+"""Called with the results of a message for one recipient before they are stored, so at least once. May raise."""
+
+
 class ResultStore(Protocol):
     """Results of notifications, kept for 7 days. A result replaces the earlier one of the same message and device."""
 

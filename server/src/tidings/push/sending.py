@@ -34,6 +34,7 @@ from tidings.push.notification import Notification
 from tidings.push.outages import OutageTracker
 from tidings.push.ports import (
     AlertStore,
+    OnPushFinished,
     PushSender,
     ReadBadge,
     RegistrationStore,
@@ -76,6 +77,12 @@ class DispatcherDeps:
     badge: ReadBadge
     clock: Clock
     failpoints: Failpoints
+    on_finished: OnPushFinished | None = None
+
+    async def report(self, results: Sequence[PushResult]) -> None:
+        """Report the results of a message for one recipient. Before they are stored: a stored result is not reported again."""
+        if self.on_finished is not None:
+            await self.on_finished(results)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,7 @@ class RecipientSending:
             for target, answer in zip(targets, sent, strict=True)
         ]
         await deps.failpoints.hit("push.alert_raised")
+        await deps.report(results)
         await deps.results.put(results)
         await deps.failpoints.hit("push.recorded")
         await self._follow_up(targets, sent, results)

@@ -101,25 +101,33 @@ class EndpointSwitch:
             now_ms,
             {"endpoint": disabled.name.id, "url": disabled.settings.url, "reason": reason},
         )
-        for other in await self._store.list(disabled.name.tenant):
-            if other.is_enabled and other.wants(event):
-                await self._queue.add_item(
-                    QueuedItem(
-                        endpoint=other.name,
-                        kind=QueueKind.EVENT,
-                        key=event.id,
-                        first=1,
-                        last=1,
-                        due_ms=now_ms,
-                        body=event.body,
-                    )
-                )
+        others = await self._store.list(disabled.name.tenant)
+        items = [
+            queued_event(other.name, event) for other in others if other.is_enabled and other.wants(event)
+        ]
+        if items:
+            await self._queue.add_items(items)
 
 
 def make_event(event: str, kind: EventType, at_ms: int, data: dict[str, object]) -> WebhookEvent:
     """Return an event that is not an entry of a log."""
     body = {"id": event, "type": kind, "timestamp": format_ms(at_ms), "data": data}
     return WebhookEvent(id=event, type=kind, at_ms=at_ms, body=_encode(body))
+
+
+def queued_event(
+    endpoint: EndpointName, event: WebhookEvent, *, key: str | None = None, due_ms: int | None = None
+) -> QueuedItem:
+    """Return the queued item of an event. Without `key`, it is the id of the event; without `due_ms`, it is due now."""
+    return QueuedItem(
+        endpoint=endpoint,
+        kind=QueueKind.EVENT,
+        key=key or event.id,
+        first=1,
+        last=1,
+        due_ms=event.at_ms if due_ms is None else due_ms,
+        body=event.body,
+    )
 
 
 async def change_endpoint(

@@ -27,6 +27,16 @@ class EventType(StrEnum):
     MEMBER_BLOCKED = "member.blocked"
     CHAT_CREATED = "chat.created"
     CHAT_RENAMED = "chat.renamed"
+    MESSAGE_READ = "message.read"
+    NOTIFICATION_DELIVERED = "notification.delivered"
+    NOTIFICATION_READ = "notification.read"
+    JOB_ENDED = "job.ended"
+    USER_CREATED = "user.created"
+    USER_UPDATED = "user.updated"
+    USER_SUSPENDED = "user.suspended"
+    USER_UNSUSPENDED = "user.unsuspended"
+    PUSH_FINISHED = "push.finished"
+    PRESENCE_CHANGED = "presence.changed"
     ENDPOINT_DISABLED = "endpoint.disabled"
     """Another endpoint of the tenant was disabled because it failed for too long."""
     TEST = "test"
@@ -34,6 +44,11 @@ class EventType(StrEnum):
 
 
 CHOSEN_TYPES: Final = tuple(each for each in EventType if each is not EventType.TEST)
+FREQUENT_TYPES: Final = frozenset(
+    {EventType.MESSAGE_READ, EventType.PUSH_FINISHED, EventType.PRESENCE_CHANGED}
+)
+"""An endpoint receives these only if it names them."""
+DEFAULT_TYPES: Final = tuple(each for each in CHOSEN_TYPES if each not in FREQUENT_TYPES)
 
 
 class EndpointStatus(StrEnum):
@@ -50,7 +65,7 @@ class EndpointSettings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`disabled_reason` is empty for an endpoint that the tenant disabled."""
 
     url: Annotated[str, Meta(max_length=1024)]
-    events: tuple[EventType, ...] = CHOSEN_TYPES
+    events: tuple[EventType, ...] = DEFAULT_TYPES
     description: Annotated[str, Meta(max_length=256)] = ""
     status: EndpointStatus = EndpointStatus.ENABLED
     disabled_reason: str = ""

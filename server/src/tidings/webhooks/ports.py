@@ -62,8 +62,8 @@ class WebhookQueue(Protocol):
         """Extend the chat's run to `last`. False: it has none, because everything was delivered."""
         ...
 
-    async def add_item(self, item: QueuedItem) -> None:
-        """Queue an event or a request."""
+    async def add_items(self, items: Sequence[QueuedItem]) -> None:
+        """Queue events and requests. A later one with the same key replaces one that waits."""
         ...
 
     async def items(self, endpoint: EndpointName, limit: int) -> Sequence[QueuedItem]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, TenantId
 from tidings.messages.model import EntryKind
 from tidings.webhooks.model import Attempt, Endpoint, EventType, QueuedItem, SigningSecret
 
@@ -57,7 +57,15 @@ def event_id(chat: ChatKey, sequence: int) -> str:
 
     It has no `.`, which separates the parts that a signature covers.
     """
-    name = f"{chat.tenant}#{chat.chat}#{sequence}"
+    return _hashed(f"{chat.tenant}#{chat.chat}#{sequence}")
+
+
+def stable_id(tenant: TenantId, what: str, *parts: str | int) -> str:
+    """Return the id of an event that is not an entry of a log, or the key under which it waits: the same for the same parts."""
+    return _hashed("\0".join([tenant, what, *map(str, parts)]))
+
+
+def _hashed(name: str) -> str:
     return "evt_" + blake2b(name.encode(), digest_size=16).hexdigest()
 
 

@@ -204,7 +204,7 @@ class WebhookService:
         item = QueuedItem(
             endpoint=name, kind=QueueKind.REPLAY, key=new_ulid(), due_ms=now_ms, since_ms=since_ms
         )
-        await self._queue.add_item(item)
+        await self._queue.add_items([item])
         note_change(None, {"replay_since": format_ms(since_ms)})
 
     async def _require_enabled(self, name: EndpointName) -> None:

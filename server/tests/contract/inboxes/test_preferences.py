@@ -82,7 +82,7 @@ async def test_a_retry_decides_as_the_first_attempt_did(open_inboxes: OpenInboxe
         content = await at.cases.recall.find(at.tenant, DEFAULT, job.notification)  # type: ignore[arg-type]
         users = await at.cases.job_store.chunk(at.tenant, ref.job, 0)
         # The worker dies before it marks the chunk as done, and both users change their preferences.
-        await at.cases.worker._process_users(job, content, users)
+        await at.cases.worker._process_users(job, 0, content, users)
         await choose(at, "anna", sport=ON)
         await choose(at, "ben", sport=OFF)
         await at.cases.worker.process(ref)

@@ -1,15 +1,17 @@
 """Decisions, attempts and results of the dispatcher, with stores on both engines and a scripted provider."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fixtures.apns_server import ApnsServer
 from fixtures.rest_app import RestApp
-from fixtures.use_cases import ANNA, BEN, UseCaseEnv
+from fixtures.use_cases import ANNA, BEN, UseCaseEnv, code_of
 
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.app.wiring.chats import build_chat_row_reader
 from tidings.delivery.model import OfflineMessage
 from tidings.kernel.clock import format_ms
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_FAILPOINTS
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, message_id
 from tidings.messages.model import EntryKind
@@ -70,6 +72,7 @@ class DispatcherEnv:
         client, ring, clock = use_cases.client, use_cases.ring, use_cases.clock
         self.use_cases, self.rest, self.stats = use_cases, RestApp(use_cases), PushStats()
         self.provider, self.tasks = ScriptedProvider(), CollectedTasks()
+        self.reported, self.report_fails = list[Sequence[PushResult]](), False
         self.store = DynamoRegistrationStore(client, ring)
         self.results = DynamoResultStore(client)
         alerts, users = DynamoAlertStore(client), DynamoUserStore(client, ring, use_cases.user_keys)
@@ -92,9 +95,15 @@ class DispatcherEnv:
             badge=self.rest.app.state.edge.services.push.badge.total,
             clock=clock,
             failpoints=NO_FAILPOINTS,
+            on_finished=self.report,
         )
         self.dispatcher = PushDispatcher(deps, self.stats)
         self.withdrawals = PushWithdrawals(deps, self.stats)
+
+    async def report(self, results: Sequence[PushResult]) -> None:
+        self.reported.append(results)
+        if self.report_fails:
+            raise TidingsError(Code.OVERLOADED, "The report cannot be stored.")
 
     async def prepare(self, messages: int, *devices: str) -> ChatId:
         use_cases = self.use_cases
@@ -132,6 +141,20 @@ class DispatcherEnv:
     async def result(self, chat: ChatId, sequence: int) -> PushResult:
         (found,) = await self.results.of_message(ChatKey(self.use_cases.tenant, chat), sequence)
         return found
+
+
+async def test_a_result_is_stored_only_after_it_was_reported(use_cases: UseCaseEnv) -> None:
+    env = DispatcherEnv(use_cases)
+    chat, env.report_fails = await env.prepare(2), True
+    assert await code_of(env.dispatcher.handle([env.task(chat, 2), env.task(chat, 3)])) is Code.OVERLOADED
+    for sequence in (2, 3):
+        assert await env.results.of_message(ChatKey(use_cases.tenant, chat), sequence) == []
+    env.reported, env.report_fails = [], False
+    await env.dispatcher.handle([env.task(chat, 2), env.task(chat, 3)])
+    outcomes = sorted((each.sequence, each.outcome.value) for some in env.reported for each in some)
+    assert outcomes == [(2, "skipped"), (3, "sent")]
+    await env.dispatcher.handle([env.task(chat, 3)])
+    assert len(env.reported) == 2, "a stored result is not reported again"
 
 
 async def test_of_a_burst_one_notification_is_sent_with_the_exact_badge(use_cases: UseCaseEnv) -> None:

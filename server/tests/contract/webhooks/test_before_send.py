@@ -34,13 +34,13 @@ def answering(**answer: object) -> Attempt:
 class HookEnv(WebhookEnv):
     """A sender with the before-send hook of its tenant."""
 
-    def __init__(self, use_cases: UseCaseEnv) -> None:
+    def __init__(self, use_cases: UseCaseEnv, fresh_s: float = 0.05) -> None:
         super().__init__(use_cases)
         self.tenants = DynamoTenantStore(use_cases.client, use_cases.authentic)
         self.hooks = BeforeSendService(self.service, self.tenants, self.clock)
         self.hook_stats = BeforeSendStats()
         hook = BeforeSendHook(
-            TenantReader(self.tenants, self.clock, CachePolicy(fresh_s=0.05)),
+            TenantReader(self.tenants, self.clock, CachePolicy(fresh_s=fresh_s)),
             EndpointDirectory(self.store, self.clock, CachePolicy(fresh_s=0.0)),
             self.transport,
             encode_content=normalize_content,
@@ -227,7 +227,7 @@ async def test_messages_of_other_tenants_and_of_a_removed_hook_are_not_delayed(u
 
 async def test_a_tenant_without_a_hook_pays_nothing_for_it(use_cases: UseCaseEnv) -> None:
     """The settings of the tenant are in the cache that authentication fills."""
-    env = HookEnv(use_cases)
+    env = HookEnv(use_cases, fresh_s=600.0)
     await env.tenants.create(use_cases.tenant, TenantSettings(name="Acme"), env.clock.now_ms())
     chat = await use_cases.group(BEN)
     await use_cases.send(chat, ANNA)

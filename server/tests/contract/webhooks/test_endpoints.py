@@ -11,7 +11,7 @@ from tidings.kernel.ids import TenantId
 from tidings.schema.tables.patterns import webhooks as patterns
 from tidings.webhooks import rules
 from tidings.webhooks.model import (
-    CHOSEN_TYPES,
+    DEFAULT_TYPES,
     MAX_ENDPOINTS,
     DeliveryOutcome,
     EndpointName,
@@ -59,7 +59,7 @@ async def test_a_change_keeps_what_is_not_given(use_cases: UseCaseEnv) -> None:
     env = WebhookEnv(use_cases)
     made = await env.endpoint(description="ours")
     changed = await env.service.update(made.name, status=EndpointStatus.DISABLED)
-    assert (changed.settings.description, changed.settings.events) == ("ours", CHOSEN_TYPES)
+    assert (changed.settings.description, changed.settings.events) == ("ours", DEFAULT_TYPES)
     assert changed.settings.disabled_at_ms is not None
     enabled = await env.service.update(made.name, status=EndpointStatus.ENABLED, url="https://app.example/b")
     assert (enabled.settings.url, enabled.is_enabled) == ("https://app.example/b", True)

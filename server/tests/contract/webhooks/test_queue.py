@@ -167,8 +167,7 @@ async def test_events_and_requests_are_items_of_the_queue_and_a_drop_removes_all
     request = QueuedItem(
         endpoint=env.endpoint, kind=QueueKind.REPLAY, key="01JCQ4Z7N3V5X9B2M8K6T1R0WD", since_ms=7
     )
-    await env.queue.add_item(event)
-    await env.queue.add_item(request)
+    await env.queue.add_items([event, request])
     found = {item.kind: item for item in await env.queue.items(env.endpoint, 10)}
     assert set(found) == set(QueueKind)
     assert (found[QueueKind.EVENT], found[QueueKind.REPLAY]) == (event, request)

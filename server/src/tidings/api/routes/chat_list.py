@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tidings.api.auth import AsUser, AuthenticatedRoute
-from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.openapi import EVENTS, OF_BODIES, route_options
 from tidings.api.schemas.api_model import ChatInPath
 from tidings.api.schemas.chat_list import (
     ChatListParams,
@@ -102,7 +102,7 @@ async def explain_unread(call: AsUser, chat: ChatInPath) -> UnreadExplanationRes
         "mark_read",
         *OF_BODIES,
         *_OF_MARKS,
-        touches=("watermarks.raise_read", *_MARK),
+        touches=("watermarks.raise_read", *_MARK, *EVENTS),
         summary="Mark messages as read",
     ),
 )

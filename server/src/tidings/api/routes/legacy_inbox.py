@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from tidings.api.auth import AsNotificationsServer, AsUser, AuthenticatedRoute, BulkRoute
-from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.openapi import EVENTS, OF_BODIES, route_options
 from tidings.api.request_parsing import IdempotencyKeyHeader, optional_idempotency_key
 from tidings.api.routes.broadcasts import ANNOUNCE, OF_ANNOUNCING
 from tidings.api.routes.inboxes import SEND
@@ -44,7 +44,15 @@ _MARK = route_options(
     _UNKNOWN,
     _UNSURE,
     _CHANGED,
-    touches=(*_COUNTS, "inbox.read_row", "inbox.mark_row", "inbox.mark_all", "inbox.read_rows", *STATES),
+    touches=(
+        *_COUNTS,
+        "inbox.read_row",
+        "inbox.mark_row",
+        "inbox.mark_all",
+        "inbox.read_rows",
+        *STATES,
+        *EVENTS,
+    ),
     summary="Mark messages as read",
 )
 

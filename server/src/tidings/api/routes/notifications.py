@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Query, Response
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
-from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.openapi import EVENTS, OF_BODIES, route_options
 from tidings.api.schemas.notifications import (
     AtLeast,
     CountsResponse,
@@ -102,7 +102,7 @@ async def count_notifications(
     **route_options(
         "mark_notifications_read",
         *_OF_MARKS,
-        touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows"),
+        touches=(*_MARKS, "inbox.mark_all", "inbox.read_rows", *EVENTS),
         summary="Mark notifications as read",
     ),
 )

@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tidings.api.auth import AsDirectoryReader, AsUser, AsUsersServer, AuthenticatedRoute
-from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.openapi import EVENTS, OF_BODIES, route_options
 from tidings.api.rate_limits import charge_number
 from tidings.api.schemas.accounts import (
     CreateUserBody,
@@ -52,7 +52,7 @@ async def get_me(call: AsUser) -> UserResponse:
         _UNKNOWN,
         _UNSURE,
         Code.USER_ERASED,
-        touches=("users.update", *_SEAL),
+        touches=("users.update", *_SEAL, *EVENTS),
         summary="Update your own profile",
     ),
 )
@@ -113,7 +113,7 @@ async def list_users(call: AsDirectoryReader, asked: Annotated[UsersParams, Quer
         Code.USER_ERASED,
         Code.PHONE_TAKEN,
         _UNSURE,
-        touches=("users.create", "users.create_with_phone", *_SEAL),
+        touches=("users.create", "users.create_with_phone", *_SEAL, *EVENTS),
         status_code=201,
         summary="Create a user",
     ),
@@ -160,7 +160,7 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
         _UNKNOWN,
         _UNSURE,
         Code.USER_ERASED,
-        touches=("users.update", *_SEAL),
+        touches=("users.update", *_SEAL, *EVENTS),
         summary="Update a user",
     ),
 )
@@ -202,7 +202,7 @@ async def list_directory(
         "suspend_user",
         _UNKNOWN,
         _UNSURE,
-        touches=("users.suspend",),
+        touches=("users.suspend", *EVENTS),
         status_code=204,
         summary="Suspend a user",
     ),
@@ -221,7 +221,7 @@ async def suspend_user(call: AsUsersServer, user: UserInPath) -> None:
         "unsuspend_user",
         _UNKNOWN,
         _UNSURE,
-        touches=("users.suspend",),
+        touches=("users.suspend", *EVENTS),
         status_code=204,
         summary="Lift a suspension",
     ),

@@ -6,10 +6,9 @@ from fastapi import APIRouter, Query
 
 from tidings.api.auth import AsWebhooksServer, AuthenticatedRequest, AuthenticatedRoute
 from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.schemas.before_send import BeforeSendBody, BeforeSendResponse
 from tidings.api.schemas.chats import PageParams
 from tidings.api.schemas.webhooks import (
-    BeforeSendBody,
-    BeforeSendResponse,
     CreateWebhookBody,
     DeliveriesResponse,
     EndpointInPath,
@@ -188,7 +187,7 @@ async def retry_webhook(call: AsWebhooksServer, endpoint: EndpointInPath) -> Non
         _UNKNOWN,
         _KEYS,
         Code.OUTCOME_UNKNOWN,
-        touches=(*_READ, "webhooks.queue_item", "webhooks.note_backlog"),
+        touches=(*_READ, "webhooks.queue_items", "webhooks.note_backlog"),
         status_code=204,
         summary="Send past events again",
     ),

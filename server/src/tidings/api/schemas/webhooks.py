@@ -10,9 +10,9 @@ from tidings.api.schemas.api_model import ApiModel, Cursor, Time, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.notifications import ULID
 from tidings.kernel.clock import format_ms, format_ms_or_none
-from tidings.tenants.model import BeforeSendSettings
 from tidings.webhooks.model import (
     CHOSEN_TYPES,
+    DEFAULT_TYPES,
     Attempt,
     Delivery,
     DeliveryPage,
@@ -27,9 +27,9 @@ from tidings.webhooks.model import (
 from tidings.webhooks.service import MAX_OVERLAP_S, OVERLAP_S
 
 _AT = "2026-11-15T02:11:21.957Z"
-_ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+ENDPOINT_ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 _ENDPOINT: JsonDict = {
-    "id": _ID,
+    "id": ENDPOINT_ID,
     "url": "https://app.example/tidings",
     "events": ["message.created"],
     "description": "",
@@ -63,12 +63,22 @@ type EventTypeName = Literal[
     "member.blocked",
     "chat.created",
     "chat.renamed",
+    "message.read",
+    "notification.delivered",
+    "notification.read",
+    "job.ended",
+    "user.created",
+    "user.updated",
+    "user.suspended",
+    "user.unsuspended",
+    "push.finished",
+    "presence.changed",
     "endpoint.disabled",
 ]
 type StatusName = Literal["enabled", "disabled"]
 
 EndpointInPath = Annotated[
-    EndpointId, Path(pattern=ULID, description="The id of an endpoint.", examples=[_ID])
+    EndpointId, Path(pattern=ULID, description="The id of an endpoint.", examples=[ENDPOINT_ID])
 ]
 Url = Annotated[
     str,
@@ -92,7 +102,7 @@ def event_types(names: list[EventTypeName]) -> tuple[EventType, ...]:
 
 
 class CreateWebhookBody(ApiModel):
-    """A new endpoint. Without `events`, it receives all of them."""
+    """A new endpoint. Without `events`, it receives all but `message.read`, `push.finished` and `presence.changed`."""
 
     model_config = with_examples({"url": "https://app.example/tidings", "events": ["message.created"]})
 
@@ -101,7 +111,7 @@ class CreateWebhookBody(ApiModel):
     description: Description = ""
 
     def settings(self) -> EndpointSettings:
-        events = CHOSEN_TYPES if self.events is None else event_types(self.events)
+        events = DEFAULT_TYPES if self.events is None else event_types(self.events)
         return EndpointSettings(url=self.url, events=events, description=self.description)
 
 
@@ -309,42 +319,3 @@ class QueueResponse(ApiModel):
     )
 
     waiting: list[QueuedResponse]
-
-
-class BeforeSendBody(ApiModel):
-    """The before-send hook. It receives each message and each edit before they are stored."""
-
-    model_config = with_examples(
-        {"url": "https://app.example/moderate", "timeout_ms": 1000, "on_failure": "allow"}
-    )
-
-    url: Url
-    timeout_ms: Annotated[
-        int, Field(ge=50, le=5_000, description="How long a sender waits for the hook.")
-    ] = 1_000
-    on_failure: Annotated[
-        Literal["allow", "refuse"],
-        Field(description="What happens to a message if the hook does not answer in time."),
-    ] = "allow"
-
-
-class BeforeSendResponse(ApiModel):
-    model_config = with_examples(
-        {"endpoint": _ID, "url": "https://app.example/moderate", "timeout_ms": 1000, "on_failure": "allow"}
-    )
-
-    endpoint: Annotated[str, Field(description="The endpoint with the URL and the secret.")]
-    url: str
-    timeout_ms: int
-    on_failure: Literal["allow", "refuse"]
-    secret: Annotated[str | None, Field(description="Only in the answer that creates the hook.")] = None
-
-    @classmethod
-    def of(cls, endpoint: Endpoint, hook: BeforeSendSettings, *, has_secret: bool = False) -> Self:
-        return cls(
-            endpoint=endpoint.name.id,
-            url=endpoint.settings.url,
-            timeout_ms=hook.timeout_ms,
-            on_failure=hook.on_failure,
-            secret=endpoint.secrets[0].value.reveal() if has_secret else None,
-        )

@@ -26,7 +26,7 @@ from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
 from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry
 from tidings.app.settings import Settings, production
-from tidings.app.wiring import chats, delivery, engine_clients
+from tidings.app.wiring import chats, delivery, engine_clients, webhook_events
 from tidings.app.wiring.accounts import (
     AccountServices,
     LoginServices,
@@ -235,11 +235,11 @@ class ApiWiring:
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
         limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
         on_advanced = with_push_reads(self.gains.publish_soon, self.publisher, self.host, self.engines)
-        lists = build_chat_lists(client, user_keys, clock, on_advanced, epoch=epoch)
-        cases = self._chats(lists, before_send)
+        on_read = webhook_events.make_event_producer(client, keys, clock).chat_read
+        lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=on_read, epoch=epoch)
+        cases, inboxes = self._chats(lists, before_send), self._inboxes()
         webhooks = make_webhook_service(client, keys, clock, http)
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
-        inboxes = self._inboxes()
         people = build_login_services(self.settings, client, clock, self.engines.kms.value, user_keys)
         return ApiServices(
             credentials=self._credentials(people),

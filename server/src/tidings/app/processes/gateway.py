@@ -11,7 +11,7 @@ from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.session_cache import OnRevocations, RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.app.settings import Settings, production
-from tidings.app.wiring import chats, delivery, engine_clients, push_reads
+from tidings.app.wiring import chats, delivery, engine_clients, push_reads, webhook_events
 from tidings.app.wiring.accounts import (
     AccountServices,
     accounts_component,
@@ -217,7 +217,8 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     def server() -> GatewayServer:
         client, keys = engines.dynamo.value, engines.user_keys.value
         heard = push_reads.with_push_reads(gains.value.publish_soon, publisher.value, host, engines)
-        lists = build_chat_lists(client, keys, host.clock, heard, epoch=engines.epoch)
+        on_read = webhook_events.make_event_producer(client, keys.tenants, host.clock).chat_read
+        lists = build_chat_lists(client, keys, host.clock, heard, on_read=on_read, epoch=engines.epoch)
         traces = make_traces(host.tracing)
         wiring = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists, traces)
         made = wiring.server(before_send.value)
@@ -321,7 +322,7 @@ class GatewayWiring:
             chat_list=self.lists.chat_list,
             history=cases.history,
             watermarks=cases.watermarks,
-            ephemeral=make_ephemeral_deps(self.settings, client, redis, clock, self.engines.epoch),
+            ephemeral=make_ephemeral_deps(self.settings, self.engines, clock),
             inboxes=cases.inboxes,
             offline_checks=make_offline_checks(self.publisher, self.host),
             trace_push=None if self.traces is None else self.traces.push,

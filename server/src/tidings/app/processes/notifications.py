@@ -14,6 +14,7 @@ from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
 from tidings.app.wiring.inboxes import build_serving_inboxes, build_sweeper
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
+from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.chats.member_jobs import MemberChunkWorker
 from tidings.inboxes.chunk_worker import ChunkWorker
 from tidings.inboxes.publisher import InboxChangePublisher
@@ -103,7 +104,8 @@ class ChunkConsumer(Component):
             settings=self._settings.inboxes,
             add_members=self._member_worker(publisher).add,
         )
-        jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress)
+        on_ended = make_event_producer(client, keys, clock).job_ended
+        jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress, on_ended)
         work = RecordHandlers(
             decode_chunk,
             lambda batch: process_chunks(cases.worker, batch),

@@ -22,6 +22,7 @@ from tidings.app.settings import Settings
 from tidings.app.settings.accounts import AccountsSettings
 from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make_kms, make_user_key_ring
+from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.network_policy import NetworkPolicy
@@ -152,7 +153,7 @@ def build_login_services(
         clock=clock,
         on_signed_out=registrations.sign_out,
     )
-    users = UserService(user_rows, clock)
+    users = UserService(user_rows, clock, make_event_producer(client, keys, clock).user_changed)
     admission = UserAdmission(users, clock, replace(ADMISSION_CACHE, fresh_s=wanted.user_cache_s))
     return LoginServices(
         users=users,

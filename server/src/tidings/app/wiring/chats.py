@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
+from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, TracedMessageSender
+from tidings.app.wiring.webhook_events import PresenceEvents, make_event_producer
 from tidings.bus.store import RedisBus
 from tidings.chats.commands import ChatCommands
 from tidings.chats.model import DEFAULT_MAX_MEMBERS, MemberStatus
@@ -19,7 +21,7 @@ from tidings.delivery.audience import StoredAudience
 from tidings.delivery.chat_list import ChatList
 from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.model import WatermarkAdvanced
-from tidings.delivery.ports import AudienceReader, OnWatermarkAdvanced
+from tidings.delivery.ports import AudienceReader, OnRead, OnWatermarkAdvanced
 from tidings.delivery.rules import is_member
 from tidings.delivery.store import (
     DynamoChatRowReader,
@@ -91,9 +93,10 @@ def build_chat_lists(
     clock: Clock,
     on_advanced: OnWatermarkAdvanced = _ignore_advanced,
     *,
+    on_read: OnRead | None = None,
     epoch: Epoch = initial_epoch,
 ) -> ChatListServices:
-    """Build the use cases. `on_advanced` is called with each watermark that advanced."""
+    """Build the use cases. `on_advanced` is called with each watermark that advanced, `on_read` with each read."""
     chats, log, lists = (
         DynamoChatStore(client, clock),
         DynamoLogReader(client),
@@ -102,7 +105,7 @@ def build_chat_lists(
     directs, watermarks = DirectChatCache(chats), build_watermark_store(client, clock, epoch)
     audience = StoredAudience(directs)
     return ChatListServices(
-        WatermarkService(watermarks, lists, chats, log, on_advanced),
+        WatermarkService(watermarks, lists, chats, log, on_advanced, on_read=on_read),
         ChatList(lists, watermarks, chats, keys, clock),
         MessageStatusReader(audience, watermarks),
         directs,
@@ -204,10 +207,14 @@ def _receipt_publisher(settings: Settings, redis: RedisClient, host: ProcessCont
     return made
 
 
-def make_ephemeral_deps(
-    settings: Settings, client: DynamoClient, redis: RedisClient, clock: Clock, epoch: Epoch
-) -> EphemeralDeps:
-    given = settings.ephemeral
+def make_ephemeral_deps(settings: Settings, engines: EngineComponents, clock: Clock) -> EphemeralDeps:
+    given, client, redis, epoch = (
+        settings.ephemeral,
+        engines.dynamo.value,
+        engines.redis.value,
+        engines.epoch,
+    )
+    events = make_event_producer(client, engines.keys.value, clock)
     return EphemeralDeps(
         bus=RedisBus(redis),
         snapshots=ReceiptSnapshotReader(
@@ -221,6 +228,7 @@ def make_ephemeral_deps(
             presence_grace_s=given.presence_grace_s,
             presence_refresh_s=settings.gateway.lease_s,
         ),
+        on_presence=PresenceEvents(RedisPresenceStore(redis), events, given.presence_grace_s).report,
     )
 
 

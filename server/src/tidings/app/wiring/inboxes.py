@@ -6,6 +6,7 @@ from typing import Self
 
 from tidings.api.services import NotificationServices
 from tidings.app.settings.workers import InboxesSettings
+from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
@@ -46,14 +47,16 @@ from tidings.inboxes.store import (
     RedisConfigInvalidation,
 )
 from tidings.jobs.model import Job
-from tidings.jobs.ports import ChunkPublisher, JobStore, ReadProgress
+from tidings.jobs.ports import ChunkPublisher, JobStore, OnJobEnded, ReadProgress
 from tidings.jobs.service import JobService, JobSweeper
 from tidings.jobs.store import RETENTION_DAYS, DynamoJobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import UserId
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.redis.client import RedisClient
+from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.model import SealingKeyProvider
+from tidings.webhooks.producer import EventProducer
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +132,7 @@ def build_inboxes(
     snapshots: Snapshots | None = None,
     job_retention_days: int = RETENTION_DAYS,
     add_members: AddMembers = _add_no_members,
+    events: EventProducer | None = None,
 ) -> InboxServices:
     """Build all services. Without `snapshots`, broadcast logs are read from their beginning."""
     notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
@@ -144,7 +148,7 @@ def build_inboxes(
         defaults=InboxDefaultsService(stores.inboxes, clock),
         configs=cache,
         queries=InboxQueries(state, stores.contents, keys),
-        marker=InboxMarker(state, stores.readers),
+        marker=InboxMarker(state, stores.readers, None if events is None else events.notifications_read),
         preferences=PreferenceService(cache, stores.preferences, notifier, clock),
         sender=NotificationSender(drafts, jobs, clock),
         broadcast=broadcast,
@@ -152,7 +156,7 @@ def build_inboxes(
         proofs=RecallProofs(recall, stores.jobs, stores.repository),
         jobs=jobs,
         job_store=stores.jobs,
-        worker=_build_worker(stores, cache, notifier, broadcast, clock, add_members=add_members),
+        worker=_new_worker(stores, cache, notifier, broadcast, clock, add_members=add_members, events=events),
         broadcasts=broadcasts,
     )
 
@@ -204,7 +208,7 @@ def _build_broadcast(
     )
 
 
-def _build_worker(
+def _new_worker(
     stores: _Stores,
     cache: InboxConfigCache,
     notifier: InboxNotifier,
@@ -212,6 +216,7 @@ def _build_worker(
     clock: Clock,
     *,
     add_members: AddMembers,
+    events: EventProducer | None,
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
     state = InboxStateService(stores.repository, cache.of, clock, notifier)
@@ -229,12 +234,13 @@ def _build_worker(
         profiles=stores.profiles,
         preferences=stores.preferences,
         clock=clock,
+        on_delivered=None if events is None else events.notification_delivered,
     )
 
 
 def build_serving_inboxes(
     client: DynamoClient,
-    keys: SealingKeyProvider,
+    keys: KeyRing,
     clock: Clock,
     chunks: ChunkPublisher,
     redis: RedisClient,
@@ -255,15 +261,20 @@ def build_serving_inboxes(
         snapshots=RedisSnapshots(redis),
         job_retention_days=settings.job_retention_days,
         add_members=add_members,
+        events=make_event_producer(client, keys, clock),
     )
     return services, publisher
 
 
 def build_sweeper(
-    client: DynamoClient, clock: Clock, chunks: ChunkPublisher, read_progress: ReadProgress
+    client: DynamoClient,
+    clock: Clock,
+    chunks: ChunkPublisher,
+    read_progress: ReadProgress,
+    on_ended: OnJobEnded | None = None,
 ) -> JobSweeper:
     """Build the sweeper of a worker process. Other processes publish each chunk once."""
-    return JobSweeper(DynamoJobStore(client), chunks, read_progress, clock)
+    return JobSweeper(DynamoJobStore(client), chunks, read_progress, clock, on_ended)
 
 
 def inbox_use_cases(services: InboxServices) -> InboxUseCases:

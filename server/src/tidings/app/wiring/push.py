@@ -9,6 +9,7 @@ from tidings.api.services import PushServices
 from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_lists, build_chat_row_reader
 from tidings.app.wiring.inboxes import InboxServices
+from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.inboxes.config_service import read_all_pages
 from tidings.inboxes.model import InboxId, InboxKey
 from tidings.kernel.cache import Cache, CachePolicy
@@ -159,5 +160,6 @@ def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatche
         badge=build_badge(client, keys, clock, given.inboxes, epoch=given.epoch).total,
         clock=clock,
         failpoints=given.failpoints,
+        on_finished=make_event_producer(client, keys.tenants, clock).push_finished,
     )
     return PushDispatcher(deps, stats), PushWithdrawals(deps, stats)

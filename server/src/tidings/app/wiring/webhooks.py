@@ -11,6 +11,7 @@ from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import AccountServices, open_tables
 from tidings.app.wiring.engine_clients import EngineComponents, open_key_ring
 from tidings.app.wiring.options import kafka_config
+from tidings.app.wiring.webhook_events import make_endpoint_store
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import TidingsError
@@ -36,7 +37,6 @@ from tidings.webhooks.service import WebhookService
 from tidings.webhooks.store import (
     DynamoDeliveryLog,
     DynamoDisabledEndpoints,
-    DynamoEndpointStore,
     DynamoWebhookQueue,
 )
 from tidings.webhooks.store.http import HttpWebhookTransport, TransportOptions, open_webhook_transport
@@ -69,10 +69,6 @@ async def _no_intervals(_chat: ChatKey, _user: UserId) -> Sequence[Interval]:
 def transport_options(settings: Settings) -> TransportOptions:
     default = "local" if settings.installation == "development" else "public"
     return TransportOptions(network=NetworkPolicy(settings.webhooks.network or default))
-
-
-def make_endpoint_store(client: DynamoClient, keys: KeyRing) -> DynamoEndpointStore:
-    return DynamoEndpointStore(client, keys, AuthenticatedRows(keys))
 
 
 class WebhookWorkerParts:

@@ -1,6 +1,6 @@
 """Receipts, typing and presence of one gateway: what its devices subscribe to, and what they publish."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, final
 
@@ -52,6 +52,8 @@ class EphemeralDeps:
     presences: PresenceStore
     access: PresenceAccess
     options: EphemeralOptions = EphemeralOptions()
+    on_presence: Callable[[TenantId, UserId], Awaitable[None]] | None = None
+    """Called after each hint: the presence of the user may have changed. May raise."""
 
 
 @final
@@ -236,6 +238,8 @@ class EphemeralService:
         tenant, user, kind = hint
         try:
             await self._deps.bus.publish_presence(tenant, user, kind.encode())
+            if self._deps.on_presence is not None:
+                await self._deps.on_presence(tenant, user)
         except UnavailableError:
             self.counts.lost += 1
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatKey
 from tidings.platform.dynamo.codec import Item
 from tidings.platform.dynamo.errors import (
@@ -123,10 +124,12 @@ class DynamoWebhookQueue(DynamoBacklogs):
             return failed.item is not None
         return True
 
-    async def add_item(self, item: QueuedItem) -> None:
+    async def add_items(self, items: Sequence[QueuedItem]) -> None:
         with translate_write_errors:
-            await self._client.put(patterns.QUEUE_ITEM, _key(item) | _values(item), repeatable=True)
-        await self.note_backlog(item.endpoint)
+            await self._client.batch_write(
+                patterns.QUEUE_ITEMS, puts=[_key(item) | _values(item) for item in items], repeatable=True
+            )
+        await gather_limited(self.note_backlog(endpoint) for endpoint in {item.endpoint for item in items})
 
     async def items(self, endpoint: EndpointName, limit: int) -> Sequence[QueuedItem]:
         found: list[QueuedItem] = []

@@ -83,10 +83,10 @@ QUEUED_EVENT = TableItem(
     "queued event",
     QUEUE,
     EVENT_KEY,
-    {**_RUN, "body": BlobLimit(4096)},
-    max_bytes=5 * 1024,
-    holds="an event that is not an entry of a log, with its content",
-    growth=Growth("planned: one for each disabled endpoint of the tenant", MAX_ENDPOINTS * 5),
+    {**_RUN, "body": BlobLimit(16 * 1024)},
+    max_bytes=17 * 1024,
+    holds="an event that is not an entry of a log. It has ids, never content: what users write is encrypted elsewhere",
+    growth=Growth("the endpoint is disabled above this number", MAX_BACKLOG),
 )
 REPLAY_REQUEST = TableItem(
     "replay request",

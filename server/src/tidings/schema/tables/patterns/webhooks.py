@@ -33,11 +33,11 @@ EXTEND_RUN = update(
     "tenant#endpoint, run#chat, if it exists",
     "Later entries wait behind those that are queued.",
 )
-QUEUE_ITEM = put(
-    "webhooks.queue_item",
+QUEUE_ITEMS = batch_write(
+    "webhooks.queue_items",
     WEBHOOKS,
     "tenant#endpoint, event#id or replay#id",
-    "Queue an event that is not in a log, or request a replay.",
+    "Queue events that are not in a log, or request a replay.",
 )
 LIST_QUEUE = query(
     "webhooks.list_queue",
