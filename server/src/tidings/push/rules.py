@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from hashlib import sha256
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from tidings.kernel.errors import Code, TidingsError
@@ -27,9 +28,31 @@ from tidings.push.model import (
 
 _DAYS = 7
 _TOPIC_BYTES = 24
-FIRST_RETRY_S = 5.0
-MAX_RETRY_S = 300.0
 MAX_RETRY_AFTER_S = 3_600.0
+
+
+class RetryDelays(NamedTuple):
+    """How long a failed attempt waits: `first_s` after the first one, later twice as long each time.
+
+    Tasks that wait for more than `late_after_s` are processed every `late_s`.
+    """
+
+    first_s: float = 5.0
+
+    @property
+    def longest_s(self) -> float:
+        return 60 * self.first_s
+
+    @property
+    def late_after_s(self) -> float:
+        return 6 * self.first_s
+
+    @property
+    def late_s(self) -> float:
+        return 12 * self.first_s
+
+
+DEFAULT_DELAYS = RetryDelays()
 
 
 def decide(
@@ -165,9 +188,11 @@ def check_preferences(preferences: PushPreferences) -> PushPreferences:
     return preferences
 
 
-def retry_wait_s(tries: int, retry_after_s: float | None = None) -> float:
+def retry_wait_s(
+    tries: int, retry_after_s: float | None = None, delays: RetryDelays = DEFAULT_DELAYS
+) -> float:
     """Return how long to wait after `tries` failed attempts: exponential with jitter, at least what the provider asks."""
-    backoff_s: float = min(MAX_RETRY_S, FIRST_RETRY_S * 2 ** min(tries - 1, 16))
+    backoff_s: float = min(delays.longest_s, delays.first_s * 2 ** min(tries - 1, 16))
     jittered_s = backoff_s * random.uniform(0.5, 1)  # noqa: S311 - no secret
     return max(jittered_s, min(retry_after_s or 0.0, MAX_RETRY_AFTER_S))
 

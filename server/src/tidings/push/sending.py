@@ -77,6 +77,7 @@ class DispatcherDeps:
     badge: ReadBadge
     clock: Clock
     failpoints: Failpoints
+    delays: rules.RetryDelays = rules.DEFAULT_DELAYS
     on_finished: OnPushFinished | None = None
 
     async def report(self, results: Sequence[PushResult]) -> None:
@@ -140,6 +141,7 @@ class RecipientSending:
         await deps.results.put(results)
         await deps.failpoints.hit("push.recorded")
         await self._follow_up(targets, sent, results)
+        await deps.failpoints.hit("push.followed_up")
 
     async def _send(self, target: PushRegistration, badge: int, sender_name: str | None) -> SendResult | None:
         """Send to one device. None: the tenant has no provider of this kind."""
@@ -265,7 +267,7 @@ class RecipientSending:
                         await self.deps.registrations.remove(target)
                 case PushOutcome.RETRYING if answer is not None:
                     self.stats.retried += 1
-                    wait_s = rules.retry_wait_s(self.task.tries + 1, answer.retry_after_s)
+                    wait_s = rules.retry_wait_s(self.task.tries + 1, answer.retry_after_s, self.deps.delays)
                     retried.append((target, wait_s))
                 case PushOutcome.FAILED if answer is not None:
                     self.stats.failed += 1

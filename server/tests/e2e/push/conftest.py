@@ -25,10 +25,12 @@ from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import DynamoKind
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, DeviceId, TenantId, UserId
-from tidings.push.model import ApnsTarget, PushRegistration, PushResult, PushTarget
+from tidings.push.model import ApnsTarget, PushPreferences, PushRegistration, PushResult, PushTarget
+from tidings.push.preferences import PushPreferencesService
 from tidings.push.provider_config import ProviderConfig
 from tidings.push.providers_cache import PushProviderService
 from tidings.push.registrations import PushRegistrations
+from tidings.push.store.alerts import DynamoAlertStore
 from tidings.push.store.providers import DynamoProviderStore
 from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.push.store.results import DynamoResultStore
@@ -113,6 +115,11 @@ class PushInstallation:
                 )
             )
 
+    async def set_preferences(self, user: str, preferences: PushPreferences) -> None:
+        async with self.use_cases() as env:
+            service = PushPreferencesService(DynamoAlertStore(env.client), SystemClock())
+            await service.set(env.tenant, UserId(user), preferences)
+
     async def registered(self, user: str) -> list[PushTarget]:
         async with self.use_cases() as env:
             store = DynamoRegistrationStore(env.client, env.ring)
@@ -127,6 +134,17 @@ class PushInstallation:
         async with self.use_cases() as env:
             return list(await DynamoResultStore(env.client).of_message(self.key(chat), sequence))
 
+    async def wait_for_results(
+        self, chat: str, sequence: int, *outcomes: str, within_s: float = 90.0
+    ) -> list[PushResult]:
+        """Wait until there are results and all have one of these outcomes; without outcomes, any."""
+        async with asyncio.timeout(within_s):
+            while True:
+                found = await self.results(chat, sequence)
+                if found and (not outcomes or {each.outcome.value for each in found} <= {*outcomes}):
+                    return found
+                await asyncio.sleep(0.2)
+
     def key(self, chat: str) -> ChatKey:
         return ChatKey(TenantId(self.processes.space.tenant), ChatId(chat))
 
@@ -135,6 +153,7 @@ def push_settings(services: PushServices) -> dict[str, str]:
     return {
         "PUSH_NETWORK": "local",
         "PUSH_TIMEOUT_S": "3",
+        "PUSH_FIRST_RETRY_S": "0.1",  # so that an outage of minutes takes seconds
         "PUSH_APNS_URL": services.apns.http2.origin,
     }
 

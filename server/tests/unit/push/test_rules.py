@@ -76,6 +76,7 @@ def test_waits_grow_with_the_tries_and_respect_the_provider() -> None:
     for tries, longest in ((1, 5), (2, 10), (3, 20), (10, 300), (1_000, 300)):
         assert longest / 2 <= rules.retry_wait_s(tries) <= longest
     assert rules.retry_wait_s(1, 60) == 60
+    assert 3 <= rules.retry_wait_s(1_000, delays=rules.RetryDelays(0.1)) <= 6
     assert rules.retry_wait_s(1, 10**9) == rules.MAX_RETRY_AFTER_S
 
 

@@ -1,7 +1,7 @@
 """The process `push`: send push notifications for offline events. Any number may run."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn, override
 
 from msgspec.structs import replace
@@ -22,8 +22,9 @@ from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.push.dispatcher import PushDispatcher
 from tidings.push.model import PushRead, PushTask
 from tidings.push.ports import TaskPublisher
+from tidings.push.rules import RetryDelays
 from tidings.push.sending import PushStats
-from tidings.push.store.tasks import DELAYS_MS, KafkaTaskPublisher, decode_task
+from tidings.push.store.tasks import KafkaTaskPublisher, decode_task, topic_delays_ms
 from tidings.push.withdrawals import PushWithdrawals
 from tidings.schema.topics.model import OFFLINE_DEAD
 
@@ -76,7 +77,8 @@ class PushConsumer(Component):
     @override
     async def start(self) -> None:
         publisher, clock, stats = self._publisher.value, self._host.clock, PushStats()
-        engines = self._engines
+        engines, delays = self._engines, RetryDelays(self._settings.push.first_retry_s)
+        delays_ms = topic_delays_ms(delays)
         inboxes, _ = build_serving_inboxes(
             engines.dynamo.value,
             engines.keys.value,
@@ -94,12 +96,15 @@ class PushConsumer(Component):
             inboxes=inboxes,
             failpoints=self._host.failpoints,
             epoch=engines.epoch,
+            delays=delays,
         )
         dispatcher, withdrawals = build_dispatcher(wiring, stats)
-        handler = PushTaskHandler(dispatcher, withdrawals, KafkaTaskPublisher(publisher), clock)
+        handler = PushTaskHandler(
+            dispatcher, withdrawals, KafkaTaskPublisher(publisher, delays), clock, delays_ms
+        )
         work = RecordHandlers(decode_task, handler.handle, dead_letter_to(publisher, OFFLINE_DEAD.name))
         consumer = KafkaConsumer(
-            kafka_config(self._settings), work, group=GROUP, topics=list(DELAYS_MS), tuning=_TUNING
+            kafka_config(self._settings), work, group=GROUP, topics=list(delays_ms), tuning=_TUNING
         )
         _export(self._host, stats, dispatcher)
         engine_clients.export_consumer(self._host.metrics, consumer, "push", "tasks")
@@ -128,17 +133,19 @@ class PushTaskHandler:
         withdrawals: PushWithdrawals,
         tasks: TaskPublisher,
         clock: Clock,
+        delays_ms: Mapping[str, int],
     ) -> None:
         self._dispatcher = dispatcher
         self._withdrawals = withdrawals
         self._tasks = tasks
         self._clock = clock
+        self._delays_ms = delays_ms
 
     async def handle(self, batch: Batch[PushTask | PushRead]) -> None:
         reads = [event.body for event in batch.events if isinstance(event.body, PushRead)]
         if reads:
             await self._withdrawals.handle(reads)
-        delay_ms = next(delay for name, delay in DELAYS_MS.items() if batch.topic.endswith(name))
+        delay_ms = next(delay for name, delay in self._delays_ms.items() if batch.topic.endswith(name))
         waiting = [event.body for event in batch.events if isinstance(event.body, PushTask)]
         if not delay_ms:
             await self._dispatcher.handle(waiting)

@@ -35,6 +35,7 @@ from tidings.push.providers.signed_http import SignedHttpSender
 from tidings.push.providers.web_push import WebPushSender
 from tidings.push.providers_cache import PushProviders
 from tidings.push.registrations import PushRegistrations
+from tidings.push.rules import RetryDelays
 from tidings.push.sending import DispatcherDeps, PushStats
 from tidings.push.state import PushStateReader
 from tidings.push.store.alerts import DynamoAlertStore
@@ -134,6 +135,7 @@ class PushWiring:
     inboxes: InboxServices
     failpoints: Failpoints
     epoch: Epoch
+    delays: RetryDelays
 
 
 def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatcher, PushWithdrawals]:
@@ -156,10 +158,11 @@ def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatche
         senders=given.senders,
         users=users,
         tenants=_tenants(client, keys, clock),
-        tasks=KafkaTaskPublisher(given.publisher),
+        tasks=KafkaTaskPublisher(given.publisher, given.delays),
         badge=build_badge(client, keys, clock, given.inboxes, epoch=given.epoch).total,
         clock=clock,
         failpoints=given.failpoints,
         on_finished=make_event_producer(client, keys.tenants, clock).push_finished,
+        delays=given.delays,
     )
     return PushDispatcher(deps, stats), PushWithdrawals(deps, stats)

@@ -11,6 +11,7 @@ from tidings.platform.kafka.producer_thread import RecordMetadata
 from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
 from tidings.platform.kafka.records import Record
 from tidings.push.model import PushRead, PushTask
+from tidings.push.rules import RetryDelays
 from tidings.schema.tables.items.chats import user_key
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.topics.model import (
@@ -21,14 +22,19 @@ from tidings.schema.topics.model import (
     PUSH_RETRIES_LATE,
 )
 
-DELAYS_MS = {OFFLINE.name: 0, PUSH_READS.name: 0, PUSH_RETRIES.name: 5_000, PUSH_RETRIES_LATE.name: 60_000}
-"""How long after its publication a task of each topic is processed."""
-_LATE_MS = 30_000
-
 _encode = msgspec.json.Encoder().encode
 _decode_event = wrap_decoder(msgspec.json.Decoder(OfflineMessage).decode, msgspec.DecodeError)
 _decode_read = wrap_decoder(msgspec.json.Decoder(PushRead).decode, msgspec.DecodeError)
 _decode_task = wrap_decoder(msgspec.json.Decoder(PushTask).decode, msgspec.DecodeError)
+
+
+def topic_delays_ms(delays: RetryDelays) -> dict[str, int]:
+    """Return how long after its publication a task of each topic is processed."""
+    late = {
+        PUSH_RETRIES.name: round(delays.first_s * 1000),
+        PUSH_RETRIES_LATE.name: round(delays.late_s * 1000),
+    }
+    return {OFFLINE.name: 0, PUSH_READS.name: 0, **late}
 
 
 class KafkaReadPublisher:
@@ -49,12 +55,14 @@ def _ignore_failure(sending: "asyncio.Future[RecordMetadata]") -> None:
 
 
 class KafkaTaskPublisher:
-    def __init__(self, publisher: KafkaPublisher) -> None:
+    def __init__(self, publisher: KafkaPublisher, delays: RetryDelays) -> None:
         self._publisher = publisher
+        self._delays = delays
         self._dead_letter = dead_letter_to(publisher, OFFLINE_DEAD.name)
 
     async def retry(self, task: PushTask, /) -> None:
-        topic = PUSH_RETRIES_LATE if task.due_ms - task.at_ms > _LATE_MS else PUSH_RETRIES
+        is_late = task.due_ms - task.at_ms > self._delays.late_after_s * 1000
+        topic = PUSH_RETRIES_LATE if is_late else PUSH_RETRIES
         with _translated():
             await self._publisher.send(topic.name, _key(task), _encode(task))
 
