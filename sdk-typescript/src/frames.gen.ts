@@ -134,6 +134,71 @@ export interface ChangePreferences {
   readonly categories?: Readonly<Record<string, Readonly<Record<string, boolean | null>>>> | undefined;
 }
 
+/**
+ * Register this device for push notifications, with exactly one of `apns`, `fcm`, `web_push` and `http`.
+ *
+ * It replaces the registration of the device. Send it at each start of the app, because tokens change.
+ *
+ * `locale`: the language of notifications. `data_only`: send ids and the badge without text.
+ */
+export interface RegisterPush {
+  readonly apns?: ApnsToken | undefined;
+  readonly fcm?: string | undefined;
+  readonly web_push?: WebPushSubscription | undefined;
+  readonly http?: string | undefined;
+  readonly locale?: string | undefined;
+  readonly data_only?: boolean | undefined;
+}
+
+/** A device token of Apple's push service, in hexadecimal. `topic`: the bundle id of the app. */
+export interface ApnsToken {
+  readonly token: string;
+  readonly topic: string;
+  readonly environment?: "production" | "sandbox" | undefined;
+}
+
+/** A subscription of a browser. `server_key`: the key that it subscribed with; by default the newest. */
+export interface WebPushSubscription {
+  readonly endpoint: string;
+  readonly p256dh: string;
+  readonly auth: string;
+  readonly server_key?: string | undefined;
+}
+
+/** Stop push notifications of this device. A device that is not registered causes no error. */
+export type UnregisterPush = Readonly<Record<string, never>>;
+
+/** Read the user's preferences for push notifications. */
+export type GetPushPreferences = Readonly<Record<string, never>>;
+
+/**
+ * Replace the user's preferences for push notifications.
+ *
+ * `notify` applies to chats without a choice of their own. `time_zone`: a name of the IANA database.
+ */
+export interface SetPushPreferences {
+  readonly notify?: "all" | "mentions" | "none" | undefined;
+  readonly time_zone?: string | undefined;
+  readonly quiet_hours?: QuietHours | undefined;
+}
+
+/**
+ * Local times, such as `22:00`, between which the user is not notified. An end before the start is on the next day.
+ *
+ * `days`: the weekdays on which the hours start, 0 for Monday.
+ */
+export interface QuietHours {
+  readonly start: string;
+  readonly end: string;
+  readonly days?: readonly number[] | undefined;
+}
+
+/** Read the public key that browsers subscribe with. */
+export type GetWebPushKey = Readonly<Record<string, never>>;
+
+/** Read the number for the app's icon. */
+export type GetBadge = Readonly<Record<string, never>>;
+
 /** Report that the user is typing. Repeat it every 3 seconds; more frequent repeats are not forwarded. */
 export interface Typing {
   readonly chat: string;
@@ -338,6 +403,33 @@ export interface CategoryPreferences {
   readonly is_critical: boolean;
 }
 
+/** The user's preferences for push notifications. */
+export interface PushPreferences {
+  readonly notify: "all" | "mentions" | "none" | (string & {});
+  readonly time_zone: string;
+  readonly quiet_hours?: QuietHoursOut;
+}
+
+/** The quiet hours of a user. */
+export interface QuietHoursOut {
+  readonly start: string;
+  readonly end: string;
+  readonly days: readonly number[];
+}
+
+/** The `applicationServerKey` of `pushManager.subscribe`. */
+export interface WebPushKey {
+  readonly public_key: string;
+}
+
+/** The number for the app's icon, as in push notifications: unread messages or chats, plus unread notifications. */
+export interface Badge {
+  readonly badge: number;
+  readonly messages: number;
+  readonly chats: number;
+  readonly notifications: number;
+}
+
 /** A new entry. Its message id is `<chat>.<sequence>` and is not sent. */
 export interface EntryPush {
   readonly sequence: number;
@@ -512,6 +604,12 @@ export interface Requests {
   notifications: ListNotifications;
   mark: MarkNotifications;
   preferences: ChangePreferences;
+  register_push: RegisterPush;
+  unregister_push: UnregisterPush;
+  push_preferences: GetPushPreferences;
+  set_push_preferences: SetPushPreferences;
+  web_push_key: GetWebPushKey;
+  badge: GetBadge;
   typing: Typing;
   presence: Presence;
   subscribe: Subscribe;
@@ -535,6 +633,12 @@ export interface Answers {
   notifications: NotificationPage;
   mark: InboxCounts;
   preferences: InboxPreferences;
+  register_push: Ok;
+  unregister_push: Ok;
+  push_preferences: PushPreferences;
+  set_push_preferences: Ok;
+  web_push_key: WebPushKey;
+  badge: Badge;
   typing: Ok;
   presence: Ok;
   subscribe: Ok;

@@ -5,6 +5,8 @@ export { Client } from "./client.ts";
 export { type SdkErrorCode, TidingsError, type TidingsErrorCode } from "./errors.ts";
 export type { Feed } from "./feed.ts";
 export type {
+  ApnsToken,
+  Badge,
   BroadcastUpdate,
   CategoryPreferences,
   ChatRow,
@@ -18,11 +20,17 @@ export type {
   MessageState,
   Notification,
   NotificationPage,
+  PushPreferences,
+  QuietHours,
   Reaction,
+  RegisterPush,
+  SetPushPreferences,
+  WebPushSubscription,
 } from "./frames.gen.ts";
 export type { Inbox, PreferenceChanges } from "./inbox.ts";
 export { type ClientOptions, LightClient, type Platform } from "./light_client.ts";
 export type { PresenceMap } from "./presence.ts";
+export { PushNotifications, subscribeToPush, unsubscribeFromPush } from "./push.ts";
 export { IndexedDbStore } from "./stores/indexeddb.ts";
 export { MemoryStore } from "./stores/memory.ts";
 export type {

@@ -165,6 +165,12 @@ export class LightClient {
     await this.#commands.run({ type: "flush" });
   }
 
+  /** @internal Send a request, now or when there is a connection. Rejects with a `TidingsError`. */
+  async request<K extends RequestKind>(kind: K, body: Requests[K]): Promise<Answers[K]> {
+    validate(body);
+    return (await this.#commands.run({ type: "request", kind, body })) as Answers[K];
+  }
+
   #open(): void {
     const { store = "indexeddb", tabs = store === "indexeddb" } = this.#options;
     const environment = typeof tabs === "object" ? tabs : undefined;
@@ -276,10 +282,7 @@ export class LightClient {
   #backend(): Backend {
     return {
       userName: () => this.#options.user,
-      request: async <K extends RequestKind>(kind: K, body: Requests[K]) => {
-        validate(body);
-        return (await this.#commands.run({ type: "request", kind, body })) as Answers[K];
-      },
+      request: (kind, body) => this.request(kind, body),
       storedMessages: (chat) =>
         this.#commands.run({ type: "messages", chat }) as Promise<StoredMessages | undefined>,
       put: (request) => this.#put(request),

@@ -33,6 +33,7 @@ from tidings_sdk.events import (
 )
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.protocol import State
+from tidings_sdk.push import PushNotifications
 from tidings_sdk.receipts import DeliveryStatus, MessageStatus
 from tidings_sdk.send_queues import QueuedSend
 from tidings_sdk.session import Timeouts
@@ -46,8 +47,11 @@ from tidings_wire.frames.inbox import (
     Notification,
     NotificationPage,
 )
+from tidings_wire.frames.push import ApnsToken, Badge, PushPreferences, QuietHours, WebPushSubscription
 
 __all__ = [
+    "ApnsToken",
+    "Badge",
     "BroadcastUpdate",
     "Chat",
     "ChatChanged",
@@ -77,7 +81,10 @@ __all__ = [
     "OutboxFull",
     "PresenceChanged",
     "ProtocolUnsupported",
+    "PushNotifications",
+    "PushPreferences",
     "QueuedSend",
+    "QuietHours",
     "Reaction",
     "ReadElsewhere",
     "ReceiptsChanged",
@@ -91,5 +98,6 @@ __all__ = [
     "TidingsError",
     "Timeouts",
     "TypingChanged",
+    "WebPushSubscription",
     "dev",
 ]

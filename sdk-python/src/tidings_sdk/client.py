@@ -15,6 +15,7 @@ from tidings_sdk.errors import ClientStopped
 from tidings_sdk.events import LOG_EVENTS, Event, PresenceChanged
 from tidings_sdk.inbox import Inbox
 from tidings_sdk.protocol import State
+from tidings_sdk.push import PushNotifications
 from tidings_sdk.session import DialOptions, Timeouts
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.store import Store
@@ -98,6 +99,11 @@ class Client:
     def inbox(self, name: str = "default") -> Inbox:
         """Return an inbox, always the same object. Its first request subscribes to changes, which are events."""
         return self._running.inboxes.get(name)
+
+    @property
+    def push(self) -> PushNotifications:
+        """Push notifications of the device and its user."""
+        return PushNotifications(self._running)
 
     def chats(self) -> list[ChatRow]:
         """Return the user's current chat list: pinned chats first, then newest activity first."""

@@ -162,6 +162,24 @@ REQUESTS: Final = (
         "Switch e-mail off for all categories, and remove the choice about push for one.",
         '{"id":28,"preferences":{"inbox":"default","channels":{"email":false},"categories":{"news":{"push":null}}}}',
     ),
+    sample(
+        "register_push",
+        "Register the subscription of a browser.",
+        '{"id":29,"register_push":{"web_push":{"endpoint":"https://push.example.com/1",'
+        '"p256dh":"BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",'
+        '"auth":"BTBZMqHH6r4Tts7J_aSIgg","server_key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"},'
+        '"locale":"de"}}',
+    ),
+    sample("unregister_push", "Stop push notifications of this device.", '{"id":30,"unregister_push":{}}'),
+    sample("push_preferences", "Read the push preferences.", '{"id":31,"push_preferences":{}}'),
+    sample(
+        "set_push_preferences",
+        "Notify of mentions only, and not at night.",
+        '{"id":32,"set_push_preferences":{"notify":"mentions","time_zone":"Europe/Berlin",'
+        '"quiet_hours":{"start":"22:00","end":"07:00","days":[4,5]}}}',
+    ),
+    sample("web_push_key", "Read the key for browsers.", '{"id":33,"web_push_key":{}}'),
+    sample("badge", "Read the number for the app's icon.", '{"id":34,"badge":{}}'),
     sample("typing", "The user is typing.", '{"typing":{"chat":"dMFRGGZDFMZTWQ2LKNNWG23TP"}}'),
     sample(
         "typing_stopped",

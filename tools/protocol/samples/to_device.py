@@ -64,6 +64,24 @@ ANSWERS: Final = (
         '"channels":{"inbox":true,"push":true,"email":true,"webhook":true},"is_critical":true}]}}',
         answers="preferences",
     ),
+    sample(
+        "stored_push_preferences",
+        "The user wants mentions only, and none at night.",
+        '{"id":31,"ok":{"notify":"mentions","time_zone":"Europe/Berlin","quiet_hours":{"start":"22:00","end":"07:00","days":[4,5]}}}',
+        answers="push_preferences",
+    ),
+    sample(
+        "key_for_browsers",
+        "The key that browsers subscribe with.",
+        '{"id":33,"ok":{"public_key":"BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4YfYCA_0QTpQtUbVlUls0VJXg7A8u-Ts1XbjhazAkj7I99e8QcYP7DkM"}}',
+        answers="web_push_key",
+    ),
+    sample(
+        "badge_of_five",
+        "Three unread messages in two chats, and two unread notifications.",
+        '{"id":34,"ok":{"badge":5,"messages":3,"chats":2,"notifications":2}}',
+        answers="badge",
+    ),
     sample("done", "The request was applied.", '{"id":19,"ok":{}}', answers="read"),
     sample(
         "refused",

@@ -13,6 +13,7 @@ from tidings.gateway.node import GatewayNode
 from tidings.gateway.ports import GatewayUseCases, InboxUseCases
 from tidings.gateway.preferences import serve_preferences
 from tidings.gateway.protocol_state import ConnectionLimits
+from tidings.gateway.push_requests import PUSH_REQUESTS, serve_push_request
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.model import InboxId, InboxKey, InboxSnapshot, NotificationId
 from tidings.inboxes.queries import NotificationFilter
@@ -267,6 +268,11 @@ async def change_preferences(context: RequestContext, frame: ChangePreferences) 
     return await serve_preferences(_inboxes(context).preferences, key, frame)
 
 
+async def push_request(context: RequestContext, frame: Struct) -> Struct:
+    device = context.device
+    return await serve_push_request(context.cases.push, device.principal, device.key, frame)
+
+
 type Handler = Callable[[RequestContext, Any], Awaitable[Struct]]
 
 HANDLERS: Final[Mapping[type[Struct], Handler]] = {
@@ -287,6 +293,7 @@ HANDLERS: Final[Mapping[type[Struct], Handler]] = {
     ListNotifications: list_notifications,
     MarkNotifications: mark_notifications,
     ChangePreferences: change_preferences,
+    **dict.fromkeys(PUSH_REQUESTS, push_request),
 }
 """The handler of each request. The connection's protocol answers `ping` and `pong` itself."""
 

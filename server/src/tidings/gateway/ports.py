@@ -27,6 +27,10 @@ from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
 from tidings.messages.sender import MessageSender
+from tidings.push.badge import BadgeReader
+from tidings.push.preferences import PushPreferencesService
+from tidings.push.providers_cache import PushProviders
+from tidings.push.registrations import PushRegistrations
 
 type ErrorReporter = Callable[[str, BaseException], None]
 
@@ -65,9 +69,16 @@ class InboxUseCases(NamedTuple):
     preferences: PreferenceService
 
 
+class PushUseCases(NamedTuple):
+    registrations: PushRegistrations
+    preferences: PushPreferencesService
+    providers: PushProviders
+    badge: BadgeReader
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayUseCases:
-    """Use cases that request handlers call. Without `inboxes`, inbox requests are refused as unknown."""
+    """Use cases that request handlers call. Without `inboxes` or `push`, their requests are refused as unknown."""
 
     credentials: GatewayCredentials
     limiter: RequestLimiter
@@ -76,6 +87,7 @@ class GatewayUseCases:
     history: History
     watermarks: WatermarkService
     inboxes: InboxUseCases | None = None
+    push: PushUseCases | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,6 +167,16 @@ def is_quiet(hours: QuietHours, time_zone: str, now_ms: int) -> bool:
     return minute < hours.end and (today - 1) % _DAYS in hours.days
 
 
+def parse_day_time(text: str) -> int:
+    """Return the minute of the day of a valid time such as `22:00`."""
+    hour, _, minute = text.partition(":")
+    return int(hour) * 60 + int(minute)
+
+
+def day_time(minute: int) -> str:
+    return f"{minute // 60:02d}:{minute % 60:02d}"
+
+
 @lru_cache(maxsize=600)
 def _zone(name: str) -> ZoneInfo:
     try:

@@ -14,7 +14,9 @@ from e2e.push.conftest import PushInstallation, new_apns_target
 from fixtures.apns_server import Delivered
 from fixtures.loops import until
 
+import tidings_sdk
 from tidings.push.model import ApnsTarget, PushOutcome, PushPreferences, QuietHours
+from tidings_sdk import ApnsToken
 
 LONG_S = 90.0
 QUIET_S = 3.0
@@ -76,6 +78,36 @@ async def test_an_offline_user_is_notified_once_with_the_exact_badge(
     assert {device: each.outcome for device, each in results.items()} == {"phone": "sent", "laptop": "sent"}
     (attempt,) = results[next(iter(results))].attempts
     assert attempt.status in {200, 201}
+
+
+async def test_the_sdk_registers_a_device_and_shows_the_same_badge(
+    push_installation: PushInstallation,
+) -> None:
+    push = push_installation
+    one, other, chat, target = await direct(push)
+    address = f"ws://127.0.0.1:{push.gateway.socket_port}/v1/socket"
+    own = new_apns_target(40_000 + next(numbers))
+    token = ApnsToken(token=own.token.upper(), topic=own.topic)
+    hours = tidings_sdk.QuietHours(start="22:00", end="07:00", days=(5,))
+    async with tidings_sdk.Client(address, push.processes.token(other), device="tablet", proxy=None) as app:
+        await app.push.register(apns=token, locale="de")
+        await app.push.set_preferences(notify="all", time_zone="Europe/Berlin", quiet_hours=hours)
+        stored = (await app.push.preferences()).quiet_hours
+        assert stored is not None
+        assert (stored.start, stored.end, stored.days) == ("22:00", "07:00", (5,))
+        await app.push.set_preferences()
+        with pytest.raises(tidings_sdk.RequestRefused, match="time zone"):
+            await app.push.set_preferences(time_zone="Berlin")
+        with pytest.raises(tidings_sdk.RequestRefused, match="exactly one"):
+            await app.push.register(fcm="a", http="b")
+    await send(push, one, chat, 2)
+    await until(lambda: shown(push, own, chat) == shown(push, target, chat) == 3, LONG_S)
+    newest = [each for each in push.apns.delivered if each.token == own.token][-1]
+    async with tidings_sdk.Client(address, push.processes.token(other), device="tablet", proxy=None) as app:
+        badge = await app.push.badge()
+        assert (badge.badge, badge.messages, badge.chats) == (newest.badge, 2, 1)
+        await app.push.unregister()
+    assert await push.registered(other) == [target]
 
 
 async def test_a_message_that_was_read_elsewhere_is_not_notified(

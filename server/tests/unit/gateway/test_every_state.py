@@ -42,6 +42,12 @@ counts          | request_invalid close:connect_expected  | request_invalid | ca
 notifications         | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 mark            | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 preferences     | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+register_push   | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+unregister_push | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+push_preferences| request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+set_push_preferences| request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+web_push_key    | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
+badge           | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 typing          | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 presence        | request_invalid close:connect_expected  | request_invalid | call            | call            | call            | -
 subscribe       | request_invalid close:connect_expected  | request_invalid | call            | call            | overloaded      | -

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from tidings_wire.frames import ephemeral, history, inbox, messages, session
+from tidings_wire.frames import ephemeral, history, inbox, messages, push, session
 from tidings_wire.frames.structs import Body, ErrorBody, Ok
 
 
@@ -37,6 +37,12 @@ REQUESTS: Final = (
     RequestKind("notifications", inbox.ListNotifications, inbox.NotificationPage, needs_id=True),
     RequestKind("mark", inbox.MarkNotifications, inbox.InboxCounts, needs_id=True),
     RequestKind("preferences", inbox.ChangePreferences, inbox.InboxPreferences, needs_id=True),
+    RequestKind("register_push", push.RegisterPush, Ok, needs_id=True),
+    RequestKind("unregister_push", push.UnregisterPush, Ok, needs_id=True),
+    RequestKind("push_preferences", push.GetPushPreferences, push.PushPreferences, needs_id=True),
+    RequestKind("set_push_preferences", push.SetPushPreferences, Ok, needs_id=True),
+    RequestKind("web_push_key", push.GetWebPushKey, push.WebPushKey, needs_id=True),
+    RequestKind("badge", push.GetBadge, push.Badge, needs_id=True),
     RequestKind("typing", ephemeral.Typing, Ok, needs_id=False),
     RequestKind("presence", ephemeral.Presence, Ok, needs_id=False),
     RequestKind("subscribe", ephemeral.Subscribe, Ok, needs_id=False),

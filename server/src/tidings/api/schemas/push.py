@@ -21,6 +21,7 @@ from tidings.push.model import (
     QuietHours,
     WebPushTarget,
 )
+from tidings.push.rules import day_time, parse_day_time
 
 _WEB_PUSH: JsonDict = {
     "endpoint": "https://updates.push.services.mozilla.com/wpush/v2/gAAAAABm",
@@ -222,7 +223,9 @@ class PushPreferencesBody(ApiModel):
             quiet_hours=None
             if quiet is None
             else QuietHours(
-                start=_minute(quiet.start), end=_minute(quiet.end), days=tuple(sorted(set(quiet.days)))
+                start=parse_day_time(quiet.start),
+                end=parse_day_time(quiet.end),
+                days=tuple(sorted(set(quiet.days))),
             ),
         )
 
@@ -234,19 +237,8 @@ class PushPreferencesBody(ApiModel):
             time_zone=preferences.time_zone,
             quiet_hours=None
             if quiet is None
-            else QuietHoursBody(
-                start=_day_time(quiet.start), end=_day_time(quiet.end), days=list(quiet.days)
-            ),
+            else QuietHoursBody(start=day_time(quiet.start), end=day_time(quiet.end), days=list(quiet.days)),
         )
-
-
-def _minute(text: str) -> int:
-    hour, _, minute = text.partition(":")
-    return int(hour) * 60 + int(minute)
-
-
-def _day_time(minute: int) -> str:
-    return f"{minute // 60:02d}:{minute % 60:02d}"
 
 
 class WebPushKeyResponse(ApiModel):

@@ -26,7 +26,7 @@ from tidings.app.wiring.chats import (
     make_receipt_publisher,
 )
 from tidings.app.wiring.delivery import make_offline_checks
-from tidings.app.wiring.inboxes import build_serving_inboxes, inbox_use_cases
+from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes, inbox_use_cases
 from tidings.app.wiring.listener_options import (
     admission_options,
     hub_options,
@@ -35,6 +35,7 @@ from tidings.app.wiring.listener_options import (
 )
 from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import otlp_headers, process_options, validate_settings
+from tidings.app.wiring.push import build_push_cases
 from tidings.app.wiring.rate_limits import RequestLimits, SocketRequestLimiter
 from tidings.app.wiring.webhooks import before_send_component, transport_component
 from tidings.bus.store import RedisBus
@@ -44,7 +45,7 @@ from tidings.delivery.store import DynamoOfflineQueue
 from tidings.gateway.admission import UpgradeLimiter
 from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.metrics import SocketMetrics, export_gateway
-from tidings.gateway.ports import GatewayUseCases, InboxUseCases, NodeDeps, NodeOptions
+from tidings.gateway.ports import GatewayUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
 from tidings.gateway.resume.catch_up import CatchUpOptions
 from tidings.gateway.resume.plan import TailLimits
@@ -274,11 +275,8 @@ class GatewayWiring:
         return build_credentials(self.accounts, people)
 
     def _cases(self, credentials: CredentialVerifierChain, before_send: BeforeSendHook) -> GatewayUseCases:
-        client, keys, redis = (
-            self.engines.dynamo.value,
-            self.engines.user_keys.value,
-            self.engines.redis.value,
-        )
+        engines = self.engines
+        client, keys, redis = engines.dynamo.value, engines.user_keys.value, engines.redis.value
         commit = delivery.make_on_commit(self.publisher, self.host, self.traces).publish
         intervals, epoch = self.lists.directs.intervals, self.engines.epoch
         cases = chats.build_chat_services(
@@ -292,6 +290,7 @@ class GatewayWiring:
             before_send=before_send,
         )
         limiter = engine_clients.build_limiter(self.settings, redis, self.engines.keys.value, self.host)
+        inboxes = self._inboxes()
         return GatewayUseCases(
             credentials=credentials,
             limiter=SocketRequestLimiter(RequestLimits(limiter, self.accounts.tenants)),
@@ -299,14 +298,15 @@ class GatewayWiring:
             edits=cases.change,
             history=cases.history,
             watermarks=self.lists.marking,
-            inboxes=self._inboxes(),
+            inboxes=inbox_use_cases(inboxes),
+            push=build_push_cases(client, keys, self.host.clock, inboxes, epoch),
         )
 
-    def _inboxes(self) -> InboxUseCases:
+    def _inboxes(self) -> InboxServices:
         engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
         client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
         cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
-        return inbox_use_cases(cases)
+        return cases
 
     def _node(self, cases: GatewayUseCases) -> NodeDeps:
         client, redis = self.engines.dynamo.value, self.engines.redis.value

@@ -10,6 +10,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_lists, build_chat_row_reader
 from tidings.app.wiring.inboxes import InboxServices
 from tidings.app.wiring.webhook_events import make_event_producer
+from tidings.gateway.ports import PushUseCases
 from tidings.inboxes.config_service import read_all_pages
 from tidings.inboxes.model import InboxId, InboxKey
 from tidings.kernel.cache import Cache, CachePolicy
@@ -121,6 +122,14 @@ def build_push_services(
         results=DynamoResultStore(client),
         badge=build_badge(client, keys, clock, inboxes, epoch=epoch),
     )
+
+
+def build_push_cases(
+    client: DynamoClient, keys: UserKeyRing, clock: Clock, inboxes: InboxServices, epoch: Epoch
+) -> PushUseCases:
+    """Build the services of a gateway."""
+    services = build_push_services(client, keys, clock, inboxes, epoch=epoch)
+    return PushUseCases(services.registrations, services.preferences, services.providers, services.badge)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
