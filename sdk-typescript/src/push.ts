@@ -4,9 +4,9 @@ import type { LightClient } from "./light_client.ts";
 
 /** Push notifications of a client. Methods reject with a `TidingsError`. */
 export class PushNotifications {
-  readonly #client: Pick<LightClient, "request">;
+  readonly #client: LightClient;
 
-  constructor(client: Pick<LightClient, "request">) {
+  constructor(client: LightClient) {
     this.#client = client;
   }
 

@@ -1,4 +1,4 @@
-import { Client } from "@tidings/client";
+import { Client, PushNotifications, subscribeToPush } from "@tidings/client";
 import { Chat, Inbox, Message, type MessageProps, TidingsProvider, type UserProfile } from "@tidings/react";
 import { ar, de, en } from "@tidings/react/locales";
 import "@tidings/react/styles.css";
@@ -14,6 +14,8 @@ declare global {
     tidings: Client;
     /** How often a message was rendered, for `bench web`. */
     renderedRows: number;
+    /** Subscribe to Web Push and register the subscription, as an app does. */
+    subscribeToPush: (worker: ServiceWorkerRegistration) => Promise<void>;
   }
 }
 
@@ -23,6 +25,8 @@ const { url, token, user, store } = options;
 const client = new Client({ url, token, user, ...(store ? { store } : {}) });
 window.tidings = client;
 window.renderedRows = 0;
+window.subscribeToPush = (worker) =>
+  subscribeToPush(new PushNotifications(client), worker, { locale: navigator.language });
 
 // The page itself must load without a network, as an installed app does.
 if ("serviceWorker" in navigator) void navigator.serviceWorker.register("/service_worker.js");
