@@ -26,7 +26,7 @@ from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from load.webhook_checker import ReceivedEvent, check_events
-from tidings.app.wiring.webhooks import make_endpoint_store
+from tidings.app.wiring.webhook_events import make_endpoint_store
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
