@@ -38,7 +38,7 @@ class DeferredChats:
     reason: str = ""
     failed: dict[ChatKey, TidingsError] = field(default_factory=dict)
     """The chats among them for which an offline queue could not be written."""
-    unreached: dict[ChatKey, set[UserId]] = field(default_factory=dict)
+    missed_by: dict[ChatKey, set[UserId]] = field(default_factory=dict)
     """The members who were not reached, for groups among them whose other members were."""
 
     def add(self, chats: Iterable[ChatKey], reason: str) -> None:
@@ -49,10 +49,10 @@ class DeferredChats:
         """Defer a chat because these users were not reached."""
         self.add([chat], reason)
         # Race: a member of a group has no route now and connects before the next attempt, which pushes the entries to
-        # the unreached members only. The gateway reads the group's head after the registration, and the head is already
+        # the members in `missed_by` only. The gateway reads the group's head after the registration, and the head is already
         # written. In a direct chat, a queued message may need a signal, so the next attempt pushes to both users.
         if chat_type(chat.chat) is ChatType.GROUP:
-            self.unreached.setdefault(chat, set()).update(users)
+            self.missed_by.setdefault(chat, set()).update(users)
 
 
 class Fanout:
@@ -148,7 +148,7 @@ class Fanout:
         for plan, outcome in zip(channels, outcomes, strict=True):
             if isinstance(outcome, UnavailableError):
                 deferred.add([plan.chat], str(outcome))
-                deferred.unreached.pop(plan.chat, None)
+                deferred.missed_by.pop(plan.chat, None)
             elif isinstance(outcome, BaseException):
                 raise outcome
         self._stats.pushed += sum(map(len, pushes.values())) + len(channels)

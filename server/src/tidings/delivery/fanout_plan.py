@@ -35,15 +35,15 @@ class RoutedBatch(NamedTuple):
 
 
 class ReachedUsers(NamedTuple):
-    """All users but `unreached` have the entries up to `up_to`, from an earlier attempt."""
+    """All users but `missed_by` have the entries up to `up_to`, from an earlier attempt."""
 
     up_to: int
-    unreached: frozenset[UserId]
+    missed_by: frozenset[UserId]
 
     def rest(self, spans: Iterable[EntrySpan]) -> Iterator[EntrySpan]:
         """Return the parts of the spans that their users do not have."""
         for user, first, last in spans:
-            start = first if user in self.unreached else max(first, self.up_to + 1)
+            start = first if user in self.missed_by else max(first, self.up_to + 1)
             if start <= last:
                 yield EntrySpan(user, start, last)
 
@@ -52,7 +52,7 @@ class FanoutPlan(NamedTuple):
     """The fan-out of a run.
 
     routed: entries to push by routes. on_channel: entries to publish on a large chat's channel. offline_messages: the
-    messages that count as missed for each user without a route. reached: who needs no push of earlier entries.
+    messages that count as missed for each user without a route. reached: the users that need no push of earlier entries.
     """
 
     chat: ChatKey

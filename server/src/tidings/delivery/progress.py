@@ -57,18 +57,18 @@ class ChatProgress:
     def mark_rows_written(self, last: int) -> None:
         self.rows_written = max(self.rows_written, last)
 
-    def defer(self, first: int, tried_to: int = 0, unreached: AbstractSet[UserId] | None = None) -> None:
+    def defer(self, first: int, tried_to: int = 0, missed_by: AbstractSet[UserId] | None = None) -> None:
         """Record that entries from `first` on are deferred.
 
-        tried_to: the last entry of a failed push attempt. unreached: the users who missed its pushes, if the others
+        tried_to: the last entry of a failed push attempt. missed_by: the users who missed its pushes, if the others
         have received all of them.
         """
         self.first_deferred = min(self.first_deferred or first, first)
         if tried_to:
             self.last_retry_size = tried_to - self.first_deferred + 1
         known_up_to = self.reached.up_to if self.reached else self.first_deferred - 1
-        if unreached is not None and first <= known_up_to + 1:
-            self.reached = ReachedUsers(tried_to, frozenset(unreached))
+        if missed_by is not None and first <= known_up_to + 1:
+            self.reached = ReachedUsers(tried_to, frozenset(missed_by))
 
     def mark_processed(self, last: int) -> None:
         if last > self.processed:

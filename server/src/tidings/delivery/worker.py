@@ -284,7 +284,7 @@ class DeliveryWorker:
         deferred = await self._push([plan for each in written for plan in each.plans])
         for each in written:
             if each.chat in deferred.chats:
-                self._progress.get(each.chat).defer(each.first, each.last, deferred.unreached.get(each.chat))
+                self._progress.get(each.chat).defer(each.first, each.last, deferred.missed_by.get(each.chat))
                 self._stats.deferred += each.last - each.first + 1
         # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
         # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.

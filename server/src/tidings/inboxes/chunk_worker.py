@@ -22,7 +22,7 @@ from tidings.inboxes.ports import (
     InboxNotifier,
     PreferenceStore,
 )
-from tidings.inboxes.preferences import NO_PREFERENCES, Channel, Exclusion, UserPreferences
+from tidings.inboxes.preferences import NO_PREFERENCES, Channel, Exclusion, Throttle, UserPreferences
 from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
 from tidings.jobs.ports import JobStore
 from tidings.kernel.clock import Clock
@@ -41,7 +41,6 @@ type OnDelivered = Callable[[DeliveredChunk], Awaitable[None]]
 """Called before a chunk is recorded as done, so at least once. May raise a retryable error."""
 type UserAction = Callable[[InboxKey], Awaitable[bool]]
 """Processes one user. False: failed for this user, permanently."""
-
 
 _REPORTED = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.EXISTS, DeliveryOutcome.GATHERED})
 
@@ -192,13 +191,7 @@ class ChunkWorker:
             expires_ms=content.expires_ms,
         )
 
-        settings = inbox.settings_of(content.category)
-        is_limited = not content.is_critical and not settings.is_critical
-        throttle = settings.throttle if is_limited else None
-        rule = None
-        if is_limited and settings.digest is not None:
-            key = DigestKey(content.category, content.digest_key or NO_KEY)
-            rule = DigestRule(key, settings.digest.window_s * 1000, throttle)
+        throttle, rule = _limits(content, inbox)
 
         async def deliver(inbox_key: InboxKey) -> bool:
             # A recalled notification is not delivered: the recall's own job writes a redacted row for every user.
@@ -223,6 +216,17 @@ class ChunkWorker:
             return outcome is not DeliveryOutcome.LATE
 
         return deliver
+
+
+def _limits(content: NotificationContent, inbox: Inbox) -> tuple[Throttle | None, DigestRule | None]:
+    """Return the limit and the digest that apply to a notification. Critical notifications have neither."""
+    settings = inbox.settings_of(content.category)
+    if content.is_critical or settings.is_critical:
+        return None, None
+    if settings.digest is None:
+        return settings.throttle, None
+    key = DigestKey(content.category, content.digest_key or NO_KEY)
+    return settings.throttle, DigestRule(key, settings.digest.window_s * 1000, settings.throttle)
 
 
 async def _is_done(action: UserAction, inbox_key: InboxKey) -> bool:

@@ -91,7 +91,7 @@ class ChangingLog:
 
 
 async def read(log: ChangingLog, history: History, kind: str, number: int) -> None:
-    """Read once. What is shown was visible when the read ended; what is left out was not visible when it began."""
+    """Read once. Entries that were visible at its start are shown; others are shown only if they are visible at its end."""
     visible, head = log.visible(), len(log.entries)
     if kind == "one":
         try:
