@@ -114,9 +114,7 @@ class Names:
 class NoOfflineChecks:
     """Offline events are not simulated."""
 
-    def check(
-        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
-    ) -> None:
+    def check(self, chat: ChatKey, user: UserId, first: int, last: int, **_: bool) -> None:
         """Do nothing."""
 
     def check_late(self, check: OfflineCheck) -> None:

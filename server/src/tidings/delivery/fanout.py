@@ -15,6 +15,7 @@ from tidings.chats.model import ChatType, chat_type
 from tidings.connections.model import GatewayId, LookupResult, Route, RouteLookup
 from tidings.delivery import fanout_plan
 from tidings.delivery.fanout_plan import FanoutPlan, RoutesByUser, UserKey
+from tidings.delivery.mentions import MentionChecks
 from tidings.delivery.model import DeliveryStats, OfflineQueueBatch
 from tidings.delivery.ports import OfflineCheckPublisher, OfflineQueue
 from tidings.kernel.concurrency import gather_limited, gather_results
@@ -65,6 +66,7 @@ class Fanout:
         *,
         stats: DeliveryStats,
         failpoints: Failpoints,
+        mentions: MentionChecks,
         traces: Mapping[ChatKey, tuple[str, ...]] | None = None,
     ) -> None:
         self._routes = routes
@@ -73,6 +75,7 @@ class Fanout:
         self._offline_checks = offline_checks
         self._stats = stats
         self._failpoints = failpoints
+        self._mentions = mentions
         self._traces: Mapping[ChatKey, tuple[str, ...]] = {} if traces is None else traces
 
     async def deliver(self, plans: Sequence[FanoutPlan]) -> DeferredChats:
@@ -112,6 +115,9 @@ class Fanout:
         for batch in offline:
             messages = batch.messages
             self._offline_checks.check(batch.chat, batch.user, messages[0].sequence, messages[-1].sequence)
+        for plan in plans:
+            if plan.on_channel and plan.chat not in deferred.chats:
+                await self._mentions.request(plan.chat, plan.on_channel)
         return deferred
 
     async def _look_up_routes(self, users: Iterable[UserKey]) -> LookupResult[UserKey, Sequence[Route]]:

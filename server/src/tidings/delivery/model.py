@@ -265,7 +265,7 @@ class OfflineCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A user who may be offline, and messages that they may have missed: decide later whether to notify them.
 
     With `chat`, its entries `first` to `last`. Without, the messages of all chats since `since_ms`.
-    `at_ms`: when the check was published.
+    `at_ms`: when the check was published. `is_mention`: the entries mention the user, and the chat may be large.
     """
 
     tenant: TenantId
@@ -275,6 +275,7 @@ class OfflineCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
     first: Annotated[int, Meta(ge=0)] = 0
     last: Annotated[int, Meta(ge=0)] = 0
     since_ms: int = 0
+    is_mention: bool = False
 
 
 class OfflineMessage(Struct, frozen=True, kw_only=True):

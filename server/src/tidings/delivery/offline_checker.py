@@ -17,14 +17,15 @@ from tidings.connections.model import OfflineStatus
 from tidings.delivery import rules
 from tidings.delivery.chat_list import is_muted, with_heads
 from tidings.delivery.chat_rows import truncate
+from tidings.delivery.mentions import ReadText, open_text
 from tidings.delivery.model import ChatRow, OfflineCheck, OfflineMessage
 from tidings.delivery.ports import ChatRowReader, OfflineCheckPublisher, PublishOfflineMessage
 from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.concurrency import gather_limited
-from tidings.kernel.errors import Code, TidingsError, UnavailableError
+from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
 from tidings.messages.model import Entry
-from tidings.messages.ports import AuthorKeys, KeyProvider, LogReader
+from tidings.messages.ports import KeyProvider, LogReader
 
 _log = logging.getLogger(__name__)
 
@@ -37,14 +38,6 @@ _TRIES = 6
 _FIRST_WAIT_S = 0.2
 
 
-class MessageText(NamedTuple):
-    """The text and mentions of a message body."""
-
-    text: str = ""
-    mentions: Sequence[UserId] = ()
-
-
-type ReadText = Callable[[bytes], MessageText]
 type ShowsPreviews = Callable[[TenantId], Awaitable[bool]]
 """Returns whether the tenant allows message text in push notifications."""
 
@@ -137,7 +130,7 @@ class OfflineChecker:
             if row is None:
                 return []
             [row] = await with_heads(self._deps.rows, check.tenant, check.user, [row])
-            found = rules.missed_range(row, check.first, check.last)
+            found = rules.missed_range(row, check.first, check.last, is_mention=check.is_mention)
             return [] if found is None else [(row, *found)]
         rows = await self._rows(check.tenant, check.user)
         recent = [row for row in rows if row.known.shown and row.known.shown.at_ms >= check.since_ms]
@@ -168,7 +161,7 @@ class OfflineChecker:
         muted = is_muted(missed.row, self._deps.clock.now_ms())
 
         def event(message: Entry) -> OfflineMessage:
-            body = self._message_text(chat, message, keys)
+            body = open_text(chat, message, keys, self._deps.read_text)
             return OfflineMessage(
                 tenant=chat.tenant,
                 recipient=user,
@@ -227,15 +220,3 @@ class OfflineChecker:
         while len(self._badges) > _MAX_BADGES:
             self._badges.popitem(last=False)
         return badge
-
-    def _message_text(self, chat: ChatKey, message: Entry, keys: AuthorKeys) -> MessageText:
-        """Return the text of a message; empty for ephemeral content, which a notification would outlive."""
-        if message.content is None:
-            return MessageText()
-        try:
-            body = keys.unseal(chat, message.sequence, message.sender, message.content)
-        except TidingsError as error:
-            if error.code is not Code.DECRYPTION_FAILED:
-                raise
-            return MessageText()  # One altered message must not block the others.
-        return MessageText() if body is None else self._deps.read_text(body)

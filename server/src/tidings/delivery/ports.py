@@ -149,9 +149,19 @@ class OfflineCheckPublisher(Protocol):
     """Requests checks whether users missed messages. `check` never waits and never raises; a failure is only counted."""
 
     def check(
-        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
+        self,
+        chat: ChatKey,
+        user: UserId,
+        first: int,
+        last: int,
+        *,
+        is_reconnecting: bool = False,
+        is_mention: bool = False,
     ) -> None:
-        """Check the messages `first` to `last` of a user. `is_reconnecting`: give their devices 30 seconds."""
+        """Check the messages `first` to `last` of a user. `is_reconnecting`: give their devices 30 seconds.
+
+        `is_mention`: each of them mentions the user, so that they are checked in a large chat too.
+        """
         ...
 
     def check_late(self, check: OfflineCheck) -> None:

@@ -259,14 +259,14 @@ NOTIFIED_MS = 3_600_000
 """A message that is older has no offline event."""
 
 
-def missed_range(row: ChatRow, first: int, last: int) -> tuple[int, int] | None:
+def missed_range(row: ChatRow, first: int, last: int, *, is_mention: bool = False) -> tuple[int, int] | None:
     """Return the part of `first` to `last` that no device of the user has received, as `(after, up_to]`.
 
-    None if they have received all of it, in a large chat, and for a user who has left the chat. Entries before the last join are not
-    included: the user may not see all of them.
+    None if they have received all of it, for a user who has left the chat, and in a large chat except for mentions. Entries
+    before the last join are not included: the user may not see all of them.
     """
     known = row.known
-    if known.is_large or known.joined is None or not is_member(known):
+    if (known.is_large and not is_mention) or known.joined is None or not is_member(known):
         return None
     after = max(first - 1, row.delivered_up_to, known.joined.sequence)
     return (after, last) if after < last else None

@@ -4,54 +4,20 @@ import asyncio
 import signal
 import sys
 from datetime import UTC, datetime
-from itertools import count
 from zoneinfo import ZoneInfo
 
 import pytest
 from e2e.delivery.chat_list_reader import looking
 from e2e.delivery.test_offline_events import CLIENT as ACKING_CLIENT
 from e2e.push.conftest import PushInstallation, new_apns_target
-from fixtures.apns_server import Delivered
+from e2e.push.steps import LONG_S, QUIET_S, direct, numbers, send, shown, withdrawals
 from fixtures.loops import until
 
 import tidings_sdk
-from tidings.push.model import ApnsTarget, PushOutcome, PushPreferences, QuietHours
+from tidings.push.model import PushOutcome, PushPreferences, QuietHours
 from tidings_sdk import ApnsToken
 
-LONG_S = 90.0
-QUIET_S = 3.0
-"""Longer than the way of an event, so that a notification that must not exist would be there."""
-
 ZONES = ("UTC", *(f"Etc/GMT{hours:+d}" for hours in range(-12, 13) if hours))
-
-numbers = count(1)
-
-
-async def direct(push: PushInstallation) -> tuple[str, str, str, ApnsTarget]:
-    """Create two users, their chat, and the registration of the second one."""
-    number = next(numbers)
-    one, other, target = f"anna{number}", f"ben{number}", new_apns_target(number)
-    chat = (await push.processes.direct(one, other)).chat
-    await push.register(other, target)
-    return one, other, chat, target
-
-
-def shown(push: PushInstallation, target: ApnsTarget, chat: str) -> int:
-    """Return the sequence of the message that the device shows for a chat; 0 for none."""
-    found = push.apns.shown(target.token).get(chat)
-    return 0 if found is None else found.sequence
-
-
-def withdrawals(push: PushInstallation, target: ApnsTarget) -> list[Delivered]:
-    received = [each for each in push.apns.delivered if each.token == target.token]
-    return [each for each in received if each.payload["tidings"]["action"] == "withdraw"]
-
-
-async def send(push: PushInstallation, user: str, chat: str, messages: int = 1) -> None:
-    async with looking(push.processes, push.gateway.socket_port, user) as device:
-        for _ in range(messages):
-            await device.send(chat)
-        await asyncio.sleep(0.2)
 
 
 async def test_an_offline_user_is_notified_once_with_the_exact_badge(
@@ -255,6 +221,29 @@ async def test_many_invalid_tokens_cost_one_request_each(push_installation: Push
     second = [each for each in await push.results(chat, 3) if each.device is None]
     assert len(second) == size - 1
     assert all(each.reason.startswith("no_device: ") for each in second)
+
+
+async def test_in_a_large_chat_only_users_who_are_mentioned_are_notified(
+    push_installation: PushInstallation,
+) -> None:
+    """A chat above 100 members has a channel, so delivery does not look up the routes of its members."""
+    push, number = push_installation, next(numbers)
+    owner, people = f"anna{number}", [f"ben{number}x{each}" for each in range(120)]
+    chat = await push.processes.group(owner, *people[:60])
+    sequence = 1 + await push.processes.add(chat, owner, *people[60:])
+    targets = [new_apns_target(50_000 + number * 100 + each) for each in range(2)]
+    for user, target in zip(people, targets, strict=False):
+        await push.register(user, target)
+    async with looking(push.processes, push.gateway.socket_port, owner) as device:
+        sent = {"chat": chat, "client_message_id": "1", "text": "hi", "mentions": [people[0], owner]}
+        await device.say(id=90, send=sent)
+        await device.answered(90)
+    await until(lambda: shown(push, targets[0], chat) == sequence, LONG_S)
+    await asyncio.sleep(QUIET_S)
+    (received,) = [each for each in push.apns.delivered if each.token == targets[0].token]
+    assert received.payload["tidings"]["mention"] == "true"
+    assert {each.user for each in await push.results(chat, sequence)} == {people[0]}
+    assert shown(push, targets[1], chat) == 0
 
 
 async def test_quiet_hours_follow_the_time_zone_of_the_user(push_installation: PushInstallation) -> None:

@@ -8,6 +8,7 @@ from fixtures.memory_chat_rows import PlainKeys
 from msgspec.structs import replace
 
 from tidings.delivery import offline_checker
+from tidings.delivery.mentions import MessageText
 from tidings.delivery.model import (
     ChatRow,
     JoinPosition,
@@ -18,7 +19,6 @@ from tidings.delivery.model import (
     RowUpdate,
 )
 from tidings.delivery.offline_checker import (
-    MessageText,
     OfflineChecker,
     OfflineCheckerDeps,
     OfflineCheckStats,
@@ -162,6 +162,17 @@ async def test_a_former_member_and_a_large_chat_have_no_events() -> None:
         env = CheckEnv()
         env.known = RowUpdate(head=LogPosition(7, 7), joined=JoinPosition(1, 0, 0), **cast("Any", change))
         assert await env.check() == []
+
+
+async def test_a_mention_in_a_large_chat_has_an_event() -> None:
+    env = CheckEnv()
+    env.known = RowUpdate(head=LogPosition(7, 7), joined=JoinPosition(1, 0, 0), is_large=True)
+    mention = OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, chat=CHAT, first=6, last=6, is_mention=True)
+    await env.checker.handle([mention])
+    assert env.events == [6]
+    env.known = replace(env.known, removed=7)
+    await env.checker.handle([replace(mention, first=5, last=5)])
+    assert env.events == [6]
 
 
 async def test_the_head_of_a_group_says_that_it_is_large_and_how_far_it_is() -> None:

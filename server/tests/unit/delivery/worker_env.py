@@ -13,6 +13,7 @@ from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.delivery.audience import CachedAudience
 from tidings.delivery.chat_rows import ChatRowProjector, Previews
 from tidings.delivery.fanout import Fanout
+from tidings.delivery.mentions import MentionChecks, MessageText
 from tidings.delivery.model import (
     DeliveryStats,
     OfflineCheck,
@@ -147,10 +148,8 @@ class Queue:
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         raise AssertionError((tenant, user, keys))
 
-    def check(
-        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
-    ) -> None:
-        del chat, user, first, last, is_reconnecting
+    def check(self, chat: ChatKey, user: UserId, first: int, last: int, **_: bool) -> None:
+        del chat, user, first, last
         self.steps.append("tell")
 
     def check_late(self, check: OfflineCheck) -> None:
@@ -190,6 +189,7 @@ class WorkerEnv:
             self.queue,
             stats=self.counts,
             failpoints=NO_FAILPOINTS,
+            mentions=MentionChecks(PlainKeys(), lambda _: MessageText(), self.queue),
         )
         deps = WorkerDeps(
             rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),

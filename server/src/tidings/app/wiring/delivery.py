@@ -19,10 +19,10 @@ from tidings.connections.model import OfflineStatus, RouteLookup
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.audience import CachedAudience, StoredAudience
 from tidings.delivery.fanout import Fanout
+from tidings.delivery.mentions import MentionChecks, MessageText
 from tidings.delivery.model import ChatRow, DeliveryStats
 from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.offline_checker import (
-    MessageText,
     OfflineChecker,
     OfflineCheckerDeps,
     OfflineCheckStats,
@@ -143,6 +143,7 @@ def build_worker(
             offline_checks,
             stats=counts,
             failpoints=failpoints,
+            mentions=MentionChecks(keys, message_text, offline_checks),
             traces=traces,
         ),
     )

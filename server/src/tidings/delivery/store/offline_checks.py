@@ -40,11 +40,24 @@ class KafkaOfflineChecks:
         self.failed = 0
 
     def check(
-        self, chat: ChatKey, user: UserId, first: int, last: int, *, is_reconnecting: bool = False
+        self,
+        chat: ChatKey,
+        user: UserId,
+        first: int,
+        last: int,
+        *,
+        is_reconnecting: bool = False,
+        is_mention: bool = False,
     ) -> None:
         at_ms = self._clock.now_ms()
         check = OfflineCheck(
-            tenant=chat.tenant, user=user, at_ms=at_ms, chat=chat.chat, first=first, last=last
+            tenant=chat.tenant,
+            user=user,
+            at_ms=at_ms,
+            chat=chat.chat,
+            first=first,
+            last=last,
+            is_mention=is_mention,
         )
         _ = self._send(OFFLINE_CHECKS_LATE.name if is_reconnecting else OFFLINE_CHECKS.name, check)
 
