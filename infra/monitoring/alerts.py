@@ -3,6 +3,7 @@
 from typing import Final
 
 from infra.monitoring.model import Alert, Case
+from infra.monitoring.webhooks import WEBHOOK_ALERTS
 
 _MINUTES_15 = 60
 """Samples of 15 minutes, one each 15 s."""
@@ -237,20 +238,6 @@ DELIVERY: Final = (
             Case(series={'tidings_notifications_paused_partitions{instance="n-1"}': _constant(0)}),
         ],
     ),
-    Alert(
-        name="TidingsPushProviderFails",
-        expr="max(tidings_push_failing_providers) > 0",
-        wait="5m",
-        severity="ticket",
-        summary="{{ $value }} push providers do not answer. Their notifications are sent late, or not at all.",
-        fault="Kafka frozen",
-        process="push",
-        is_raised=False,
-        cases=[
-            Case(series={"tidings_push_failing_providers": _constant(1)}, labels={}),
-            Case(series={"tidings_push_failing_providers": _constant(0)}),
-        ],
-    ),
 )
 
 _LOCAL, _ALLOWED = (
@@ -318,6 +305,7 @@ ALERTS: Final = {
     "availability": AVAILABILITY,
     "edges": EDGES,
     "delivery": DELIVERY,
+    "webhooks": WEBHOOK_ALERTS,
     "engines": ENGINES,
 }
 """Alerts by the name of their group."""

@@ -2,27 +2,13 @@
 
 from typing import Final
 
+from infra.monitoring.expressions import percentiles, quantile, rate
 from infra.monitoring.model import RATE_INTERVAL, Dashboard, Panel, Query
-
-
-def _rate(metric: str, by: str = "", where: str = "") -> str:
-    chosen = f"{metric}{{{where}}}" if where else metric
-    grouped = f" by ({by})" if by else ""
-    return f"sum{grouped} (rate({chosen}[{RATE_INTERVAL}]))"
-
-
-def _quantile(share: float, metric: str, by: str = "", where: str = "") -> str:
-    labels = f"le, {by}" if by else "le"
-    return f"histogram_quantile({share}, {_rate(f'{metric}_bucket', labels, where)})"
-
-
-def _percentiles(metric: str, where: str = "") -> list[Query]:
-    return [Query(_quantile(share, metric, where=where), f"p{share * 100:g}") for share in (0.5, 0.99)]
-
+from infra.monitoring.webhooks import WEBHOOK_DASHBOARD
 
 _FAILED_SHARE = (
-    f"({_rate('tidings_http_requests_total', where='outcome="failed"')} or vector(0))"
-    f" / {_rate('tidings_http_requests_total')}"
+    f"({rate('tidings_http_requests_total', where='outcome="failed"')} or vector(0))"
+    f" / {rate('tidings_http_requests_total')}"
 )
 _CPU = f"rate(process_cpu_seconds_total[{RATE_INTERVAL}])"
 
@@ -33,21 +19,21 @@ OVERVIEW: Final = Dashboard(
         Panel(
             title="Latency: send to acknowledgement",
             unit="s",
-            queries=_percentiles("tidings_socket_request_seconds", 'kind="send"'),
+            queries=percentiles("tidings_socket_request_seconds", 'kind="send"'),
             help="Duration of `send` at the gateways. An acknowledged message is stored.",
         ),
         Panel(
             title="Latency: commit to delivery",
             unit="s",
-            queries=_percentiles("tidings_delivery_seconds"),
+            queries=percentiles("tidings_delivery_seconds"),
             help="From the commit of a message until a delivery worker handled it.",
         ),
         Panel(
             title="Traffic: requests",
             unit="reqps",
             queries=[
-                Query(_rate("tidings_socket_requests_total"), "WebSocket"),
-                Query(_rate("tidings_http_requests_total"), "REST"),
+                Query(rate("tidings_socket_requests_total"), "WebSocket"),
+                Query(rate("tidings_http_requests_total"), "REST"),
             ],
         ),
         Panel(
@@ -73,7 +59,7 @@ OVERVIEW: Final = Dashboard(
         Panel(
             title="Saturation: event loop delay, p99",
             unit="s",
-            queries=[Query(_quantile(0.99, "tidings_loop_lag_seconds", "process"), "{{process}}")],
+            queries=[Query(quantile(0.99, "tidings_loop_lag_seconds", "process"), "{{process}}")],
             help="The first sign that a CPU core is fully used.",
         ),
         Panel(
@@ -106,61 +92,59 @@ EDGES: Final = Dashboard(
             title="Accepted and refused connections",
             unit="ops",
             queries=[
-                Query(_rate("tidings_socket_accepted_total"), "accepted"),
-                Query(
-                    f"{_rate('tidings_socket_refused_total', 'status')} or vector(0)", "refused {{status}}"
-                ),
+                Query(rate("tidings_socket_accepted_total"), "accepted"),
+                Query(f"{rate('tidings_socket_refused_total', 'status')} or vector(0)", "refused {{status}}"),
             ],
         ),
         Panel(
             title="Closed connections by code",
             unit="ops",
-            queries=[Query(_rate("tidings_socket_closes_total", "code"), "{{code}}")],
+            queries=[Query(rate("tidings_socket_closes_total", "code"), "{{code}}")],
         ),
         Panel(
             title="WebSocket requests by kind",
             unit="reqps",
-            queries=[Query(_rate("tidings_socket_requests_total", "kind"), "{{kind}}")],
+            queries=[Query(rate("tidings_socket_requests_total", "kind"), "{{kind}}")],
         ),
         Panel(
             title="Duration of WebSocket requests, p99",
             unit="s",
-            queries=[Query(_quantile(0.99, "tidings_socket_request_seconds", "kind"), "{{kind}}")],
+            queries=[Query(quantile(0.99, "tidings_socket_request_seconds", "kind"), "{{kind}}")],
         ),
         Panel(
             title="Frames",
             unit="ops",
-            queries=[Query(_rate("tidings_socket_frames_total", "direction"), "{{direction}}")],
+            queries=[Query(rate("tidings_socket_frames_total", "direction"), "{{direction}}")],
         ),
         Panel(
             title="Bytes",
             unit="Bps",
-            queries=[Query(_rate("tidings_socket_bytes_total", "direction"), "{{direction}}")],
+            queries=[Query(rate("tidings_socket_bytes_total", "direction"), "{{direction}}")],
         ),
         Panel(
             title="Resumes of devices",
             unit="ops",
-            queries=[Query(_rate("tidings_gateway_resumes_total", "what"), "{{what}}")],
+            queries=[Query(rate("tidings_gateway_resumes_total", "what"), "{{what}}")],
         ),
         Panel(
             title="REST requests by operation",
             unit="reqps",
-            queries=[Query(_rate("tidings_http_requests_total", "operation"), "{{operation}}")],
+            queries=[Query(rate("tidings_http_requests_total", "operation"), "{{operation}}")],
         ),
         Panel(
             title="Duration of REST requests, p99",
             unit="s",
-            queries=[Query(_quantile(0.99, "tidings_http_request_seconds", "operation"), "{{operation}}")],
+            queries=[Query(quantile(0.99, "tidings_http_request_seconds", "operation"), "{{operation}}")],
         ),
         Panel(
             title="REST answers by status",
             unit="reqps",
-            queries=[Query(_rate("tidings_http_statuses_total", "status"), "{{status}}")],
+            queries=[Query(rate("tidings_http_statuses_total", "status"), "{{status}}")],
         ),
         Panel(
             title="Rate limits",
             unit="ops",
-            queries=[Query(_rate("tidings_rate_limit_decisions_total", "outcome"), "{{outcome}}")],
+            queries=[Query(rate("tidings_rate_limit_decisions_total", "outcome"), "{{outcome}}")],
             help="`local`: decided by one process, because Redis did not answer.",
         ),
     ],
@@ -177,12 +161,12 @@ DELIVERY: Final = Dashboard(
         Panel(
             title="Commit to delivery",
             unit="s",
-            queries=_percentiles("tidings_delivery_seconds"),
+            queries=percentiles("tidings_delivery_seconds"),
         ),
         Panel(
             title="Work of the delivery workers",
             unit="ops",
-            queries=[Query(_rate("tidings_delivery_total", "what"), "{{what}}")],
+            queries=[Query(rate("tidings_delivery_total", "what"), "{{what}}")],
         ),
         Panel(
             title="Paused partitions",
@@ -192,12 +176,12 @@ DELIVERY: Final = Dashboard(
         Panel(
             title="Pushes at the gateways",
             unit="ops",
-            queries=[Query(_rate("tidings_gateway_pushes_total", "what"), "{{what}}")],
+            queries=[Query(rate("tidings_gateway_pushes_total", "what"), "{{what}}")],
         ),
         Panel(
             title="Events published to Kafka",
             unit="ops",
-            queries=[Query(_rate("tidings_events_published_total", "outcome"), "{{outcome}}")],
+            queries=[Query(rate("tidings_events_published_total", "outcome"), "{{outcome}}")],
             help="Events that Kafka did not acknowledge are published by the relay.",
         ),
         Panel(
@@ -208,7 +192,7 @@ DELIVERY: Final = Dashboard(
         Panel(
             title="Commits that the relay checked",
             unit="ops",
-            queries=[Query(_rate("tidings_relay_commits_total", "outcome"), "{{outcome}}")],
+            queries=[Query(rate("tidings_relay_commits_total", "outcome"), "{{outcome}}")],
         ),
         Panel(
             title="Relay: delay and shards",
@@ -220,12 +204,12 @@ DELIVERY: Final = Dashboard(
         Panel(
             title="Receipts",
             unit="ops",
-            queries=[Query(_rate("tidings_receipts_total", "what"), "{{what}}")],
+            queries=[Query(rate("tidings_receipts_total", "what"), "{{what}}")],
         ),
         Panel(
             title="Ephemeral events to devices",
             unit="ops",
-            queries=[Query(_rate("tidings_gateway_ephemeral_frames_total", "kind"), "{{kind}}")],
+            queries=[Query(rate("tidings_gateway_ephemeral_frames_total", "kind"), "{{kind}}")],
         ),
         Panel(
             title="Largest chat log",
@@ -242,38 +226,38 @@ DYNAMODB: Final = Dashboard(
         Panel(
             title="Latency by table, p99",
             unit="s",
-            queries=[Query(_quantile(0.99, "tidings_dynamo_call_seconds", "table"), "{{table}}")],
+            queries=[Query(quantile(0.99, "tidings_dynamo_call_seconds", "table"), "{{table}}")],
             help="With retries and the wait for a connection.",
         ),
         Panel(
             title="Latency by operation, p99",
             unit="s",
-            queries=[Query(_quantile(0.99, "tidings_dynamo_call_seconds", "operation"), "{{operation}}")],
+            queries=[Query(quantile(0.99, "tidings_dynamo_call_seconds", "operation"), "{{operation}}")],
         ),
         Panel(
             title="Calls by table",
             unit="ops",
-            queries=[Query(_rate("tidings_dynamo_calls_total", "table"), "{{table}}")],
+            queries=[Query(rate("tidings_dynamo_calls_total", "table"), "{{table}}")],
         ),
         Panel(
             title="Errors",
             unit="ops",
-            queries=[Query(_rate("tidings_dynamo_errors_total", "error"), "{{error}}")],
+            queries=[Query(rate("tidings_dynamo_errors_total", "error"), "{{error}}")],
             help="A failed condition is an expected answer. Throttling is not.",
         ),
         Panel(
             title="Read units by table",
-            queries=[Query(_rate("tidings_dynamo_read_units_total", "table"), "{{table}}")],
+            queries=[Query(rate("tidings_dynamo_read_units_total", "table"), "{{table}}")],
         ),
         Panel(
             title="Write units by table",
-            queries=[Query(_rate("tidings_dynamo_write_units_total", "table"), "{{table}}")],
+            queries=[Query(rate("tidings_dynamo_write_units_total", "table"), "{{table}}")],
         ),
         Panel(
             title="Units of the most used partition",
             queries=[
                 Query(
-                    _rate("tidings_dynamo_hottest_partition_units_total", "table, kind"), "{{table}} {{kind}}"
+                    rate("tidings_dynamo_hottest_partition_units_total", "table, kind"), "{{table}} {{kind}}"
                 )
             ],
             help="From a sample, summed over processes. DynamoDB throttles a partition above 1,000 write or 3,000 read"
@@ -282,12 +266,12 @@ DYNAMODB: Final = Dashboard(
         Panel(
             title="Most used access patterns",
             unit="ops",
-            queries=[Query(f"topk(10, {_rate('tidings_dynamo_calls_total', 'pattern')})", "{{pattern}}")],
+            queries=[Query(f"topk(10, {rate('tidings_dynamo_calls_total', 'pattern')})", "{{pattern}}")],
         ),
         Panel(
             title="Retries by table",
             unit="ops",
-            queries=[Query(_rate("tidings_dynamo_retries_total", "table"), "{{table}}")],
+            queries=[Query(rate("tidings_dynamo_retries_total", "table"), "{{table}}")],
         ),
     ],
 )
@@ -309,21 +293,21 @@ INBOXES: Final = Dashboard(
             title="REST requests of inboxes",
             unit="reqps",
             queries=[
-                Query(_rate("tidings_http_requests_total", "operation", _INBOX), "{{operation}}"),
+                Query(rate("tidings_http_requests_total", "operation", _INBOX), "{{operation}}"),
             ],
         ),
         Panel(
             title="Duration of REST requests of inboxes, p99",
             unit="s",
             queries=[
-                Query(_quantile(0.99, "tidings_http_request_seconds", "operation", _INBOX), "{{operation}}")
+                Query(quantile(0.99, "tidings_http_request_seconds", "operation", _INBOX), "{{operation}}")
             ],
         ),
         Panel(
             title="Write units of the workers",
             queries=[
                 Query(
-                    _rate("tidings_dynamo_write_units_total", "pattern", 'process="notifications"'),
+                    rate("tidings_dynamo_write_units_total", "pattern", 'process="notifications"'),
                     "{{pattern}}",
                 )
             ],
@@ -331,9 +315,9 @@ INBOXES: Final = Dashboard(
         Panel(
             title="Pushes of broadcasts",
             unit="ops",
-            queries=[Query(_rate("tidings_gateway_broadcast_pushes_total"), "pushes")],
+            queries=[Query(rate("tidings_gateway_broadcast_pushes_total"), "pushes")],
         ),
     ],
 )
 
-DASHBOARDS: Final = (OVERVIEW, EDGES, DELIVERY, DYNAMODB, INBOXES)
+DASHBOARDS: Final = (OVERVIEW, EDGES, DELIVERY, DYNAMODB, INBOXES, WEBHOOK_DASHBOARD)

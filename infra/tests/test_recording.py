@@ -19,7 +19,7 @@ from infra.monitoring.recorded import (
 from infra.monitoring.rules import RUNBOOKS
 from infra.monitoring.runbooks import read_sections
 
-MAX_BYTES = 300_000
+MAX_BYTES = 400_000
 recording = read_recording()
 sections = read_sections()
 

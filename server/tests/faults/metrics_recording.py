@@ -23,6 +23,7 @@ from fixtures import fork_server
 from fixtures.installation_processes import InstallationProcess, ProcessKind
 
 from faults.proxy import Delay, DynamoProxy, Match, Throttle
+from faults.recorded_receivers import Receivers
 from faults.recorded_requests import using_the_api
 from faults.whole.fault import FaultRun
 from faults.whole.installation import FaultInstallation, installation_under_fault
@@ -35,9 +36,19 @@ from tidings.engines.model import Engine
 from tidings_harness.workload.scenario import Scenario
 
 _EVERY_S = 2.0
-_KINDS: tuple[ProcessKind, ...] = ("gateway", "gateway", "delivery", "relay", "api", "notifications")
+_KINDS: tuple[ProcessKind, ...] = (
+    "gateway",
+    "gateway",
+    "delivery",
+    "relay",
+    "api",
+    "notifications",
+    "push",
+    "webhooks",
+)
 _SCENARIO = Scenario(groups=2, members=12, devices=1, large_chat_members=104, rate=4)
 _FAULT_S, _LONG_S, _CALM_S = 24.0, 85.0, 20.0
+_LOCAL = {"WEBHOOKS_NETWORK": "local", "PUSH_NETWORK": "local"}
 _SETTLE_S = 25.0
 """Until the leases of the processes that were replaced have expired."""
 _ITEMS = Match(operations={"PutItem", "UpdateItem", "GetItem", "Query", "BatchGetItem", "TransactWriteItems"})
@@ -139,8 +150,8 @@ def _labelled(name: str, labels: str) -> str:
 class FaultRecorder:
     """Inject one fault after the other while the load runs and the scraper reads."""
 
-    def __init__(self, run: FaultRun, proxy: DynamoProxy, recording: Recording, scraper: Scraper) -> None:
-        self._run, self._proxy, self._recording, self._scraper = run, proxy, recording, scraper
+    def __init__(self, run: FaultRun, proxy: DynamoProxy, recording: Recording, receivers: Receivers) -> None:
+        self._run, self._proxy, self._recording, self._receivers = run, proxy, recording, receivers
         self._sections = read_sections()
 
     async def inject_all(self) -> None:
@@ -158,6 +169,9 @@ class FaultRecorder:
             with self._step(name), _paused(fleet, node):
                 await self._wait(name, _FAULT_S)
             await asyncio.sleep(_CALM_S)
+        with self._step("receivers fail"), self._receivers.failing():
+            await self._wait("receivers fail", _LONG_S)
+        await asyncio.sleep(_CALM_S)
         kills: tuple[tuple[ProcessKind, str, float], ...] = (
             ("relay", "relay killed", _FAULT_S),
             ("delivery", "delivery killed", _LONG_S),
@@ -270,16 +284,17 @@ async def record(processes: Any, recording: Recording) -> None:
     with ExitStack() as stack:
         proxy = stack.enter_context(DynamoProxy(processes.tables.url, record=False))
         async with installation_under_fault(processes, *_KINDS) as installation:
-            await installation.renew(*_KINDS, DYNAMO_ENDPOINT=proxy.url)
-            scraper = Scraper(installation)
+            await installation.renew(*_KINDS, DYNAMO_ENDPOINT=proxy.url, **_LOCAL)
+            scraper, receivers = Scraper(installation), Receivers()
+            stack.callback(receivers.close)
             await asyncio.sleep(_SETTLE_S)
             async with (
                 installation.load(_SCENARIO) as load,
-                using_the_api(installation),
+                using_the_api(installation, receivers),
                 _scraping(scraper, recording),
             ):
                 run = FaultRun(installation=installation, load=load)
-                await FaultRecorder(run, proxy, recording, scraper).inject_all()
+                await FaultRecorder(run, proxy, recording, receivers).inject_all()
 
 
 def main() -> None:

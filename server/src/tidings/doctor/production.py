@@ -15,7 +15,7 @@ from cryptography import x509
 from tidings.app.settings import Settings
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 
-ALERT_GROUPS: Final = ("availability", "delivery", "edges", "engines")
+ALERT_GROUPS: Final = ("availability", "delivery", "edges", "engines", "webhooks")
 """Groups of infra/prometheus/rules.yaml, without their prefix `tidings-`."""
 _TIMEOUT_S = 5.0
 _RENEW_DAYS: Final = 21

@@ -67,6 +67,10 @@ class QueueSweeper:
         self._disable_after_s = disable_after_s
         self._running: dict[EndpointName, asyncio.Task[None]] = {}
         self._not_before: dict[EndpointName, float] = {}
+        self.waiting = 0
+        """Endpoints with queued events, of all tenants."""
+        self.failing = 0
+        """Those of them whose every attempt fails."""
 
     async def run(self) -> None:
         """Sweep until cancelled. An error of an engine delays the affected endpoint."""
@@ -83,6 +87,7 @@ class QueueSweeper:
         """Start a sweep of each endpoint whose queue is due and that no other process has."""
         now_ms = self._deps.clock.now_ms()
         backlogs = await self._deps.queue.backlogs()
+        self.waiting, self.failing = len(backlogs), sum(each.failing_ms > 0 for each in backlogs)
         for backlog in backlogs:
             name = backlog.endpoint
             is_free = name not in self._running and len(self._running) < _MAX_SWEEPS

@@ -68,7 +68,7 @@ class WebhookConsumer(Component):
         # The delivery worker puts undecodable records into the dead-letter topic, once for all consumers.
         work = RecordHandlers(decode_committed, WebhookHandler(parts.worker).handle, drop_undecodable)
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
-        _export(self._host, parts.stats, consumer)
+        _export(self._host, parts, consumer)
         self._consumer, self._parts = consumer, parts
         spawn = self._host.tasks.spawn
         self._tasks = [
@@ -106,7 +106,8 @@ class WebhookHandler:
         await self._worker.handle(where, ((event.body.key, event.body.entries) for event in batch.events))
 
 
-def _export(host: ProcessContext, stats: WebhookStats, consumer: KafkaConsumer[CommittedEvent]) -> None:
+def _export(host: ProcessContext, parts: WebhookWorkerParts, consumer: KafkaConsumer[CommittedEvent]) -> None:
+    stats, sweeper = parts.stats, parts.sweeper
     host.metrics.counter_callbacks(
         "webhook_deliveries_total",
         "Attempts that delivered an event or failed, events that were given up, runs of events that were queued, "
@@ -114,4 +115,10 @@ def _export(host: ProcessContext, stats: WebhookStats, consumer: KafkaConsumer[C
         "what",
         lambda: {name: getattr(stats, name) for name in WebhookStats.__slots__},
     )
+    host.metrics.gauge(
+        "webhook_waiting_endpoints", "Webhook endpoints with queued events, of all tenants."
+    ).set_function(lambda: sweeper.waiting)
+    host.metrics.gauge(
+        "webhook_failing_endpoints", "Webhook endpoints with queued events whose every attempt fails."
+    ).set_function(lambda: sweeper.failing)
     engine_clients.export_consumer(host.metrics, consumer, "webhooks", "records")
