@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from fixtures.memory_chat_rows import PlainKeys
 from msgspec.structs import replace
-from unit.delivery.test_worker import ANNA, BEN, CLEO, chat, log_of
+from unit.delivery.worker_env import ANNA, BEN, CLEO, chat, log_of
 
 from tidings.delivery.mentions import MentionChecks, MessageText
 from tidings.kernel.ids import ChatKey, UserId
