@@ -36,6 +36,8 @@ _log = logging.getLogger(__name__)
 _LOOK_EVERY_S = 1.0
 _MAX_SWEEPS = 64
 _MAX_IDLE_MS = 30_000
+_STOP_AFTER = 8
+_MIN_PAUSE_MS, _MAX_PAUSE_MS = 1_000, 60_000
 _READ_ITEMS_PER_S = 1_000
 """A long queue is read less often, so that a failing endpoint with many chats costs a bounded number of reads."""
 
@@ -53,11 +55,32 @@ class SweeperDeps:
 
 
 class _SweepResult(NamedTuple):
-    """Numbers of runs. `gone`: the endpoint asked to be disabled."""
+    """Numbers of runs. `gone`: the endpoint asked to be disabled. `stopped`: the rest was not tried, because it fails."""
 
     ok: int
     failed: int
     gone: bool
+    stopped: bool
+
+
+@dataclass(slots=True)
+class _Sweep:
+    """A sweep of one endpoint. It starts nothing after the time `until`, or after several failures in a row.
+
+    Otherwise every outage would cost each waiting chat an attempt. Their next attempts would be hours later, long after
+    the endpoint has recovered.
+    """
+
+    until: float
+    failures: int = 0
+
+    def note(self, run: EventRun | None) -> None:
+        if run is not None:
+            self.failures = 0 if run.failure is None or run.sent else self.failures + 1
+
+    @property
+    def is_stopped(self) -> bool:
+        return self.failures >= _STOP_AFTER
 
 
 class QueueSweeper:
@@ -142,15 +165,23 @@ class QueueSweeper:
     ) -> _SweepResult:
         now_ms = self._deps.clock.now_ms()
         due = [item for item in items if item.due_ms <= now_ms or 0 < item.tried_ms < backlog.retry_ms]
-        until = self._deps.clock.monotonic() + MAX_RUN_S
-        runs = await gather_limited(
-            (self._send_item(endpoint, item, until) for item in due), self._deps.sender.max_concurrent
+        random.shuffle(due)  # a chat whose event always fails must not be the first one each time
+        sweep = _Sweep(self._deps.clock.monotonic() + MAX_RUN_S)
+        # An endpoint that failed so far is tried with one item first.
+        probed = due[:1] if backlog.failing_ms else []
+        runs = [await self._send_item(endpoint, item, sweep) for item in probed]
+        if any(run is not None and run.failure is not None for run in runs):
+            sweep.failures = _STOP_AFTER
+        runs += await gather_limited(
+            (self._send_item(endpoint, item, sweep) for item in due[len(probed) :]),
+            self._deps.sender.max_concurrent,
         )
         sent = [run for run in runs if run is not None]
         return _SweepResult(
             ok=sum(run.failure is None or run.sent > 0 for run in sent),
             failed=sum(run.failure is not None for run in sent),
             gone=any(run.failure is not None and run.failure.is_gone for run in sent),
+            stopped=sweep.is_stopped,
         )
 
     async def _release(self, backlog: Backlog, items: Sequence[QueuedItem], result: _SweepResult) -> None:
@@ -169,6 +200,11 @@ class QueueSweeper:
             later = [item.due_ms for item in items if item.due_ms > now_ms]
             has_worked = bool(result.ok or result.failed)
             due_ms = now_ms if has_worked else min([*later, now_ms + _MAX_IDLE_MS])
+            if result.stopped:
+                # Half as long as it has failed: a long outage costs few requests, and its end is noticed within a minute.
+                pause_ms = min(max((now_ms - (failing_ms or now_ms)) // 2, _MIN_PAUSE_MS), _MAX_PAUSE_MS)
+                self._not_before[name] = self._deps.clock.monotonic() + pause_ms / 1000
+                due_ms = now_ms + pause_ms
             await self._deps.queue.release(backlog, due_ms, failing_ms)
 
     async def _disable(self, name: EndpointName, reason: str) -> None:
@@ -176,10 +212,16 @@ class QueueSweeper:
         _log.warning("webhook endpoint %s of %s is disabled: %s", name.id, name.tenant, reason)
         await self._deps.switch.disable(name, reason)
 
-    async def _send_item(self, endpoint: Endpoint, item: QueuedItem, until: float) -> EventRun | None:
-        """Claim an item, send what it refers to, and settle it. None: nothing was sent."""
-        if self._deps.clock.monotonic() >= until:
+    async def _send_item(self, endpoint: Endpoint, item: QueuedItem, sweep: _Sweep) -> EventRun | None:
+        """Send an item, unless the sweep has ended meanwhile. None: nothing was sent."""
+        if sweep.is_stopped or self._deps.clock.monotonic() >= sweep.until:
             return None
+        run = await self._send_claimed(endpoint, item, sweep.until)
+        sweep.note(run)
+        return run
+
+    async def _send_claimed(self, endpoint: Endpoint, item: QueuedItem, until: float) -> EventRun | None:
+        """Claim an item, send what it refers to, and settle it."""
         claimed = await self._deps.queue.claim(item, self._deps.clock.now_ms() + self._deps.sender.claim_ms)
         if claimed is None:
             return None

@@ -49,6 +49,26 @@ async def test_the_delivery_log_explains_attempts(use_cases: UseCaseEnv) -> None
     ]
 
 
+async def test_an_outage_costs_few_chats_an_attempt_and_its_end_is_noticed(use_cases: UseCaseEnv) -> None:
+    env = WebhookEnv(use_cases, max_concurrent=4)
+    endpoint = await env.endpoint(events=(EventType.MESSAGE_CREATED,))
+    chats = [await use_cases.group(BEN) for _ in range(30)]
+    for chat in chats:
+        await sent(env, chat, 1)
+        await env.queue.add_run(endpoint.name, chat, 2, 2, due_ms=env.clock.now_ms())
+    env.transport.answer = lambda _: failing()
+    await env.sweep()
+    assert 8 <= len(env.transport.requests) <= 8 + 4
+    tried = [item for item in await env.queue.items(endpoint.name, 100) if item.attempts]
+    assert len(tried) == len(env.transport.requests)
+    env.transport.requests.clear()
+    await env.sweep()
+    assert len(env.transport.requests) == 1, "an endpoint that fails is tried with one event"
+    env.transport.answer = lambda _: OK
+    await env.sweep()
+    assert len(env.transport.delivered) == 30 - len(tried) - 1, "the others have lost no attempt"
+
+
 async def test_after_the_last_attempt_an_event_is_given_up_and_the_next_ones_follow(
     use_cases: UseCaseEnv,
 ) -> None:
