@@ -95,6 +95,16 @@ class Fanout:
         # after the registration, and the worker has written them before the look-up: the device reads the entries.
         connected = await self._push(plans, found.found, deferred)
         await self._failpoints.hit("worker.pushed")
+        await self._process_offline(plans, connected, deferred)
+        for plan in plans:
+            if plan.on_channel and plan.chat not in deferred.chats:
+                await self._mentions.request(plan.chat, plan.on_channel)
+        return deferred
+
+    async def _process_offline(
+        self, plans: Sequence[FanoutPlan], connected: set[UserKey], deferred: DeferredChats
+    ) -> None:
+        """Queue messages of direct chats for users without a route, and request offline checks of these users."""
         # Race: a device disconnects after our look-up. Its gateway is still subscribed, so its user counts as connected
         # and nothing is queued. The gateway finds no such device, removes the route and requests an offline check.
         # The device reads the entries when it resumes, because its chat row is ahead.
@@ -115,10 +125,6 @@ class Fanout:
         for batch in offline:
             messages = batch.messages
             self._offline_checks.check(batch.chat, batch.user, messages[0].sequence, messages[-1].sequence)
-        for plan in plans:
-            if plan.on_channel and plan.chat not in deferred.chats:
-                await self._mentions.request(plan.chat, plan.on_channel)
-        return deferred
 
     async def _look_up_routes(self, users: Iterable[UserKey]) -> LookupResult[UserKey, Sequence[Route]]:
         tenants: dict[TenantId, list[UserId]] = {}
