@@ -112,7 +112,9 @@ export function NotificationContent({ notification, category }: NotificationCont
       <span className="td-notification-title" dir="auto">
         {title}
       </span>
-      {others > 0 && <span className="td-notification-body">{locale.text("digestOthers", { count: others })}</span>}
+      {others > 0 && (
+        <span className="td-notification-body">{locale.text("digestOthers", { count: others })}</span>
+      )}
       {body !== undefined && (
         <span className="td-notification-body" dir="auto">
           {body}
