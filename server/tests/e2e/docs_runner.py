@@ -16,9 +16,10 @@ OURS = {"id", "request_id", "challenge", "session", "access_token", "refresh_tok
 
 _PROCESS = re.compile(r"^(\w+=\S+ )*tidings run \w+( --processes \d)?\n$")
 _START_AND_STOP = """\
+rm -f process.log # the shell starts the command and empties the file later
 {command} > process.log 2>&1 &
 PROCESS=$!
-for attempt in $(seq 300); do grep -q "process started" process.log && break; kill -0 $PROCESS || break; sleep 0.2; done
+for attempt in $(seq 300); do grep -qs "process started" process.log && break; kill -0 $PROCESS || break; sleep 0.2; done
 grep -q "process started" process.log || cat process.log
 kill $PROCESS
 wait $PROCESS
