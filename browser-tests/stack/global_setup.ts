@@ -6,6 +6,7 @@
 
 import { servePage } from "./app_server.ts";
 import { Installation } from "./installation.ts";
+import { createWebPushKey } from "./push_service.ts";
 
 /** Tests send faster than people. */
 export const LIMITS = {
@@ -23,6 +24,8 @@ export default async function setup(): Promise<() => Promise<void>> {
   const [installation, page] = await Promise.all([starting, servePage()]);
   process.env.TIDINGS_WEB_INSTALLATION = JSON.stringify(installation.handle);
   process.env.TIDINGS_WEB_PAGE = page.url;
+  // Before the first test: a gateway that looked for the key and found none looks again after 30 seconds only.
+  process.env.TIDINGS_WEB_PUSH_KEY = createWebPushKey(installation);
   return async () => {
     await page.close();
     await installation.stop();
