@@ -18,6 +18,7 @@ from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.engine_clients import open_key_ring
 from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
+from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.cli.tenant import explain_missing_tenant
 from tidings.inboxes.config import Inbox, InboxDefaults, InboxSpec, check_inbox_id, new_inbox, spec_of
@@ -185,7 +186,13 @@ async def open_inbox_services() -> AsyncIterator[InboxServices]:
         explain_missing_tenant(settings, client),
     ):
         cases, live = build_serving_inboxes(
-            client, keys, clock, KafkaChunkPublisher(publisher), redis, settings=settings.inboxes
+            client,
+            keys,
+            clock,
+            KafkaChunkPublisher(publisher),
+            redis,
+            events=make_event_producer(client, keys, clock),
+            settings=settings.inboxes,
         )
         yield cases
         await live.wait_idle(_PROGRESS_EVERY_S)

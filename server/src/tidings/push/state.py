@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from tidings.accounts.ports import UserStore
 from tidings.delivery.model import ChatRow, OfflineMessage
 from tidings.delivery.ports import ChatRowReader
@@ -67,27 +69,21 @@ class PushStateReader:
 def _message_state(
     event: OfflineMessage, entry: Entry | None, row: ChatRow | None, *, is_suspended: bool
 ) -> MessageState:
-    sent_ms = parse_ms(event.at)
-    common = MessageState(
+    state = MessageState(
         chat=event.chat,
         sequence=event.sequence,
-        sent_ms=sent_ms,
+        sent_ms=parse_ms(event.at),
         is_mentioned=event.is_mentioned,
         is_member=False,
         is_redacted=entry is None or entry.redacted_at_ms is not None,
         is_suspended=is_suspended,
     )
     if row is None:
-        return common
+        return state
     known = row.known
-    return MessageState(
-        chat=event.chat,
-        sequence=event.sequence,
-        sent_ms=sent_ms,
-        is_mentioned=event.is_mentioned,
+    return replace(
+        state,
         is_member=known.joined is not None and known.joined.sequence > (known.removed or 0),
-        is_redacted=common.is_redacted,
-        is_suspended=is_suspended,
         read_up_to=row.read_up_to,
         delivered_up_to=row.delivered_up_to,
         read_ms=row.read_at_ms,

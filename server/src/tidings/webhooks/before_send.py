@@ -140,8 +140,9 @@ class BeforeSendHook:
         if not breaker.may_ask(now) or not self._in_flight.take(tenant):
             return None
         try:
-            endpoint = await self._directory.find(EndpointName(tenant, EndpointId(settings.endpoint)))
+            endpoint = await self._endpoint(EndpointName(tenant, EndpointId(settings.endpoint)))
             if endpoint is None:
+                breaker.record(now, is_ok=False)
                 return None
             attempt = await self._post(endpoint, request, settings.timeout_ms / 1000)
         finally:
@@ -152,6 +153,14 @@ class BeforeSendHook:
             reason = attempt.reason or "the answer is invalid"
             _log.warning("the before-send hook of %s did not answer: %s", tenant, reason)
         return answer
+
+    async def _endpoint(self, name: EndpointName) -> Endpoint | None:
+        """Return the endpoint of the hook. The cached endpoints do not contain a hook that was set recently."""
+        found = await self._directory.find(name)
+        if found is None:
+            self._directory.evict(name.tenant)
+            found = await self._directory.find(name)
+        return found
 
     async def _post(self, endpoint: Endpoint, request: ReviewRequest, timeout_s: float) -> Attempt:
         now_ms, event = self._clock.now_ms(), review_id(request)

@@ -39,7 +39,8 @@ class EventProducer:
     """
 
     def __init__(self, directory: EndpointDirectory, queue: WebhookQueue, clock: Clock) -> None:
-        self._directory = directory
+        self.directory = directory
+        """The endpoints, through a cache that other parts of the process share."""
         self._writer = _BatchWriter(queue)
         self._clock = clock
 
@@ -124,7 +125,7 @@ class EventProducer:
         )
 
     async def has_endpoint_for(self, tenant: TenantId, kind: EventType) -> bool:
-        return any(kind in each.settings.events for each in await self._directory.enabled(tenant))
+        return any(kind in each.settings.events for each in await self.directory.enabled(tenant))
 
     async def _emit(
         self,
@@ -140,7 +141,7 @@ class EventProducer:
         if not await self.has_endpoint_for(tenant, kind):
             return
         made = make_event(event or f"evt_{new_ulid().lower()}", kind, self._clock.now_ms(), data)
-        endpoints = [each for each in await self._directory.enabled(tenant) if each.wants(made)]
+        endpoints = [each for each in await self.directory.enabled(tenant) if each.wants(made)]
         await self._writer.add([queued_event(each.name, made, key=key, due_ms=due_ms) for each in endpoints])
 
 

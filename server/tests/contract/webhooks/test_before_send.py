@@ -17,6 +17,7 @@ from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import ContentState
 from tidings.messages.sender import Content, MessageSender
 from tidings.messages.store import DynamoEditStore
+from tidings.schema.tables.patterns.webhooks import LIST_ENDPOINTS
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
@@ -39,9 +40,10 @@ class HookEnv(WebhookEnv):
         self.tenants = DynamoTenantStore(use_cases.client, use_cases.authentic)
         self.hooks = BeforeSendService(self.service, self.tenants, self.clock)
         self.hook_stats = BeforeSendStats()
+        self.endpoints = EndpointDirectory(self.store, self.clock, CachePolicy(fresh_s=600.0))
         hook = BeforeSendHook(
             TenantReader(self.tenants, self.clock, CachePolicy(fresh_s=fresh_s)),
-            EndpointDirectory(self.store, self.clock, CachePolicy(fresh_s=0.0)),
+            self.endpoints,
             self.transport,
             encode_content=normalize_content,
             clock=self.clock,
@@ -103,6 +105,28 @@ async def test_a_hook_sees_the_message_and_allows_it(use_cases: UseCaseEnv) -> N
         "kind": "message",
         "content": {"text": "hello"},
     }
+
+
+async def test_a_hook_is_asked_although_the_cached_endpoints_are_older(use_cases: UseCaseEnv) -> None:
+    env = HookEnv(use_cases)
+    assert await env.endpoints.enabled(use_cases.tenant) == ()
+    await env.open("refuse")
+    chat = await use_cases.group(BEN)
+    await env.send(chat, "hello", "k1")
+    assert len(env.transport.requests) == 1
+
+
+async def test_a_missing_endpoint_is_not_read_for_each_message(use_cases: UseCaseEnv) -> None:
+    env = HookEnv(use_cases)
+    await env.open()
+    [endpoint] = await env.store.list(use_cases.tenant)
+    await env.store.delete(endpoint.name)
+    chat = await use_cases.group(BEN)
+    for number in range(OPEN_AFTER + 5):
+        await env.send(chat, "hello", f"k{number}")
+    reads = use_cases.client.ledger[LIST_ENDPOINTS.name].calls
+    assert reads <= 2 * OPEN_AFTER + 2
+    assert env.hook_stats.failed == OPEN_AFTER + 5
 
 
 @pytest.mark.parametrize("after", [1, None])

@@ -32,6 +32,7 @@ _UNKNOWN, _KEYS = Code.WEBHOOK_NOT_FOUND, Code.KEYS_UNAVAILABLE
 _OF_WRITES = (*OF_BODIES, _KEYS, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT)
 _READ = ("tenants.read_hook", "tenants.list_data_keys")
 _CHANGE = (*_READ, "tenants.put_hook")
+_DELETE = ("tenants.delete_hook", "webhooks.list_queue", "webhooks.drop_queue", "webhooks.delete_disabled")
 
 
 @router.post(
@@ -113,10 +114,7 @@ async def update_webhook(
         *_OF_WRITES,
         touches=(
             *_READ,
-            "tenants.delete_hook",
-            "webhooks.list_queue",
-            "webhooks.drop_queue",
-            "webhooks.delete_disabled",
+            *_DELETE,
         ),
         status_code=204,
         summary="Delete a webhook endpoint",
@@ -277,12 +275,7 @@ async def get_before_send_hook(call: AsWebhooksServer) -> BeforeSendResponse:
         *_OF_WRITES,
         touches=(
             *_SET,
-            *(
-                "tenants.delete_hook",
-                "webhooks.list_queue",
-                "webhooks.drop_queue",
-                "webhooks.delete_disabled",
-            ),
+            *_DELETE,
         ),
         status_code=204,
         summary="Remove the before-send hook",

@@ -26,14 +26,14 @@ from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
 from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry
 from tidings.app.settings import Settings, production
-from tidings.app.wiring import chats, delivery, engine_clients, webhook_events
+from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
     AccountServices,
     LoginServices,
     accounts_component,
     build_credentials,
-    build_login_services,
     build_phone_login,
+    build_process_login,
 )
 from tidings.app.wiring.chats import (
     build_chat_lists,
@@ -41,7 +41,7 @@ from tidings.app.wiring.chats import (
     make_presence_query,
     make_receipt_publisher,
 )
-from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes, notification_services
+from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
 from tidings.app.wiring.message_traces import make_traces
 from tidings.app.wiring.options import (
     allowed_origins,
@@ -235,12 +235,12 @@ class ApiWiring:
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
         limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
         on_advanced = with_push_reads(self.gains.publish_soon, self.publisher, self.host, self.engines)
-        on_read = webhook_events.make_event_producer(client, keys, clock).chat_read
-        lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=on_read, epoch=epoch)
+        events = self.engines.events.value
+        lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=events.chat_read, epoch=epoch)
         cases, inboxes = self._chats(lists, before_send), self._inboxes()
         webhooks = make_webhook_service(client, keys, clock, http)
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
-        people = build_login_services(self.settings, client, clock, self.engines.kms.value, user_keys)
+        people = build_process_login(self.settings, self.engines, clock)
         return ApiServices(
             credentials=self._credentials(people),
             chats=commands,
@@ -292,9 +292,8 @@ class ApiWiring:
         return credentials
 
     def _inboxes(self) -> InboxServices:
-        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
-        client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
-        return build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)[0]
+        chunks, wanted = KafkaChunkPublisher(self.publisher), self.settings.inboxes
+        return build_process_inboxes(self.engines, self.host.clock, chunks, settings=wanted)[0]
 
     def _phone(self, profile_service: LoginServices, limiter: RateLimiter) -> PhoneLogin:
         engines, tenants, keys = self.engines, self.accounts.tenants, self.engines.keys.value

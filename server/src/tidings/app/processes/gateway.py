@@ -11,12 +11,12 @@ from tidings.accounts.credentials import CredentialVerifierChain
 from tidings.accounts.session_cache import OnRevocations, RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.app.settings import Settings, production
-from tidings.app.wiring import chats, delivery, engine_clients, push_reads, webhook_events
+from tidings.app.wiring import chats, delivery, engine_clients, push_reads
 from tidings.app.wiring.accounts import (
     AccountServices,
     accounts_component,
     build_credentials,
-    build_login_services,
+    build_process_login,
 )
 from tidings.app.wiring.chats import (
     ChatListServices,
@@ -26,7 +26,7 @@ from tidings.app.wiring.chats import (
     make_receipt_publisher,
 )
 from tidings.app.wiring.delivery import make_offline_checks
-from tidings.app.wiring.inboxes import InboxServices, build_serving_inboxes, inbox_use_cases
+from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, inbox_use_cases
 from tidings.app.wiring.listener_options import (
     admission_options,
     hub_options,
@@ -218,8 +218,9 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     def server() -> GatewayServer:
         client, keys = engines.dynamo.value, engines.user_keys.value
         heard = push_reads.with_push_reads(gains.value.publish_soon, publisher.value, host, engines)
-        on_read = webhook_events.make_event_producer(client, keys.tenants, host.clock).chat_read
-        lists = build_chat_lists(client, keys, host.clock, heard, on_read=on_read, epoch=engines.epoch)
+        lists = build_chat_lists(
+            client, keys, host.clock, heard, on_read=engines.events.value.chat_read, epoch=engines.epoch
+        )
         traces = make_traces(host.tracing)
         wiring = GatewayWiring(settings, host, engines, accounts.value, publisher.value, lists, traces)
         made = wiring.server(before_send.value)
@@ -270,8 +271,7 @@ class GatewayWiring:
         )
 
     def _credentials(self) -> CredentialVerifierChain:
-        client, keys = self.engines.dynamo.value, self.engines.user_keys.value
-        people = build_login_services(self.settings, client, self.host.clock, self.engines.kms.value, keys)
+        people = build_process_login(self.settings, self.engines, self.host.clock)
         return build_credentials(self.accounts, people)
 
     def _cases(self, credentials: CredentialVerifierChain, before_send: BeforeSendHook) -> GatewayUseCases:
@@ -303,10 +303,8 @@ class GatewayWiring:
         )
 
     def _inboxes(self) -> InboxServices:
-        engines, chunks, wanted = self.engines, KafkaChunkPublisher(self.publisher), self.settings.inboxes
-        client, keys, redis = engines.dynamo.value, engines.keys.value, engines.redis.value
-        cases, _ = build_serving_inboxes(client, keys, self.host.clock, chunks, redis, settings=wanted)
-        return cases
+        chunks, wanted = KafkaChunkPublisher(self.publisher), self.settings.inboxes
+        return build_process_inboxes(self.engines, self.host.clock, chunks, settings=wanted)[0]
 
     def _node(self, cases: GatewayUseCases) -> NodeDeps:
         client, redis = self.engines.dynamo.value, self.engines.redis.value

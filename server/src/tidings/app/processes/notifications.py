@@ -12,9 +12,8 @@ from tidings.app.processes.offline_events import OfflineCheckConsumer
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
-from tidings.app.wiring.inboxes import build_serving_inboxes, build_sweeper
+from tidings.app.wiring.inboxes import build_process_inboxes, build_sweeper
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
-from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.chats.member_jobs import MemberChunkWorker
 from tidings.inboxes.chunk_worker import ChunkWorker
 from tidings.inboxes.publisher import InboxChangePublisher
@@ -93,18 +92,15 @@ class ChunkConsumer(Component):
     @override
     async def start(self) -> None:
         publisher, spawn = self._lines.publisher.value, self._host.tasks.spawn
-        client, keys, clock = self._engines.dynamo.value, self._engines.keys.value, self._host.clock
-        redis, chunks = self._engines.redis.value, KafkaChunkPublisher(publisher)
-        cases, self._live = build_serving_inboxes(
-            client,
-            keys,
+        client, clock, chunks = self._engines.dynamo.value, self._host.clock, KafkaChunkPublisher(publisher)
+        cases, self._live = build_process_inboxes(
+            self._engines,
             clock,
             chunks,
-            redis,
             settings=self._settings.inboxes,
             add_members=self._member_worker(publisher).add,
         )
-        on_ended = make_event_producer(client, keys, clock).job_ended
+        on_ended = self._engines.events.value.job_ended
         jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress, on_ended)
         work = RecordHandlers(
             decode_chunk,

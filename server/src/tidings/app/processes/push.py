@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
-from tidings.app.wiring.inboxes import build_serving_inboxes
+from tidings.app.wiring.inboxes import build_process_inboxes
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.app.wiring.push import PushWiring, Senders, build_dispatcher, open_senders
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
@@ -79,13 +79,8 @@ class PushConsumer(Component):
         publisher, clock, stats = self._publisher.value, self._host.clock, PushStats()
         engines, delays = self._engines, RetryDelays(self._settings.push.first_retry_s)
         delays_ms = topic_delays_ms(delays)
-        inboxes, _ = build_serving_inboxes(
-            engines.dynamo.value,
-            engines.keys.value,
-            clock,
-            KafkaChunkPublisher(publisher),
-            engines.redis.value,
-            settings=self._settings.inboxes,
+        inboxes, _ = build_process_inboxes(
+            engines, clock, KafkaChunkPublisher(publisher), settings=self._settings.inboxes
         )
         wiring = PushWiring(
             client=engines.dynamo.value,
@@ -95,6 +90,7 @@ class PushConsumer(Component):
             senders=self._senders.value,
             inboxes=inboxes,
             failpoints=self._host.failpoints,
+            events=engines.events.value,
             epoch=engines.epoch,
             delays=delays,
         )

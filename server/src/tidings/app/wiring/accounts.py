@@ -40,6 +40,7 @@ from tidings.tenants.settings import TenantReader
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 from tidings.tenants.user_keys import UserKeyRing
+from tidings.webhooks.producer import EventProducer
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +134,24 @@ async def open_login_services(
     async with make_kms(settings) as kms:
         keys = KeyRing(DynamoKeyStore(client), kms, clock, key_policy(settings.encryption))
         user_keys = make_user_key_ring(settings, client, keys, clock)
-        yield build_login_services(settings, client, clock, kms, user_keys)
+        events = make_event_producer(client, keys, clock)
+        yield build_login_services(settings, client, clock, kms, user_keys, events=events)
+
+
+def build_process_login(settings: Settings, engines: EngineComponents, clock: Clock) -> LoginServices:
+    """Build the login services on the engines of a process."""
+    client, kms, user_keys = engines.dynamo.value, engines.kms.value, engines.user_keys.value
+    return build_login_services(settings, client, clock, kms, user_keys, events=engines.events.value)
 
 
 def build_login_services(
-    settings: Settings, client: DynamoClient, clock: Clock, kms: Kms, user_keys: UserKeyRing
+    settings: Settings,
+    client: DynamoClient,
+    clock: Clock,
+    kms: Kms,
+    user_keys: UserKeyRing,
+    *,
+    events: EventProducer,
 ) -> LoginServices:
     wanted, keys = settings.accounts, user_keys.tenants
     user_rows = DynamoUserStore(client, keys, user_keys)
@@ -153,7 +167,7 @@ def build_login_services(
         clock=clock,
         on_signed_out=registrations.sign_out,
     )
-    users = UserService(user_rows, clock, make_event_producer(client, keys, clock).user_changed)
+    users = UserService(user_rows, clock, events.user_changed)
     admission = UserAdmission(users, clock, replace(ADMISSION_CACHE, fresh_s=wanted.user_cache_s))
     return LoginServices(
         users=users,

@@ -9,7 +9,7 @@ from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, TracedMessageSender
-from tidings.app.wiring.webhook_events import PresenceEvents, make_event_producer
+from tidings.app.wiring.webhook_events import PresenceEvents
 from tidings.bus.store import RedisBus
 from tidings.chats.commands import ChatCommands
 from tidings.chats.model import DEFAULT_MAX_MEMBERS, MemberStatus
@@ -208,13 +208,8 @@ def _receipt_publisher(settings: Settings, redis: RedisClient, host: ProcessCont
 
 
 def make_ephemeral_deps(settings: Settings, engines: EngineComponents, clock: Clock) -> EphemeralDeps:
-    given, client, redis, epoch = (
-        settings.ephemeral,
-        engines.dynamo.value,
-        engines.redis.value,
-        engines.epoch,
-    )
-    events = make_event_producer(client, engines.keys.value, clock)
+    given, client, redis = settings.ephemeral, engines.dynamo.value, engines.redis.value
+    epoch = engines.epoch
     return EphemeralDeps(
         bus=RedisBus(redis),
         snapshots=ReceiptSnapshotReader(
@@ -228,7 +223,9 @@ def make_ephemeral_deps(settings: Settings, engines: EngineComponents, clock: Cl
             presence_grace_s=given.presence_grace_s,
             presence_refresh_s=settings.gateway.lease_s,
         ),
-        on_presence=PresenceEvents(RedisPresenceStore(redis), events, given.presence_grace_s).report,
+        on_presence=PresenceEvents(
+            RedisPresenceStore(redis), engines.events.value, given.presence_grace_s
+        ).report,
     )
 
 

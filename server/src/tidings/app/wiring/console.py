@@ -11,10 +11,10 @@ from tidings.app.processes.child import child_command
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load, rows
 from tidings.app.wiring import engine_clients
-from tidings.app.wiring.accounts import AccountServices, build_login_services
+from tidings.app.wiring.accounts import AccountServices, build_process_login
 from tidings.app.wiring.chats import build_chat_lists
 from tidings.app.wiring.dead_letters import build_dead_letters
-from tidings.app.wiring.inboxes import build_serving_inboxes, notification_services
+from tidings.app.wiring.inboxes import build_process_inboxes, notification_services
 from tidings.app.wiring.trace import TraceServices, build_support_lookup
 from tidings.app.wiring.webhooks import make_webhook_service
 from tidings.audit.log import AuditLog
@@ -100,14 +100,9 @@ class ConsoleWiring:
         settings, clock, engines = self.settings, self.host.clock, self.engines
         client, keys = engines.dynamo.value, engines.keys.value
         protected = AuthenticatedRows(keys)
-        people = build_login_services(settings, client, clock, engines.kms.value, engines.user_keys.value)
-        cases, _ = build_serving_inboxes(
-            client,
-            keys,
-            clock,
-            KafkaChunkPublisher(self.publisher),
-            engines.redis.value,
-            settings=settings.inboxes,
+        people = build_process_login(settings, engines, clock)
+        cases, _ = build_process_inboxes(
+            engines, clock, KafkaChunkPublisher(self.publisher), settings=settings.inboxes
         )
         wanted = oidc_options(settings)
         return ConsoleServices(

@@ -18,6 +18,7 @@ from tidings.app.wiring.options import (
     redis_options,
     validate_settings,
 )
+from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.installation.epoch_watch import EpochWatch
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -40,6 +41,7 @@ from tidings.tenants.kms import FileKms, open_aws_kms
 from tidings.tenants.model import Kms
 from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
+from tidings.webhooks.producer import EventProducer
 
 _DAY_S = 86_400
 
@@ -141,6 +143,8 @@ class EngineComponents:
     kms: ManagedResource[Kms]
     keys: ManagedResource[KeyRing]
     user_keys: ManagedResource[UserKeyRing]
+    events: ManagedResource[EventProducer]
+    """One for the process: it caches the webhook endpoints, and writes concurrent events together."""
     probe: Probe
 
     @property
@@ -158,6 +162,7 @@ class EngineComponents:
             self.kms,
             self.keys,
             self.user_keys,
+            self.events,
         ]
 
 
@@ -170,6 +175,9 @@ def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
     user_keys = ManagedResource(
         "user_keys", lambda: nullcontext(make_user_key_ring(settings, dynamo.value, keys.value, host.clock))
     )
+    events = ManagedResource(
+        "webhook_events", lambda: nullcontext(make_event_producer(dynamo.value, keys.value, host.clock))
+    )
     return EngineComponents(
         tables=DeclaredTables(settings.dynamo, dynamo, host.tasks, host.clock),
         epoch_watch=EpochWatch(dynamo, host),
@@ -179,6 +187,7 @@ def build_engines(settings: Settings, host: ProcessContext) -> EngineComponents:
         kms=kms,
         keys=keys,
         user_keys=user_keys,
+        events=events,
     )
 
 

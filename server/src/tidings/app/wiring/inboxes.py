@@ -6,7 +6,7 @@ from typing import Self
 
 from tidings.api.services import NotificationServices
 from tidings.app.settings.workers import InboxesSettings
-from tidings.app.wiring.webhook_events import make_event_producer
+from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
@@ -245,6 +245,7 @@ def build_serving_inboxes(
     chunks: ChunkPublisher,
     redis: RedisClient,
     *,
+    events: EventProducer,
     settings: InboxesSettings,
     add_members: AddMembers = _add_no_members,
 ) -> tuple[InboxServices, InboxChangePublisher]:
@@ -261,9 +262,30 @@ def build_serving_inboxes(
         snapshots=RedisSnapshots(redis),
         job_retention_days=settings.job_retention_days,
         add_members=add_members,
-        events=make_event_producer(client, keys, clock),
+        events=events,
     )
     return services, publisher
+
+
+def build_process_inboxes(
+    engines: EngineComponents,
+    clock: Clock,
+    chunks: ChunkPublisher,
+    *,
+    settings: InboxesSettings,
+    add_members: AddMembers = _add_no_members,
+) -> tuple[InboxServices, InboxChangePublisher]:
+    """Build the services on the engines of a process."""
+    return build_serving_inboxes(
+        engines.dynamo.value,
+        engines.keys.value,
+        clock,
+        chunks,
+        engines.redis.value,
+        events=engines.events.value,
+        settings=settings,
+        add_members=add_members,
+    )
 
 
 def build_sweeper(

@@ -9,7 +9,6 @@ from tidings.api.services import PushServices
 from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_lists, build_chat_row_reader
 from tidings.app.wiring.inboxes import InboxServices
-from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.gateway.ports import PushUseCases
 from tidings.inboxes.config_service import read_all_pages
 from tidings.inboxes.model import InboxId, InboxKey
@@ -48,6 +47,7 @@ from tidings.push.withdrawals import PushWithdrawals
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 from tidings.tenants.user_keys import UserKeyRing
+from tidings.webhooks.producer import EventProducer
 
 _HEADERS = {"Accept-Encoding": "identity"}
 _MAX_CONNECTIONS = 200
@@ -143,6 +143,7 @@ class PushWiring:
     senders: Senders
     inboxes: InboxServices
     failpoints: Failpoints
+    events: EventProducer
     epoch: Epoch
     delays: RetryDelays
 
@@ -171,7 +172,7 @@ def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatche
         badge=build_badge(client, keys, clock, given.inboxes, epoch=given.epoch).total,
         clock=clock,
         failpoints=given.failpoints,
-        on_finished=make_event_producer(client, keys.tenants, clock).push_finished,
+        on_finished=given.events.push_finished,
         delays=given.delays,
     )
     return PushDispatcher(deps, stats), PushWithdrawals(deps, stats)

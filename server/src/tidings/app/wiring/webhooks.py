@@ -130,10 +130,9 @@ def before_send_component(
     )
 
     def make() -> BeforeSendHook:
-        endpoints = make_endpoint_store(engines.dynamo.value, engines.keys.value)
         return BeforeSendHook(
             accounts.value.tenants,
-            EndpointDirectory(endpoints, host.clock),
+            engines.events.value.directory,
             transport.value,
             encode_content=normalize_content,
             clock=host.clock,
