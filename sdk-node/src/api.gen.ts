@@ -503,6 +503,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/email/bounces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a bounced mail
+         * @description Turn off the address of a mail that bounced or was reported as spam, until the user has another address.
+         *
+         *     Call it from the handler of your mail provider's webhook. Repeating a report is safe.
+         */
+        post: operations["report_bounce"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inbox-defaults": {
         parameters: {
             query?: never;
@@ -736,6 +758,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inboxes/{inbox}/email": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the mails of an inbox
+         * @description Get sender name and templates of the mails of an inbox.
+         */
+        get: operations["get_email"];
+        /**
+         * Set the mails of an inbox
+         * @description Replace sender name and templates of the mails of an inbox. A change applies within 5 seconds.
+         */
+        put: operations["set_email"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{inbox}/notifications": {
         parameters: {
             query?: never;
@@ -932,6 +978,26 @@ export interface paths {
          * @description Mark notifications as unread.
          */
         post: operations["mark_notifications_unread"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inboxes/{inbox}/users/{user}/emails": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the mails to a user
+         * @description List what happened to the mails of a user's notifications: sent, skipped and why, tried again, or failed.
+         */
+        get: operations["list_user_emails"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1990,6 +2056,38 @@ export interface components {
             users: string[];
         };
         /**
+         * BounceBody
+         * @description A report that a mail did not arrive, or was marked as spam.
+         * @example {
+         *       "kind": "bounce",
+         *       "message_id": "<WyJkZXYi.kM2cVZ8m@example.com>"
+         *     }
+         */
+        BounceBody: {
+            /**
+             * Kind
+             * @description `bounce`: the address does not exist. Do not report temporary failures.
+             * @default bounce
+             * @enum {string}
+             */
+            kind?: "bounce" | "complaint";
+            /**
+             * Message Id
+             * @description The header `Message-ID` of the mail.
+             */
+            message_id: string;
+        };
+        /**
+         * BouncedUserResponse
+         * @example {
+         *       "user_id": "anna"
+         *     }
+         */
+        BouncedUserResponse: {
+            /** User Id */
+            user_id: string;
+        };
+        /**
          * BroadcastCreatedResponse
          * @description A committed broadcast. Without a `sequence` it has not started yet. `jobs` are the planned steps.
          * @example {
@@ -2589,11 +2687,15 @@ export interface components {
             avatar_uri?: string | null;
             /** Display Name */
             display_name?: string | null;
+            /** Email */
+            email?: string | null;
             /**
              * Id
              * @description An id of your choice. Without it, Tidings generates one.
              */
             id?: string | null;
+            /** Locale */
+            locale?: string | null;
             /** Phone */
             phone?: string | null;
         };
@@ -3324,7 +3426,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members";
+            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail";
             /** Notification */
             notification?: string | null;
             /**
@@ -3647,6 +3749,143 @@ export interface components {
             ordinal: number;
             /** Sequence */
             sequence: number;
+        };
+        /**
+         * MailConfigBody
+         * @description How the mails of an inbox look.
+         * @example {
+         *       "sender_name": "Example Shop",
+         *       "templates": [
+         *         {
+         *           "html": "<p>Hello {{name}},</p><p>{{message.body}}</p>",
+         *           "locale": "en",
+         *           "subject": "{{message.title}}",
+         *           "text": "Hello {{name}},\n\n{{message.body}}\n\nUnsubscribe: {{unsubscribe_url}}"
+         *         }
+         *       ]
+         *     }
+         */
+        MailConfigBody: {
+            /** Reply To */
+            reply_to?: string | null;
+            /** Sender Name */
+            sender_name?: string | null;
+            /**
+             * Templates
+             * @description Templates of categories; those without a category are for all others. Without a template, a mail shows `title`, `body` and `url` of the message.
+             */
+            templates?: components["schemas"]["MailTemplateBody"][];
+        };
+        /**
+         * MailConfigResponse
+         * @example {
+         *       "sender_name": "Example Shop",
+         *       "templates": [
+         *         {
+         *           "html": "<p>Hello {{name}},</p><p>{{message.body}}</p>",
+         *           "locale": "en",
+         *           "subject": "{{message.title}}",
+         *           "text": "Hello {{name}},\n\n{{message.body}}\n\nUnsubscribe: {{unsubscribe_url}}"
+         *         }
+         *       ]
+         *     }
+         */
+        MailConfigResponse: {
+            /** Reply To */
+            reply_to?: string | null;
+            /** Sender Name */
+            sender_name?: string | null;
+            /**
+             * Templates
+             * @description Templates of categories; those without a category are for all others. Without a template, a mail shows `title`, `body` and `url` of the message.
+             */
+            templates?: components["schemas"]["MailTemplateBody"][];
+            /** Updated At */
+            updated_at?: string | null;
+            /** Version */
+            version: number;
+        };
+        /**
+         * MailResultResponse
+         * @example {
+         *       "at": "2026-11-15T02:11:21.957Z",
+         *       "attempts": 0,
+         *       "notification_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "reason": "read",
+         *       "state": "skipped"
+         *     }
+         */
+        MailResultResponse: {
+            /**
+             * At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            at: string;
+            /** Attempts */
+            attempts: number;
+            /** Notification Id */
+            notification_id: string;
+            /**
+             * Reason
+             * @description Why nothing was sent, such as `read` or `no_address`, or what the mail server answered.
+             */
+            reason?: string | null;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "sending" | "deferred" | "sent" | "skipped" | "failed";
+        };
+        /**
+         * MailResultsResponse
+         * @description The last mails of a user, newest notification first. Results are kept for 90 days.
+         * @example {
+         *       "emails": [
+         *         {
+         *           "at": "2026-11-15T02:11:21.957Z",
+         *           "attempts": 0,
+         *           "notification_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *           "reason": "read",
+         *           "state": "skipped"
+         *         }
+         *       ]
+         *     }
+         */
+        MailResultsResponse: {
+            /** Emails */
+            emails: components["schemas"]["MailResultResponse"][];
+        };
+        /**
+         * MailTemplateBody
+         * @description The texts of a mail in one language. Placeholders in `{{…}}` are replaced; in `html` their values are escaped.
+         *
+         *     Placeholders: `message.…` for the fields of the notification, `name`, `category`, `count` and `others` of a digest,
+         *     and `unsubscribe_url`.
+         * @example {
+         *       "html": "<p>Hello {{name}},</p><p>{{message.body}}</p>",
+         *       "locale": "en",
+         *       "subject": "{{message.title}}",
+         *       "text": "Hello {{name}},\n\n{{message.body}}\n\nUnsubscribe: {{unsubscribe_url}}"
+         *     }
+         */
+        MailTemplateBody: {
+            /** Category */
+            category?: string | null;
+            /**
+             * Html
+             * @description Without it, mails are plain text.
+             */
+            html?: string | null;
+            /**
+             * Locale
+             * @example en
+             */
+            locale: string;
+            /** Subject */
+            subject: string;
+            /** Text */
+            text: string;
         };
         /**
          * MarkReadBody
@@ -4078,6 +4317,8 @@ export interface components {
             display_name?: string | null;
             /** Last Seen */
             last_seen?: ("members" | "nobody") | null;
+            /** Locale */
+            locale?: string | null;
             /** Phone Search */
             phone_search?: ("everyone" | "nobody") | null;
         };
@@ -5098,19 +5339,24 @@ export interface components {
             unread: number;
         };
         /**
-         * UpdateProfileBody
-         * @description A partial update. Fields that are not given keep their values; `null` removes a value.
+         * UpdateUserBody
+         * @description A partial update by the tenant's server. Only it can change `email`: verify the address before.
          * @example {
-         *       "display_name": "Anna B."
+         *       "email": "anna@example.com",
+         *       "locale": "de"
          *     }
          */
-        UpdateProfileBody: {
+        UpdateUserBody: {
             /** Avatar Uri */
             avatar_uri?: string | null;
             /** Display Name */
             display_name?: string | null;
+            /** Email */
+            email?: string | null;
             /** Last Seen */
             last_seen?: ("members" | "nobody") | null;
+            /** Locale */
+            locale?: string | null;
         };
         /**
          * UpdateWebhookBody
@@ -5130,7 +5376,7 @@ export interface components {
         };
         /**
          * UserResponse
-         * @description A user. Only the user and the tenant's server see `phone`, `last_seen`, `phone_search` and `suspended_at`.
+         * @description A user. Only the user and the tenant's server see the fields from `phone` on, except `created_at`.
          * @example {
          *       "created_at": "2026-11-15T02:11:21.957Z",
          *       "display_name": "Anna",
@@ -5144,10 +5390,19 @@ export interface components {
             created_at?: string | null;
             /** Display Name */
             display_name?: string | null;
+            /** Email */
+            email?: string | null;
+            /**
+             * Email Refused
+             * @description Why no mail is sent to the address. A new address removes it.
+             */
+            email_refused?: ("bounce" | "complaint") | null;
             /** Id */
             id: string;
             /** Last Seen */
             last_seen?: ("members" | "nobody") | null;
+            /** Locale */
+            locale?: string | null;
             /** Phone */
             phone?: string | null;
             /** Phone Search */
@@ -8740,6 +8995,111 @@ export interface operations {
             };
         };
     };
+    report_bounce: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BounceBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BouncedUserResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `notification_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_inbox_defaults: {
         parameters: {
             query?: never;
@@ -10115,6 +10475,218 @@ export interface operations {
                 };
             };
             /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_email: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailConfigResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_email: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MailConfigBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailConfigResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -11504,6 +12076,104 @@ export interface operations {
                 };
             };
             /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_user_emails: {
+        parameters: {
+            query?: {
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MailResultsResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `inbox_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -15161,7 +15831,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["UpdateProfileBody"];
+                "application/json": components["schemas"]["UpdateUserBody"];
             };
         };
         responses: {

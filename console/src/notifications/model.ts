@@ -19,7 +19,7 @@ export interface InboxConfig {
 
 export interface Job {
   id: string;
-  kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members";
+  kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail";
   state: "running" | "paused" | "cancelled" | "done";
   inbox?: string | null;
   notification?: string | null;

@@ -12,7 +12,16 @@ NOT_SUBJECTS = {
     "kernel", "platform", "schema", "engines", "installation", "api", "gateway", "app", "cli", "dev", "doctor",
 }  # fmt: skip
 EDGES = {"api", "gateway"}
-ENGINE_PACKAGES = {"aiohttp", "botocore", "boto3", "confluent_kafka", "hiredis", "redis", "valkey"}
+ENGINE_PACKAGES = {
+    "aiohttp",
+    "aiosmtplib",
+    "botocore",
+    "boto3",
+    "confluent_kafka",
+    "hiredis",
+    "redis",
+    "valkey",
+}
 ADAPTERS = {
     "store",
     "items",

@@ -55,11 +55,19 @@ type PhoneSearch = Literal["everyone", "nobody"]
 """Users who may find a user by phone number, or add them to a group by it: all users of the tenant, or no one."""
 
 
+class EmailRefusal(StrEnum):
+    """Why no mail is sent to an address: it does not arrive, or its owner reported it as spam."""
+
+    BOUNCE = "bounce"
+    COMPLAINT = "complaint"
+
+
 class User(Struct, frozen=True, kw_only=True):
     """A user of a tenant.
 
     `sessions_epoch` is incremented when all sessions are ended: a session with a lower epoch has ended.
-    `not_before_ms`: tokens of the tenant's server that were issued earlier are refused.
+    `not_before_ms`: tokens of the tenant's server that were issued earlier are refused. `email` comes from the tenant's
+    server, which has verified it; `email_refused` applies until the address changes.
     """
 
     tenant: TenantId
@@ -67,6 +75,9 @@ class User(Struct, frozen=True, kw_only=True):
     phone: Phone | None = None
     display_name: str | None = None
     avatar_uri: str | None = None
+    email: str | None = None
+    email_refused: EmailRefusal | None = None
+    locale: str | None = None
     last_seen: LastSeen = "members"
     phone_search: PhoneSearch = "everyone"
     sessions_epoch: int = 0
@@ -96,6 +107,8 @@ class ProfileChange(Struct, frozen=True, kw_only=True):
 
     display_name: str | UnsetType | None = UNSET
     avatar_uri: str | UnsetType | None = UNSET
+    email: str | UnsetType | None = UNSET
+    locale: str | UnsetType | None = UNSET
     last_seen: LastSeen | UnsetType | None = UNSET
     phone_search: PhoneSearch | UnsetType | None = UNSET
 

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from tidings.accounts.model import (
     ChallengeId,
+    EmailRefusal,
     Phone,
     Principal,
     ProfileChange,
@@ -73,6 +74,10 @@ class CreateUserResult(NamedTuple):
     owner: UserId | None = None
 
 
+type IsMeant = Callable[[str], bool]
+"""Tells whether an e-mail address is the one that was refused."""
+
+
 class UserStore(Protocol):
     """Users. Their name, avatar and phone number are sealed; they are None for a user whose keys were destroyed."""
 
@@ -121,6 +126,15 @@ class UserStore(Protocol):
         self, tenant: TenantId, user: UserId, change: ProfileChange, now_ms: int, /
     ) -> User | None:
         """Update the profile. Return `None` if the user does not exist."""
+        ...
+
+    async def refuse_email(
+        self, tenant: TenantId, user: UserId, kind: EmailRefusal, is_meant: IsMeant, /
+    ) -> bool:
+        """Send no more mail to the user's address, if `is_meant` accepts it. Idempotent.
+
+        False: the user has another address, none, or does not exist.
+        """
         ...
 
     async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:

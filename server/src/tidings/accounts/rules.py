@@ -14,6 +14,12 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import USER_ID_DESCRIPTION, TenantId, UserId, is_user_id
 from tidings.kernel.security import SecurityEventKind, record_security_event
 
+EMAIL_BYTES = 254
+"""RFC 5321 section 4.5.3.1.3, without the angle brackets."""
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_EMAIL = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*")
+_LOCALE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}")
+
 
 class CredentialRejectedError(Exception):
     """A credential was refused. `reason` is for operators.
@@ -145,6 +151,19 @@ def check_avatar(uri: str) -> str:
     if not uri.startswith("https://"):
         raise invalid_request("An avatar must be an https:// URL.")
     return _short(uri, AVATAR_BYTES, "An avatar URL")
+
+
+def check_email(address: str) -> str:
+    """Accept an address that a mail server can understand. Whether it exists is known only when a mail arrives."""
+    if _EMAIL.fullmatch(address) is None:
+        raise invalid_request("An e-mail address has the form `name@example.com`, in ASCII.")
+    return _short(address, EMAIL_BYTES, "An e-mail address")
+
+
+def check_locale(locale: str) -> str:
+    if _LOCALE.fullmatch(locale) is None:
+        raise invalid_request("A locale is a language tag, such as `de` or `pt-BR`.")
+    return locale
 
 
 def invalid_request(message: str, hint: str = "") -> TidingsError:

@@ -11,6 +11,8 @@ from tidings.accounts.ports import DirectoryPage, OnUserChanged, UserStore
 from tidings.accounts.rules import (
     check_avatar,
     check_display_name,
+    check_email,
+    check_locale,
     check_user_id,
     invalid_request,
     rejected_for,
@@ -49,6 +51,8 @@ class UserService:
         phone: Phone | None = None,
         display_name: str | None = None,
         avatar_uri: str | None = None,
+        email: str | None = None,
+        locale: str | None = None,
     ) -> User:
         """Create a user. Raise `user_exists`, `phone_taken` or `user_erased`; nothing was written then."""
         now_ms = self._clock.now_ms()
@@ -58,6 +62,8 @@ class UserService:
             phone=phone,
             display_name=None if display_name is None else check_display_name(display_name),
             avatar_uri=None if avatar_uri is None else check_avatar(avatar_uri),
+            email=None if email is None else check_email(email),
+            locale=None if locale is None else check_locale(locale),
             created_at_ms=now_ms,
             updated_at_ms=now_ms,
         )
@@ -156,6 +162,10 @@ class UserService:
             check_display_name(str(change.display_name))
         if change.avatar_uri not in (UNSET, None):
             check_avatar(str(change.avatar_uri))
+        if change.email not in (UNSET, None):
+            check_email(str(change.email))
+        if change.locale not in (UNSET, None):
+            check_locale(str(change.locale))
         changed = await self._rows.change(tenant, check_user_id(user), change, self._clock.now_ms())
         if changed is None:
             raise user_not_found(user)

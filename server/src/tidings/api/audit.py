@@ -19,6 +19,7 @@ AUDITED: Final = frozenset(
         "amend_notification",
         "redact_notification",
         "change_user_preferences",
+        "set_email",
         "pause_job",
         "resume_job",
         "cancel_job",

@@ -137,6 +137,7 @@ _TAGS = {
     "inbox": "A user's notifications: list, count, mark as read, archive.",
     "inboxes": f"Configure inboxes; send, change and recall notifications. {_NEEDS_SCOPE}",
     "preferences": "The channels that a user's notifications take: inbox, push, e-mail, webhook.",
+    "email": f"Templates and results of notifications by e-mail, and bounces. {_NEEDS_SCOPE}",
     "jobs": f"Progress of long-running work: list, pause, resume, cancel. {_NEEDS_SCOPE}",
     "broadcasts": f"Send notifications to everyone or to a segment, with gradual rollout. {_NEEDS_SCOPE}",
     "segments": f"Define segments of users, and the profiles that they select by. {_NEEDS_SCOPE}",

@@ -22,6 +22,7 @@ from tidings.inboxes.broadcasts.estimates import ReachEstimator
 from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
+from tidings.inboxes.mail.service import MailService
 from tidings.inboxes.marker import InboxMarker
 from tidings.inboxes.preference_service import PreferenceService
 from tidings.inboxes.queries import InboxQueries
@@ -143,6 +144,7 @@ class NotificationServices:
     recall: RecallService
     prove: RecallProofs
     jobs: JobService
+    mail: MailService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,14 @@
 """Process the chunks of jobs: deliver a notification to users, withdraw it, or announce a change."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from tidings.inboxes.broadcasts.ports import ProfileStore
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
 from tidings.inboxes.digests import NO_KEY, DigestRule
+from tidings.inboxes.mail.ports import ChunkMails
 from tidings.inboxes.model import (
     DeliveredChunk,
     DigestKey,
@@ -42,7 +44,25 @@ type OnDelivered = Callable[[DeliveredChunk], Awaitable[None]]
 type UserAction = Callable[[InboxKey], Awaitable[bool]]
 """Processes one user. False: failed for this user, permanently."""
 
-_REPORTED = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.EXISTS, DeliveryOutcome.GATHERED})
+
+@dataclass(slots=True)
+class OtherChannels:
+    """The users of a chunk to whom a notification is sent outside the inbox too."""
+
+    webhook: list[UserId] = field(default_factory=list)
+    email: list[UserId] = field(default_factory=list)
+
+    def add(self, user: UserId, channels: Mapping[Channel, bool], outcome: DeliveryOutcome) -> None:
+        if outcome is DeliveryOutcome.LATE:
+            return
+        # No webhook for a user above the limit of the category. If the chunk is repeated, their row exists, and they are
+        # reported: an event too many, instead of one too few.
+        is_above_limit = outcome is DeliveryOutcome.EXCLUDED and channels[Channel.INBOX]
+        if channels[Channel.WEBHOOK] and not is_above_limit:
+            self.webhook.append(user)
+        # The mail of a digest is that of its first notification. The mail worker skips users above the limit.
+        if channels[Channel.EMAIL] and outcome is not DeliveryOutcome.GATHERED:
+            self.email.append(user)
 
 
 class ChunkWorker:
@@ -62,7 +82,9 @@ class ChunkWorker:
         preferences: PreferenceStore,
         clock: Clock,
         on_delivered: OnDelivered | None = None,
+        mails: ChunkMails | None = None,
     ) -> None:
+        """Create the worker. Without `mails`, the installation sends no mail."""
         self._jobs = jobs
         self._contents = contents
         self._deliverer = deliverer
@@ -76,6 +98,7 @@ class ChunkWorker:
         self._preferences = preferences
         self._clock = clock
         self._on_delivered = on_delivered
+        self._mails = mails
 
     async def process(self, ref: ChunkRef) -> None:
         """Process one chunk and record the result. Idempotent.
@@ -97,6 +120,10 @@ class ChunkWorker:
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
         if job.kind is JobKind.ADD_MEMBERS:
             failed = await self._add_members(job, ref.chunk, users)
+        elif job.kind is JobKind.MAIL:
+            if self._mails is None:
+                raise AssertionError(f"job {job.id} sends mail in a process without a mail server")
+            failed = await self._mails.send(job, ref.chunk, users)
         else:
             content = await self._contents.find(ref.tenant, NotificationId(job.notification))
             if content is None:
@@ -109,12 +136,23 @@ class ChunkWorker:
     async def _process_users(
         self, job: Job, chunk: int, content: NotificationContent, users: Sequence[UserId]
     ) -> Sequence[UserId]:
-        unknown, reached = await self._unknown_users(job, users), list[UserId]()
+        unknown, others = await self._unknown_users(job, users), OtherChannels()
         known = [each for each in users if each not in unknown]
-        failed = await self._each(job, content, known, reached)
-        if self._on_delivered is not None and reached:
-            await self._on_delivered(DeliveredChunk(job, chunk, tuple(reached)))
+        failed = await self._each(job, content, known, others)
+        # Before the chunk is marked as done: a worker that dies here repeats the chunk, and finds the same mail job.
+        if others.email and self._mails is not None:
+            starts_ms = await self._mail_time(job, content)
+            await self._mails.start(job, chunk, sorted(others.email), starts_ms=starts_ms, attempt=0)
+        if others.webhook and self._on_delivered is not None:
+            await self._on_delivered(DeliveredChunk(job, chunk, tuple(others.webhook)))
         return [*unknown, *failed]
+
+    async def _mail_time(self, job: Job, content: NotificationContent) -> int:
+        """Return when to send mails: at the end of a digest, or now."""
+        settings = (await self._inboxes.of(job.tenant, job.inbox)).settings_of(content.category)
+        if settings.digest is None or settings.is_critical or content.is_critical:
+            return 0
+        return self._clock.now_ms() + settings.digest.window_s * 1000
 
     def _result(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> ChunkResult:
         return ChunkResult(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())
@@ -129,17 +167,17 @@ class ChunkWorker:
         return [user for user in users if user not in known]
 
     async def _each(
-        self, job: Job, content: NotificationContent, users: Sequence[UserId], reached: list[UserId]
+        self, job: Job, content: NotificationContent, users: Sequence[UserId], others: OtherChannels
     ) -> list[UserId]:
-        """Process the users concurrently. Returns the users that failed. `reached` receives those for webhooks."""
-        action = await self._action(job, content, users, reached)
+        """Process the users concurrently. Returns the users that failed. Adds to `others`."""
+        action = await self._action(job, content, users, others)
         calls = (_is_done(action, InboxKey(job.tenant, user, content.inbox)) for user in users)
         # All users are processed, also after an error: a retry must not meet a write that is still in flight.
         outcomes = await gather_limited(calls, MAX_CONCURRENT)
         return [user for user, is_done in zip(users, outcomes, strict=True) if not is_done]
 
     async def _action(
-        self, job: Job, content: NotificationContent, users: Sequence[UserId], reached: list[UserId]
+        self, job: Job, content: NotificationContent, users: Sequence[UserId], others: OtherChannels
     ) -> UserAction:
         async def withdraw(inbox_key: InboxKey) -> bool:
             await self._withdrawer.withdraw(inbox_key, content.id, content.category)
@@ -158,14 +196,14 @@ class ChunkWorker:
             case JobKind.DELIVER:
                 inbox = await self._inboxes.of(job.tenant, job.inbox)
                 chosen = await self._chosen(inbox, job, content, users)
-                return self._delivery(content, inbox, chosen, reached)
+                return self._delivery(content, inbox, chosen, others)
             case JobKind.REDACT:
                 return withdraw
             case JobKind.AMEND:
                 inbox = await self._inboxes.of(job.tenant, job.inbox)
                 has_digest = inbox.settings_of(content.category).digest is not None
                 return announce_in_digest if has_digest else announce_amendment
-            case JobKind.BROADCAST | JobKind.ADD_MEMBERS:
+            case JobKind.BROADCAST | JobKind.ADD_MEMBERS | JobKind.MAIL:
                 raise ValueError(f"a job of kind {job.kind} has no action for a single user")
 
     async def _chosen(
@@ -181,7 +219,7 @@ class ChunkWorker:
         content: NotificationContent,
         inbox: Inbox,
         chosen: Mapping[UserId, UserPreferences],
-        reached: list[UserId],
+        others: OtherChannels,
     ) -> UserAction:
         row = NotificationRow(
             id=content.id,
@@ -203,16 +241,12 @@ class ChunkWorker:
                 is_critical=content.is_critical,
             )
             if not channels[Channel.INBOX]:
-                await self._deliverer.exclude(inbox_key, row, Exclusion.CHANNEL_OFF)
-                outcome = DeliveryOutcome.DELIVERED
+                outcome = await self._deliverer.exclude(inbox_key, row, Exclusion.CHANNEL_OFF)
             elif rule is not None:
                 outcome = await self._digests.deliver(inbox_key, row, rule)
             else:
                 outcome = await self._deliverer.deliver(inbox_key, row, throttle)
-            # A user above the limit of the category receives it on no other channel. If the chunk is repeated, their row
-            # exists, and they are reported: an event too many, instead of one too few.
-            if channels[Channel.WEBHOOK] and outcome in _REPORTED:
-                reached.append(inbox_key.user)
+            others.add(inbox_key.user, channels, outcome)
             return outcome is not DeliveryOutcome.LATE
 
         return deliver

@@ -33,7 +33,7 @@ class DigestRule(NamedTuple):
 
 
 class DigestView(NamedTuple):
-    """The state that a delivery reads after the counts: the notification's own row, the last digest of its key, and its first row."""
+    """State that a delivery reads after the counts: the notification's own row, the last digest of its key, its first row."""
 
     own: NotificationRow | None
     digest: OpenDigest | None

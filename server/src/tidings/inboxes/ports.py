@@ -81,7 +81,7 @@ class InboxRepository(Protocol):
         ...
 
     async def digest(self, inbox_key: InboxKey, key: DigestKey) -> OpenDigest | None:
-        """Read the last digest of a key. It can have ended."""
+        """Read the last digest of a key. Its window can have ended."""
         ...
 
     async def rows(

@@ -1,4 +1,4 @@
-"""Publish chunks to the workers over the topic `notifications`, and decode them."""
+"""Publish chunks to the workers over the topics `notifications` and `mails`, and decode them."""
 
 import asyncio
 from collections.abc import Collection
@@ -15,7 +15,8 @@ from tidings.platform.telemetry import logs
 from tidings.schema.tables.model import KeyPartError, KeyTemplate
 
 CHUNK_GROUP = "notifications"
-_TOPIC = "notifications"
+MAIL_GROUP = "mails"
+_TOPIC, _MAIL_TOPIC = "notifications", "mails"
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _CHAT_KEY = KeyTemplate("{tenant}#{chat}")
 _encode = msgspec.json.Encoder().encode
@@ -31,7 +32,8 @@ class KafkaChunkPublisher:
     def publish(self, refs: Collection[ChunkRef]) -> None:
         """Publish without waiting. The sweeper publishes lost chunks again."""
         for ref in refs:
-            self._publisher.send(_TOPIC, kafka_key(ref), _encode(ref)).add_done_callback(_log_failure)
+            topic = _MAIL_TOPIC if ref.is_mail else _TOPIC
+            self._publisher.send(topic, kafka_key(ref), _encode(ref)).add_done_callback(_log_failure)
 
 
 def decode_chunk(record: Record) -> ChunkRef:

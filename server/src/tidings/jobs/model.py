@@ -22,6 +22,8 @@ class JobKind(StrEnum):
     """The start of a broadcast, or a rollout step: one chunk, due at its time."""
     ADD_MEMBERS = "add_members"
     """Adds users to a chat. Each chunk is one entry of the chat's log."""
+    MAIL = "mail"
+    """Sends a notification by e-mail. Its chunks have a topic of their own: a slow mail server delays nothing else."""
 
 
 class JobState(StrEnum):
@@ -37,7 +39,7 @@ class Job(Struct, frozen=True, kw_only=True):
     """`source` is the job that has the chunks: this one, or the send whose notification is recalled or amended.
 
     The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users. `inbox` and `notification`
-    are empty for a job that adds members: `user` adds them to `chat`.
+    are empty for a job that adds members: `user` adds them to `chat`. `attempt`: earlier attempts to send these mails.
     """
 
     tenant: TenantId
@@ -56,6 +58,7 @@ class Job(Struct, frozen=True, kw_only=True):
     chat: ChatId | None = None
     user: UserId | None = None
     chunk_users: int = CHUNK_USERS
+    attempt: int = 0
 
     @property
     def chunks(self) -> int:
@@ -73,7 +76,7 @@ class JobClaim(Struct, frozen=True, kw_only=True):
     fingerprint: bytes
 
 
-class ChunkRef(Struct, frozen=True, kw_only=True):
+class ChunkRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The Kafka event for a worker: process one chunk of a job.
 
     Chunks with the same `chat` go to one partition. They append to the same log, so workers that process them at the
@@ -84,6 +87,7 @@ class ChunkRef(Struct, frozen=True, kw_only=True):
     job: JobId
     chunk: int
     chat: ChatId | None = None
+    is_mail: bool = False
 
 
 class ChunkResult(Struct, frozen=True, kw_only=True):

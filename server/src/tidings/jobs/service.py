@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tidings.jobs import rules
-from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobProgress, JobState
+from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobKind, JobProgress, JobState
 from tidings.jobs.ports import ChunkPublisher, JobStore, OnJobEnded, ReadProgress
 from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
@@ -108,7 +108,11 @@ def job_not_found() -> TidingsError:
 
 
 def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
-    return [ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk, chat=job.chat) for chunk in chunks]
+    is_mail = job.kind is JobKind.MAIL
+    return [
+        ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk, chat=job.chat, is_mail=is_mail)
+        for chunk in chunks
+    ]
 
 
 class JobSweeper:

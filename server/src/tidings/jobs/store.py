@@ -268,6 +268,7 @@ def _job_item(job: Job) -> dict[str, ItemValue]:
         "starts": job.starts_ms,
         "percent": job.percent,
         "chunk_users": job.chunk_users,
+        **({"attempt": job.attempt} if job.attempt else {}),
         **({} if job.chat is None else {"chat": job.chat}),
         **({} if job.user is None else {"user": job.user}),
     }
@@ -301,6 +302,7 @@ def _job_from_item(tenant: TenantId, job: JobId, item: Item) -> Job:
         chat=item.get("chat"),
         user=item.get("user"),
         chunk_users=int(item.get("chunk_users", CHUNK_USERS)),
+        attempt=int(item.get("attempt", 0)),
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 from msgspec.structs import replace
 
-from tidings.app.wiring.inboxes import BroadcastServices
+from tidings.app.wiring.broadcasts import BroadcastServices
 from tidings.inboxes.broadcasts import rules as log_rules
 from tidings.inboxes.broadcasts.model import (
     LONGEST_MS,

@@ -36,7 +36,7 @@ def schemas_of(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]
     if isinstance(node, dict):
         yield path, node
         for name, inner in node.items():
-            if name not in {"examples", "example", "description"}:
+            if name not in {"examples", "example", "description", "default"}:
                 yield from schemas_of(inner, f"{path}/{name}")
     elif isinstance(node, list):
         for n, inner in enumerate(node):

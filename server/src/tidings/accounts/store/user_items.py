@@ -1,6 +1,6 @@
 """Convert users to and from items of the table `users`, and open their personal fields.
 
-Name, avatar and phone number are sealed with the keys of the user. The index and the key of a claim contain a keyed
+Name, avatar, e-mail address and phone number are sealed with the keys of the user. The index and the key of a claim contain a keyed
 hash of the number.
 """
 
@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 from msgspec import UNSET
 
-from tidings.accounts.model import Phone, ProfileChange, User
+from tidings.accounts.model import EmailRefusal, Phone, ProfileChange, User
 from tidings.accounts.ports import ProfileKeyProvider, ProfileKeys
 from tidings.kernel.clock import format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.ids import TenantId, UserId
@@ -16,8 +16,9 @@ from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
 from tidings.schema.tables.items.accounts import PHONE, PHONE_CLAIM
 from tidings.schema.tables.items.chats import user_key
 
-_PHONE, _NAME, _AVATAR = "phone", "display_name", "avatar_uri"
-_PERSONAL = (_PHONE, _NAME, _AVATAR)
+_PHONE, _NAME, _AVATAR, EMAIL = "phone", "display_name", "avatar_uri", "email"
+_PERSONAL = (_PHONE, _NAME, _AVATAR, EMAIL)
+REFUSED = "email_refused"
 
 
 def account_key(tenant: TenantId, user: UserId) -> dict[str, ItemValue]:
@@ -35,7 +36,7 @@ def index_key(tenant: TenantId, number: str) -> str:
 
 
 def has_personal_fields(user: User) -> bool:
-    return any(value is not None for value in (user.phone, user.display_name, user.avatar_uri))
+    return any(value is not None for value in (user.phone, user.display_name, user.avatar_uri, user.email))
 
 
 def user_item(user: User, keys: ProfileKeys | None = None, number: str | None = None) -> dict[str, ItemValue]:
@@ -56,6 +57,8 @@ def user_item(user: User, keys: ProfileKeys | None = None, number: str | None = 
         _PHONE: _sealed(_PHONE, user.phone, keys),
         _NAME: _sealed(_NAME, user.display_name, keys),
         _AVATAR: _sealed(_AVATAR, user.avatar_uri, keys),
+        EMAIL: _sealed(EMAIL, user.email, keys),
+        "locale": user.locale,
         "last_seen": None if user.last_seen == "members" else user.last_seen,
         "phone_search": None if user.phone_search == "everyone" else user.phone_search,
     }
@@ -68,6 +71,10 @@ def profile_update(change: ProfileChange, now_ms: int, keys: ProfileKeys | None)
     given = {
         _NAME: _sealed(_NAME, change.display_name, keys),
         _AVATAR: _sealed(_AVATAR, change.avatar_uri, keys),
+        EMAIL: _sealed(EMAIL, change.email, keys),
+        # A refusal belongs to the address before.
+        REFUSED: UNSET if change.email is UNSET else None,
+        "locale": change.locale,
         "last_seen": None if change.last_seen == "members" else change.last_seen,
         "phone_search": None if change.phone_search == "everyone" else change.phone_search,
     }
@@ -84,7 +91,7 @@ def profile_update(change: ProfileChange, now_ms: int, keys: ProfileKeys | None)
 
 
 def seals_fields(change: ProfileChange) -> bool:
-    return isinstance(change.display_name, str) or isinstance(change.avatar_uri, str)
+    return any(isinstance(value, str) for value in (change.display_name, change.avatar_uri, change.email))
 
 
 def _sealed[T](name: str, value: T, keys: ProfileKeys | None) -> T | bytes:
@@ -106,6 +113,9 @@ def user_from_item(item: Item, keys: ProfileKeys | None = None) -> User:
         phone=None if phone is None else Phone(phone),
         display_name=fields.get(_NAME),
         avatar_uri=fields.get(_AVATAR),
+        email=fields.get(EMAIL),
+        email_refused=EmailRefusal(item[REFUSED]) if REFUSED in item else None,
+        locale=item.get("locale"),
         last_seen="nobody" if item.get("last_seen") == "nobody" else "members",
         phone_search="nobody" if item.get("phone_search") == "nobody" else "everyone",
         sessions_epoch=int(item.get("sessions_epoch", 0)),

@@ -2,11 +2,19 @@
 
 from collections.abc import Collection, Mapping
 
-from tidings.accounts.model import Phone, ProfileChange, Revocation, User
-from tidings.accounts.ports import CreateUserResult, DirectoryPage, MayShow, ProfileKeyProvider
+from tidings.accounts.model import EmailRefusal, Phone, ProfileChange, Revocation, User
+from tidings.accounts.ports import (
+    CreateUserResult,
+    DirectoryPage,
+    IsMeant,
+    MayShow,
+    ProfileKeyProvider,
+)
 from tidings.accounts.rules import phone_hash
 from tidings.accounts.store.sessions import revocation_put
 from tidings.accounts.store.user_items import (
+    EMAIL,
+    REFUSED,
     account_key,
     claim_key,
     has_personal_fields,
@@ -27,6 +35,7 @@ from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
     TransactionCancelledError,
+    condition_held,
     raise_write_error,
     translate_read_errors,
     translate_write_errors,
@@ -157,6 +166,27 @@ class DynamoUserStore(DynamoUserReader):
         except DynamoError as error:
             raise_write_error(error)
         return await self._opened(written.attributes, tenant)
+
+    async def refuse_email(
+        self, tenant: TenantId, user: UserId, kind: EmailRefusal, is_meant: IsMeant, /
+    ) -> bool:
+        item = await self._get(patterns.CONFIRM_USER, tenant, user)
+        found = await self._opened(item, tenant)
+        if item is None or found is None or found.email is None or not is_meant(found.email):
+            return False
+        # Race: the tenant's server stores another address between the read and the write. The sealed bytes differ then,
+        # even for an equal address.
+        with translate_write_errors:
+            return await condition_held(
+                self._client.update(
+                    patterns.REFUSE_EMAIL,
+                    account_key(tenant, user),
+                    f"SET {REFUSED} = :kind",
+                    condition=f"{EMAIL} = :address",
+                    values={":kind": kind.value, ":address": item[EMAIL]},
+                    repeatable=True,
+                )
+            )
 
     async def end_sessions(self, tenant: TenantId, user: UserId, now_ms: int, /) -> bool:
         # Safe to repeat: incrementing the epoch twice has the same effect as once.

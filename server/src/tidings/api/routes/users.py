@@ -9,19 +9,17 @@ from tidings.api.openapi import EVENTS, OF_BODIES, route_options
 from tidings.api.rate_limits import charge_number
 from tidings.api.schemas.accounts import (
     CreateUserBody,
-    DirectoryParams,
-    DirectoryResponse,
     FindUserBody,
     OwnProfile,
     PresenceResponse,
     SessionResponse,
     SessionsResponse,
-    UpdateProfileBody,
+    UpdateUserBody,
     UserResponse,
-    UsersParams,
     UsersResponse,
 )
 from tidings.api.schemas.api_model import UserInPath
+from tidings.api.schemas.directory import DirectoryParams, DirectoryResponse, UsersParams
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 
@@ -126,6 +124,8 @@ async def create_user(call: AsUsersServer, body: CreateUserBody) -> UserResponse
         phone=body.phone,
         display_name=body.display_name,
         avatar_uri=body.avatar_uri,
+        email=body.email,
+        locale=body.locale,
     )
     return UserResponse.of(user, with_phone=True)
 
@@ -164,7 +164,7 @@ async def find_user(call: AsUser, body: FindUserBody) -> UserResponse:
         summary="Update a user",
     ),
 )
-async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateProfileBody) -> UserResponse:
+async def update_user(call: AsUsersServer, user: UserInPath, body: UpdateUserBody) -> UserResponse:
     """Update a user's profile. Requires an API key with the scope `users`."""
     changed = await call.edge.services.users.update(call.tenant, user, body.change())
     if body.changes_visibility:

@@ -23,7 +23,6 @@ from tidings.api.schemas.api_model import (
     SHOWN,
     USER_PART,
     ApiModel,
-    Cursor,
     Time,
     UserName,
     with_examples,
@@ -49,7 +48,7 @@ _SESSION: JsonDict = {
     "refreshed_at": _AT,
     "expires_at": _AT,
 }
-_USER: JsonDict = {"id": "anna", "display_name": "Anna", "created_at": _AT}
+USER_EXAMPLE: JsonDict = {"id": "anna", "display_name": "Anna", "created_at": _AT}
 
 TenantName = Annotated[
     TenantId,
@@ -168,15 +167,35 @@ class TokensResponse(ApiModel):
         )
 
 
-class UserResponse(ApiModel):
-    """A user. Only the user and the tenant's server see `phone`, `last_seen`, `phone_search` and `suspended_at`."""
+EmailAddress = Annotated[
+    str, Field(max_length=254, pattern=r"^[!-?A-~]{1,64}@[!-?A-~]{1,189}$", examples=["anna@example.com"])
+]
+LocaleName = Annotated[
+    str,
+    Field(
+        max_length=35,
+        pattern=r"^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}$",
+        description="The language of the user's mails.",
+        examples=["de"],
+    ),
+]
 
-    model_config = with_examples(_USER)
+
+class UserResponse(ApiModel):
+    """A user. Only the user and the tenant's server see the fields from `phone` on, except `created_at`."""
+
+    model_config = with_examples(USER_EXAMPLE)
 
     id: str
     display_name: str | None = None
     avatar_uri: str | None = None
     phone: str | None = None
+    email: str | None = None
+    email_refused: Annotated[
+        Literal["bounce", "complaint"] | None,
+        Field(description="Why no mail is sent to the address. A new address removes it."),
+    ] = None
+    locale: str | None = None
     last_seen: PresenceVisibilityName | None = None
     phone_search: FoundBy | None = None
     created_at: Time | None = None
@@ -194,6 +213,9 @@ class UserResponse(ApiModel):
             display_name=user.display_name,
             avatar_uri=user.avatar_uri,
             phone=user.phone if with_phone else None,
+            email=user.email if with_phone else None,
+            email_refused=user.email_refused.value if with_phone and user.email_refused else None,
+            locale=user.locale if with_phone else None,
             last_seen=user.last_seen if with_phone else None,
             phone_search=user.phone_search if with_phone else None,
             created_at=format_ms(user.created_at_ms),
@@ -218,13 +240,13 @@ class PresenceResponse(ApiModel):
 class UsersResponse(ApiModel):
     """The requested users, without those that do not exist."""
 
-    model_config = with_examples({"users": [_USER]})
+    model_config = with_examples({"users": [USER_EXAMPLE]})
 
     users: list[UserResponse]
 
 
 class LoginResponse(ApiModel):
-    model_config = with_examples({"user": _USER, "tokens": _TOKENS, "is_new": False})
+    model_config = with_examples({"user": USER_EXAMPLE, "tokens": _TOKENS, "is_new": False})
 
     user: UserResponse
     tokens: TokensResponse
@@ -277,6 +299,8 @@ class CreateUserBody(ApiModel):
     phone: PhoneNumber | None = None
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
+    email: EmailAddress | None = None
+    locale: LocaleName | None = None
 
 
 class UpdateProfileBody(ApiModel):
@@ -286,6 +310,7 @@ class UpdateProfileBody(ApiModel):
 
     display_name: DisplayName | None = None
     avatar_uri: AvatarUri | None = None
+    locale: LocaleName | None = None
     last_seen: PresenceVisibilityName | None = None
 
     @property
@@ -297,8 +322,21 @@ class UpdateProfileBody(ApiModel):
         return ProfileChange(
             display_name=self.display_name if "display_name" in given else UNSET,
             avatar_uri=self.avatar_uri if "avatar_uri" in given else UNSET,
+            locale=self.locale if "locale" in given else UNSET,
             last_seen=self.last_seen if "last_seen" in given else UNSET,
         )
+
+
+class UpdateUserBody(UpdateProfileBody):
+    """A partial update by the tenant's server. Only it can change `email`: verify the address before."""
+
+    model_config = with_examples({"email": "anna@example.com", "locale": "de"})
+
+    email: EmailAddress | None = None
+
+    @override
+    def change(self) -> ProfileChange:
+        return replace(super().change(), email=self.email if "email" in self.model_fields_set else UNSET)
 
 
 class OwnProfile(UpdateProfileBody):
@@ -310,29 +348,3 @@ class OwnProfile(UpdateProfileBody):
     def change(self) -> ProfileChange:
         given = self.phone_search if "phone_search" in self.model_fields_set else UNSET
         return replace(super().change(), phone_search=given)
-
-
-class UsersParams(ApiModel):
-    ids: Annotated[
-        list[UserName], Field(min_length=1, max_length=100, description="Up to 100 ids: `ids=anna&ids=ben`.")
-    ]
-
-
-class DirectoryParams(ApiModel):
-    cursor: Cursor | None = None
-    limit: Annotated[int, Field(ge=1, le=100)] = 100
-    prefix: Annotated[
-        str,
-        Field(
-            max_length=64, pattern=r"^[!-~]*$", description="List only users whose ids start with this text."
-        ),
-    ] = ""
-
-
-class DirectoryResponse(ApiModel):
-    model_config = with_examples({"users": [_USER], "cursor": "kM2cVZ8m"})
-
-    users: list[UserResponse]
-    cursor: Annotated[
-        Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
-    ] = None

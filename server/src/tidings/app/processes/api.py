@@ -259,7 +259,7 @@ class ApiWiring:
             users=people.users,
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
             push=build_push_services(client, user_keys, clock, inboxes, epoch=epoch),
-            notifications=notification_services(inboxes),
+            notifications=notification_services(inboxes, client, user_keys, clock),
             audit=AuditLog(DynamoAuditStore(client), clock),
             webhooks=webhooks,
             before_send=make_before_send_service(webhooks, client, keys, clock),

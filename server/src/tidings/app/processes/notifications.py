@@ -4,38 +4,52 @@ A process of its own: a send to 100,000 users is minutes of work, and no chat me
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn, override
 
+from tidings.app.processes.mails import MailConsumer, export_mails, process_chunks
 from tidings.app.processes.offline_events import OfflineCheckConsumer
-from tidings.app.settings import Settings
+from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
-from tidings.app.wiring.inboxes import build_process_inboxes, build_sweeper
+from tidings.app.wiring.inboxes import MakeMails, build_process_inboxes, build_sweeper
+from tidings.app.wiring.mail import build_mail_worker, mail_options, open_smtp, smtp_options
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.chats.member_jobs import MemberChunkWorker
 from tidings.inboxes.chunk_worker import ChunkWorker
+from tidings.inboxes.config_service import InboxConfigCache
+from tidings.inboxes.mail.ports import ChunkMails
+from tidings.inboxes.mail.worker import MailStats
+from tidings.inboxes.ports import InboxRepository
 from tidings.inboxes.publisher import InboxChangePublisher
-from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
+from tidings.inboxes.store.smtp import SmtpTransport
+from tidings.jobs.chunk_topic import CHUNK_GROUP, MAIL_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef
-from tidings.jobs.service import JobSweeper
+from tidings.jobs.service import JobService, JobSweeper
 from tidings.kernel.errors import TidingsError
+from tidings.kernel.fences import PartitionProgress
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer, KafkaConsumerLag
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
 from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
-from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
-from tidings.schema.topics.model import NOTIFICATIONS, NOTIFICATIONS_DEAD
+from tidings.schema.topics.model import MAILS, NOTIFICATIONS, NOTIFICATIONS_DEAD
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 
 log = logs.get_logger(__name__)
 
-BUILDS = (*engine_clients.BUILDS, otlp_headers, kafka_config)
+BUILDS = (
+    *engine_clients.BUILDS,
+    otlp_headers,
+    kafka_config,
+    smtp_options,
+    mail_options,
+    *production.MAIL,
+)
 CHECK_EVERY_S = 4.0
 _RETRY_S = 2.0
 _LOG_EVERY_S = 1.0
@@ -54,21 +68,38 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
     publisher = delivery.publisher_component(settings, host)
     group = engine_clients.progress(settings, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
+    mails = engine_clients.progress(
+        settings, topic=MAILS.name, group=MAIL_GROUP, key_of=kafka_key, name="mail_consumers"
+    )
+    smtp = ManagedResource("mail_server", lambda: open_smtp(settings, host.clock))
+    chunks = ChunkConsumer(settings, host, engines, Lines(publisher, group, mails, smtp))
     return [
         *engines.components,
         publisher,
         group,
-        ChunkConsumer(settings, host, engines, Lines(publisher, group)),
+        mails,
+        smtp,
+        chunks,
+        *([] if settings.mail.smtp_url is None else [MailConsumer(settings, host, chunks)]),
         OfflineCheckConsumer(settings, host, engines, publisher),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The process's clients of Kafka, in addition to its consumer."""
+    """The process's clients of Kafka, in addition to its consumer, and of the mail server, if there is one."""
 
     publisher: ManagedResource[KafkaPublisher]
     group: ManagedResource[KafkaConsumerLag[ChunkRef]]
+    mails: ManagedResource[KafkaConsumerLag[ChunkRef]]
+    smtp: ManagedResource[SmtpTransport | None]
+
+    async def progress(self, refs: Collection[ChunkRef]) -> Mapping[ChunkRef, PartitionProgress]:
+        """Return the progress of the consumers of each chunk's topic."""
+        mails = [ref for ref in refs if ref.is_mail]
+        others = [ref for ref in refs if not ref.is_mail]
+        found = dict(await self.group.value.progress(others)) if others else {}
+        return found | dict(await self.mails.value.progress(mails)) if mails else found
 
 
 class ChunkConsumer(Component):
@@ -87,6 +118,7 @@ class ChunkConsumer(Component):
         self._consumer: KafkaConsumer[ChunkRef] | None = None
         self._tasks: list[asyncio.Task[None]] = []
         self._live: InboxChangePublisher | None = None
+        self.worker: ChunkWorker | None = None
         self.stop_s = settings.process.stop_s
 
     @override
@@ -99,9 +131,11 @@ class ChunkConsumer(Component):
             chunks,
             settings=self._settings.inboxes,
             add_members=self._member_worker(publisher).add,
+            make_mails=self._make_mails(),
         )
+        self.worker = cases.worker
         on_ended = self._engines.events.value.job_ended
-        jobs = build_sweeper(client, clock, chunks, self._lines.group.value.progress, on_ended)
+        jobs = build_sweeper(client, clock, chunks, self._lines.progress, on_ended)
         work = RecordHandlers(
             decode_chunk,
             lambda batch: process_chunks(cases.worker, batch),
@@ -114,6 +148,30 @@ class ChunkConsumer(Component):
         self._consumer = consumer
         running = spawn("notifications", consumer.run(), may_end=True)
         self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
+
+    def _make_mails(self) -> MakeMails | None:
+        transport, options = self._lines.smtp.value, mail_options(self._settings)
+        if transport is None or options is None:
+            return None
+        stats, engines, host = MailStats(), self._engines, self._host
+
+        def make(repository: InboxRepository, inboxes: InboxConfigCache, jobs: JobService) -> ChunkMails:
+            worker = build_mail_worker(
+                engines.dynamo.value,
+                engines.user_keys.value,
+                host.clock,
+                repository=repository,
+                inboxes=inboxes,
+                jobs=jobs,
+                transport=transport,
+                options=options,
+                stats=stats,
+                failpoints=host.failpoints,
+            )
+            export_mails(host, stats, worker)
+            return worker
+
+        return make
 
     def _member_worker(self, publisher: KafkaPublisher) -> MemberChunkWorker:
         client, clock = self._engines.dynamo.value, self._host.clock
@@ -142,12 +200,6 @@ class ChunkConsumer(Component):
     @override
     def health(self) -> Health | None:
         return engine_clients.consumer_health(self._consumer, self._since)
-
-
-async def process_chunks(worker: ChunkWorker, batch: Batch[ChunkRef]) -> None:
-    """Process the chunks of a partition in their order. A retryable error pauses the partition until it is solved."""
-    for event in batch.events:
-        await worker.process(event.body)
 
 
 async def run_sweeper(jobs: JobSweeper) -> None:

@@ -11,6 +11,7 @@ from msgspec import Meta, Struct, field
 from tidings.app.settings.accounts import AccountsSettings, Endpoint
 from tidings.app.settings.console import ConsoleSettings
 from tidings.app.settings.gateway import GatewaySettings
+from tidings.app.settings.mail import MailSettings
 from tidings.app.settings.processes import (
     ApiSettings,
     LimitsSettings,
@@ -240,4 +241,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     inboxes: InboxesSettings = field(default_factory=InboxesSettings)
     webhooks: WebhooksSettings = field(default_factory=WebhooksSettings)
     push: PushSettings = field(default_factory=PushSettings)
+    mail: MailSettings = field(default_factory=MailSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)

@@ -124,6 +124,14 @@ def push_network(settings: Settings) -> str:
 
 
 @_in_production
+def mail_links(settings: Settings) -> str:
+    url = settings.mail.public_url
+    if url is None or url.startswith("https://"):
+        return ""
+    return f"mail.public_url: {url} is unencrypted; mail clients unsubscribe only by https://"
+
+
+@_in_production
 def sms_sender(settings: Settings) -> str:
     wanted = settings.accounts
     if wanted.sms == "console":
@@ -204,4 +212,5 @@ ENGINES: tuple[Check, ...] = (dynamo_transport, kafka_transport, redis_transport
 API: tuple[Check, ...] = (jwks_network, webhook_network, sms_sender, cursor_secret, api_proxies)
 CONSOLE: tuple[Check, ...] = (jwks_network, cursor_secret, console_url, console_issuer, console_sign_in)
 PUSH: tuple[Check, ...] = (push_network,)
+MAIL: tuple[Check, ...] = (mail_links,)
 GATEWAY: tuple[Check, ...] = (jwks_network, webhook_network, gateway_proxies)

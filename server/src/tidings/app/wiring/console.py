@@ -120,7 +120,7 @@ class ConsoleWiring:
             signing_keys=SigningKeyService(DynamoSigningKeyStore(client, protected), clock),
             users=people.users,
             user_sessions=people.sessions,
-            notifications=notification_services(cases),
+            notifications=notification_services(cases, client, engines.user_keys.value, clock),
             webhooks=make_webhook_service(client, keys, clock, self.webhook_http),
             monitor=self.monitor,
             doctor=DoctorRunner(_doctor_command(settings), clock),

@@ -112,7 +112,7 @@ def export_consumer[T](metrics: Metrics, consumer: KafkaConsumer[T], process: st
 
 
 def progress[K: Hashable](
-    settings: Settings, *, topic: str, group: str, key_of: Callable[[K], bytes]
+    settings: Settings, *, topic: str, group: str, key_of: Callable[[K], bytes], name: str = "consumers"
 ) -> ManagedResource[KafkaConsumerLag[K]]:
     """Ask the brokers how far a group is, also for partitions that other processes consume."""
 
@@ -124,7 +124,7 @@ def progress[K: Hashable](
         finally:
             made.close()
 
-    return ManagedResource("consumers", opened)
+    return ManagedResource(name, opened)
 
 
 BUILDS = (dynamo_endpoint, kafka_config, redis_options, limit_policies, drain_token, *production.ENGINES)

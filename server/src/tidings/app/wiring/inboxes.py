@@ -1,37 +1,28 @@
-"""Build the services of inboxes, broadcasts and jobs."""
+"""Build the services of inboxes and jobs."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from tidings.api.services import NotificationServices
 from tidings.app.settings.workers import InboxesSettings
+from tidings.app.wiring.broadcasts import BroadcastServices, build_broadcasts
 from tidings.app.wiring.engine_clients import EngineComponents
+from tidings.app.wiring.mail import build_mail_service
 from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
-from tidings.inboxes.broadcasts.estimates import ReachEstimator
-from tidings.inboxes.broadcasts.log import (
-    FRESH_S,
-    BroadcastLogCache,
-    BroadcastLogPublisher,
-    BroadcastRollout,
-    LogAppender,
-)
-from tidings.inboxes.broadcasts.log_store import (
-    DynamoBroadcastLog,
-    NoSnapshots,
-    RedisSnapshots,
-)
-from tidings.inboxes.broadcasts.ports import ProfileStore, Snapshots
-from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore, DynamoSegmentStore
-from tidings.inboxes.broadcasts.segments import BroadcastTargeting, ProfileService, SegmentService
+from tidings.inboxes.broadcasts.log import BroadcastLogPublisher
+from tidings.inboxes.broadcasts.log_store import NoSnapshots, RedisSnapshots
+from tidings.inboxes.broadcasts.ports import Snapshots
+from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.chunk_worker import AddMembers, ChunkWorker
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
+from tidings.inboxes.mail.ports import ChunkMails
 from tidings.inboxes.marker import InboxMarker
-from tidings.inboxes.ports import InboxNotifier, NoInboxNotifier
+from tidings.inboxes.ports import InboxNotifier, InboxRepository, NoInboxNotifier
 from tidings.inboxes.preference_service import PreferenceService
 from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.inboxes.queries import InboxQueries
@@ -56,43 +47,8 @@ from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.redis.client import RedisClient
 from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.model import SealingKeyProvider
+from tidings.tenants.user_keys import UserKeyRing
 from tidings.webhooks.producer import EventProducer
-
-
-@dataclass(frozen=True, slots=True)
-class BroadcastServices:
-    logs: BroadcastLogCache
-    appender: LogAppender
-    segments: SegmentService
-    profiles: ProfileStore
-    targeting: BroadcastTargeting
-    rollout: BroadcastRollout
-    profile_service: ProfileService
-    reach: ReachEstimator
-
-
-def build_broadcasts(
-    client: DynamoClient,
-    clock: Clock,
-    snapshots: Snapshots,
-    fresh_s: float = FRESH_S,
-    publisher: BroadcastLogPublisher | None = None,
-) -> BroadcastServices:
-    log, profiles = DynamoBroadcastLog(client), DynamoProfileStore(client)
-    logs = BroadcastLogCache(log, snapshots, clock, fresh_s=fresh_s)
-    segments = SegmentService(DynamoSegmentStore(client), profiles, clock)
-    appender = LogAppender(log, logs, clock, publisher)
-    return BroadcastServices(
-        logs=logs,
-        appender=appender,
-        segments=segments,
-        profiles=profiles,
-        targeting=BroadcastTargeting(logs, segments, profiles),
-        rollout=BroadcastRollout(appender),
-        profile_service=ProfileService(profiles, clock),
-        reach=ReachEstimator(segments, profiles),
-    )
-
 
 _NO_LEASE_S = 1.0
 """Not used: a publisher looks up routes and holds none."""
@@ -116,6 +72,10 @@ class InboxServices:
     broadcasts: BroadcastServices
 
 
+type MakeMails = Callable[[InboxRepository, InboxConfigCache, JobService], ChunkMails]
+"""Builds the worker of mails from parts that the other services have too."""
+
+
 async def _add_no_members(job: Job, _: int, __: Sequence[UserId]) -> Sequence[UserId]:
     raise AssertionError(f"job {job.id} adds members in a process without chats")
 
@@ -133,14 +93,16 @@ def build_inboxes(
     job_retention_days: int = RETENTION_DAYS,
     add_members: AddMembers = _add_no_members,
     events: EventProducer | None = None,
+    make_mails: MakeMails | None = None,
 ) -> InboxServices:
-    """Build all services. Without `snapshots`, broadcast logs are read from their beginning."""
+    """Build all services. Without `snapshots`, broadcast logs are read from their beginning; without `make_mails`, no mail."""
     notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
     broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), publisher=log_publisher)
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs = JobService(stores.jobs, chunks, clock)
     state = InboxStateService(stores.repository, cache.of, clock, notifier, broadcasts.targeting)
     recall = RecallService(cache, stores.contents, jobs=jobs, log=broadcasts.rollout, keys=keys, clock=clock)
+    mails = make_mails and make_mails(stores.repository, cache, jobs)
     drafts = DraftService(cache, stores.contents, keys=keys, clock=clock)
     broadcast = _build_broadcast(stores, drafts, broadcasts, jobs, clock)
     return InboxServices(
@@ -156,7 +118,9 @@ def build_inboxes(
         proofs=RecallProofs(recall, stores.jobs, stores.repository),
         jobs=jobs,
         job_store=stores.jobs,
-        worker=_new_worker(stores, cache, notifier, broadcast, clock, add_members=add_members, events=events),
+        worker=_new_worker(
+            stores, cache, notifier, broadcast, clock, add_members=add_members, events=events, mails=mails
+        ),
         broadcasts=broadcasts,
     )
 
@@ -217,6 +181,7 @@ def _new_worker(
     *,
     add_members: AddMembers,
     events: EventProducer | None,
+    mails: ChunkMails | None,
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
     state = InboxStateService(stores.repository, cache.of, clock, notifier)
@@ -235,6 +200,7 @@ def _new_worker(
         preferences=stores.preferences,
         clock=clock,
         on_delivered=None if events is None else events.notification_delivered,
+        mails=mails,
     )
 
 
@@ -248,6 +214,7 @@ def build_serving_inboxes(
     events: EventProducer,
     settings: InboxesSettings,
     add_members: AddMembers = _add_no_members,
+    make_mails: MakeMails | None = None,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services of a process with Redis: it notifies devices, and receives changes of inboxes."""
     publisher = InboxChangePublisher(RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis))
@@ -263,6 +230,7 @@ def build_serving_inboxes(
         job_retention_days=settings.job_retention_days,
         add_members=add_members,
         events=events,
+        make_mails=make_mails,
     )
     return services, publisher
 
@@ -274,6 +242,7 @@ def build_process_inboxes(
     *,
     settings: InboxesSettings,
     add_members: AddMembers = _add_no_members,
+    make_mails: MakeMails | None = None,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services on the engines of a process."""
     return build_serving_inboxes(
@@ -285,6 +254,7 @@ def build_process_inboxes(
         events=engines.events.value,
         settings=settings,
         add_members=add_members,
+        make_mails=make_mails,
     )
 
 
@@ -311,8 +281,11 @@ def inbox_use_cases(services: InboxServices) -> InboxUseCases:
     )
 
 
-def notification_services(services: InboxServices) -> NotificationServices:
+def notification_services(
+    services: InboxServices, client: DynamoClient, keys: UserKeyRing, clock: Clock
+) -> NotificationServices:
     """Return the use cases of the REST API."""
+    mail = build_mail_service(client, keys, clock, inboxes=services.configs, preferences=services.preferences)
     return NotificationServices(
         inboxes=services.inboxes,
         defaults=services.defaults,
@@ -328,4 +301,5 @@ def notification_services(services: InboxServices) -> NotificationServices:
         recall=services.recall,
         prove=services.proofs,
         jobs=services.jobs,
+        mail=mail,
     )

@@ -248,6 +248,23 @@ NOTIFICATIONS_DEAD = Topic(
     "again.",
 )
 
+MAILS = Topic(
+    name="mails",
+    key="tenant#job#chunk",
+    order="",
+    partitions=Partitions(
+        small=3,
+        medium=12,
+        large=48,
+        why="A chunk of 100 mails takes some seconds at a mail server, which limits the rate, not Kafka.",
+    ),
+    retention_s=72 * HOUR_S,
+    retention_why="As for `notifications`: the chunks are also stored in DynamoDB.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Chunks of jobs that send notifications by e-mail. A topic of its own, so that a slow mail server does not delay "
+    "deliveries to inboxes.",
+)
+
 TOPICS = (
     MESSAGES,
     MESSAGES_DEAD,
@@ -261,6 +278,7 @@ TOPICS = (
     EXPIRED,
     NOTIFICATIONS,
     NOTIFICATIONS_DEAD,
+    MAILS,
 )
 
 DEAD_LETTER_TOPICS = {

@@ -10,7 +10,7 @@ from fixtures.engines import Namespace
 from fixtures.loops import AsyncFixture, until
 from fixtures.tables import REGION, Tables
 
-from tidings.app.wiring.inboxes import BroadcastServices, build_broadcasts
+from tidings.app.wiring.broadcasts import BroadcastServices, build_broadcasts
 from tidings.inboxes.broadcasts import rules
 from tidings.inboxes.broadcasts.log_store import DynamoBroadcastLog, NoSnapshots, RedisSnapshots
 from tidings.inboxes.broadcasts.model import LONGEST_MS, PARTS, BroadcastDraft, BroadcastEntry, BroadcastLogId

@@ -54,6 +54,9 @@ USER_ROW = TableItem(
         "phone_verified": FlagLimit(),
         "display_name": BlobLimit(256 + SEAL_BYTES),
         "avatar_uri": BlobLimit(1024 + SEAL_BYTES),
+        "email": BlobLimit(254 + SEAL_BYTES),
+        "email_refused": TextLimit(9),
+        "locale": TextLimit(35),
         "last_seen": TextLimit(8),
         "phone_search": TextLimit(8),
         "sessions_epoch": NumberLimit(9),
@@ -63,8 +66,8 @@ USER_ROW = TableItem(
         "updated_at": TIME,
     },
     max_bytes=2 * 1024,
-    holds="identity and profile, and which users may see their presence and find them by phone. `phone`, `display_name` "
-    "and `avatar_uri` are encrypted with the user's key; `phone_number` is a keyed hash. `sessions_epoch` is incremented "
+    holds="identity and profile, and which users may see their presence and find them by phone. `phone`, `email`, "
+    "`display_name` and `avatar_uri` are encrypted with the user's key; `phone_number` is a keyed hash. `sessions_epoch` is incremented "
     "when all sessions are ended. Tokens issued before `not_before` are rejected, and from `suspended_at` on every "
     "credential",
 )

@@ -33,6 +33,8 @@ CONTENT_SORT = KeyTemplate("v#{version:04d}")
 KEY_SORT = KeyTemplate("k")
 ROW_SORT = KeyTemplate("m#{notification}")
 COUNTS_SORT = KeyTemplate("c#*")
+MAIL_CONFIG_SORT = KeyTemplate("se#{inbox}")
+MAIL_SORT = KeyTemplate("w#{notification}")
 DIGEST_SORT = KeyTemplate("g#{category}#{digest}")
 EXPIRING_SORT = KeyTemplate("e#{at_ms:013d}#{notification}")
 OF_NOTIFICATION = KeyTemplate("t#{tenant}M#{notification}")
@@ -78,6 +80,15 @@ CONFIGURATION = (
         max_bytes=56 * 1024,
         holds="message schema, channels, categories and their permanent codes",
         growth=Growth("planned: 1,000 inboxes of a tenant", 1_000),
+    ),
+    TableItem(
+        "mail config",
+        OF_TENANT,
+        MAIL_CONFIG_SORT,
+        {"version": VERSION, "updated_at": TIME, "config": BlobLimit(60 * 1024)},
+        max_bytes=61 * 1024,
+        holds="sender name and templates of the mails of an inbox",
+        growth=Growth("at most one for each inbox", 1_000),
     ),
     TableItem(
         "segment",
@@ -288,6 +299,22 @@ DIGEST = TableItem(
     holds="the notification that later ones with the same key join, and until when",
     growth=Growth("planned: 10,000 keys of a user in a week", 10_000),
 )
+MAIL = TableItem(
+    "mail",
+    OF_USER,
+    MAIL_SORT,
+    {
+        "state": TextLimit(8),
+        "at": MS,
+        "attempts": NumberLimit(2),
+        "until": MS,
+        "reason": TextLimit(1024),
+        "ttl": SECONDS,
+    },
+    max_bytes=2 * 1024,
+    holds="what happened to the mail of a notification: the claim of a worker, then the result",
+    growth=Growth("at most the user's notifications of 90 days", 1_000_000),
+)
 INBOX = (
     *CONFIGURATION,
     PROFILE,
@@ -301,5 +328,6 @@ INBOX = (
     PREFERENCES,
     EXPIRING,
     DIGEST,
+    MAIL,
     *JOBS,
 )

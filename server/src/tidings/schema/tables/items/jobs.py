@@ -50,6 +50,7 @@ JOBS = (
             "chat": TextLimit(PART_BYTES["chat"]),
             "user": USER,
             "chunk_users": NumberLimit(3),
+            "attempt": NumberLimit(2),
             "ttl": SECONDS,
         },
         max_bytes=1024,

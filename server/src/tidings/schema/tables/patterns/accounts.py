@@ -102,6 +102,9 @@ LIST_DIRECTORY = query(
     "Ids of a tenant's users, a page of one of 256 partitions at a time: lists and searches for support.",
     consistency=Consistency.EVENTUAL,
 )
+REFUSE_EMAIL = update(
+    "users.refuse_email", USERS, "user_id, if email is unchanged", "Send no more mail to an address."
+)
 UPDATE_USER = update("users.update", USERS, "user_id, if it exists", "Change a profile.")
 
 CREATE_SESSION = put("sessions.create", SESSIONS, "session_id, if absent", "Log a device in.")

@@ -1,0 +1,98 @@
+"""Part of the process `notifications`: send notifications by e-mail. Any number may run.
+
+Mail has a topic and a consumer of its own, so that a slow mail server does not delay deliveries to inboxes.
+"""
+
+import asyncio
+from typing import Protocol, override
+
+from tidings.app.settings import Settings
+from tidings.app.wiring import engine_clients
+from tidings.app.wiring.options import kafka_config
+from tidings.inboxes.chunk_worker import ChunkWorker
+from tidings.inboxes.mail.worker import MailStats, MailWorker
+from tidings.jobs.chunk_topic import MAIL_GROUP, decode_chunk
+from tidings.jobs.model import ChunkRef
+from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
+from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
+from tidings.platform.kafka.records import Batch, Record
+from tidings.platform.lifecycle.component import Component, Health
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.platform.telemetry import logs
+from tidings.schema.topics.model import MAILS
+
+log = logs.get_logger(__name__)
+
+# One at a time: a chunk is up to 100 mails, and what was sent and not committed is read again after a crash.
+_TUNING = ConsumerTuning(worker=PartitionWorkerOptions(max_batch_records=1, max_queued_records=20))
+
+
+class WorkerOwner(Protocol):
+    """The component whose worker also sends mails. It starts before the consumer of mails."""
+
+    worker: ChunkWorker | None
+
+
+class MailConsumer(Component):
+    """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
+
+    name = "mails"
+
+    def __init__(self, settings: Settings, host: ProcessContext, owner: WorkerOwner) -> None:
+        self._settings = settings
+        self._host = host
+        self._owner = owner
+        self._since = host.clock.now()
+        self._consumer: KafkaConsumer[ChunkRef] | None = None
+        self._running: asyncio.Task[None] | None = None
+        self.stop_s = settings.process.stop_s
+
+    @override
+    async def start(self) -> None:
+        worker = self._owner.worker
+        if worker is None:
+            raise AssertionError("the consumer of mails starts before its worker")
+        work = RecordHandlers(decode_chunk, lambda batch: process_chunks(worker, batch), drop_undecodable)
+        consumer = KafkaConsumer(
+            kafka_config(self._settings), work, group=MAIL_GROUP, topics=[MAILS.name], tuning=_TUNING
+        )
+        engine_clients.export_consumer(self._host.metrics, consumer, "mails", "chunks")
+        self._consumer = consumer
+        self._running = self._host.tasks.spawn("mails", consumer.run(), may_end=True)
+
+    @override
+    async def stop(self) -> None:
+        """Finish the current chunks. The next owner of the partitions processes the rest."""
+        if self._consumer is None or self._running is None:
+            return
+        self._consumer.stop()
+        await asyncio.wait([self._running])
+
+    @override
+    def health(self) -> Health | None:
+        return engine_clients.consumer_health(self._consumer, self._since)
+
+
+async def process_chunks(worker: ChunkWorker, batch: Batch[ChunkRef]) -> None:
+    """Process the chunks of a partition in their order. A retryable error pauses the partition until it is solved."""
+    for event in batch.events:
+        await worker.process(event.body)
+
+
+async def drop_undecodable(record: Record, reason: str) -> None:
+    """Drop a chunk that cannot be decoded. The job sweeper publishes the chunk again."""
+    log.error("mail chunk cannot be decoded", offset=record.offset, reason=reason)
+
+
+def export_mails(host: ProcessContext, stats: MailStats, worker: MailWorker) -> None:
+    host.metrics.counter_callbacks(
+        "mails_total",
+        "Mails by outcome: sent; skipped for a reason; deferred, to be tried again; failed; repeated ones of an earlier "
+        "attempt.",
+        "outcome",
+        lambda: {name: getattr(stats, name) for name in MailStats.__slots__},
+    )
+    host.metrics.gauge(
+        "mail_server_failing",
+        "1 if the mail server did not answer or refused the sender in the last 30 seconds.",
+    ).set_function(lambda: float(worker.is_down))

@@ -1,0 +1,1 @@
+"""Notifications by e-mail."""
