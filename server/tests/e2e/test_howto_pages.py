@@ -24,6 +24,7 @@ PAGES = [
     "howto/send-push-notifications.md",
     "howto/send-broadcasts.md",
     "howto/let-users-choose-notifications.md",
+    "howto/send-notifications-by-email.md",
     "howto/rotate-keys.md",
     "howto/monitor-with-prometheus.md",
     "howto/run-the-api.md",

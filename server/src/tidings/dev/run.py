@@ -18,6 +18,7 @@ from tidings.dev.demo_faults import GATEWAY, DemoFaults
 from tidings.dev.demo_page import DemoPage, require_checkout
 from tidings.dev.demo_server import DemoContent, DemoServer
 from tidings.dev.engines import DevEngines
+from tidings.dev.mail_sink import MailSink
 from tidings.dev.process_runner import ProcessFailedError
 from tidings.dev.seed_data import DevKeys, create_dev_tenant
 from tidings.dev.state_dir import StateDir
@@ -80,10 +81,16 @@ class DevRun:
         for kind in self._kinds:
             if kind.note:
                 self.console.info(kind.note, "yellow")
+        sink = MailSink(self.state_dir.mail, self.console)
+        mail = {
+            ("mail", "smtp_url"): f"smtp://127.0.0.1:{await sink.open()}",
+            ("mail", "sender"): "tidings@localhost",
+            ("mail", "public_url"): self._urls(loaded)["api"],
+        }
         supervisor = Supervisor(
             self._kinds,
             lambda kind: process_settings(
-                kind, loaded, keys.cursor_secret, [each.admin_port for each in self._kinds]
+                kind, loaded, keys.cursor_secret, [each.admin_port for each in self._kinds], mail
             ),
             self.console,
             stop_s=_stop_s(self._kinds, loaded),
@@ -94,6 +101,8 @@ class DevRun:
         except ProcessFailedError as error:
             self._print_exit(error)
             return _EXIT_FAILED
+        finally:
+            sink.close()
         return 0
 
     async def _finish(

@@ -31,6 +31,11 @@ class StateDir:
         return self.home / "logs"
 
     @property
+    def mail(self) -> Path:
+        """Mails that the mail server of this run received."""
+        return self.dev / "mail"
+
+    @property
     def client(self) -> Path:
         return self.dev / "client.json"
 

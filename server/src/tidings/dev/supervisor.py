@@ -83,11 +83,16 @@ def _kind(name: str, loaded: LoadedSettings, ports: PortAllocator) -> ProcessSpe
 
 
 def process_settings(
-    kind: ProcessSpec, loaded: LoadedSettings, cursor_secret: str, admin_ports: Iterable[int] = ()
+    kind: ProcessSpec,
+    loaded: LoadedSettings,
+    cursor_secret: str,
+    admin_ports: Iterable[int] = (),
+    mail: Mapping[Key, str] | None = None,
 ) -> dict[str, str]:
     """Return the environment of the process. Settings that the user has given are not changed."""
     eased = {
         **_EASED,
+        **(mail or {}),
         ("api", "cursor_secret"): cursor_secret,
         ("console", "bootstrap_key"): console_key(cursor_secret),
         ("process", "drain_token"): drain_token(cursor_secret),
