@@ -9,12 +9,16 @@ from contract.api.examples import FOUND, HOOK, Example, Reach
 from fastapi import FastAPI
 from fixtures.credentials import create_tenant_row
 from fixtures.rest_app import RestApp
-from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv, by
 from fixtures.web_push_server import WebPushServer
 
 from tidings.accounts.model import Scope
 from tidings.inboxes.broadcasts.service import BroadcastRequest, RolloutStep
 from tidings.inboxes.config import InboxSpec
+from tidings.inboxes.mail.model import MailReference
+from tidings.inboxes.mail.rules import sign_reference
+from tidings.inboxes.mail.service import MAIL_ID
+from tidings.inboxes.model import InboxId, InboxKey
 from tidings.inboxes.sender import SendNotificationRequest, SendNotificationResult
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
@@ -37,6 +41,7 @@ class MatrixEnv:
     broadcast: str
     member_job: str
     endpoint: str
+    mail: str
     later: str = "said after cleo left"
     private: str = "Anna of this tenant"
 
@@ -53,7 +58,7 @@ class MatrixEnv:
             endpoint=self.endpoint,
         )
         now = format_ms(self.api.use_cases.clock.now_ms())
-        given = {"{tenant}": tenant, "{notification}": self.notification, "{now}": now}
+        given = {"{tenant}": tenant, "{notification}": self.notification, "{now}": now, "{mail}": self.mail}
         body = (
             None
             if example.body is None
@@ -110,7 +115,15 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
         broadcast,
         added["job"],
         endpoint,
+        await mail_id(use_cases),
     )
+
+
+async def mail_id(use_cases: UseCaseEnv) -> str:
+    """Return the Message-ID of a mail to anna."""
+    mac = await use_cases.ring.mac(use_cases.tenant)
+    reference = MailReference(InboxKey(use_cases.tenant, ANNA, InboxId("default")), "n", "h")
+    return f"<{sign_reference(reference, MAIL_ID, mac)}@shop.example>"
 
 
 async def set_inbox(api: RestApp) -> SendNotificationResult:
