@@ -60,6 +60,9 @@ REFUSED_BY_RULE = (
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
     Rule(400, _INVALID, "is retired|has no category"),  # the inbox defines its categories
+    Rule(
+        400, _INVALID, "^Unknown placeholder|^A category has two templates|KB of them"
+    ),  # templates of mails
     Rule(400, _INVALID, "^`host_system_id` is missing"),  # a field that requires another one
     Rule(400, _INVALID, "^query /(unread|archived): "),  # Schemathesis accepts any text as a boolean
     Rule(

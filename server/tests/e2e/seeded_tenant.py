@@ -23,8 +23,12 @@ from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoApiKeyStore, DynamoSigningKeyStore
+from tidings.inboxes.mail.model import MailReference
+from tidings.inboxes.mail.rules import sign_reference
+from tidings.inboxes.mail.service import MAIL_ID
+from tidings.inboxes.model import InboxId, InboxKey
 from tidings.kernel.clock import SystemClock, format_ms
-from tidings.kernel.ids import TenantId
+from tidings.kernel.ids import TenantId, UserId
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.push.providers_cache import PushProviderService
@@ -55,6 +59,8 @@ class TenantTokens:
     server: str
     notifications: str
     webhooks: str
+    message_id: str
+    """Of a mail to anna."""
 
 
 @dataclass
@@ -81,6 +87,8 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         await PushProviderService(DynamoProviderStore(client, ring), clock).set(
             tenant, WebPushServer().config()
         )
+        reference = MailReference(InboxKey(tenant, UserId("anna"), InboxId("default")), "n", "h")
+        message_id = f"<{sign_reference(reference, MAIL_ID, await ring.mac(tenant))}@shop.example>"
         pair = await SigningKeyService(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
 
@@ -93,6 +101,7 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         server=server.text.reveal(),
         notifications=notifications.text.reveal(),
         webhooks=webhooks.text.reveal(),
+        message_id=message_id,
     )
 
 
@@ -187,6 +196,7 @@ class _Builder:
                 found[name] |= {"notification": [each["id"] for each in sent]}
         found["find_notification"] |= {"host_system_id": [self._named(f"order-{n}") for n in range(SOME)]}
         found["legacy_redact"] |= {"id": [self._send()["id"] for _ in range(SOME)]}
+        found["report_bounce"] = {"message_id": [self._seeded.bearers.message_id]}
         return dict(found)
 
     def _broadcasts(self) -> dict[str, Values]:

@@ -17,7 +17,8 @@ from tidings.kernel.security import SecurityEventKind, record_security_event
 EMAIL_BYTES = 254
 """RFC 5321 section 4.5.3.1.3, without the angle brackets."""
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_EMAIL = re.compile(rf"[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*")
+EMAIL_PATTERN = rf"^[A-Za-z0-9.!#$%&'*+/=?^_`{{|}}~-]{{1,64}}@{_LABEL}(?:\.{_LABEL})*$"
+_EMAIL = re.compile(EMAIL_PATTERN)
 _LOCALE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,4}")
 
 

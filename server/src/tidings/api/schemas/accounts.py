@@ -18,6 +18,7 @@ from tidings.accounts.model import (
     User,
 )
 from tidings.accounts.phone_login import CodeAnswer
+from tidings.accounts.rules import EMAIL_BYTES, EMAIL_PATTERN
 from tidings.api.schemas.api_model import (
     E164,
     SHOWN,
@@ -168,7 +169,7 @@ class TokensResponse(ApiModel):
 
 
 EmailAddress = Annotated[
-    str, Field(max_length=254, pattern=r"^[!-?A-~]{1,64}@[!-?A-~]{1,189}$", examples=["anna@example.com"])
+    str, Field(max_length=EMAIL_BYTES, pattern=EMAIL_PATTERN, examples=["anna@example.com"])
 ]
 LocaleName = Annotated[
     str,
@@ -331,7 +332,6 @@ class UpdateUserBody(UpdateProfileBody):
     """A partial update by the tenant's server. Only it can change `email`: verify the address before."""
 
     model_config = with_examples({"email": "anna@example.com", "locale": "de"})
-
     email: EmailAddress | None = None
 
     @override
