@@ -47,7 +47,7 @@ type UserAction = Callable[[InboxKey], Awaitable[bool]]
 
 @dataclass(slots=True)
 class OtherChannels:
-    """The users of a chunk to whom a notification is sent outside the inbox too."""
+    """The users of a chunk who receive a notification by other channels too."""
 
     webhook: list[UserId] = field(default_factory=list)
     email: list[UserId] = field(default_factory=list)
