@@ -14,6 +14,7 @@ from tidings.api.schemas.mail import (
     BouncedUserResponse,
     MailConfigBody,
     MailConfigResponse,
+    MailResultsParams,
     MailResultsResponse,
 )
 from tidings.api.schemas.notifications import InboxInPath
@@ -79,11 +80,11 @@ async def list_user_emails(
     call: AsNotificationsServer,
     inbox: InboxInPath,
     user: UserInPath,
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+    asked: Annotated[MailResultsParams, Query()],
 ) -> MailResultsResponse:
     """List what happened to the mails of a user's notifications: sent, skipped and why, tried again, or failed."""
     mail = call.edge.services.notifications.mail
-    return MailResultsResponse.of(await mail.results(InboxKey(call.tenant, user, inbox), limit))
+    return MailResultsResponse.of(await mail.results(InboxKey(call.tenant, user, inbox), asked.limit))
 
 
 @router.post(

@@ -68,7 +68,7 @@ DisplayName = Annotated[str, Field(min_length=1, max_length=64, pattern=SHOWN, e
 AvatarUri = Annotated[
     str,
     Field(
-        min_length=9, max_length=1024, pattern=r"^https://[!-~]+$", examples=["https://img.example.com/a.png"]
+        min_length=9, max_length=896, pattern=r"^https://[!-~]+$", examples=["https://img.example.com/a.png"]
     ),
 ]
 

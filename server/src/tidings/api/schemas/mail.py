@@ -101,6 +101,12 @@ class MailConfigResponse(MailConfigBody):
         )
 
 
+class MailResultsParams(ApiModel):
+    """How many results to list."""
+
+    limit: Annotated[int, Field(ge=1, le=100, strict=False)] = 20
+
+
 class MailResultResponse(ApiModel):
     model_config = with_examples(_RESULT)
 

@@ -13,7 +13,7 @@ from tidings.app.processes.offline_events import OfflineCheckConsumer
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
-from tidings.app.wiring.inboxes import MakeMails, build_process_inboxes, build_sweeper
+from tidings.app.wiring.inboxes import ChunkActions, MakeMails, build_process_inboxes, build_sweeper
 from tidings.app.wiring.mail import build_mail_worker, mail_options, open_smtp, smtp_options
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.chats.member_jobs import MemberChunkWorker
@@ -130,8 +130,9 @@ class ChunkConsumer(Component):
             clock,
             chunks,
             settings=self._settings.inboxes,
-            add_members=self._member_worker(publisher).add,
-            make_mails=self._make_mails(),
+            actions=ChunkActions(
+                add_members=self._member_worker(publisher).add, make_mails=self._make_mails()
+            ),
         )
         self.worker = cases.worker
         on_ended = self._engines.events.value.job_ended

@@ -12,9 +12,7 @@ from tidings.app.wiring.mail import build_mail_service
 from tidings.bus.store import RedisBus
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
-from tidings.inboxes.broadcasts.log import BroadcastLogPublisher
 from tidings.inboxes.broadcasts.log_store import NoSnapshots, RedisSnapshots
-from tidings.inboxes.broadcasts.ports import Snapshots
 from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore
 from tidings.inboxes.broadcasts.service import BroadcastService
 from tidings.inboxes.chunk_worker import AddMembers, ChunkWorker
@@ -80,6 +78,17 @@ async def _add_no_members(job: Job, _: int, __: Sequence[UserId]) -> Sequence[Us
     raise AssertionError(f"job {job.id} adds members in a process without chats")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkActions:
+    """What only the process `notifications` does with chunks. Without `make_mails`, no mail is sent."""
+
+    add_members: AddMembers = _add_no_members
+    make_mails: MakeMails | None = None
+
+
+_NO_ACTIONS = ChunkActions()
+
+
 def build_inboxes(
     client: DynamoClient,
     keys: SealingKeyProvider,
@@ -87,22 +96,19 @@ def build_inboxes(
     chunks: ChunkPublisher,
     *,
     notifier: InboxNotifier | None = None,
-    log_publisher: BroadcastLogPublisher | None = None,
+    broadcasts: BroadcastServices | None = None,
     invalidation: RedisConfigInvalidation | None = None,
-    snapshots: Snapshots | None = None,
     job_retention_days: int = RETENTION_DAYS,
-    add_members: AddMembers = _add_no_members,
     events: EventProducer | None = None,
-    make_mails: MakeMails | None = None,
+    actions: ChunkActions = _NO_ACTIONS,
 ) -> InboxServices:
-    """Build all services. Without `snapshots`, broadcast logs are read from their beginning; without `make_mails`, no mail."""
+    """Build all services. Without `broadcasts`, broadcast logs are read from their beginning."""
     notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
-    broadcasts = build_broadcasts(client, clock, snapshots or NoSnapshots(), publisher=log_publisher)
+    broadcasts = broadcasts or build_broadcasts(client, clock, NoSnapshots())
     cache, configs = _build_configs(stores, clock, invalidation)
     jobs = JobService(stores.jobs, chunks, clock)
     state = InboxStateService(stores.repository, cache.of, clock, notifier, broadcasts.targeting)
     recall = RecallService(cache, stores.contents, jobs=jobs, log=broadcasts.rollout, keys=keys, clock=clock)
-    mails = make_mails and make_mails(stores.repository, cache, jobs)
     drafts = DraftService(cache, stores.contents, keys=keys, clock=clock)
     broadcast = _build_broadcast(stores, drafts, broadcasts, jobs, clock)
     return InboxServices(
@@ -119,7 +125,7 @@ def build_inboxes(
         jobs=jobs,
         job_store=stores.jobs,
         worker=_new_worker(
-            stores, cache, notifier, broadcast, clock, add_members=add_members, events=events, mails=mails
+            stores, cache, notifier, broadcast, jobs, clock=clock, events=events, actions=actions
         ),
         broadcasts=broadcasts,
     )
@@ -177,11 +183,11 @@ def _new_worker(
     cache: InboxConfigCache,
     notifier: InboxNotifier,
     broadcast: BroadcastService,
-    clock: Clock,
+    jobs: JobService,
     *,
-    add_members: AddMembers,
+    clock: Clock,
     events: EventProducer | None,
-    mails: ChunkMails | None,
+    actions: ChunkActions,
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
     state = InboxStateService(stores.repository, cache.of, clock, notifier)
@@ -193,14 +199,14 @@ def _new_worker(
         digests=DigestDeliverer(state, deliverer, notifier),
         withdrawer=NotificationWithdrawer(state),
         on_release=broadcast.release,
-        add_members=add_members,
+        add_members=actions.add_members,
         notifier=notifier,
         inboxes=cache,
         profiles=stores.profiles,
         preferences=stores.preferences,
         clock=clock,
         on_delivered=None if events is None else events.notification_delivered,
-        mails=mails,
+        mails=actions.make_mails and actions.make_mails(stores.repository, cache, jobs),
     )
 
 
@@ -213,8 +219,7 @@ def build_serving_inboxes(
     *,
     events: EventProducer,
     settings: InboxesSettings,
-    add_members: AddMembers = _add_no_members,
-    make_mails: MakeMails | None = None,
+    actions: ChunkActions = _NO_ACTIONS,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services of a process with Redis: it notifies devices, and receives changes of inboxes."""
     publisher = InboxChangePublisher(RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis))
@@ -224,13 +229,11 @@ def build_serving_inboxes(
         clock,
         chunks,
         notifier=publisher,
-        log_publisher=publisher.logs,
+        broadcasts=build_broadcasts(client, clock, RedisSnapshots(redis), publisher=publisher.logs),
         invalidation=RedisConfigInvalidation(redis),
-        snapshots=RedisSnapshots(redis),
         job_retention_days=settings.job_retention_days,
-        add_members=add_members,
         events=events,
-        make_mails=make_mails,
+        actions=actions,
     )
     return services, publisher
 
@@ -241,8 +244,7 @@ def build_process_inboxes(
     chunks: ChunkPublisher,
     *,
     settings: InboxesSettings,
-    add_members: AddMembers = _add_no_members,
-    make_mails: MakeMails | None = None,
+    actions: ChunkActions = _NO_ACTIONS,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services on the engines of a process."""
     return build_serving_inboxes(
@@ -253,8 +255,7 @@ def build_process_inboxes(
         engines.redis.value,
         events=engines.events.value,
         settings=settings,
-        add_members=add_members,
-        make_mails=make_mails,
+        actions=actions,
     )
 
 

@@ -35,6 +35,7 @@ def test_the_topics_are_those_of_the_design() -> None:
         "expired",
         "notifications",
         "notifications-dead",
+        "mails",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 

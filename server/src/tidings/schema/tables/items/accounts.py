@@ -53,7 +53,7 @@ USER_ROW = TableItem(
         "phone": BlobLimit(16 + SEAL_BYTES),
         "phone_verified": FlagLimit(),
         "display_name": BlobLimit(256 + SEAL_BYTES),
-        "avatar_uri": BlobLimit(1024 + SEAL_BYTES),
+        "avatar_uri": BlobLimit(896 + SEAL_BYTES),
         "email": BlobLimit(254 + SEAL_BYTES),
         "email_refused": TextLimit(9),
         "locale": TextLimit(35),
@@ -67,9 +67,9 @@ USER_ROW = TableItem(
     },
     max_bytes=2 * 1024,
     holds="identity and profile, and which users may see their presence and find them by phone. `phone`, `email`, "
-    "`display_name` and `avatar_uri` are encrypted with the user's key; `phone_number` is a keyed hash. `sessions_epoch` is incremented "
-    "when all sessions are ended. Tokens issued before `not_before` are rejected, and from `suspended_at` on every "
-    "credential",
+    "`display_name` and `avatar_uri` are encrypted with the user's key; `phone_number` is a keyed hash. "
+    "`sessions_epoch` is incremented when all sessions are ended. Tokens issued before `not_before` are rejected, and from "
+    "`suspended_at` on every credential",
 )
 # It has no attribute `phone_number`: the index would contain it in addition to the user.
 CLAIM = TableItem(
