@@ -4633,6 +4633,11 @@ export interface components {
             reason?: string | null;
             /** Status */
             status?: number | null;
+            /**
+             * Type
+             * @description The type of an event that is not an entry of a chat.
+             */
+            type?: string | null;
         };
         /**
          * QueueResponse

@@ -15,7 +15,7 @@ const QUESTIONS = {
   },
   disable: {
     title: "Disable this endpoint?",
-    text: "It receives no events until it is enabled. Events that wait for it are kept.",
+    text: "It receives no events until it is enabled. Events that wait for it are dropped.",
     action: "Disable",
   },
   replay: {
@@ -50,7 +50,8 @@ export function WebhookActions({ url, webhook }: { url: string; webhook: Webhook
     if (reason) change.mutate({ action, reason });
   };
   const isBusy = [test, retry, change].some(({ isPending }) => isPending);
-  const toggle = webhook.status === "enabled" ? "disable" : "enable";
+  const isEnabled = webhook.status === "enabled";
+  const toggle = isEnabled ? "disable" : "enable";
   const error = test.error ?? retry.error ?? change.error;
   return (
     <>
@@ -58,10 +59,10 @@ export function WebhookActions({ url, webhook }: { url: string; webhook: Webhook
         <button type="button" disabled={isBusy} onClick={() => test.mutate()}>
           Send a test event
         </button>
-        <button type="button" disabled={isBusy} onClick={() => retry.mutate()}>
+        <button type="button" disabled={isBusy || !isEnabled} onClick={() => retry.mutate()}>
           Retry now
         </button>
-        <button type="button" disabled={isBusy} onClick={() => void ask("replay")}>
+        <button type="button" disabled={isBusy || !isEnabled} onClick={() => void ask("replay")}>
           Replay
         </button>
         <button type="button" disabled={isBusy} onClick={() => void ask(toggle)}>

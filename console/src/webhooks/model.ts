@@ -26,6 +26,7 @@ export interface Delivery {
 export interface Queued {
   kind: "run" | "replayed" | "event" | "replay";
   key: string;
+  type?: string;
   first: number;
   last: number;
   attempts: number;

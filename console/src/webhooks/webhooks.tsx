@@ -35,7 +35,10 @@ export function WebhooksPage(): ReactNode {
                   ),
                 },
                 { title: "Description", cell: ({ description }) => description },
-                { title: "Status", cell: ({ status }) => <span className="tag">{status}</span> },
+                {
+                  title: "Status",
+                  cell: ({ status }) => <Tag text={status} isBad={status === "disabled"} />,
+                },
                 { title: "Created", cell: ({ created_at }) => <Time at={created_at} /> },
               ]}
             />
@@ -71,6 +74,7 @@ export function WebhookPage(): ReactNode {
             <Facts
               facts={{
                 Address: <code>{webhook.url}</code>,
+                Id: <code>{webhook.id}</code>,
                 Description: webhook.description,
                 Events: webhook.events.join(", "),
                 Created: <Time at={webhook.created_at} />,
@@ -120,8 +124,12 @@ function Queue({ url }: { url: string }) {
   );
 }
 
-function eventsOf({ kind, key, first, last }: Queued): ReactNode {
-  if (kind === "event") return "one event of the installation";
+function Tag({ text, isBad }: { text: string; isBad: boolean }) {
+  return <span className={isBad ? "tag bad" : "tag"}>{text}</span>;
+}
+
+function eventsOf({ kind, key, type, first, last }: Queued): ReactNode {
+  if (kind === "event") return type;
   if (kind === "replay") return "a replay that starts soon";
   return (
     <>
@@ -149,7 +157,10 @@ function Deliveries({ tenant, url }: { tenant: string; url: string }) {
             { title: "Event", cell: ({ type }) => type },
             { title: "Entry", cell: (delivery) => <EntryLink tenant={tenant} delivery={delivery} /> },
             { title: "Attempt", cell: ({ attempt }) => attempt },
-            { title: "Outcome", cell: ({ outcome }) => <span className="tag">{outcome}</span> },
+            {
+              title: "Outcome",
+              cell: ({ outcome }) => <Tag text={outcome} isBad={outcome !== "delivered"} />,
+            },
             { title: "Answer", cell: ({ status, latency_ms }) => `${status ?? "none"}, ${latency_ms} ms` },
             { title: "Failure", cell: ({ reason }) => reason },
             { title: "Next attempt", cell: ({ next_at }) => next_at && <Time at={next_at} /> },

@@ -167,7 +167,9 @@ def queue(tenant: str, endpoint: str) -> None:
     table = SafeTable("kind", "chat or id", "first", "last", "attempts", "next", "reason")
     for each in waiting:
         numbers = (str(each.first), str(each.last), str(each.attempts))
-        table.add_row(each.kind.value, each.key, *numbers, format_ms(each.due_ms), each.reason or "-")
+        table.add_row(
+            each.event_type or each.kind.value, each.key, *numbers, format_ms(each.due_ms), each.reason or "-"
+        )
     show_wide(table)
 
 

@@ -3,6 +3,7 @@
 from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, NewType
 
+import msgspec
 from msgspec import Meta, Struct
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId
@@ -122,6 +123,13 @@ class QueueKind(StrEnum):
     """A request to queue the runs of a replay."""
 
 
+class _TypeOfBody(Struct):
+    type: EventType
+
+
+_decode_type = msgspec.json.Decoder(_TypeOfBody).decode
+
+
 class QueuedItem(Struct, frozen=True, kw_only=True):
     """An item of an endpoint's queue. `key`: the chat of a run, the id of an event or request.
 
@@ -145,6 +153,11 @@ class QueuedItem(Struct, frozen=True, kw_only=True):
     @property
     def chat(self) -> ChatKey:
         return ChatKey(self.endpoint.tenant, ChatId(self.key))
+
+    @property
+    def event_type(self) -> EventType | None:
+        """The type of an event that the item contains. None for the other kinds."""
+        return _decode_type(self.body).type if self.body else None
 
 
 class Backlog(Struct, frozen=True, kw_only=True):

@@ -179,7 +179,7 @@ async def test_many_events_at_a_time_share_the_writes_of_the_backlog(use_cases: 
     assert ledger["webhooks.note_backlog"].calls <= 2
     [endpoint] = await env.service.list(env.use_cases.tenant)
     waiting = await env.queue.items(endpoint.name, 200)
-    assert {item.kind for item in waiting} == {QueueKind.EVENT}
+    assert {(item.kind, item.event_type) for item in waiting} == {(QueueKind.EVENT, EventType.MESSAGE_READ)}
     assert len(waiting) == 100
 
 

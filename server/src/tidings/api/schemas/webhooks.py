@@ -277,6 +277,9 @@ class QueuedResponse(ApiModel):
 
     kind: Literal["run", "replayed", "event", "replay"]
     key: Annotated[str, Field(description="The chat of a run; the id of an event or replay.")]
+    type: Annotated[str | None, Field(description="The type of an event that is not an entry of a chat.")] = (
+        None
+    )
     first: int
     last: int
     attempts: Annotated[int, Field(description="Failed attempts of the first event.")]
@@ -289,6 +292,7 @@ class QueuedResponse(ApiModel):
         return cls(
             kind=item.kind.value,
             key=item.key,
+            type=item.event_type,
             first=item.first,
             last=item.last,
             attempts=item.attempts,
