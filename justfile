@@ -84,7 +84,7 @@ storm-gateway *args:
 storm-presence *args:
     uv run python -m load.storm_presence {{ args }}
 
-# Send a million webhook events through killed workers to slow, failing and interrupted endpoints: just storm-webhooks --events 1000000
+# Send a million webhook events through killed workers to slow, failing and interrupted endpoints: just storm-webhooks --events 20000
 [working-directory: 'server/tests']
 storm-webhooks *args:
     uv run python -m load.webhooks {{ args }}

@@ -1,6 +1,6 @@
 """Send events through killed workers to endpoints that are fast, slow, failing or down, and check what they received.
 
-Every endpoint receives all events of the tenant, so `--events` is the number of messages times four.
+Every endpoint receives all events of the tenant, so `--events` is the number of messages times that of the endpoints.
 """
 
 import argparse
@@ -11,9 +11,12 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
+from itertools import batched
+from math import inf
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -30,6 +33,7 @@ from tidings.app.wiring.webhook_events import make_endpoint_store
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine, StartRequest
+from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey, new_ulid
 from tidings.kernel.security import Secret
 from tidings.messages.store import KafkaCommitPublisher
@@ -37,6 +41,7 @@ from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.webhooks import rules
 from tidings.webhooks.model import Endpoint, EndpointId, EndpointName, EndpointSettings, SigningSecret
+from tidings.webhooks.store import DynamoWebhookQueue
 
 ENDPOINTS = ("fast", "slow", "failing", "down")
 SLOW_S = 0.02
@@ -44,7 +49,13 @@ FAILING_SHARE = 0.01
 DOWN_EVERY_S, DOWN_S = 20.0, 4.0
 VERIFIED_SHARE = 0.02
 """Signatures that the receiver verifies. All would cost as much as the rest of the run."""
+SENT_AT_A_TIME = 10
+"""Messages of one chat that are sent at the same time: they share an append."""
 KILL_EVERY_S = 8.0
+RETRY_EVERY_S = 30.0
+"""How often everything that waits is tried again at the end. Automatic attempts would take days."""
+WORKER = {"FAILPOINTS_PAUSE_AT": "", "WEBHOOKS_TIMEOUT_S": "3"}
+"""A short timeout: the claims and leases of a killed worker last as long as its requests may."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,14 +78,15 @@ class Receiver:
         self._verifier = Webhook(secret)
         self._began = time.monotonic()
         self.accepted: list[ReceivedEvent] = []
-        self.distinct: dict[str, set[tuple[str, int]]] = {name: set() for name in ENDPOINTS}
+        self.distinct: defaultdict[str, set[tuple[str, int]]] = defaultdict(set)
         self.refused = 0
 
     async def receive(self, request: web.Request) -> web.Response:
         name, body = request.path[1:], await request.read()
-        if name == "slow":
+        kind = name.partition("-")[0]
+        if kind == "slow":
             await asyncio.sleep(SLOW_S)
-        if self._fails(name):
+        if self._fails(kind):
             self.refused += 1
             return web.Response(status=503)
         event = msgspec.json.decode(body)
@@ -86,10 +98,10 @@ class Receiver:
         self.distinct[name].add((chat, sequence))
         return web.Response(status=204)
 
-    def _fails(self, name: str) -> bool:
-        if name == "failing":
+    def _fails(self, kind: str) -> bool:
+        if kind == "failing":
             return random.random() < FAILING_SHARE
-        return name == "down" and (time.monotonic() - self._began) % DOWN_EVERY_S < DOWN_S
+        return kind == "down" and (time.monotonic() - self._began) % DOWN_EVERY_S < DOWN_S
 
     def _is_signed(self, body: bytes, request: web.Request) -> bool:
         try:
@@ -132,13 +144,20 @@ def receiving(secret: str) -> Iterator[Connection]:
         process.join()
 
 
-async def add_endpoints(use_cases: UseCaseEnv, port: int, secret: str) -> None:
-    store = make_endpoint_store(use_cases.client, use_cases.ring)
-    for name in ENDPOINTS:
+def endpoint_names(of_each: int) -> list[str]:
+    return [f"{kind}-{number}" for kind in ENDPOINTS for number in range(of_each)]
+
+
+async def add_endpoints(
+    use_cases: UseCaseEnv, port: int, secret: str, names: Sequence[str]
+) -> list[EndpointName]:
+    store, made = make_endpoint_store(use_cases.client, use_cases.ring), list[EndpointName]()
+    for name in names:
         at_ms = use_cases.clock.now_ms()
+        made.append(EndpointName(use_cases.tenant, EndpointId(new_ulid())))
         await store.put(
             Endpoint(
-                name=EndpointName(use_cases.tenant, EndpointId(new_ulid())),
+                name=made[-1],
                 settings=EndpointSettings(url=f"http://127.0.0.1:{port}/{name}"),
                 secrets=(SigningSecret(Secret(secret)),),
                 version=1,
@@ -146,69 +165,115 @@ async def add_endpoints(use_cases: UseCaseEnv, port: int, secret: str) -> None:
                 updated_at_ms=at_ms,
             )
         )
+    return made
 
 
-async def send_messages(use_cases: UseCaseEnv, chats: int, messages: int) -> dict[str, int]:
-    """Send the messages and return the highest sequence of each chat."""
+async def send_messages(use_cases: UseCaseEnv, chats: int, messages: int, send_s: float) -> dict[str, int]:
+    """Send the messages, some of each chat at a time, and return the highest sequence of each chat. Stop after `send_s`."""
+    until = time.monotonic() + send_s
     made = [await use_cases.group(BEN) for _ in range(chats)]
     heads: dict[str, int] = {}
 
     async def fill(chat: ChatKey) -> None:
-        for _ in range(messages // chats):
-            heads[chat.chat] = (await use_cases.send(chat, ANNA, "hello")).sequence
+        for some in batched(range(messages // chats), SENT_AT_A_TIME):
+            if time.monotonic() > until:
+                return
+            after = heads.get(chat.chat, 1)
+            sent = await asyncio.gather(*(send_one(use_cases, chat, after) for _ in some))
+            heads[chat.chat] = max(sent)
 
     await asyncio.gather(*map(fill, made))
     return heads
 
 
-async def kill_workers(installation: InstallationProcesses, done: asyncio.Event) -> int:
+async def send_one(use_cases: UseCaseEnv, chat: ChatKey, after: int) -> int:
+    """Send a message as an SDK does, with the same key until it is acknowledged. Return its sequence."""
+    key = new_ulid()
+    while True:
+        try:
+            return (await use_cases.send(chat, ANNA, "hello", key, after=after)).sequence
+        except TidingsError as error:
+            if not error.retryable:
+                raise
+            await asyncio.sleep(random.uniform(0.1, 1.0))
+
+
+async def kill_workers(installation: InstallationProcesses, done: asyncio.Event, kill_every_s: float) -> int:
     """Kill one of two workers at a time, until everything has arrived."""
-    workers, kills = list(installation.ready("webhooks", "webhooks", FAILPOINTS_PAUSE_AT="")), 0
+    workers, kills = list(installation.ready("webhooks", "webhooks", **WORKER)), 0
     while not done.is_set():
         try:
-            await asyncio.wait_for(done.wait(), KILL_EVERY_S * random.uniform(0.5, 1.5))
+            await asyncio.wait_for(done.wait(), kill_every_s * random.uniform(0.5, 1.5))
         except TimeoutError:
             victim = workers.pop(0)
             victim.popen.kill()
             victim.exit_code()
             kills += 1
-            workers.append(installation.run("webhooks", FAILPOINTS_PAUSE_AT=""))
+            # The next kill waits for the new worker: on a busy machine, it would otherwise be killed while it starts.
+            workers += await asyncio.to_thread(installation.ready, "webhooks", **WORKER)
     return kills
 
 
-async def until_received(line: Connection, expected: int, within_s: float) -> None:
+async def until_received(
+    line: Connection, expected: int, endpoints: int, within_s: float, retry: Callable[[], Awaitable[None]]
+) -> None:
+    """Wait until every endpoint has all events. Retry what waits now and then, as an operator does after an outage."""
     began = time.monotonic()
+    retry_at = began + RETRY_EVERY_S
     while time.monotonic() - began < within_s:
         line.send("count")
         counts = await asyncio.to_thread(line.recv)
-        if all(count >= expected for count in counts.values()):
+        if len(counts) == endpoints and min(counts.values()) >= expected:
             return
-        sys.stderr.write(f"{time.monotonic() - began:6.0f} s  {counts} of {expected}\n")
+        kinds = Counter[str]()
+        for name, count in counts.items():
+            kinds[name.partition("-")[0]] += count
+        sys.stderr.write(f"{time.monotonic() - began:6.0f} s  {dict(kinds)} of {expected * endpoints}\n")
+        if time.monotonic() > retry_at:
+            retry_at = time.monotonic() + RETRY_EVERY_S
+            await retry()
         await asyncio.sleep(2)
 
 
-async def run(installation: InstallationProcesses, events: int, chats: int, within_s: float) -> WebhookRun:
-    began, secret = time.monotonic(), rules.new_secret()
+async def run(
+    installation: InstallationProcesses,
+    events: int,
+    chats: int,
+    within_s: float,
+    *,
+    kill_every_s: float = KILL_EVERY_S,
+    send_s: float = inf,
+    of_each: int = 1,
+) -> WebhookRun:
+    """`of_each`: endpoints of each kind."""
+    began, secret, names = time.monotonic(), rules.new_secret(), endpoint_names(of_each)
     config = KafkaConfig(bootstrap_servers=installation.kafka, topic_prefix=installation.space.topic_prefix)
     publisher = KafkaPublisher(config)
     with receiving(secret) as line:
         async with installation.use_cases() as use_cases:
             use_cases.on_commit = KafkaCommitPublisher(publisher).publish
             use_cases.open_process()
-            await add_endpoints(use_cases, line.recv(), secret)
+            endpoints = await add_endpoints(use_cases, line.recv(), secret, names)
+            queue = DynamoWebhookQueue(use_cases.client, use_cases.clock)
+
+            async def retry() -> None:
+                with suppress(TidingsError):
+                    for endpoint in endpoints:
+                        await queue.retry_all(endpoint, use_cases.clock.now_ms())
+
             done = asyncio.Event()
-            killing = asyncio.create_task(kill_workers(installation, done))
-            heads = await send_messages(use_cases, chats, events // len(ENDPOINTS))
-            await until_received(line, sum(heads.values()), within_s)
+            killing = asyncio.create_task(kill_workers(installation, done, kill_every_s))
+            heads = await send_messages(use_cases, chats, events // len(names), send_s)
+            await until_received(line, sum(heads.values()), len(names), within_s, retry)
             done.set()
             kills = await killing
         line.send("history")
         received, refused = await asyncio.to_thread(line.recv)
     await publisher.close()
-    broken = check_events(heads, ENDPOINTS, received)
+    broken = check_events(heads, names, received)
     distinct = len({(each.endpoint, each.chat, each.sequence) for each in received})
     return WebhookRun(
-        events=sum(heads.values()) * len(ENDPOINTS),
+        events=sum(heads.values()) * len(names),
         accepted=len(received),
         repeated=len(received) - distinct,
         refused=refused,
@@ -222,7 +287,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--chats", type=int, default=200)
+    parser.add_argument("--of-each", type=int, default=5, help="Endpoints of each kind; at most 5.")
     parser.add_argument("--within-s", type=float, default=7_200.0)
+    parser.add_argument("--send-s", type=float, default=inf, help="Stop sending after this time.")
+    parser.add_argument("--kill-every-s", type=float, default=KILL_EVERY_S)
     given: Any = parser.parse_args()
     engines = frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY})
     with tempfile.TemporaryDirectory() as home:
@@ -233,7 +301,17 @@ def main() -> int:
             directory.mkdir()
             with installation_on(fleet, "dynoxide", directory) as installation:
                 asyncio.run(installation.create_tenant())
-                found = asyncio.run(run(installation, given.events, given.chats, given.within_s))
+                found = asyncio.run(
+                    run(
+                        installation,
+                        given.events,
+                        given.chats,
+                        given.within_s,
+                        kill_every_s=given.kill_every_s,
+                        send_s=given.send_s,
+                        of_each=given.of_each,
+                    )
+                )
         finally:
             fleet.stop()
     sys.stdout.write(json.dumps(asdict(found)) + "\n")
