@@ -6,6 +6,7 @@ A process of its own: a send to 100,000 users is minutes of work, and no chat me
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NoReturn, override
 
 from tidings.app.processes.mails import MailConsumer, export_mails, process_chunks
@@ -71,16 +72,17 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     mails = engine_clients.progress(
         settings, topic=MAILS.name, group=MAIL_GROUP, key_of=kafka_key, name="mail_consumers"
     )
-    smtp = ManagedResource("mail_server", lambda: open_smtp(settings, host.clock))
+    server = smtp_options(settings)
+    smtp = None if server is None else ManagedResource("mail_server", partial(open_smtp, server, host.clock))
     chunks = ChunkConsumer(settings, host, engines, Lines(publisher, group, mails, smtp))
     return [
         *engines.components,
         publisher,
         group,
         mails,
-        smtp,
+        *([] if smtp is None else [smtp]),
         chunks,
-        *([] if settings.mail.smtp_url is None else [MailConsumer(settings, host, chunks)]),
+        *([] if smtp is None else [MailConsumer(settings, host, chunks)]),
         OfflineCheckConsumer(settings, host, engines, publisher),
     ]
 
@@ -92,7 +94,7 @@ class Lines:
     publisher: ManagedResource[KafkaPublisher]
     group: ManagedResource[KafkaConsumerLag[ChunkRef]]
     mails: ManagedResource[KafkaConsumerLag[ChunkRef]]
-    smtp: ManagedResource[SmtpTransport | None]
+    smtp: ManagedResource[SmtpTransport] | None
 
     async def progress(self, refs: Collection[ChunkRef]) -> Mapping[ChunkRef, PartitionProgress]:
         """Return the progress of the consumers of each chunk's topic."""
@@ -151,8 +153,8 @@ class ChunkConsumer(Component):
         self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
 
     def _make_mails(self) -> MakeMails | None:
-        transport, options = self._lines.smtp.value, mail_options(self._settings)
-        if transport is None or options is None:
+        smtp, options = self._lines.smtp, mail_options(self._settings)
+        if smtp is None or options is None:
             return None
         stats, engines, host = MailStats(), self._engines, self._host
 
@@ -164,7 +166,7 @@ class ChunkConsumer(Component):
                 repository=repository,
                 inboxes=inboxes,
                 jobs=jobs,
-                transport=transport,
+                transport=smtp.value,
                 options=options,
                 stats=stats,
                 failpoints=host.failpoints,

@@ -55,11 +55,7 @@ def mail_options(settings: Settings) -> MailOptions | None:
 
 
 @asynccontextmanager
-async def open_smtp(settings: Settings, clock: Clock) -> AsyncIterator[SmtpTransport | None]:
-    options = smtp_options(settings)
-    if options is None:
-        yield None
-        return
+async def open_smtp(options: SmtpOptions, clock: Clock) -> AsyncIterator[SmtpTransport]:
     transport = SmtpTransport(options, clock)
     try:
         yield transport
