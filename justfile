@@ -89,6 +89,11 @@ storm-presence *args:
 storm-webhooks *args:
     uv run python -m load.webhooks {{ args }}
 
+# Notify offline users of 200,000 messages while workers are killed and users read: just storm-push --events 20000 --groups 20
+[working-directory: 'server/tests']
+storm-push *args:
+    uv run python -m load.push {{ args }}
+
 # Measure the memory of a process's append queues after many messages: just append-queue-memory --messages 1000000
 [working-directory: 'server/tests']
 append-queue-memory *args:
