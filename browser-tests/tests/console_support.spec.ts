@@ -119,6 +119,18 @@ const CAUSES: Cause[] = [
     reason: /delivered to a device.*not read/,
   },
   {
+    name: "no device of the recipient is registered for push",
+    stage: async ({ anna, ben, createDirect, server, console: page }) => {
+      const message = await send(server, anna, await createDirect(anna, ben));
+      await expect
+        .poll(() => traceOf(page, message), { timeout: 60_000 })
+        .toContain("push not sent: No device is registered.");
+      return ben;
+    },
+    where: "trace",
+    reason: /Push notifications skipped.*push not sent: No device is registered\./,
+  },
+  {
     name: "the delivery worker does not run",
     stage: async ({ anna, ben, createDirect, server, installation, open }) => {
       const chat = await createDirect(anna, ben);

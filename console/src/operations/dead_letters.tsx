@@ -37,7 +37,10 @@ export function DeadLettersPage(): ReactNode {
   return (
     <>
       <h1>Dead letters</h1>
-      <p>Records that a worker could not decode. Repair the cause, then replay them.</p>
+      <p>
+        Records that a worker could not decode, and push notifications that a provider refused. Repair the
+        cause, then replay them.
+      </p>
       <TopicChoice topic={topic} />
       <Letters topic={topic} />
     </>

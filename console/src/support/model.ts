@@ -86,12 +86,31 @@ export interface TimelineStep {
   text: string;
 }
 
+/** One request to a push provider. `status` is null without an answer. */
+export interface PushAttempt {
+  at: string;
+  action: "alert" | "update" | (string & {});
+  status: number | null;
+  answer: string;
+  provider_id: string;
+}
+
+/** The push notification to one device; `device` is null for a decision about all of them. */
+export interface PushTrace {
+  device: string | null;
+  outcome: "sent" | "retrying" | "gone" | "failed" | "skipped" | (string & {});
+  verdict: string;
+  at: string;
+  attempts: PushAttempt[];
+}
+
 export interface RecipientTrace {
   user: string;
   state: string;
   verdict: string;
   notes: string[];
   devices: { id: string; gateway: string; connected_since: string }[];
+  pushes: PushTrace[];
 }
 
 export interface Trace {

@@ -2,11 +2,11 @@ import { useQuery } from "@tanstack/react-query";
 import { Link, useParams, useSearch } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { call, path } from "../api.ts";
-import { Facts } from "../parts/data_table.tsx";
+import { DataTable, Facts } from "../parts/data_table.tsx";
 import { QueryView } from "../parts/query_view.tsx";
 import { Empty, Notice } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
-import type { RecipientTrace, TimelineStep, Trace } from "./model.ts";
+import type { PushTrace, RecipientTrace, TimelineStep, Trace } from "./model.ts";
 
 const STEPS: Record<TimelineStep["step"], string> = {
   committed: "Committed",
@@ -85,7 +85,7 @@ function Timeline({ steps }: { steps: TimelineStep[] }) {
 }
 
 function Recipient({ recipient }: { recipient: RecipientTrace }) {
-  const { user, state, verdict, notes, devices } = recipient;
+  const { user, state, verdict, notes, devices, pushes } = recipient;
   return (
     <article className="card" aria-label={`Recipient ${user}`}>
       <h3>
@@ -108,6 +108,37 @@ function Recipient({ recipient }: { recipient: RecipientTrace }) {
           ))}
         </ul>
       )}
+      {pushes.map((push) => (
+        <Push key={push.device ?? ""} push={push} />
+      ))}
     </article>
+  );
+}
+
+/** What happened to the push notification of one device, with every answer of the provider. */
+function Push({ push: { device, outcome, verdict, at, attempts } }: { push: PushTrace }) {
+  const name = device === null ? "Push notifications" : `Push to ${device}`;
+  return (
+    <section aria-label={name}>
+      <h4>
+        {name} <span className="tag">{outcome}</span>
+      </h4>
+      <p>
+        {verdict}, <Time at={at} />
+      </p>
+      {attempts.length > 0 && (
+        <DataTable
+          caption={`Attempts: ${name}`}
+          items={attempts}
+          keyOf={(attempt) => attempt.at}
+          columns={[
+            { title: "Time", cell: (attempt) => <Time at={attempt.at} /> },
+            { title: "Action", cell: (attempt) => attempt.action },
+            { title: "Status", cell: (attempt) => attempt.status ?? "none" },
+            { title: "Answer", cell: (attempt) => attempt.answer || attempt.provider_id },
+          ]}
+        />
+      )}
+    </section>
   );
 }

@@ -10,6 +10,8 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
+ARRIVAL_S = 2.0
+"""How long after the death of its sender a push service may read a request."""
 WINDOW_S = 10.0
 """The collapse window of a tenant: one alert for each chat and window."""
 
@@ -166,7 +168,7 @@ def _check_repeated(history: PushHistory, broken: _Broken) -> None:
     pairs = repeated(history)
     for former, later in pairs:
         if not _was_killed(history, former.at, later.at):
-            broken.add(PushRule.EXPLAINED, f"{later} after {former}")
+            broken.add(PushRule.EXPLAINED, f"{later} after {former}; kills: {history.kills}")
     for request, times in Counter(request_of(later) for _, later in pairs).items():
         if times > len(history.kills):
             broken.add(PushRule.BOUNDED, f"{request}: {times} repetitions, {len(history.kills)} kills")
@@ -181,11 +183,11 @@ def _check_alerts(history: PushHistory, broken: _Broken) -> None:
         for former, later in pairwise(some):
             is_soon = later.at - former.at < WINDOW_S
             if is_soon and not _was_killed(history, former.at, later.at):
-                broken.add(PushRule.ONE_ALERT, f"{later} after {former}")
+                broken.add(PushRule.ONE_ALERT, f"{later} after {former}; kills: {history.kills}")
 
 
 def _was_killed(history: PushHistory, after: float, before: float) -> bool:
-    return any(after <= kill <= before for kill in history.kills)
+    return any(after - ARRIVAL_S <= kill <= before for kill in history.kills)
 
 
 def _check_badges(history: PushHistory, broken: _Broken) -> None:

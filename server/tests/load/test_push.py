@@ -36,7 +36,7 @@ def history() -> PushHistory:
             ReceivedPush("anna", "one", 2, "alert", 4, "one", 11.0),
             ReceivedPush("anna", "three", 3, "alert", 4, "three", 11.0),
             ReceivedPush("anna", "one", 3, "update", 4, "one", 12.0),
-            ReceivedPush("anna", "one", 3, "alert", 4, "one", 14.0),
+            ReceivedPush("anna", "one", 3, "alert", 4, "one", 16.0),
             ReceivedPush("anna", "three", 3, "withdraw", 2, "three", 22.0),
         ],
         kills=[13.0],

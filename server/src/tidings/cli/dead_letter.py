@@ -16,7 +16,7 @@ _LETTER = click.argument("letter")
 
 @click.group(name="dead-letter")
 def group() -> None:
-    """Dead letters: records that a worker could not decode."""
+    """Dead letters: records that a worker could not decode, and refused push notifications."""
 
 
 @group.command(name="list")

@@ -118,7 +118,8 @@ def _line(each: RecipientTrace) -> Text:
         device_name = "" if push.device is None else f"{push.device}: "
         text.append(f"\n    {device_name}{push.verdict}, {push.at}", "dim")
         for attempt in push.attempts:
-            text.append(f"\n      {attempt}", "dim")
+            answer = f"{attempt.status or 'no status'} {attempt.answer or attempt.provider_id}".rstrip()
+            text.append(f"\n      {attempt.at} {attempt.action}: {answer}", "dim")
     for device in each.devices:
         suffix = "" if device.is_gateway_there else ", which is not running"
         words = f"{device.id} on gateway {device.gateway} since {device.connected_since}{suffix}"

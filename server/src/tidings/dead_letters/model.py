@@ -77,7 +77,7 @@ class DeadLetterPage(NamedTuple):
 
 
 class DeadLetterCount(NamedTuple):
-    """The number of dead letters of a topic that wait for an operator. `replays_to`: the topic of a replay."""
+    """The number of dead letters of a topic that wait for an operator. `replays_to`: where most of them came from."""
 
     topic: str
     replays_to: str

@@ -4,7 +4,7 @@ Kafka cannot delete a single record. A dead letter that was replayed or dropped 
 topic's retention deletes it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tidings.dead_letters.model import (
@@ -27,9 +27,13 @@ MAX_READ: Final = 1_000
 
 class DeadLetters:
     def __init__(
-        self, topics: DeadLetterTopics, marks: DeadLetterMarks, clock: Clock, replays_to: Mapping[str, str]
+        self,
+        topics: DeadLetterTopics,
+        marks: DeadLetterMarks,
+        clock: Clock,
+        replays_to: Mapping[str, Sequence[str]],
     ) -> None:
-        """`replays_to`: the topic that the records of each dead-letter topic came from."""
+        """`replays_to`: the topics that the records of each dead-letter topic came from, the usual one first."""
         self._topics = topics
         self._marks = marks
         self._clock = clock
@@ -38,8 +42,8 @@ class DeadLetters:
     async def counts(self) -> list[DeadLetterCount]:
         """Count the dead letters of each topic. Reads no record, and all marks."""
         return [
-            DeadLetterCount(topic, source, await self._waiting(topic))
-            for topic, source in self._replays_to.items()
+            DeadLetterCount(topic, sources[0], await self._waiting(topic))
+            for topic, sources in self._replays_to.items()
         ]
 
     async def page(self, topic: str, limit: int, start: DeadLetterPosition | None = None) -> DeadLetterPage:
@@ -70,7 +74,7 @@ class DeadLetters:
         Workers process a repeated record without a second effect.
         """
         letter, topic_id = await self._find_unmarked(position)
-        await self._topics.publish(self._replays_to[position.topic], letter)
+        await self._topics.publish(self._source_topic(letter), letter)
         await self._mark(letter, topic_id, DeadLetterAction.REPLAYED)
         return letter
 
@@ -79,6 +83,11 @@ class DeadLetters:
         letter, topic_id = await self._find_unmarked(position)
         await self._mark(letter, topic_id, DeadLetterAction.DROPPED)
         return letter
+
+    def _source_topic(self, letter: DeadLetter) -> str:
+        """Return the topic that a record came from. Its recorded name starts with the prefix of the installation."""
+        recorded, sources = letter.source.rsplit("/", 2)[0], self._replays_to[letter.position.topic]
+        return next((name for name in sources if recorded.endswith(name)), sources[0])
 
     async def _find(self, position: DeadLetterPosition) -> tuple[DeadLetter, DeadLetterMark | None, str]:
         state = await self._describe(position.topic)

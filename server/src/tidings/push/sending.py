@@ -256,7 +256,7 @@ class RecipientSending:
         results: Sequence[PushResult],
     ) -> None:
         """Remove invalid tokens, publish further attempts and dead letters. Repeated after a crash, as the event is."""
-        retried: list[tuple[PushRegistration, float]] = []
+        retried, refused = list[tuple[PushRegistration, float]](), list[str]()
         for target, answer, result in zip(targets, sent, results, strict=True):
             match result.outcome:
                 case PushOutcome.SENT:
@@ -271,8 +271,10 @@ class RecipientSending:
                     retried.append((target, wait_s))
                 case PushOutcome.FAILED if answer is not None:
                     self.stats.failed += 1
-                    reason = f"{result.provider}: {answer.status} {answer.answer}. {result.reason}"
-                    await self.deps.tasks.dead_letter(self.task, reason)
+                    refused.append(f"{result.provider}: {answer.status} {answer.answer}. {result.reason}")
+        if refused:
+            # One dead letter for all devices: a replay sends to each that has not accepted the notification.
+            await self.deps.tasks.dead_letter(self.task, " ".join(refused))
         if retried:
             await self._retry(retried)
 

@@ -10,7 +10,7 @@ from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatRow
 from tidings.kernel.ids import ChatKey, DeviceId, UserId
 from tidings.messages.model import Entry, EntryKind
-from tidings.push.model import PushKind, PushOutcome, PushResult
+from tidings.push.model import PushAction, PushKind, PushOutcome, PushResult
 
 
 class DeviceRoute(NamedTuple):
@@ -127,10 +127,20 @@ class DeviceTrace(Struct, frozen=True, kw_only=True):
     is_gateway_there: bool
 
 
+class PushAttemptTrace(Struct, frozen=True, kw_only=True):
+    """One request to a push provider. `status` is null without an answer; `provider_id` is the provider's own id."""
+
+    at: str
+    action: PushAction
+    status: int | None
+    answer: str = ""
+    provider_id: str = ""
+
+
 class PushTrace(Struct, frozen=True, kw_only=True):
     """The push notification to one device; `device` is null for a decision about all of them.
 
-    `attempts`: the answers of the provider, oldest first.
+    `attempts`: the requests to the provider, oldest first.
     """
 
     device: DeviceId | None
@@ -138,7 +148,7 @@ class PushTrace(Struct, frozen=True, kw_only=True):
     verdict: str
     at: str
     provider: PushKind | None = None
-    attempts: tuple[str, ...] = ()
+    attempts: tuple[PushAttemptTrace, ...] = ()
 
 
 class RecipientTrace(Struct, frozen=True, kw_only=True):

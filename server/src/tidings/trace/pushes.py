@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tidings.kernel.clock import format_ms
 from tidings.push.model import PushAttempt, PushOutcome, PushResult
-from tidings.trace.model import PushTrace
+from tidings.trace.model import PushAttemptTrace, PushTrace
 
 
 def trace_pushes(results: Iterable[PushResult]) -> tuple[PushTrace, ...]:
@@ -28,7 +28,7 @@ def _push_trace(result: PushResult) -> PushTrace:
         verdict=push_verdict(result),
         at=format_ms(result.decided_ms),
         provider=result.provider,
-        attempts=tuple(map(_attempt_text, result.attempts)),
+        attempts=tuple(map(_attempt_trace, result.attempts)),
     )
 
 
@@ -48,6 +48,11 @@ def push_verdict(result: PushResult) -> str:
             return f"push not sent: {result.reason.partition(': ')[2] or result.reason}"
 
 
-def _attempt_text(attempt: PushAttempt) -> str:
-    answer = f" {attempt.answer}" if attempt.answer else ""
-    return f"{format_ms(attempt.at_ms)} {attempt.status or 'no status'}{answer}"
+def _attempt_trace(attempt: PushAttempt) -> PushAttemptTrace:
+    return PushAttemptTrace(
+        at=format_ms(attempt.at_ms),
+        action=attempt.action,
+        status=attempt.status or None,
+        answer=attempt.answer,
+        provider_id=attempt.provider_id,
+    )

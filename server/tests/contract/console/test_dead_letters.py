@@ -157,6 +157,23 @@ async def test_a_replayed_record_has_its_key_and_headers_and_not_those_of_the_de
     assert (letter.key, letter.value, letter.headers) == (b"acme#g1", b"x", (("trace", b"t1"),))
 
 
+async def test_a_replay_publishes_to_the_topic_that_the_record_came_from(
+    dead_letters: tuple[ConsoleApp, KafkaPublisher], connection: KafkaConfig
+) -> None:
+    console, publisher = dead_letters
+    operator = await console.caller(Role.OPERATOR)
+    for topic in ("offline-dead", "offline", "push-retries", "push-reads"):
+        make_topic(connection, topic)
+    for topic in ("push-retries", "offline", "push-reads"):
+        original = Record(connection.topic(topic), 0, 0, 0, b"acme#ben", topic.encode(), ())
+        await dead_letter_to(publisher, "offline-dead")(original, "not an event")
+    for offset in range(3):
+        path = f"/admin/v1/dead-letters/offline-dead/0/{offset}/replay"
+        assert (await operator("POST", path)).status_code == 204
+    for topic in ("offline", "push-retries", "push-reads"):
+        assert read_log(connection, topic) == {0: [topic.encode()]}
+
+
 async def test_a_mark_does_not_hide_a_record_of_a_topic_that_was_created_again(
     dead_letters: tuple[ConsoleApp, KafkaPublisher], connection: KafkaConfig
 ) -> None:

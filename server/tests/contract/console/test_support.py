@@ -8,8 +8,10 @@ from httpx import Response
 
 from tidings.accounts.rules import parse_phone
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import message_id
+from tidings.kernel.ids import DeviceId, message_id
 from tidings.operators.model import Role
+from tidings.push.model import PushAction, PushAttempt, PushKind, PushOutcome, PushResult
+from tidings.push.store.results import DynamoResultStore
 
 TEXT = "the words that only members read"
 
@@ -104,6 +106,34 @@ async def test_a_trace_has_a_timeline_with_the_reason_of_every_stop(console: Con
     assert steps == [("committed", None), ("stopped", None), ("stopped", None), ("stopped", "ben")]
     assert all(each["text"] for each in found["timeline"])
     assert TEXT not in str(found)
+
+
+async def test_a_trace_shows_every_attempt_of_a_push_notification(console: ConsoleApp) -> None:
+    chat = await console.use_cases.group(BEN)
+    sent = await console.use_cases.send(chat, ANNA, TEXT)
+    attempts = (
+        PushAttempt(at_ms=1, action=PushAction.ALERT, status=503, answer="busy"),
+        PushAttempt(at_ms=2, action=PushAction.ALERT, status=200, provider_id="A1"),
+    )
+    result = PushResult(
+        tenant=console.tenant,
+        chat=chat.chat,
+        sequence=sent.sequence,
+        user=BEN,
+        device=DeviceId("phone"),
+        outcome=PushOutcome.SENT,
+        decided_ms=console.use_cases.clock.now_ms(),
+        provider=PushKind.APNS,
+        attempts=attempts,
+    )
+    await DynamoResultStore(console.use_cases.client).put([result])
+    support = await console.caller(Role.SUPPORT, console.tenant)
+    path = f"/admin/v1/tenants/{console.tenant}/messages/{sent.message_id}/trace?user=ben"
+    (recipient,) = (await support("GET", path)).json()["recipients"]
+    (push,) = recipient["pushes"]
+    assert (push["device"], push["verdict"]) == ("phone", "push sent through apns")
+    answers = [(each["status"], each["answer"], each["provider_id"]) for each in push["attempts"]]
+    assert answers == [(503, "busy", ""), (200, "", "A1")]
 
 
 async def test_a_suspension_and_ended_sessions_are_recorded(console: ConsoleApp) -> None:

@@ -198,6 +198,21 @@ async def test_a_refused_notification_is_a_dead_letter(use_cases: UseCaseEnv) ->
     await env.dispatcher.handle([env.task(chat, 2)])
     assert env.tasks.dead == ["apns: 413 PayloadTooLarge. The provider refused the notification."]
     assert (await env.result(chat, 2)).outcome is PushOutcome.FAILED
+    await env.dispatcher.handle([env.task(chat, 2)])  # the replay
+    replayed = await env.result(chat, 2)
+    assert (replayed.outcome, [each.status for each in replayed.attempts]) == (PushOutcome.SENT, [413, 200])
+
+
+async def test_a_notification_that_several_devices_refuse_is_one_dead_letter(use_cases: UseCaseEnv) -> None:
+    env = DispatcherEnv(use_cases)
+    chat = await env.prepare(1, "laptop", "phone", "watch")
+    refused = SendResult(verdict=SendVerdict.REJECTED, status=413, answer="PayloadTooLarge")
+    env.provider.answers = [refused, ACCEPTED, refused]
+    await env.dispatcher.handle([env.task(chat, 2)])
+    (reason,) = env.tasks.dead
+    assert reason.count("413 PayloadTooLarge") == 2
+    await env.dispatcher.handle([env.task(chat, 2)])
+    assert [note.device for note in env.provider.sent] == ["laptop", "phone", "watch", "laptop", "watch"]
 
 
 async def test_a_token_that_was_registered_after_it_became_invalid_is_kept(use_cases: UseCaseEnv) -> None:

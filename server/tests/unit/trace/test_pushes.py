@@ -51,9 +51,9 @@ def test_each_outcome_is_one_sentence(given: PushResult, verdict: str) -> None:
 
 def test_every_attempt_has_the_answer_of_the_provider() -> None:
     (found,) = trace_pushes([result(PushOutcome.GONE)])
-    assert [each.partition("Z ")[2] for each in found.attempts] == [
-        "no status no answer: closed",
-        "410 Unregistered",
+    assert [(each.status, each.answer) for each in found.attempts] == [
+        (None, "no answer: closed"),
+        (410, "Unregistered"),
     ]
 
 

@@ -166,8 +166,8 @@ OFFLINE_DEAD = Topic(
     retention_s=14 * DAY_S,
     retention_why="Longer than a holiday.",
     max_message_bytes=MEBIBYTE + MEBIBYTE // 2,
-    purpose="The dead-letter queue of `offline`: records that could not be decoded, and notifications that a push provider "
-    "refused or could not accept in time.",
+    purpose="The dead-letter queue of `tidings run push`: records of its topics that could not be decoded, and notifications "
+    "that a push provider refused or could not accept in time.",
 )
 PUSH_RETRIES = Topic(
     name="push-retries",
@@ -282,11 +282,11 @@ TOPICS = (
 )
 
 DEAD_LETTER_TOPICS = {
-    MESSAGES_DEAD.name: MESSAGES.name,
-    NOTIFICATIONS_DEAD.name: NOTIFICATIONS.name,
-    OFFLINE_DEAD.name: OFFLINE.name,
+    MESSAGES_DEAD.name: (MESSAGES.name,),
+    NOTIFICATIONS_DEAD.name: (NOTIFICATIONS.name,),
+    OFFLINE_DEAD.name: (OFFLINE.name, PUSH_RETRIES.name, PUSH_RETRIES_LATE.name, PUSH_READS.name),
 }
-"""The dead-letter topics, and the topic that the records of each came from."""
+"""The dead-letter topics, and the topics that the records of each came from, the usual one first."""
 
 RETIRED: tuple[str, ...] = ()
 """Topics that an earlier version declared. The plan shows those that still exist and never deletes them."""
