@@ -3,7 +3,7 @@
 import asyncio
 import base64
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TextIO
@@ -23,6 +23,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.network_policy import NetworkPolicy, check_url
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.push.model import PushKind
 from tidings.push.notification import b64url
 from tidings.push.provider_config import (
     ApnsConfig,
@@ -39,7 +40,8 @@ from tidings.push.providers.signatures import load_key
 from tidings.push.providers.signed_http import SECRET_PREFIX
 from tidings.push.providers_cache import PushProviderService
 from tidings.push.store.providers import DynamoProviderStore
-from tidings.tenants.model import PushSettings, TenantSettings
+from tidings.push.texts import with_texts
+from tidings.tenants.model import PushSettings, PushTexts, TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
@@ -188,7 +190,8 @@ def set_policy(
         push = settings.push
         return replace(
             settings,
-            push=PushSettings(
+            push=replace(
+                push,
                 has_previews=push.has_previews if previews is None else previews,
                 is_private=push.is_private if private is None else private,
                 max_age_s=max_age or push.max_age_s,
@@ -201,17 +204,58 @@ def set_policy(
     echo(f"ok: {tenant} is changed. {_USED}")
 
 
+@group.command(name="set-texts")
+@click.argument("tenant")
+@click.argument("locale")
+@click.option("--new-message", help="Shown instead of the start of the message. May contain {sender}.")
+@click.option("--mention", help="The title if the user is mentioned. May contain {sender}.")
+@click.option("--private", help="The title in private mode.")
+@click.option("--default", "is_default", is_flag=True, help="Remove your texts of this language.")
+def set_texts(
+    tenant: str,
+    locale: str,
+    *,
+    new_message: str | None,
+    mention: str | None,
+    private: str | None,
+    is_default: bool,
+) -> None:
+    """Replace the texts of notifications in a language, such as de or pt-BR.
+
+    Texts that are not given are those of a less specific language, or the default ones.
+    """
+    given = PushTexts(new_message=new_message, mention=mention, private=private)
+    if (given == PushTexts()) != is_default:
+        raise TidingsError(Code.REQUEST_INVALID, "Give at least one text, or --default.")
+
+    def change(settings: TenantSettings) -> TenantSettings:
+        return replace(settings, push=with_texts(settings.push, locale, None if is_default else given))
+
+    _administer(tenant, lambda opened: opened.tenants.change(tenant, change))
+    echo(f"ok: {tenant} has {'the default' if is_default else 'new'} texts for {locale}. {_USED}")
+
+
 @group.command(name="show")
 @click.argument("tenant")
 def show(tenant: str) -> None:
-    """Show the providers of a tenant, without their secrets."""
-    found = _administer(tenant, lambda opened: opened.providers.read(opened.tenant))
+    """Show the providers of a tenant, without their secrets, and its texts."""
+    found, stored = _administer(tenant, _read)
     table = SafeTable("provider", "credentials, newest first", "changed")
     for kind, provider in sorted(found.items()):
         table.add_row(
             kind.value, "\n".join(_credential_names(provider.config)), format_ms(provider.updated_ms)
         )
     SafeConsole().print(table)
+    if stored.texts:
+        texts = SafeTable("language", "new message", "mention", "private")
+        for locale, each in sorted(stored.texts.items()):
+            texts.add_row(locale, each.new_message or "-", each.mention or "-", each.private or "-")
+        SafeConsole().print(texts)
+
+
+async def _read(opened: _PushAdministration) -> tuple[Mapping[PushKind, StoredProvider], PushSettings]:
+    stored = await opened.tenants.read(opened.tenant)
+    return await opened.providers.read(opened.tenant), stored.settings.push
 
 
 def _credential_names(config: ProviderConfig) -> list[str]:

@@ -175,10 +175,10 @@ class RecipientSending:
         event, settings = self.event, self.settings
         title, body = notification_text(
             target,
+            settings,
             sender_name=sender_name,
-            preview=event.preview if settings.has_previews else None,
+            preview=event.preview,
             is_mentioned=event.is_mentioned,
-            is_private=settings.is_private,
         )
         sent_ms = next(m.sent_ms for m in self.state.messages if m.sequence == event.sequence)
         return Notification(

@@ -6,16 +6,19 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from tidings.accounts.ports import UserStore
+from tidings.accounts.ports import SessionStore, UserStore
 from tidings.delivery.model import ChatRow, OfflineMessage
 from tidings.delivery.ports import ChatRowReader
-from tidings.kernel.clock import parse_ms
+from tidings.kernel.clock import Clock, parse_ms
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry
 from tidings.messages.ports import LogReader
 from tidings.push.model import MessageState, PushPreferences, PushRegistration, ShownAlert
 from tidings.push.ports import AlertStore, RegistrationStore
+
+_TRUSTED_MS = 86_400_000
+"""How long the session of a registration is not checked. An app that is used registers at each start."""
 
 
 class RecipientState(NamedTuple):
@@ -36,16 +39,20 @@ class PushStateReader:
         users: UserStore,
         registrations: RegistrationStore,
         alerts: AlertStore,
+        sessions: SessionStore,
+        clock: Clock,
     ) -> None:
         self._rows = rows
         self._log = log
         self._users = users
         self._registrations = registrations
         self._alerts = alerts
+        self._sessions = sessions
+        self._clock = clock
 
     async def read(self, chat: ChatKey, user: UserId, events: Sequence[OfflineMessage]) -> RecipientState:
         """Read the state of a recipient; of one without a device, nothing else. Raises an error of a store."""
-        registrations = await self._registrations.list(chat.tenant, user)
+        registrations = await self._signed_in(await self._registrations.list(chat.tenant, user))
         if not registrations:
             return RecipientState((), (), None, PushPreferences())
         row, account, (alert, preferences) = await asyncio.gather(
@@ -64,6 +71,24 @@ class PushStateReader:
             for event, entry in zip(events, entries, strict=True)
         ]
         return RecipientState(messages, kept, alert, preferences)
+
+    async def _signed_in(self, registrations: Sequence[PushRegistration]) -> list[PushRegistration]:
+        """Return the registrations whose session has not ended, and remove the others.
+
+        A sign-out removes the registration at once. A session that expires is noticed here: the app can no longer sign
+        out, so the device would show messages of a user who is not signed in on it.
+        """
+        is_kept = await gather_limited(map(self._is_signed_in, registrations))
+        pairs = list(zip(registrations, is_kept, strict=True))
+        await gather_limited(self._registrations.remove(each) for each, is_valid in pairs if not is_valid)
+        return [each for each, is_valid in pairs if is_valid]
+
+    async def _is_signed_in(self, registration: PushRegistration) -> bool:
+        now_ms = self._clock.now_ms()
+        if registration.session is None or now_ms - registration.registered_ms < _TRUSTED_MS:
+            return True
+        session = await self._sessions.peek(registration.tenant, registration.session)
+        return session is not None and session.expires_at_ms > now_ms
 
 
 def _message_state(

@@ -75,7 +75,7 @@ PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
 
-SETTINGS_FORM = 6
+SETTINGS_FORM = 7
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
 MAX_MEMBERS = 100_000
@@ -120,6 +120,24 @@ class RateOverrides(Struct, frozen=True, kw_only=True):
     """One-time codes sent by SMS in the whole tenant."""
 
 
+type PushText = Annotated[str, Meta(min_length=1, max_length=200)]
+LOCALE_PATTERN = r"^[a-z]{2,3}(-[a-z0-9]{1,8})*$"
+type Locale = Annotated[str, Meta(max_length=35, pattern=LOCALE_PATTERN)]
+"""A language tag of BCP 47 in lower case, such as `de` or `pt-br`."""
+
+
+class PushTexts(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Texts of notifications in one language. None: that of a less specific language, or the default.
+
+    new_message: shown instead of the start of the message, unless the tenant has previews.
+    mention: the title if the message mentions the user. private: the title in private mode.
+    """
+
+    new_message: PushText | None = None
+    mention: PushText | None = None
+    private: PushText | None = None
+
+
 class PushSettings(Struct, frozen=True, kw_only=True):
     """Push notifications.
 
@@ -135,6 +153,7 @@ class PushSettings(Struct, frozen=True, kw_only=True):
     collapse_window_s: Annotated[int, Meta(ge=0, le=3_600)] = 10
     counts_chats: bool = False
     """Whether the badge counts chats with unread messages instead of unread messages."""
+    texts: Annotated[dict[Locale, PushTexts], Meta(max_length=50)] = {}
 
 
 class BeforeSendSettings(Struct, frozen=True, kw_only=True):

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import pytest
 from fixtures.apns_server import ApnsServer
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv, code_of
 
+from tidings.accounts.model import Device, Session, SessionId
+from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.app.wiring.chats import build_chat_row_reader
 from tidings.delivery.model import OfflineMessage
 from tidings.kernel.clock import format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_FAILPOINTS
-from tidings.kernel.ids import ChatId, ChatKey, DeviceId, message_id
+from tidings.kernel.ids import ChatId, ChatKey, DeviceId, message_id, new_ulid
 from tidings.messages.model import EntryKind
 from tidings.push.dispatcher import PushDispatcher
 from tidings.push.model import (
@@ -32,13 +35,14 @@ from tidings.push.provider_config import StoredProvider
 from tidings.push.providers_cache import PushProviders, PushProviderService
 from tidings.push.registrations import PushRegistrations
 from tidings.push.sending import DispatcherDeps, PushStats
-from tidings.push.state import PushStateReader
+from tidings.push.state import PushStateReader, RecipientState
 from tidings.push.store.alerts import DynamoAlertStore
 from tidings.push.store.providers import DynamoProviderStore
 from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.push.store.results import DynamoResultStore
 from tidings.push.withdrawals import PushWithdrawals
 
+DAY_MS = 86_400_000
 ACCEPTED = SendResult(verdict=SendVerdict.ACCEPTED, status=200)
 BUSY = SendResult(verdict=SendVerdict.RETRY, status=503, answer="busy", is_outage=True)
 
@@ -76,14 +80,18 @@ class DispatcherEnv:
         self.store = DynamoRegistrationStore(client, ring)
         self.results = DynamoResultStore(client)
         alerts, users = DynamoAlertStore(client), DynamoUserStore(client, ring, use_cases.user_keys)
+        self.sessions = DynamoSessionStore(client, use_cases.authentic)
+        self.state = PushStateReader(
+            rows=build_chat_row_reader(client),
+            log=use_cases.reader,
+            users=users,
+            registrations=self.store,
+            alerts=alerts,
+            sessions=self.sessions,
+            clock=clock,
+        )
         deps = DispatcherDeps(
-            state=PushStateReader(
-                rows=build_chat_row_reader(client),
-                log=use_cases.reader,
-                users=users,
-                registrations=self.store,
-                alerts=alerts,
-            ),
+            state=self.state,
             registrations=self.store,
             alerts=alerts,
             results=self.results,
@@ -137,6 +145,9 @@ class DispatcherEnv:
             collapse_key=chat,
         )
         return PushTask(event=event)
+
+    async def read_state(self, chat: ChatId) -> RecipientState:
+        return await self.state.read(ChatKey(self.use_cases.tenant, chat), BEN, [self.task(chat, 2).event])
 
     async def result(self, chat: ChatId, sequence: int) -> PushResult:
         (found,) = await self.results.of_message(ChatKey(self.use_cases.tenant, chat), sequence)
@@ -261,3 +272,45 @@ async def test_a_read_withdraws_the_notification_once(use_cases: UseCaseEnv) -> 
         await env.withdrawals.handle(reads)
     assert [note.action for note in env.provider.sent] == [PushAction.ALERT, PushAction.WITHDRAW]
     assert (env.provider.sent[1].badge, env.provider.sent[1].collapse_id) == (0, chat)
+
+
+@pytest.mark.parametrize(
+    ("expires_in_days", "devices"),
+    [(60, ["phone", "tablet"]), (2, ["phone"]), (None, ["phone"])],
+    ids=["refreshed", "expired", "deleted"],
+)
+async def test_a_registration_ends_when_its_session_expires(
+    use_cases: UseCaseEnv, expires_in_days: int | None, devices: list[str]
+) -> None:
+    env = DispatcherEnv(use_cases)
+    chat, now_ms = await env.prepare(1), use_cases.clock.now_ms()
+    session = Session(
+        tenant=use_cases.tenant,
+        session=SessionId(new_ulid()),
+        user=BEN,
+        device=Device(id=DeviceId("tablet")),
+        token_hash=b"x" * 32,
+        epoch=0,
+        created_at_ms=now_ms,
+        refreshed_at_ms=now_ms,
+        expires_at_ms=now_ms + (expires_in_days or 0) * DAY_MS,
+    )
+    if expires_in_days is not None:
+        await env.sessions.create(session)
+    target = ApnsTarget(token="f" * 64, topic="com.example.chat")
+    await PushRegistrations(env.store, use_cases.clock).register(
+        PushRegistration(
+            tenant=use_cases.tenant,
+            user=BEN,
+            device=session.device.id,
+            target=target,
+            session=session.session,
+            registered_ms=0,
+        )
+    )
+    use_cases.clock.ahead_ms = DAY_MS // 2
+    assert len((await env.read_state(chat)).registrations) == 2, "a new registration is not checked"
+    use_cases.clock.ahead_ms = 3 * DAY_MS
+    await env.dispatcher.handle([env.task(chat, 2)])
+    assert [note.device for note in env.provider.sent] == devices
+    assert [each.device for each in await env.store.list(use_cases.tenant, BEN)] == devices

@@ -92,3 +92,21 @@ def test_settings_are_changed_one_by_one(run: Run) -> None:
     shown = run("tenant", "show", "TENANT").stdout
     assert shown
     assert run("push", "set", "TENANT", "--max-age", "5").exit_code == 2
+
+
+def test_texts_are_set_shown_and_removed(run: Run) -> None:
+    assert run("push", "set", "TENANT", "--private").exit_code == 0
+    words = ("push", "set-texts", "TENANT", "pt-BR")
+    assert run(*words, "--mention", "{sender} mencionou você", "--private", "Mensagem").exit_code == 0
+    shown = run("push", "show", "TENANT").stdout
+    assert "pt-br" in shown
+    assert "{sender} mencionou você" in shown
+    assert run("push", "set", "TENANT", "--no-private").exit_code == 0
+    assert "pt-br" in run("push", "show", "TENANT").stdout, "other settings keep the texts"
+    assert "it may contain no placeholder" in refused(run(*words, "--private", "{sender}"))
+    assert "at least one text" in refused(run(*words))
+    assert "at least one text" in refused(run(*words, "--default", "--private", "x"))
+    assert "not a language tag" in refused(run("push", "set-texts", "TENANT", "pt_BR", "--private", "x"))
+    assert "length" in refused(run(*words, "--private", "x" * 201))
+    assert run(*words, "--default").exit_code == 0
+    assert "pt-br" not in run("push", "show", "TENANT").stdout

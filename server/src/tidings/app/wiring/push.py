@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.api.services import PushServices
 from tidings.app.settings import Settings
@@ -158,6 +159,8 @@ def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatche
         users=users,
         registrations=registrations,
         alerts=alerts,
+        sessions=DynamoSessionStore(client, AuthenticatedRows(keys.tenants)),
+        clock=clock,
     )
     deps = DispatcherDeps(
         state=state,
