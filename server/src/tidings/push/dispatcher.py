@@ -79,7 +79,7 @@ class PushDispatcher:
             for message in state.messages
         ]
         sequences = [task.event.sequence for task in tasks]
-        return rules.keep_newest(list(zip(sequences, decided, strict=True)))
+        return rules.keep_newest(list(zip(sequences, decided, strict=True)), state.alert)
 
     async def _skip(self, task: PushTask, decision: PushDecision) -> PushResult:
         """Return the result of a message that is not notified. One that no provider accepted in time is a dead letter."""

@@ -131,16 +131,21 @@ def is_withdrawn_by(shown: ShownAlert | None, read_up_to: int) -> bool:
     return shown is not None and shown.withdrawn < shown.sequence <= read_up_to
 
 
-def keep_newest(decisions: Sequence[tuple[int, PushDecision]]) -> list[PushDecision]:
+def keep_newest(
+    decisions: Sequence[tuple[int, PushDecision]], shown: ShownAlert | None
+) -> list[PushDecision]:
     """Keep one notification of several messages of a chat, given by sequence: that of the newest message.
 
-    It is an alert if any of them was one.
+    It is an alert if any of them is one. An event that is repeated does not count: its message has made a sound before.
     """
     sent = [sequence for sequence, decision in decisions if decision.action is not PushAction.NONE]
     if len(sent) <= 1:
         return [decision for _, decision in decisions]
     newest = max(sent)
-    is_alert = any(decision.action is PushAction.ALERT for _, decision in decisions)
+    alerted = None if shown is None else shown.alerted_sequence
+    is_alert = any(
+        decision.action is PushAction.ALERT and sequence != alerted for sequence, decision in decisions
+    )
     kept = PushDecision(PushAction.ALERT if is_alert else PushAction.UPDATE)
     older = _skip(SkipReason.NEWER_MESSAGE, f"Message {newest} of the chat is notified instead.")
 

@@ -187,6 +187,15 @@ async def test_a_repeated_event_sends_nothing(use_cases: UseCaseEnv) -> None:
     assert env.stats.repeated == 2
 
 
+async def test_a_repeated_event_does_not_make_a_newer_message_an_alert(use_cases: UseCaseEnv) -> None:
+    env = DispatcherEnv(use_cases)
+    chat = await env.prepare(2)
+    await env.dispatcher.handle([env.task(chat, 2)])
+    await env.dispatcher.handle([env.task(chat, 2), env.task(chat, 3)])
+    sent = [(note.sequence, note.action) for note in env.provider.sent]
+    assert sent == [(2, PushAction.ALERT), (3, PushAction.UPDATE)]
+
+
 async def test_only_the_device_that_failed_is_tried_again(use_cases: UseCaseEnv) -> None:
     env = DispatcherEnv(use_cases)
     chat = await env.prepare(1, "laptop", "phone")

@@ -182,11 +182,15 @@ def check_quiet_hours_apply(rules: Rules) -> None:
 def check_keep_newest(rules: Rules) -> None:
     alert, update = PushDecision(PushAction.ALERT), PushDecision(PushAction.UPDATE)
     muted = PushDecision(PushAction.NONE, SkipReason.MUTED, "The recipient muted the chat.")
-    kept = rules.keep_newest([(1, alert), (3, update), (2, muted), (4, muted)])
+    kept = rules.keep_newest([(1, alert), (3, update), (2, muted), (4, muted)], None)
     assert [each.action for each in kept] == ["none", "alert", "none", "none"]
     assert [each.reason for each in kept] == ["newer_message", None, "muted", "muted"]
-    assert rules.keep_newest([(1, update), (2, update)])[1] == update
-    assert rules.keep_newest([(1, muted), (2, alert)]) == [muted, alert]
+    assert rules.keep_newest([(1, update), (2, update)], None)[1] == update
+    assert rules.keep_newest([(1, muted), (2, alert)], None) == [muted, alert]
+    shown = ShownAlert(sequence=1, alerted_sequence=1, alerted_ms=NOW)
+    assert rules.keep_newest([(1, alert), (2, update)], shown)[1] == update, "the event of 1 is repeated"
+    assert rules.keep_newest([(1, alert), (2, alert)], shown)[1] == alert
+    assert rules.keep_newest([(1, alert)], shown) == [alert]
 
 
 CHECKS = (

@@ -44,6 +44,7 @@ MUTANTS = {
     "a removed member is notified": ("not message.is_member", "False"),
     "a redacted message is notified": ("if message.is_redacted", "if False"),
     "of several messages the oldest is shown": ("newest = max(sent)", "newest = min(sent)"),
+    "a repeated event makes a newer message an alert": ("and sequence != alerted", ""),
     "several messages in one batch are silent": ("PushAction.ALERT if is_alert else", "PushAction.UPDATE if is_alert else"),
 }  # fmt: skip
 
