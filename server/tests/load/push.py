@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException
-from fixtures.installation_processes import SHORT_SESSION, InstallationProcesses, installation_on
+from fixtures.installation_processes import InstallationProcesses, installation_on
 from fixtures.use_cases import UseCaseEnv
 
 from load.push_checker import (
@@ -47,9 +47,14 @@ from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.push.store.tasks import topic_delays_ms
 
 BROWSER_EVERY = 10
-"""One of so many users has a browser; the others use the tenant's own push service, which costs less to run."""
-KILL_EVERY_S = 10.0
+"""One of ten users has a browser. The others use the tenant's own push service, which costs less to run."""
+KILL_EVERY_S = 20.0
 CHATS_AT_A_TIME = 10
+SESSION = {
+    "group.consumer.session.timeout.ms": "10000",
+    "group.consumer.heartbeat.interval.ms": "1000",
+}
+"""Short, so that the partitions of a killed worker do not wait; longer than a busy machine delays a live one."""
 WORKER = {"FAILPOINTS_PAUSE_AT": "", "PUSH_NETWORK": "local"}
 
 
@@ -243,7 +248,7 @@ def main() -> int:
     engines = frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY})
     with tempfile.TemporaryDirectory() as home:
         fleet = LocalCluster(Path(home) / "engines", default_cache(), dies_with_us=True)
-        fleet.start(StartRequest(engines=engines, dynamo="dynoxide", kafka_extra=SHORT_SESSION))
+        fleet.start(StartRequest(engines=engines, dynamo="dynoxide", kafka_extra=SESSION))
         try:
             directory = Path(home) / "processes"
             directory.mkdir()

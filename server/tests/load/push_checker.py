@@ -81,12 +81,18 @@ class PushRule(StrEnum):
 
 @dataclass
 class _Broken:
-    """The first example of each violation."""
+    """The first example of each violation, and how many there are."""
 
-    found: dict[PushRule, str] = field(default_factory=dict)
+    first: dict[PushRule, object] = field(default_factory=dict)
+    counts: Counter[PushRule] = field(default_factory=Counter)
 
     def add(self, rule: PushRule, example: object) -> None:
-        self.found.setdefault(rule, f"{example}")
+        self.first.setdefault(rule, example)
+        self.counts[rule] += 1
+
+    @property
+    def found(self) -> dict[PushRule, str]:
+        return {rule: f"{self.counts[rule]} times, first: {example}" for rule, example in self.first.items()}
 
 
 type Shown = Mapping[tuple[str, str], int]
@@ -118,7 +124,7 @@ def request_of(push: ReceivedPush) -> tuple[str, str, int, bool]:
 
 
 def check_pushes(history: PushHistory) -> dict[PushRule, str]:
-    """Return an example of each violation."""
+    """Return the number of violations of each rule, with an example."""
     broken = _Broken()
     _check_shown(history, broken)
     _check_requests(history, broken)

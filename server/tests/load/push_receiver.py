@@ -24,7 +24,7 @@ from tidings.push.rules import web_push_topic
 
 
 class PushServices(NamedTuple):
-    """What the run needs: where to send, and the targets of the browsers, by user."""
+    """The providers of the tenant, and the targets of the browsers by user."""
 
     http: HttpConfig
     web_push: WebPushConfig
