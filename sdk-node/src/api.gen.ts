@@ -858,6 +858,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/inboxes/{inbox}/notifications/{notification}/users/{user}/pushes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain push notifications of an inbox
+         * @description List what happened to the push notifications of a user's notification in the last 7 days.
+         *
+         *     The list is empty if the user has no registered device, or the tenant has no push provider.
+         */
+        get: operations["list_notification_pushes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inboxes/{inbox}/preferences": {
         parameters: {
             query?: never;
@@ -3426,7 +3448,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail";
+            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail" | "push";
             /** Notification */
             notification?: string | null;
             /**
@@ -11256,6 +11278,94 @@ export interface operations {
             };
             /** @description `inbox_not_found`, `notification_not_found` */
             404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_notification_pushes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of an inbox. */
+                inbox: string;
+                /** @description A notification id. */
+                notification: string;
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushResultsResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;

@@ -54,6 +54,7 @@ export const OPERATIONS = {
   set_push_preferences: ["PUT", "/v1/me/push-preferences", false],
   get_web_push_key: ["GET", "/v1/push/web-push-key", false],
   list_pushes: ["GET", "/v1/messages/{message}/pushes", false],
+  list_notification_pushes: ["GET", "/v1/inboxes/{inbox}/notifications/{notification}/users/{user}/pushes", false],
   list_notifications: ["GET", "/v1/inboxes/{inbox}/notifications", false],
   send_notification: ["POST", "/v1/inboxes/{inbox}/notifications", true],
   count_notifications: ["GET", "/v1/inboxes/{inbox}/counts", false],

@@ -1,10 +1,12 @@
 /** Show Tidings' push notifications in a service worker: `@tidings/client/service-worker`. */
 
-/** The fields that every push message has, as texts. */
+/** The fields of a push message, as texts. It is about a message of a chat, or about a notification of an inbox. */
 export interface PushData {
-  readonly chat: string;
-  readonly message_id: string;
-  readonly sequence: string;
+  readonly chat?: string;
+  readonly message_id?: string;
+  readonly sequence?: string;
+  readonly inbox?: string;
+  readonly notification_id?: string;
   readonly badge: string;
   /** `alert` makes a sound, `update` replaces the notification silently, `withdraw` removes it. */
   readonly action: "alert" | "update" | "withdraw" | (string & {});
@@ -83,7 +85,7 @@ interface ClickedNotification extends WorkerEvent {
  * ```ts
  * import { handlePushMessages } from "@tidings/client/service-worker";
  *
- * handlePushMessages(self, { url: ({ chat }) => `/chats/${chat}` });
+ * handlePushMessages(self, { url: ({ chat }) => (chat ? `/chats/${chat}` : "/inbox") });
  * ```
  */
 export function handlePushMessages(scope: PushWorkerScope, options: PushWorkerOptions = {}): void {
@@ -103,7 +105,7 @@ export function handlePushMessages(scope: PushWorkerScope, options: PushWorkerOp
 function messageOf(event: ReceivedPush): PushMessage | undefined {
   try {
     const message = event.data?.json() as PushMessage | undefined;
-    return message?.tidings?.chat && message.tag ? message : undefined;
+    return message?.tidings?.action && message.tag ? message : undefined;
   } catch {
     return undefined;
   }
@@ -117,7 +119,7 @@ async function receive(
   const { tag, tidings } = message;
   const shown = await scope.registration.getNotifications({ tag });
   // A push service may deliver messages in another order. An older one changes nothing.
-  if (shown.some((each) => sequenceOf(each) > Number(tidings.sequence))) return;
+  if (shown.some((each) => sequenceOf(each) > Number(tidings.sequence ?? 0))) return;
   if (tidings.action === "withdraw") for (const each of shown) each.close();
   else await show(scope, message, options);
   await setBadge(scope.navigator, message.badge);

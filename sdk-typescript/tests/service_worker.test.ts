@@ -99,6 +99,14 @@ test("a newer message replaces the notification, and a silent one makes no sound
   expect(worker.badges).toEqual([2, 3]);
 });
 
+test("a notification of an inbox is shown, and replaces itself if it arrives twice", async () => {
+  const worker = new Worker();
+  const tidings = { inbox: "default", notification_id: "n1", badge: "1", action: "alert" };
+  for (let count = 0; count < 2; count++)
+    await worker.push({ tidings, tag: "n1", badge: 1, title: "Goal!", body: "1:0", renotify: true });
+  expect([...worker.shown.values()]).toMatchObject([{ title: "Goal!", body: "1:0", data: { tidings } }]);
+});
+
 test("a read on another device withdraws the notification and clears the badge", async () => {
   const worker = new Worker();
   await worker.push(message(2));

@@ -13,7 +13,7 @@ FOR_NOTIFICATIONS = (
         "redact_notification",
     ),
     *("get_user_preferences", "change_user_preferences"),
-    *("get_email", "set_email", "list_user_emails", "report_bounce"),
+    *("get_email", "set_email", "list_user_emails", "report_bounce", "list_notification_pushes"),
     *("list_recipients", "explain_counts", "list_jobs", "get_job", "pause_job", "resume_job", "cancel_job"),
     *("legacy_send", "legacy_redact"),
 )

@@ -210,6 +210,9 @@ def set_policy(
 @click.option("--new-message", help="Shown instead of the start of the message. May contain {sender}.")
 @click.option("--mention", help="The title if the user is mentioned. May contain {sender}.")
 @click.option("--private", help="The title in private mode.")
+@click.option(
+    "--notification", help="The title of an inbox's notification in private mode, or without a title."
+)
 @click.option("--default", "is_default", is_flag=True, help="Remove your texts of this language.")
 def set_texts(
     tenant: str,
@@ -218,13 +221,14 @@ def set_texts(
     new_message: str | None,
     mention: str | None,
     private: str | None,
+    notification: str | None,
     is_default: bool,
 ) -> None:
     """Replace the texts of notifications in a language, such as de or pt-BR.
 
     Texts that are not given are those of a less specific language, or the default ones.
     """
-    given = PushTexts(new_message=new_message, mention=mention, private=private)
+    given = PushTexts(new_message=new_message, mention=mention, private=private, notification=notification)
     if (given == PushTexts()) != is_default:
         raise TidingsError(Code.REQUEST_INVALID, "Give at least one text, or --default.")
 
@@ -247,9 +251,10 @@ def show(tenant: str) -> None:
         )
     SafeConsole().print(table)
     if stored.texts:
-        texts = SafeTable("language", "new message", "mention", "private")
+        texts = SafeTable("language", "new message", "mention", "private", "notification")
         for locale, each in sorted(stored.texts.items()):
-            texts.add_row(locale, each.new_message or "-", each.mention or "-", each.private or "-")
+            shown = (each.new_message, each.mention, each.private, each.notification)
+            texts.add_row(locale, *(text or "-" for text in shown))
         SafeConsole().print(texts)
 
 

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tidings.inboxes.broadcasts.ports import ProfileStore
+from tidings.inboxes.channels.ports import ChannelJobStarter, SendChunk
 from tidings.inboxes.config import Inbox
 from tidings.inboxes.config_service import InboxConfigCache
 from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
 from tidings.inboxes.digests import NO_KEY, DigestRule
-from tidings.inboxes.mail.ports import ChunkMails
 from tidings.inboxes.model import (
     DeliveredChunk,
     DigestKey,
@@ -25,7 +25,7 @@ from tidings.inboxes.ports import (
     PreferenceStore,
 )
 from tidings.inboxes.preferences import NO_PREFERENCES, Channel, Exclusion, Throttle, UserPreferences
-from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobKind, JobState
+from tidings.jobs.model import KINDS_WITH_A_TOPIC, ChunkRef, ChunkResult, Job, JobKind, JobState
 from tidings.jobs.ports import JobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
@@ -51,6 +51,7 @@ class OtherChannels:
 
     webhook: list[UserId] = field(default_factory=list)
     email: list[UserId] = field(default_factory=list)
+    push: list[UserId] = field(default_factory=list)
 
     def add(self, user: UserId, channels: Mapping[Channel, bool], outcome: DeliveryOutcome) -> None:
         if outcome is DeliveryOutcome.LATE:
@@ -60,9 +61,21 @@ class OtherChannels:
         is_above_limit = outcome is DeliveryOutcome.EXCLUDED and channels[Channel.INBOX]
         if channels[Channel.WEBHOOK] and not is_above_limit:
             self.webhook.append(user)
-        # The mail of a digest is that of its first notification. The mail worker skips users above the limit.
-        if channels[Channel.EMAIL] and outcome is not DeliveryOutcome.GATHERED:
+        # Only the first notification of a digest is sent. The workers of both channels skip users above the limit.
+        if outcome is DeliveryOutcome.GATHERED:
+            return
+        if channels[Channel.EMAIL]:
             self.email.append(user)
+        if channels[Channel.PUSH]:
+            self.push.append(user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelActions:
+    """The channels of the installation that send by jobs: how to start their jobs, and those that this process sends."""
+
+    start: Mapping[Channel, ChannelJobStarter] = field(default_factory=dict)
+    send: Mapping[JobKind, SendChunk] = field(default_factory=dict)
 
 
 class ChunkWorker:
@@ -82,9 +95,7 @@ class ChunkWorker:
         preferences: PreferenceStore,
         clock: Clock,
         on_delivered: OnDelivered | None = None,
-        mails: ChunkMails | None = None,
     ) -> None:
-        """Create the worker. Without `mails`, the installation sends no mail."""
         self._jobs = jobs
         self._contents = contents
         self._deliverer = deliverer
@@ -98,7 +109,11 @@ class ChunkWorker:
         self._preferences = preferences
         self._clock = clock
         self._on_delivered = on_delivered
-        self._mails = mails
+        self._channels = ChannelActions()
+
+    def use_channels(self, channels: ChannelActions) -> None:
+        """Send over these channels too. Call it before the first chunk."""
+        self._channels = channels
 
     async def process(self, ref: ChunkRef) -> None:
         """Process one chunk and record the result. Idempotent.
@@ -120,10 +135,8 @@ class ChunkWorker:
         users = await self._jobs.chunk(ref.tenant, job.source, ref.chunk)
         if job.kind is JobKind.ADD_MEMBERS:
             failed = await self._add_members(job, ref.chunk, users)
-        elif job.kind is JobKind.MAIL:
-            if self._mails is None:
-                raise AssertionError(f"job {job.id} sends mail in a process without a mail server")
-            failed = await self._mails.send(job, ref.chunk, users)
+        elif job.kind in KINDS_WITH_A_TOPIC:
+            failed = await self._channels.send[job.kind](job, ref.chunk, users)
         else:
             content = await self._contents.find(ref.tenant, NotificationId(job.notification))
             if content is None:
@@ -139,10 +152,12 @@ class ChunkWorker:
         unknown, others = await self._unknown_users(job, users), OtherChannels()
         known = [each for each in users if each not in unknown]
         failed = await self._each(job, content, known, others)
-        # Before the chunk is marked as done: a worker that dies here repeats the chunk, and finds the same mail job.
-        if others.email and self._mails is not None:
-            starts_ms = await self._mail_time(job, content)
-            await self._mails.start(job, chunk, sorted(others.email), starts_ms=starts_ms, attempt=0)
+        # Before the chunk is marked as done: a worker that dies here repeats the chunk, and finds the same jobs.
+        for channel, chosen in ((Channel.EMAIL, others.email), (Channel.PUSH, others.push)):
+            jobs = self._channels.start.get(channel)
+            if chosen and jobs is not None:
+                starts_ms = await self._mail_time(job, content) if channel is Channel.EMAIL else 0
+                await jobs.start(job, chunk, sorted(chosen), starts_ms=starts_ms, attempt=0)
         if others.webhook and self._on_delivered is not None:
             await self._on_delivered(DeliveredChunk(job, chunk, tuple(others.webhook)))
         return [*unknown, *failed]
@@ -203,7 +218,7 @@ class ChunkWorker:
                 inbox = await self._inboxes.of(job.tenant, job.inbox)
                 has_digest = inbox.settings_of(content.category).digest is not None
                 return announce_in_digest if has_digest else announce_amendment
-            case JobKind.BROADCAST | JobKind.ADD_MEMBERS | JobKind.MAIL:
+            case JobKind.BROADCAST | JobKind.ADD_MEMBERS | JobKind.MAIL | JobKind.PUSH:
                 raise ValueError(f"a job of kind {job.kind} has no action for a single user")
 
     async def _chosen(

@@ -1,11 +1,11 @@
-"""Publish chunks to the workers over the topics `notifications` and `mails`, and decode them."""
+"""Publish chunks to the workers over the topics `notifications`, `mails` and `pushes`, and decode them."""
 
 import asyncio
 from collections.abc import Collection
 
 import msgspec
 
-from tidings.jobs.model import ChunkRef
+from tidings.jobs.model import ChunkRef, JobKind
 from tidings.kernel.errors import wrap_decoder
 from tidings.platform.kafka.errors import PublishError, UndecodableError
 from tidings.platform.kafka.producer_thread import RecordMetadata
@@ -15,8 +15,9 @@ from tidings.platform.telemetry import logs
 from tidings.schema.tables.model import KeyPartError, KeyTemplate
 
 CHUNK_GROUP = "notifications"
-MAIL_GROUP = "mails"
-_TOPIC, _MAIL_TOPIC = "notifications", "mails"
+_TOPIC = "notifications"
+CHANNEL_TOPICS = {JobKind.MAIL: "mails", JobKind.PUSH: "pushes"}
+"""The topics of chunks of channels. Each has a consumer group with its name."""
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _CHAT_KEY = KeyTemplate("{tenant}#{chat}")
 _encode = msgspec.json.Encoder().encode
@@ -32,7 +33,7 @@ class KafkaChunkPublisher:
     def publish(self, refs: Collection[ChunkRef]) -> None:
         """Publish without waiting. The sweeper publishes lost chunks again."""
         for ref in refs:
-            topic = _MAIL_TOPIC if ref.is_mail else _TOPIC
+            topic = _TOPIC if ref.kind is None else CHANNEL_TOPICS[ref.kind]
             self._publisher.send(topic, kafka_key(ref), _encode(ref)).add_done_callback(_log_failure)
 
 

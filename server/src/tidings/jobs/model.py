@@ -24,6 +24,12 @@ class JobKind(StrEnum):
     """Adds users to a chat. Each chunk is one entry of the chat's log."""
     MAIL = "mail"
     """Sends a notification by e-mail. Its chunks have a topic of their own: a slow mail server delays nothing else."""
+    PUSH = "push"
+    """Sends a notification to the devices of users, in the process `push`."""
+
+
+KINDS_WITH_A_TOPIC = frozenset({JobKind.MAIL, JobKind.PUSH})
+"""Their chunks have a topic and a consumer group of their own."""
 
 
 class JobState(StrEnum):
@@ -39,7 +45,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """`source` is the job that has the chunks: this one, or the send whose notification is recalled or amended.
 
     The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users. `inbox` and `notification`
-    are empty for a job that adds members: `user` adds them to `chat`. `attempt`: earlier attempts to send these mails.
+    are empty for a job that adds members: `user` adds them to `chat`. `attempt`: earlier attempts to send these mails
+    or push notifications.
     """
 
     tenant: TenantId
@@ -80,14 +87,14 @@ class ChunkRef(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The Kafka event for a worker: process one chunk of a job.
 
     Chunks with the same `chat` go to one partition. They append to the same log, so workers that process them at the
-    same time would only conflict with each other.
+    same time would only conflict with each other. `kind` is set if chunks of this kind have a topic of their own.
     """
 
     tenant: TenantId
     job: JobId
     chunk: int
     chat: ChatId | None = None
-    is_mail: bool = False
+    kind: JobKind | None = None
 
 
 class ChunkResult(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,16 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from tidings.jobs import rules
-from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobId, JobKind, JobProgress, JobState
+from tidings.jobs.model import (
+    KINDS_WITH_A_TOPIC,
+    ChunkRef,
+    ChunkResult,
+    DueJob,
+    Job,
+    JobId,
+    JobProgress,
+    JobState,
+)
 from tidings.jobs.ports import ChunkPublisher, JobStore, OnJobEnded, ReadProgress
 from tidings.kernel.action_notes import note_change
 from tidings.kernel.clock import Clock
@@ -108,10 +117,9 @@ def job_not_found() -> TidingsError:
 
 
 def chunk_refs(job: Job, chunks: Sequence[int]) -> list[ChunkRef]:
-    is_mail = job.kind is JobKind.MAIL
+    kind = job.kind if job.kind in KINDS_WITH_A_TOPIC else None
     return [
-        ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk, chat=job.chat, is_mail=is_mail)
-        for chunk in chunks
+        ChunkRef(tenant=job.tenant, job=job.id, chunk=chunk, chat=job.chat, kind=kind) for chunk in chunks
     ]
 
 

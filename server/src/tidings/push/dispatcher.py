@@ -46,7 +46,7 @@ class PushDispatcher:
             return  # The tenant consumes offline events itself, or does not want notifications.
         # A task for all devices replaces one for some of them.
         tasks = list({t.event.sequence: t for t in sorted(tasks, key=lambda t: not t.devices)}.values())
-        settings = await self._settings(chat.tenant)
+        settings = await self._deps.settings(chat.tenant)
         state = await self._deps.state.read(chat, user, [task.event for task in tasks])
         decisions = self._decide(tasks, state, settings)
         skipped = [
@@ -102,7 +102,3 @@ class PushDispatcher:
             decided_ms=self._deps.clock.now_ms(),
             reason=reason,
         )
-
-    async def _settings(self, tenant: TenantId) -> PushSettings:
-        found = await self._deps.tenants.find(tenant)
-        return PushSettings() if found is None else found.settings.push

@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 
 from tidings.accounts.model import SessionId
 from tidings.delivery.model import NotifyMode, OfflineMessage
+from tidings.inboxes.model import InboxId, NotificationId
 from tidings.kernel.ids import ChatId, DeviceId, TenantId, UserId
 
 
@@ -221,11 +222,16 @@ class PushAttempt(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PushResult(Struct, frozen=True, kw_only=True):
-    """What happened to the notifications of one message, for one device or (`device` None) for a recipient."""
+    """What happened to the push notifications of one message, for one device or (`device` None) for a recipient.
+
+    For a notification of an inbox, `inbox` and `notification` are set instead of `chat` and `sequence`.
+    """
 
     tenant: TenantId
-    chat: ChatId
-    sequence: int
+    chat: ChatId = ChatId("")
+    sequence: int = 0
+    inbox: InboxId | None = None
+    notification: NotificationId | None = None
     user: UserId
     device: DeviceId | None
     outcome: PushOutcome

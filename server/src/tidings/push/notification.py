@@ -1,12 +1,14 @@
-"""The notification of one message, and its payload for each provider. Pure functions."""
+"""A notification for one device, and its payload for each provider. Pure functions."""
 
 import base64
+from collections.abc import Mapping
 from uuid import UUID, uuid5
 
 import msgspec
 from msgspec import Struct
 
-from tidings.kernel.ids import ChatId, DeviceId, MessageId, TenantId, UserId
+from tidings.inboxes.model import InboxId, NotificationId
+from tidings.kernel.ids import ChatId, DeviceId, TenantId, UserId, message_id
 from tidings.push.model import PushAction
 
 _encode = msgspec.json.Encoder(order="deterministic").encode
@@ -18,24 +20,24 @@ MAX_PAYLOAD_BYTES = 3_900
 class Notification(Struct, frozen=True, kw_only=True):
     """What a device receives. Without `title` it is data only: the app shows it, or withdraws it.
 
-    collapse_id: a later notification with the same id replaces this one; the chat's id.
+    subject: the id of the message, or of the inbox's notification. about: the ids that the app receives.
+    thread: notifications of one thread are shown together; the chat's or the inbox's id.
+    collapse_id: a later notification with the same id replaces this one; the chat's id, or the `subject` in an inbox.
     """
 
     tenant: TenantId
     user: UserId
     device: DeviceId
     action: PushAction
-    chat: ChatId
-    message_id: MessageId
-    sequence: int
+    subject: str
+    about: Mapping[str, str]
+    thread: str
     badge: int
     sent_ms: int
     expires_ms: int
     collapse_id: str
     title: str = ""
     body: str = ""
-    is_mentioned: bool = False
-    sender: UserId | None = None
 
     @property
     def is_alert(self) -> bool:
@@ -44,22 +46,24 @@ class Notification(Struct, frozen=True, kw_only=True):
     @property
     def id(self) -> UUID:
         """Return an id that is the same for each attempt, so that a repeated request is recognised in logs."""
-        return uuid5(_SPACE, f"{self.tenant}#{self.user}#{self.device}#{self.message_id}")
+        return uuid5(_SPACE, f"{self.tenant}#{self.user}#{self.device}#{self.subject}")
 
     def data(self) -> dict[str, str]:
         """Return the fields that every app receives. All values are texts, because FCM allows no others."""
-        fields = {
-            "chat": self.chat,
-            "message_id": self.message_id,
-            "sequence": str(self.sequence),
-            "badge": str(self.badge),
-            "action": self.action.value,
-        }
-        if self.sender is not None:
-            fields["sender"] = self.sender
-        if self.is_mentioned:
-            fields["mention"] = "true"
-        return fields
+        return {**self.about, "badge": str(self.badge), "action": self.action.value}
+
+
+def about_message(
+    chat: ChatId, sequence: int, sender: UserId | None = None, *, is_mentioned: bool = False
+) -> dict[str, str]:
+    fields = {"chat": chat, "message_id": message_id(chat, sequence), "sequence": str(sequence)}
+    if sender is not None:
+        fields["sender"] = sender
+    return fields | {"mention": "true"} if is_mentioned else fields
+
+
+def about_notification(inbox: InboxId, notification: NotificationId) -> dict[str, str]:
+    return {"inbox": inbox, "notification_id": notification}
 
 
 def apns_payload(note: Notification) -> bytes:
@@ -70,7 +74,7 @@ def apns_payload(note: Notification) -> bytes:
         aps = {"badge": note.badge}
         aps |= {
             "alert": {"title": note.title, "body": note.body},
-            "thread-id": note.chat,
+            "thread-id": note.thread,
             "mutable-content": 1,
         }
         aps |= {"sound": "default"} if note.is_alert else {"interruption-level": "passive"}

@@ -6,6 +6,7 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from tidings.inboxes.model import InboxKey, NotificationId
 from tidings.kernel.ids import ChatKey, DeviceId, TenantId, UserId
 from tidings.push.model import (
     PushKind,
@@ -84,6 +85,12 @@ class ResultStore(Protocol):
 
     async def of_recipient(self, chat: ChatKey, sequence: int, user: UserId, /) -> Sequence[PushResult]:
         """Return the results of a message for one recipient. Strongly consistent."""
+        ...
+
+    async def of_notification(
+        self, inbox_key: InboxKey, notification: NotificationId, /
+    ) -> Sequence[PushResult]:
+        """Return the results of a notification for the owner of an inbox. Strongly consistent."""
         ...
 
     async def of_message(self, chat: ChatKey, sequence: int, /) -> Sequence[PushResult]:

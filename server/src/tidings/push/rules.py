@@ -14,7 +14,6 @@ from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId
 from tidings.push.model import (
     MessageState,
     PushAction,
@@ -69,7 +68,7 @@ def decide(
     """
     skipped = (
         _skip_by_state(message, shown, now_ms)
-        or _skip_by_age(message, policy, now_ms)
+        or _skip_by_age(message.sent_ms, policy, now_ms)
         or _skip_by_choice(message, preferences, now_ms)
     )
     if skipped is not None:
@@ -104,8 +103,8 @@ def _skip_by_state(  # noqa: PLR0911 - one for each reason
     return None
 
 
-def _skip_by_age(message: MessageState, policy: PushPolicy, now_ms: int) -> PushDecision | None:
-    age_ms = now_ms - message.sent_ms
+def _skip_by_age(sent_ms: int, policy: PushPolicy, now_ms: int) -> PushDecision | None:
+    age_ms = now_ms - sent_ms
     if age_ms <= policy.max_age_s * 1000:
         return None
     limit = _duration(policy.max_age_s * 1000)
@@ -120,10 +119,31 @@ def _skip_by_choice(message: MessageState, preferences: PushPreferences, now_ms:
         return _skip(SkipReason.NOTIFY_NONE, "The recipient turned notifications of the chat off.")
     if notify == "mentions" and not message.is_mentioned:
         return _skip(SkipReason.NOT_MENTIONED, "The recipient wants mentions only.")
+    return _skip_by_quiet_hours(preferences, now_ms)
+
+
+def _skip_by_quiet_hours(preferences: PushPreferences, now_ms: int) -> PushDecision | None:
     quiet = preferences.quiet_hours
     if quiet is not None and is_quiet(quiet, preferences.time_zone, now_ms):
         return _skip(SkipReason.QUIET_HOURS, f"Quiet hours of the recipient ({preferences.time_zone}).")
     return None
+
+
+def decide_notification(
+    *,
+    sent_ms: int,
+    is_critical: bool,
+    is_suspended: bool,
+    preferences: PushPreferences,
+    policy: PushPolicy,
+    now_ms: int,
+) -> PushDecision:
+    """Decide about a notification of an inbox. Quiet hours do not apply to a critical one."""
+    if is_suspended:
+        return _skip(SkipReason.ACCOUNT_SUSPENDED, "The recipient is suspended or signed out.")
+    too_old = _skip_by_age(sent_ms, policy, now_ms)
+    quiet = None if is_critical else _skip_by_quiet_hours(preferences, now_ms)
+    return too_old or quiet or PushDecision(PushAction.ALERT)
 
 
 def is_withdrawn_by(shown: ShownAlert | None, read_up_to: int) -> bool:
@@ -212,9 +232,9 @@ def retry_wait_s(
     return max(jittered_s, min(retry_after_s or 0.0, MAX_RETRY_AFTER_S))
 
 
-def web_push_topic(chat: ChatId) -> str:
-    """Return the `Topic` header of a chat: 32 characters of URL-safe base64, which RFC 8030 allows at most."""
-    return base64.urlsafe_b64encode(sha256(chat.encode()).digest()[:_TOPIC_BYTES]).decode()
+def web_push_topic(collapse_id: str) -> str:
+    """Return the `Topic` header: 32 characters of URL-safe base64, which RFC 8030 allows at most."""
+    return base64.urlsafe_b64encode(sha256(collapse_id.encode()).digest()[:_TOPIC_BYTES]).decode()
 
 
 def parse_retry_after_s(value: str | None, now_ms: int) -> float | None:

@@ -6,7 +6,6 @@ collapse id. An event whose result is stored sends nothing, so that a repeated e
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
@@ -15,11 +14,11 @@ from tidings.delivery.model import OfflineMessage
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.failpoints import Failpoints
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, TenantId
 from tidings.push import rules
+from tidings.push.device_sending import DeviceSender, device_result, is_removed
 from tidings.push.model import (
     PushAction,
-    PushAttempt,
     PushDecision,
     PushKind,
     PushOutcome,
@@ -27,10 +26,8 @@ from tidings.push.model import (
     PushResult,
     PushTask,
     ShownAlert,
-    WebPushTarget,
-    kind_of,
 )
-from tidings.push.notification import Notification
+from tidings.push.notification import Notification, about_message
 from tidings.push.outages import OutageTracker
 from tidings.push.ports import (
     AlertStore,
@@ -62,6 +59,19 @@ class PushStats:
     repeated: int = 0
     withdrawn: int = 0
 
+    def count(self, outcome: PushOutcome) -> None:
+        match outcome:
+            case PushOutcome.SENT:
+                self.sent += 1
+            case PushOutcome.SKIPPED:
+                self.skipped += 1
+            case PushOutcome.RETRYING:
+                self.retried += 1
+            case PushOutcome.GONE:
+                self.gone += 1
+            case PushOutcome.FAILED:
+                self.failed += 1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DispatcherDeps:
@@ -79,6 +89,10 @@ class DispatcherDeps:
     failpoints: Failpoints
     delays: rules.RetryDelays = rules.DEFAULT_DELAYS
     on_finished: OnPushFinished | None = None
+
+    async def settings(self, tenant: TenantId) -> PushSettings:
+        found = await self.tenants.find(tenant)
+        return PushSettings() if found is None else found.settings.push
 
     async def report(self, results: Sequence[PushResult]) -> None:
         """Report the results of a message for one recipient. Before they are stored: a stored result is not reported again."""
@@ -128,12 +142,14 @@ class RecipientSending:
         sender = await deps.users.read(event.tenant, event.sender)
         name = None if sender is None else sender.display_name or sender.user
         await deps.failpoints.hit("push.decided")
-        sent = await gather_limited(self._send(each, badge, name) for each in targets)
+        devices = DeviceSender(deps.senders, self.providers, self.outages)
+        sent = await gather_limited(devices.send(each, self._note(each, badge, name)) for each in targets)
         await deps.failpoints.hit("push.sent")
         if any(answer is not None and answer.verdict is SendVerdict.ACCEPTED for answer in sent):
             await deps.alerts.raise_alert(self.chat, event.recipient, self._alert())
+        about, action = self._about(), self.decision.action
         results = [
-            self._result(target, answer, former.get(target.device))
+            device_result(about, target, action, answer, former.get(target.device))
             for target, answer in zip(targets, sent, strict=True)
         ]
         await deps.failpoints.hit("push.alert_raised")
@@ -142,34 +158,6 @@ class RecipientSending:
         await deps.failpoints.hit("push.recorded")
         await self._follow_up(targets, sent, results)
         await deps.failpoints.hit("push.followed_up")
-
-    async def _send(self, target: PushRegistration, badge: int, sender_name: str | None) -> SendResult | None:
-        """Send to one device. None: the tenant has no provider of this kind."""
-        kind = kind_of(target.target)
-        provider, sender = self.providers.get(kind), self.deps.senders.get(kind)
-        if provider is None or sender is None:
-            return None
-        name = self._provider_name(target)
-        postponed_s = self.outages.postponed_s(name)
-        if postponed_s > 0:
-            return SendResult(
-                verdict=SendVerdict.RETRY,
-                status=0,
-                answer="not tried: the provider does not answer",
-                retry_after_s=postponed_s,
-            )
-        answer = await sender.send(target, self._note(target, badge, sender_name), provider)
-        if answer.is_outage:
-            self.outages.failed(name)
-        else:
-            self.outages.succeeded(name)
-        return answer
-
-    def _provider_name(self, target: PushRegistration) -> str:
-        """Name what fails together: a push service of browsers, or the account of a tenant."""
-        if isinstance(target.target, WebPushTarget):
-            return f"web_push {urlsplit(target.target.endpoint).netloc}"
-        return f"{kind_of(target.target)} {target.tenant}"
 
     def _note(self, target: PushRegistration, badge: int, sender_name: str | None) -> Notification:
         event, settings = self.event, self.settings
@@ -186,17 +174,20 @@ class RecipientSending:
             user=event.recipient,
             device=target.device,
             action=self.decision.action,
-            chat=event.chat,
-            message_id=event.message_id,
-            sequence=event.sequence,
+            subject=event.message_id,
+            about=about_message(
+                event.chat,
+                event.sequence,
+                None if settings.is_private else event.sender,
+                is_mentioned=event.is_mentioned,
+            ),
+            thread=event.chat,
             badge=badge,
             sent_ms=sent_ms,
             expires_ms=sent_ms + settings.max_age_s * 1000,
             collapse_id=event.collapse_key,
             title=title,
             body=body,
-            is_mentioned=event.is_mentioned,
-            sender=None if settings.is_private else event.sender,
         )
 
     def _alert(self) -> ShownAlert:
@@ -208,46 +199,18 @@ class RecipientSending:
             return ShownAlert(sequence=sequence, alerted_sequence=sequence, alerted_ms=alerted_ms)
         return replace(shown, sequence=sequence)
 
-    def _result(
-        self, target: PushRegistration, answer: SendResult | None, former: PushResult | None
-    ) -> PushResult:
-        event, now_ms = self.event, self.deps.clock.now_ms()
-        outcome, reason = self._outcome(target, answer)
-        attempts = former.attempts if former is not None else ()
-        if answer is not None:
-            attempt = PushAttempt(
-                at_ms=now_ms,
-                action=self.decision.action,
-                status=answer.status,
-                answer=answer.answer,
-                provider_id=answer.provider_id,
-            )
-            attempts = (*attempts, attempt)
+    def _about(self) -> PushResult:
+        event = self.event
         return PushResult(
             tenant=event.tenant,
             chat=event.chat,
             sequence=event.sequence,
             user=event.recipient,
-            device=target.device,
-            outcome=outcome,
-            decided_ms=now_ms,
-            reason=reason,
-            provider=kind_of(target.target),
+            device=None,
+            outcome=PushOutcome.SENT,
+            decided_ms=self.deps.clock.now_ms(),
             collapse_id=event.collapse_key,
-            attempts=attempts,
         )
-
-    def _outcome(self, target: PushRegistration, answer: SendResult | None) -> tuple[PushOutcome, str]:
-        if answer is None:
-            return PushOutcome.SKIPPED, f"no_provider: The tenant has no provider {kind_of(target.target)}."
-        match answer.verdict:
-            case SendVerdict.ACCEPTED:
-                return PushOutcome.SENT, ""
-            case SendVerdict.GONE:
-                return PushOutcome.GONE, "The provider reported the token as invalid."
-            case SendVerdict.REJECTED:
-                return PushOutcome.FAILED, "The provider refused the notification."
-        return PushOutcome.RETRYING, ""
 
     async def _follow_up(
         self,
@@ -258,20 +221,16 @@ class RecipientSending:
         """Remove invalid tokens, publish further attempts and dead letters. Repeated after a crash, as the event is."""
         retried, refused = list[tuple[PushRegistration, float]](), list[str]()
         for target, answer, result in zip(targets, sent, results, strict=True):
-            match result.outcome:
-                case PushOutcome.SENT:
-                    self.stats.sent += 1
-                case PushOutcome.GONE if answer is not None:
-                    self.stats.gone += 1
-                    if answer.gone_ms is None or target.registered_ms <= answer.gone_ms:
-                        await self.deps.registrations.remove(target)
-                case PushOutcome.RETRYING if answer is not None:
-                    self.stats.retried += 1
-                    wait_s = rules.retry_wait_s(self.task.tries + 1, answer.retry_after_s, self.deps.delays)
-                    retried.append((target, wait_s))
-                case PushOutcome.FAILED if answer is not None:
-                    self.stats.failed += 1
-                    refused.append(f"{result.provider}: {answer.status} {answer.answer}. {result.reason}")
+            if answer is None:
+                continue
+            self.stats.count(result.outcome)
+            if is_removed(target, answer):
+                await self.deps.registrations.remove(target)
+            elif result.outcome is PushOutcome.RETRYING:
+                wait_s = rules.retry_wait_s(self.task.tries + 1, answer.retry_after_s, self.deps.delays)
+                retried.append((target, wait_s))
+            elif result.outcome is PushOutcome.FAILED:
+                refused.append(f"{result.provider}: {answer.status} {answer.answer}. {result.reason}")
         if refused:
             # One dead letter for all devices: a replay sends to each that has not accepted the notification.
             await self.deps.tasks.dead_letter(self.task, " ".join(refused))

@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from tidings.accounts.model import User
 from tidings.accounts.ports import SessionStore, UserStore
 from tidings.delivery.model import ChatRow, OfflineMessage
 from tidings.delivery.ports import ChatRowReader
 from tidings.kernel.clock import Clock, parse_ms
 from tidings.kernel.concurrency import gather_limited
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import Entry
 from tidings.messages.ports import LogReader
 from tidings.push.model import MessageState, PushPreferences, PushRegistration, ShownAlert
@@ -28,6 +29,12 @@ class RecipientState(NamedTuple):
     registrations: Sequence[PushRegistration]
     alert: ShownAlert | None
     preferences: PushPreferences
+
+
+class UserDevices(NamedTuple):
+    registrations: Sequence[PushRegistration]
+    preferences: PushPreferences
+    is_suspended: bool = False
 
 
 class PushStateReader:
@@ -61,16 +68,23 @@ class PushStateReader:
             self._alerts.read(chat, user),
         )
         entries = await gather_limited(self._log.one(chat, event.sequence) for event in events)
-        is_suspended = account is not None and account.suspended_at_ms is not None
-        # Race: a device registers with a token while all sessions of its user end. Its registration is older than the
-        # end and must not be used, although it was written after the others were removed.
-        ended_ms = account.not_before_ms if account is not None and account.not_before_ms else 0
-        kept = [each for each in registrations if each.registered_ms >= ended_ms]
+        kept, is_suspended = _after_account(registrations, account)
         messages = [
             _message_state(event, entry, row, is_suspended=is_suspended)
             for event, entry in zip(events, entries, strict=True)
         ]
         return RecipientState(messages, kept, alert, preferences)
+
+    async def devices(self, tenant: TenantId, user: UserId) -> UserDevices:
+        """Read the devices of a user, and what else decides about a notification. Raises an error of a store."""
+        registrations = await self._signed_in(await self._registrations.list(tenant, user))
+        if not registrations:
+            return UserDevices((), PushPreferences())
+        account, preferences = await asyncio.gather(
+            self._users.confirm(tenant, user), self._alerts.preferences(tenant, user)
+        )
+        kept, is_suspended = _after_account(registrations, account)
+        return UserDevices(kept, preferences, is_suspended)
 
     async def _signed_in(self, registrations: Sequence[PushRegistration]) -> list[PushRegistration]:
         """Return the registrations whose session has not ended, and remove the others.
@@ -89,6 +103,17 @@ class PushStateReader:
             return True
         session = await self._sessions.peek(registration.tenant, registration.session)
         return session is not None and session.expires_at_ms > now_ms
+
+
+def _after_account(
+    registrations: Sequence[PushRegistration], account: User | None
+) -> tuple[list[PushRegistration], bool]:
+    """Return the registrations that may be used, and whether the user is suspended."""
+    # Race: a device registers with a token while all sessions of its user end. Its registration is older than the
+    # end and must not be used, although it was written after the others were removed.
+    ended_ms = account.not_before_ms if account is not None and account.not_before_ms else 0
+    kept = [each for each in registrations if each.registered_ms >= ended_ms]
+    return kept, account is not None and account.suspended_at_ms is not None
 
 
 def _message_state(

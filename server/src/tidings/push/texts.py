@@ -22,6 +22,7 @@ _ALLOWED: Final[Mapping[str, frozenset[str]]] = {
     "new_message": frozenset({_SENDER}),
     "mention": frozenset({_SENDER}),
     "private": frozenset(),
+    "notification": frozenset(),
 }
 
 
@@ -29,24 +30,33 @@ class _AllTexts(NamedTuple):
     new_message: str
     mention: str
     private: str
+    notification: str
 
 
 DEFAULTS: Final[Mapping[str, PushTexts]] = {
     "en": PushTexts(
-        new_message="New message", mention="{sender} mentioned you", private="You have a new message"
+        new_message="New message",
+        mention="{sender} mentioned you",
+        private="You have a new message",
+        notification="You have a new notification",
     ),
     "de": PushTexts(
         new_message="Neue Nachricht",
         mention="{sender} hat dich erwähnt",
         private="Du hast eine neue Nachricht",
+        notification="Du hast eine neue Mitteilung",
     ),
     "es": PushTexts(
-        new_message="Nuevo mensaje", mention="{sender} te mencionó", private="Tienes un mensaje nuevo"
+        new_message="Nuevo mensaje",
+        mention="{sender} te mencionó",
+        private="Tienes un mensaje nuevo",
+        notification="Tienes una notificación nueva",
     ),
     "fr": PushTexts(
         new_message="Nouveau message",
         mention="{sender} vous a mentionné",
         private="Vous avez un nouveau message",
+        notification="Vous avez une nouvelle notification",
     ),
 }
 
@@ -79,14 +89,29 @@ def notification_text(
     return NotificationText(title[:_MAX_CHARS], body[:_MAX_CHARS])
 
 
+def inbox_text(
+    registration: PushRegistration, settings: PushSettings, title: str, body: str
+) -> NotificationText:
+    """Return title and body of a notification of an inbox. Both are empty for a device that receives data only.
+
+    In private mode, and without a title, the title says only that there is a notification.
+    """
+    if registration.is_data_only:
+        return NotificationText("", "")
+    if settings.is_private or not title:
+        return NotificationText(_texts_for(registration.locale, settings.texts).notification, "")
+    return NotificationText(title[:_MAX_CHARS], body[:_MAX_CHARS])
+
+
 def _texts_for(locale: str, own: Mapping[str, PushTexts]) -> _AllTexts:
     """Choose each text alone: a tenant may replace one of them, and only in some languages."""
-    found = _AllTexts("", "", "")
+    found = _AllTexts("", "", "", "")
     for texts in _candidates(locale, own):
         found = _AllTexts(
             found.new_message or texts.new_message or "",
             found.mention or texts.mention or "",
             found.private or texts.private or "",
+            found.notification or texts.notification or "",
         )
     return found
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import ChatKey, message_id
 from tidings.push import rules
+from tidings.push.device_sending import is_removed
 from tidings.push.model import (
     PushAction,
     PushKind,
@@ -16,7 +17,7 @@ from tidings.push.model import (
     WebPushTarget,
     kind_of,
 )
-from tidings.push.notification import Notification
+from tidings.push.notification import Notification, about_message
 from tidings.push.ports import SendVerdict
 from tidings.push.provider_config import StoredProvider
 from tidings.push.sending import DispatcherDeps, PushStats
@@ -78,9 +79,9 @@ class PushWithdrawals:
             user=read.user,
             device=target.device,
             action=PushAction.WITHDRAW,
-            chat=read.chat,
-            message_id=message_id(read.chat, alert.sequence),
-            sequence=alert.sequence,
+            subject=message_id(read.chat, alert.sequence),
+            about=about_message(read.chat, alert.sequence),
+            thread=read.chat,
             badge=badge,
             sent_ms=now_ms,
             expires_ms=now_ms + _EXPIRES_MS,
@@ -88,9 +89,7 @@ class PushWithdrawals:
         )
         answer = await self._deps.senders[kind].send(target, note, providers[kind])
         self._stats.withdrawn += answer.verdict is SendVerdict.ACCEPTED
-        if answer.verdict is SendVerdict.GONE and (
-            answer.gone_ms is None or target.registered_ms <= answer.gone_ms
-        ):
+        if is_removed(target, answer):
             await self._deps.registrations.remove(target)
 
 

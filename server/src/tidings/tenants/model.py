@@ -131,11 +131,13 @@ class PushTexts(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     new_message: shown instead of the start of the message, unless the tenant has previews.
     mention: the title if the message mentions the user. private: the title in private mode.
+    notification: the title of an inbox's notification in private mode, or of one without a title.
     """
 
     new_message: PushText | None = None
     mention: PushText | None = None
     private: PushText | None = None
+    notification: PushText | None = None
 
 
 class PushSettings(Struct, frozen=True, kw_only=True):

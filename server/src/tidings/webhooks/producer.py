@@ -106,12 +106,11 @@ class EventProducer:
             first.tenant,
             EventType.PUSH_FINISHED,
             {
-                "chat": first.chat,
-                "sequence": first.sequence,
+                **_push_subject(first),
                 "user": first.user,
                 "results": [_push_fields(each) for each in final],
             },
-            event=rules.stable_id(first.tenant, "push", first.chat, first.sequence, first.user, *parts),
+            event=rules.stable_id(first.tenant, "push", *_push_subject(first).values(), first.user, *parts),
         )
 
     async def presence_changed(self, tenant: TenantId, user: UserId, status: str, after_s: float) -> None:
@@ -143,6 +142,12 @@ class EventProducer:
         made = make_event(event or f"evt_{new_ulid().lower()}", kind, self._clock.now_ms(), data)
         endpoints = [each for each in await self.directory.enabled(tenant) if each.wants(made)]
         await self._writer.add([queued_event(each.name, made, key=key, due_ms=due_ms) for each in endpoints])
+
+
+def _push_subject(result: PushResult) -> dict[str, Any]:
+    if result.notification is None:
+        return {"chat": result.chat, "sequence": result.sequence}
+    return {"inbox": result.inbox, "notification_id": result.notification}
 
 
 def _push_fields(result: PushResult) -> dict[str, Any]:

@@ -144,6 +144,9 @@ EXAMPLES: dict[str, Example] = {
     "get_email": Example("/v1/inboxes/default/email", reach=Reach.INBOXES),
     "set_email": Example("/v1/inboxes/default/email", {"sender_name": "Shop"}, Reach.INBOXES),
     "list_user_emails": Example("/v1/inboxes/default/users/anna/emails", reach=Reach.INBOXES),
+    "list_notification_pushes": Example(
+        "/v1/inboxes/default/notifications/{notification}/users/anna/pushes", reach=Reach.INBOXES
+    ),
     "report_bounce": Example("/v1/email/bounces", {"message_id": "{mail}"}, Reach.INBOXES),
     "explain_counts": Example("/v1/inboxes/default/users/anna/explain", reach=Reach.INBOXES),
     "send_broadcast": Example("/v1/inboxes/default/broadcasts", {"message": {"title": "hi"}}, Reach.INBOXES),

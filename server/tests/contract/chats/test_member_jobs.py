@@ -13,7 +13,7 @@ from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv, by, code_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tidings.app.wiring.inboxes import ChunkActions, build_inboxes
+from tidings.app.wiring.inboxes import build_inboxes
 from tidings.chats.commands import MAX_JOINS_PER_CALL, ChatCommands
 from tidings.chats.member_jobs import MemberChunkWorker, MemberJobs
 from tidings.chats.model import Role
@@ -42,7 +42,7 @@ class MemberJobEnv:
             use_cases.ring,
             use_cases.clock,
             self.chunks,
-            actions=ChunkActions(add_members=MemberChunkWorker(self.commands).add),
+            add_members=MemberChunkWorker(self.commands).add,
         )
         self.jobs, self.worker, self.store = cases.jobs, cases.worker, cases.job_store
         self.members = MemberJobs(self.commands, cases.job_store, cases.jobs, use_cases.clock)

@@ -11,7 +11,7 @@ from fixtures.engines import Namespace
 from fixtures.notifications import NotificationEnv, open_notification_env
 from fixtures.tables import Tables
 
-from tidings.app.processes.mails import process_chunks
+from tidings.app.processes.channel_chunks import process_chunks
 from tidings.app.wiring.inboxes import build_sweeper
 from tidings.jobs.chunk_topic import CHUNK_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
 from tidings.jobs.model import ChunkRef

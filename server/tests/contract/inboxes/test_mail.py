@@ -15,8 +15,8 @@ from msgspec.structs import replace
 from tidings.accounts.model import EmailRefusal, ProfileChange
 from tidings.inboxes.mail.model import MailConfig, MailTemplate
 from tidings.inboxes.mail.rules import RETRY_AFTER_S
-from tidings.inboxes.mail.worker import MailWorker
 from tidings.inboxes.preferences import CategorySettings, Channel, Digest, Excess, Throttle
+from tidings.jobs.model import JobKind
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 
@@ -66,17 +66,15 @@ async def test_a_repeated_chunk_sends_no_second_mail(open_mail: OpenMail, twice:
         [delivery] = at.chunks.take()
         await at.cases.worker.process(delivery)
         [mail] = at.chunks.take()
-        assert mail.is_mail
+        assert mail.kind is JobKind.MAIL
         job = await at.cases.job_store.read(at.tenant, mail.job)
         assert job is not None
         at.smtp.delay_s = 0.1
-        worker = at.cases.worker
-        assert worker._mails is not None
         if twice == "at once":
-            await asyncio.gather(*(worker._mails.send(job, 0, [UserId("anna")]) for _ in range(3)))
+            await asyncio.gather(*(at.worker.send(job, 0, [UserId("anna")]) for _ in range(3)))
         else:
             for _ in range(3):
-                await worker._mails.send(job, 0, [UserId("anna")])
+                await at.worker.send(job, 0, [UserId("anna")])
         # One that came second starts a later job, which finds the result.
         await at.later(120_000)
         assert len(at.smtp.mails) == 1
@@ -139,11 +137,9 @@ async def test_a_refused_sender_or_a_stopped_server_delays_all_mails(open_mail: 
         assert at.smtp.mails == []
         assert at.stats.deferred == 2
         at.smtp.answer_sender = lambda _: None
-        worker = at.cases.worker._mails
-        assert isinstance(worker, MailWorker)
-        assert worker.is_down
+        assert at.worker.is_down
         # The monotonic clock does not follow the clock of the test.
-        worker._down_until = 0.0
+        at.worker._down_until = 0.0
         await at.later(90_000)
         assert {str(mail["To"]) for mail in at.smtp.mails} == {"anna@home.example", "ben@home.example"}
 

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.push.model import HttpTarget
-from tidings.push.texts import notification_text, with_texts
+from tidings.push.texts import inbox_text, notification_text, with_texts
 from tidings.tenants.model import PushSettings, PushTexts
 
 DEVICE = registration(HttpTarget(token="t"))
@@ -103,3 +103,16 @@ def test_the_texts_of_all_languages_are_limited() -> None:
     made = with_texts(made, "en-000", long)
     with pytest.raises(TidingsError, match="8,192 are allowed"):
         with_texts(made, "en", PushTexts(mention="x" * 200, private="y" * 200))
+
+
+def test_a_notification_of_an_inbox_shows_its_own_text_except_in_private_mode() -> None:
+    private = PushSettings(is_private=True)
+    assert inbox_text(DEVICE, PushSettings(), "Goal!", "1:0") == ("Goal!", "1:0")
+    assert inbox_text(replace(DEVICE, is_data_only=True), PushSettings(), "Goal!", "1:0") == ("", "")
+    assert inbox_text(DEVICE, private, "Goal!", "1:0") == ("You have a new notification", "")
+    assert inbox_text(replace(DEVICE, locale="de"), PushSettings(), "", "1:0") == (
+        "Du hast eine neue Mitteilung",
+        "",
+    )
+    own = with_texts(private, "en", PushTexts(notification="News"))
+    assert inbox_text(DEVICE, own, "Goal!", "1:0") == ("News", "")

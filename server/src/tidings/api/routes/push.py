@@ -4,9 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from tidings.api.auth import AsUser, AsUsersServer, AuthenticatedRoute, UserRequest
+from tidings.api.auth import AsNotificationsServer, AsUser, AsUsersServer, AuthenticatedRoute, UserRequest
 from tidings.api.openapi import OF_BODIES, route_options
-from tidings.api.schemas.api_model import USER_PART, MessageInPath
+from tidings.api.schemas.api_model import USER_PART, MessageInPath, UserInPath
+from tidings.api.schemas.notifications import InboxInPath, NotificationInPath
 from tidings.api.schemas.push import (
     BadgeResponse,
     PushPreferencesBody,
@@ -15,6 +16,7 @@ from tidings.api.schemas.push import (
     RegisterDeviceBody,
     WebPushKeyResponse,
 )
+from tidings.inboxes.model import InboxKey
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, DeviceId, split_message_id
 
@@ -181,4 +183,24 @@ async def list_pushes(call: AsUsersServer, message: MessageInPath) -> PushResult
     results = await call.edge.services.push.results.of_message(chat, sequence)
     if not results and not await call.edge.services.history.now(chat, [sequence]):
         raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message.")
+    return PushResultsResponse(results=[PushResultResponse.of(each) for each in results])
+
+
+@router.get(
+    "/inboxes/{inbox}/notifications/{notification}/users/{user}/pushes",
+    **route_options(
+        "list_notification_pushes",
+        touches=("push_results.read_notification",),
+        summary="Explain push notifications of an inbox",
+    ),
+)
+async def list_notification_pushes(
+    call: AsNotificationsServer, inbox: InboxInPath, notification: NotificationInPath, user: UserInPath
+) -> PushResultsResponse:
+    """List what happened to the push notifications of a user's notification in the last 7 days.
+
+    The list is empty if the user has no registered device, or the tenant has no push provider.
+    """
+    inbox_key = InboxKey(call.tenant, user, inbox)
+    results = await call.edge.services.push.results.of_notification(inbox_key, notification)
     return PushResultsResponse(results=[PushResultResponse.of(each) for each in results])

@@ -9,25 +9,33 @@ from dataclasses import dataclass
 from functools import partial
 from typing import NoReturn, override
 
-from tidings.app.processes.mails import MailConsumer, export_mails, process_chunks
+from tidings.app.processes.channel_chunks import ChannelConsumer, export_mails, process_chunks
 from tidings.app.processes.offline_events import OfflineCheckConsumer
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
-from tidings.app.wiring.inboxes import ChunkActions, MakeMails, build_process_inboxes, build_sweeper
+from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, build_sweeper
 from tidings.app.wiring.mail import build_mail_worker, mail_options, open_smtp, smtp_options
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
+from tidings.app.wiring.push import make_has_providers
 from tidings.chats.member_jobs import MemberChunkWorker
-from tidings.inboxes.chunk_worker import ChunkWorker
-from tidings.inboxes.config_service import InboxConfigCache
-from tidings.inboxes.mail.ports import ChunkMails
+from tidings.inboxes.channels.jobs import ChannelJobs
+from tidings.inboxes.channels.ports import ChannelJobStarter
+from tidings.inboxes.channels.push import PushJobs
+from tidings.inboxes.chunk_worker import ChannelActions, ChunkWorker
 from tidings.inboxes.mail.worker import MailStats
-from tidings.inboxes.ports import InboxRepository
+from tidings.inboxes.preferences import Channel
 from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.inboxes.store.smtp import SmtpTransport
-from tidings.jobs.chunk_topic import CHUNK_GROUP, MAIL_GROUP, KafkaChunkPublisher, decode_chunk, kafka_key
-from tidings.jobs.model import ChunkRef
-from tidings.jobs.service import JobService, JobSweeper
+from tidings.jobs.chunk_topic import (
+    CHANNEL_TOPICS,
+    CHUNK_GROUP,
+    KafkaChunkPublisher,
+    decode_chunk,
+    kafka_key,
+)
+from tidings.jobs.model import ChunkRef, JobKind
+from tidings.jobs.service import JobSweeper
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.fences import PartitionProgress
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
@@ -37,7 +45,7 @@ from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
-from tidings.schema.topics.model import MAILS, NOTIFICATIONS, NOTIFICATIONS_DEAD
+from tidings.schema.topics.model import NOTIFICATIONS, NOTIFICATIONS_DEAD
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 
@@ -69,20 +77,23 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
     publisher = delivery.publisher_component(settings, host)
     group = engine_clients.progress(settings, topic=NOTIFICATIONS.name, group=CHUNK_GROUP, key_of=kafka_key)
-    mails = engine_clients.progress(
-        settings, topic=MAILS.name, group=MAIL_GROUP, key_of=kafka_key, name="mail_consumers"
-    )
+    channels = {
+        kind: engine_clients.progress(
+            settings, topic=name, group=name, key_of=kafka_key, name=f"{kind}_consumers"
+        )
+        for kind, name in CHANNEL_TOPICS.items()
+    }
     server = smtp_options(settings)
     smtp = None if server is None else ManagedResource("mail_server", partial(open_smtp, server, host.clock))
-    chunks = ChunkConsumer(settings, host, engines, Lines(publisher, group, mails, smtp))
+    chunks = ChunkConsumer(settings, host, engines, Lines(publisher, group, channels, smtp))
     return [
         *engines.components,
         publisher,
         group,
-        mails,
+        *channels.values(),
         *([] if smtp is None else [smtp]),
         chunks,
-        *([] if smtp is None else [MailConsumer(settings, host, chunks)]),
+        *([] if smtp is None else [ChannelConsumer(JobKind.MAIL, settings, host, chunks)]),
         OfflineCheckConsumer(settings, host, engines, publisher),
     ]
 
@@ -93,15 +104,16 @@ class Lines:
 
     publisher: ManagedResource[KafkaPublisher]
     group: ManagedResource[KafkaConsumerLag[ChunkRef]]
-    mails: ManagedResource[KafkaConsumerLag[ChunkRef]]
+    channels: Mapping[JobKind, ManagedResource[KafkaConsumerLag[ChunkRef]]]
     smtp: ManagedResource[SmtpTransport] | None
 
     async def progress(self, refs: Collection[ChunkRef]) -> Mapping[ChunkRef, PartitionProgress]:
         """Return the progress of the consumers of each chunk's topic."""
-        mails = [ref for ref in refs if ref.is_mail]
-        others = [ref for ref in refs if not ref.is_mail]
-        found = dict(await self.group.value.progress(others)) if others else {}
-        return found | dict(await self.mails.value.progress(mails)) if mails else found
+        found: dict[ChunkRef, PartitionProgress] = {}
+        for kind in {ref.kind for ref in refs}:
+            lag = self.group if kind is None else self.channels[kind]
+            found |= await lag.value.progress([ref for ref in refs if ref.kind is kind])
+        return found
 
 
 class ChunkConsumer(Component):
@@ -132,11 +144,10 @@ class ChunkConsumer(Component):
             clock,
             chunks,
             settings=self._settings.inboxes,
-            actions=ChunkActions(
-                add_members=self._member_worker(publisher).add, make_mails=self._make_mails()
-            ),
+            add_members=self._member_worker(publisher).add,
         )
         self.worker = cases.worker
+        self.worker.use_channels(self._channels(cases))
         on_ended = self._engines.events.value.job_ended
         jobs = build_sweeper(client, clock, chunks, self._lines.progress, on_ended)
         work = RecordHandlers(
@@ -152,29 +163,28 @@ class ChunkConsumer(Component):
         running = spawn("notifications", consumer.run(), may_end=True)
         self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
 
-    def _make_mails(self) -> MakeMails | None:
+    def _channels(self, cases: InboxServices) -> ChannelActions:
+        engines, host, clock = self._engines, self._host, self._host.clock
+        pushes = ChannelJobs(JobKind.PUSH, cases.jobs, clock)
+        has_providers = make_has_providers(engines.dynamo.value, engines.keys.value, clock)
+        start: dict[Channel, ChannelJobStarter] = {Channel.PUSH: PushJobs(pushes, has_providers)}
         smtp, options = self._lines.smtp, mail_options(self._settings)
         if smtp is None or options is None:
-            return None
-        stats, engines, host = MailStats(), self._engines, self._host
-
-        def make(repository: InboxRepository, inboxes: InboxConfigCache, jobs: JobService) -> ChunkMails:
-            worker = build_mail_worker(
-                engines.dynamo.value,
-                engines.user_keys.value,
-                host.clock,
-                repository=repository,
-                inboxes=inboxes,
-                jobs=jobs,
-                transport=smtp.value,
-                options=options,
-                stats=stats,
-                failpoints=host.failpoints,
-            )
-            export_mails(host, stats, worker)
-            return worker
-
-        return make
+            return ChannelActions(start=start)
+        stats, mails = MailStats(), ChannelJobs(JobKind.MAIL, cases.jobs, clock)
+        worker = build_mail_worker(
+            engines.dynamo.value,
+            engines.user_keys.value,
+            clock,
+            reader=cases.channel_reader,
+            jobs=mails,
+            transport=smtp.value,
+            options=options,
+            stats=stats,
+            failpoints=host.failpoints,
+        )
+        export_mails(host, stats, worker)
+        return ChannelActions(start={**start, Channel.EMAIL: mails}, send={JobKind.MAIL: worker.send})
 
     def _member_worker(self, publisher: KafkaPublisher) -> MemberChunkWorker:
         client, clock = self._engines.dynamo.value, self._host.clock

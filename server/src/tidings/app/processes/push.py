@@ -6,12 +6,17 @@ from typing import NoReturn, override
 
 from msgspec.structs import replace
 
+from tidings.app.processes.channel_chunks import ChannelConsumer
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
-from tidings.app.wiring.inboxes import build_process_inboxes
+from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, make_route_lookup
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
-from tidings.app.wiring.push import PushWiring, Senders, build_dispatcher, open_senders
+from tidings.app.wiring.push import PushWiring, Senders, build_handlers, open_senders
+from tidings.inboxes.channels.jobs import ChannelJobs
+from tidings.inboxes.channels.push import PushChunks
+from tidings.inboxes.chunk_worker import ChannelActions, ChunkWorker
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
+from tidings.jobs.model import JobKind
 from tidings.kernel.clock import Clock
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
@@ -20,6 +25,7 @@ from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.push.dispatcher import PushDispatcher
+from tidings.push.inbox_alerts import InboxAlertSender
 from tidings.push.model import PushRead, PushTask
 from tidings.push.ports import TaskPublisher
 from tidings.push.rules import RetryDelays
@@ -43,12 +49,9 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
     publisher = delivery.publisher_component(settings, host)
     senders = ManagedResource("push_providers", lambda: open_senders(settings, host.clock))
-    return [
-        *engines.components,
-        publisher,
-        senders,
-        PushConsumer(settings, host, engines, publisher, senders),
-    ]
+    consumer = PushConsumer(settings, host, engines, publisher, senders)
+    chunks = ChannelConsumer(JobKind.PUSH, settings, host, consumer)
+    return [*engines.components, publisher, senders, consumer, chunks]
 
 
 class PushConsumer(Component):
@@ -72,6 +75,7 @@ class PushConsumer(Component):
         self._since = host.clock.now()
         self._consumer: KafkaConsumer[PushTask | PushRead] | None = None
         self._running: asyncio.Task[None] | None = None
+        self.worker: ChunkWorker | None = None
         self.stop_s = settings.process.stop_s
 
     @override
@@ -94,7 +98,9 @@ class PushConsumer(Component):
             epoch=engines.epoch,
             delays=delays,
         )
-        dispatcher, withdrawals = build_dispatcher(wiring, stats)
+        dispatcher, withdrawals, alerts = build_handlers(wiring, stats)
+        inboxes.worker.use_channels(self._channels(inboxes, alerts))
+        self.worker = inboxes.worker
         handler = PushTaskHandler(
             dispatcher, withdrawals, KafkaTaskPublisher(publisher, delays), clock, delays_ms
         )
@@ -106,6 +112,17 @@ class PushConsumer(Component):
         engine_clients.export_consumer(self._host.metrics, consumer, "push", "tasks")
         self._consumer = consumer
         self._running = self._host.tasks.spawn("push", consumer.run(), may_end=True)
+
+    def _channels(self, inboxes: InboxServices, alerts: InboxAlertSender) -> ChannelActions:
+        clock = self._host.clock
+        chunks = PushChunks(
+            reader=inboxes.channel_reader,
+            jobs=ChannelJobs(JobKind.PUSH, inboxes.jobs, clock),
+            alerts=alerts,
+            routes=make_route_lookup(self._engines.redis.value),
+            clock=clock,
+        )
+        return ChannelActions(send={JobKind.PUSH: chunks.send})
 
     @override
     async def stop(self) -> None:

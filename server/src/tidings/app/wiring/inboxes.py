@@ -1,6 +1,6 @@
 """Build the services of inboxes and jobs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -10,17 +10,18 @@ from tidings.app.wiring.broadcasts import BroadcastServices, build_broadcasts
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.mail import build_mail_service
 from tidings.bus.store import RedisBus
+from tidings.connections.model import RouteLookup
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.gateway.ports import InboxUseCases
 from tidings.inboxes.broadcasts.log_store import NoSnapshots, RedisSnapshots
 from tidings.inboxes.broadcasts.segment_store import DynamoProfileStore
 from tidings.inboxes.broadcasts.service import BroadcastService
+from tidings.inboxes.channels.reader import ChannelReader
 from tidings.inboxes.chunk_worker import AddMembers, ChunkWorker
 from tidings.inboxes.config_service import InboxConfigCache, InboxConfigService, InboxDefaultsService
 from tidings.inboxes.deliverer import DigestDeliverer, NotificationDeliverer, NotificationWithdrawer
-from tidings.inboxes.mail.ports import ChunkMails
 from tidings.inboxes.marker import InboxMarker
-from tidings.inboxes.ports import InboxNotifier, InboxRepository, NoInboxNotifier
+from tidings.inboxes.ports import InboxNotifier, NoInboxNotifier
 from tidings.inboxes.preference_service import PreferenceService
 from tidings.inboxes.publisher import InboxChangePublisher
 from tidings.inboxes.queries import InboxQueries
@@ -67,26 +68,12 @@ class InboxServices:
     jobs: JobService
     job_store: JobStore
     worker: ChunkWorker
+    channel_reader: ChannelReader
     broadcasts: BroadcastServices
-
-
-type MakeMails = Callable[[InboxRepository, InboxConfigCache, JobService], ChunkMails]
-"""Builds the worker of mails from parts that the other services have too."""
 
 
 async def _add_no_members(job: Job, _: int, __: Sequence[UserId]) -> Sequence[UserId]:
     raise AssertionError(f"job {job.id} adds members in a process without chats")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChunkActions:
-    """What only the process `notifications` does with chunks. Without `make_mails`, no mail is sent."""
-
-    add_members: AddMembers = _add_no_members
-    make_mails: MakeMails | None = None
-
-
-_NO_ACTIONS = ChunkActions()
 
 
 def build_inboxes(
@@ -100,7 +87,7 @@ def build_inboxes(
     invalidation: RedisConfigInvalidation | None = None,
     job_retention_days: int = RETENTION_DAYS,
     events: EventProducer | None = None,
-    actions: ChunkActions = _NO_ACTIONS,
+    add_members: AddMembers = _add_no_members,
 ) -> InboxServices:
     """Build all services. Without `broadcasts`, broadcast logs are read from their beginning."""
     notifier, stores = notifier or NoInboxNotifier(), _Stores.of(client, job_retention_days)
@@ -124,9 +111,8 @@ def build_inboxes(
         proofs=RecallProofs(recall, stores.jobs, stores.repository),
         jobs=jobs,
         job_store=stores.jobs,
-        worker=_new_worker(
-            stores, cache, notifier, broadcast, jobs, clock=clock, events=events, actions=actions
-        ),
+        worker=_new_worker(stores, cache, notifier, broadcast, clock, add_members=add_members, events=events),
+        channel_reader=_channel_reader(stores, cache, keys),
         broadcasts=broadcasts,
     )
 
@@ -178,16 +164,25 @@ def _build_broadcast(
     )
 
 
+def _channel_reader(stores: _Stores, cache: InboxConfigCache, keys: SealingKeyProvider) -> ChannelReader:
+    return ChannelReader(
+        contents=stores.contents,
+        repository=stores.repository,
+        preferences=stores.preferences,
+        inboxes=cache,
+        keys=keys,
+    )
+
+
 def _new_worker(
     stores: _Stores,
     cache: InboxConfigCache,
     notifier: InboxNotifier,
     broadcast: BroadcastService,
-    jobs: JobService,
-    *,
     clock: Clock,
+    *,
+    add_members: AddMembers,
     events: EventProducer | None,
-    actions: ChunkActions,
 ) -> ChunkWorker:
     """Build the worker. Its state service has no broadcasts: a withdrawal must not create a user's broadcast state."""
     state = InboxStateService(stores.repository, cache.of, clock, notifier)
@@ -199,15 +194,18 @@ def _new_worker(
         digests=DigestDeliverer(state, deliverer, notifier),
         withdrawer=NotificationWithdrawer(state),
         on_release=broadcast.release,
-        add_members=actions.add_members,
+        add_members=add_members,
         notifier=notifier,
         inboxes=cache,
         profiles=stores.profiles,
         preferences=stores.preferences,
         clock=clock,
         on_delivered=None if events is None else events.notification_delivered,
-        mails=actions.make_mails and actions.make_mails(stores.repository, cache, jobs),
     )
+
+
+def make_route_lookup(redis: RedisClient) -> RouteLookup:
+    return RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S)
 
 
 def build_serving_inboxes(
@@ -219,10 +217,10 @@ def build_serving_inboxes(
     *,
     events: EventProducer,
     settings: InboxesSettings,
-    actions: ChunkActions = _NO_ACTIONS,
+    add_members: AddMembers = _add_no_members,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services of a process with Redis: it notifies devices, and receives changes of inboxes."""
-    publisher = InboxChangePublisher(RedisConnectionRegistry(redis, lease_s=_NO_LEASE_S), RedisBus(redis))
+    publisher = InboxChangePublisher(make_route_lookup(redis), RedisBus(redis))
     services = build_inboxes(
         client,
         keys,
@@ -233,7 +231,7 @@ def build_serving_inboxes(
         invalidation=RedisConfigInvalidation(redis),
         job_retention_days=settings.job_retention_days,
         events=events,
-        actions=actions,
+        add_members=add_members,
     )
     return services, publisher
 
@@ -244,7 +242,7 @@ def build_process_inboxes(
     chunks: ChunkPublisher,
     *,
     settings: InboxesSettings,
-    actions: ChunkActions = _NO_ACTIONS,
+    add_members: AddMembers = _add_no_members,
 ) -> tuple[InboxServices, InboxChangePublisher]:
     """Build the services on the engines of a process."""
     return build_serving_inboxes(
@@ -255,7 +253,7 @@ def build_process_inboxes(
         engines.redis.value,
         events=engines.events.value,
         settings=settings,
-        actions=actions,
+        add_members=add_members,
     )
 
 

@@ -5,16 +5,14 @@ from contextlib import asynccontextmanager
 
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.app.settings import Settings
+from tidings.inboxes.channels.jobs import ChannelJobs
+from tidings.inboxes.channels.reader import ChannelReader
 from tidings.inboxes.config_service import InboxConfigCache
-from tidings.inboxes.mail.jobs import MailJobs
 from tidings.inboxes.mail.service import MailConfigs, MailService
 from tidings.inboxes.mail.worker import MailOptions, MailStats, MailWorker, MailWorkerDeps
-from tidings.inboxes.ports import InboxRepository
 from tidings.inboxes.preference_service import PreferenceService
-from tidings.inboxes.store import DynamoContentStore, DynamoPreferenceStore
 from tidings.inboxes.store.mail import DynamoMailConfigStore, DynamoMailResultStore
 from tidings.inboxes.store.smtp import SmtpOptions, SmtpTransport
-from tidings.jobs.ports import JobStarter
 from tidings.kernel.clock import Clock
 from tidings.kernel.failpoints import Failpoints
 from tidings.platform.dynamo.client import DynamoClient
@@ -68,25 +66,20 @@ def build_mail_worker(
     keys: UserKeyRing,
     clock: Clock,
     *,
-    repository: InboxRepository,
-    inboxes: InboxConfigCache,
-    jobs: JobStarter,
+    reader: ChannelReader,
+    jobs: ChannelJobs,
     transport: SmtpTransport,
     options: MailOptions,
     stats: MailStats,
     failpoints: Failpoints,
 ) -> MailWorker:
     deps = MailWorkerDeps(
-        contents=DynamoContentStore(client),
-        repository=repository,
-        preferences=DynamoPreferenceStore(client),
-        inboxes=inboxes,
+        reader=reader,
         users=DynamoUserStore(client, keys.tenants, keys),
         results=DynamoMailResultStore(client),
         configs=MailConfigs(DynamoMailConfigStore(client), clock),
         transport=transport,
-        keys=keys.tenants,
-        jobs=MailJobs(jobs, clock),
+        jobs=jobs,
         clock=clock,
         failpoints=failpoints,
     )

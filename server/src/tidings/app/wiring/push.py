@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tidings.accounts.store.sessions import DynamoSessionStore
 from tidings.accounts.store.users import DynamoUserStore
@@ -11,6 +12,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_chat_lists, build_chat_row_reader
 from tidings.app.wiring.inboxes import InboxServices
 from tidings.gateway.ports import PushUseCases
+from tidings.inboxes.channels.push import HasProviders
 from tidings.inboxes.config_service import read_all_pages
 from tidings.inboxes.model import InboxId, InboxKey
 from tidings.kernel.cache import Cache, CachePolicy
@@ -27,6 +29,7 @@ from tidings.platform.http2.client import Http2Client, Http2Options
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.push.badge import BadgeReader, ReadInboxUnread
 from tidings.push.dispatcher import PushDispatcher
+from tidings.push.inbox_alerts import InboxAlertSender
 from tidings.push.model import PushKind
 from tidings.push.ports import PushSender
 from tidings.push.preferences import PushPreferencesService
@@ -45,6 +48,7 @@ from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.push.store.results import DynamoResultStore
 from tidings.push.store.tasks import KafkaTaskPublisher
 from tidings.push.withdrawals import PushWithdrawals
+from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 from tidings.tenants.user_keys import UserKeyRing
@@ -149,7 +153,22 @@ class PushWiring:
     delays: RetryDelays
 
 
-def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatcher, PushWithdrawals]:
+def make_has_providers(client: DynamoClient, keys: KeyRing, clock: Clock) -> HasProviders:
+    providers = PushProviders(DynamoProviderStore(client, keys), clock)
+
+    async def has_providers(tenant: TenantId) -> bool:
+        return bool(await providers.of(tenant))
+
+    return has_providers
+
+
+class PushHandlers(NamedTuple):
+    dispatcher: PushDispatcher
+    withdrawals: PushWithdrawals
+    alerts: InboxAlertSender
+
+
+def build_handlers(given: PushWiring, stats: PushStats) -> PushHandlers:
     client, keys, clock = given.client, given.keys, given.clock
     registrations = DynamoRegistrationStore(client, keys.tenants)
     alerts, users = DynamoAlertStore(client), DynamoUserStore(client, keys.tenants, keys)
@@ -178,4 +197,7 @@ def build_dispatcher(given: PushWiring, stats: PushStats) -> tuple[PushDispatche
         on_finished=given.events.push_finished,
         delays=given.delays,
     )
-    return PushDispatcher(deps, stats), PushWithdrawals(deps, stats)
+    dispatcher = PushDispatcher(deps, stats)
+    return PushHandlers(
+        dispatcher, PushWithdrawals(deps, stats), InboxAlertSender(deps, stats, dispatcher.outages)
+    )

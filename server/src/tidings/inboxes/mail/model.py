@@ -49,21 +49,6 @@ class MailState(StrEnum):
     FAILED = "failed"
 
 
-class SkipReason(StrEnum):
-    """Why no mail is sent to a user."""
-
-    CHANNEL_OFF = "channel_off"
-    NO_ADDRESS = "no_address"
-    ADDRESS_REFUSED = "address_refused"
-    SUSPENDED = "suspended"
-    READ = "read"
-    RECALLED = "recalled"
-    EXPIRED = "expired"
-    THROTTLED = "throttled"
-    DIGESTED = "digested"
-    NOT_DELIVERED = "not_delivered"
-
-
 class MailResult(Struct, frozen=True, kw_only=True):
     """What happened to the mail of a notification to a user.
 

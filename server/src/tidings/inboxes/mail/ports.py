@@ -5,7 +5,6 @@ from typing import Protocol
 
 from tidings.inboxes.mail.model import MailAnswer, MailConfig, MailResult, OutgoingMail
 from tidings.inboxes.model import InboxId, InboxKey, NotificationId
-from tidings.jobs.model import Job
 from tidings.kernel.ids import TenantId, UserId
 
 
@@ -40,24 +39,4 @@ class MailConfigStore(Protocol):
 class MailTransport(Protocol):
     async def send(self, mail: OutgoingMail) -> MailAnswer:
         """Hand one mail to the mail server. Never raises: a failure is an answer without a code."""
-        ...
-
-
-class ChunkMails(Protocol):
-    """The mails of chunks: starts the jobs that send them, and sends them."""
-
-    async def start(
-        self, parent: Job, chunk: int, users: Sequence[UserId], *, starts_ms: int, attempt: int
-    ) -> None: ...
-
-    async def send(self, job: Job, chunk: int, users: Sequence[UserId]) -> Sequence[UserId]:
-        """Send the mails of a chunk. Returns the users whose mail failed permanently."""
-        ...
-
-
-class MailJobStarter(Protocol):
-    async def start(
-        self, parent: Job, chunk: int, users: Sequence[UserId], *, starts_ms: int, attempt: int
-    ) -> None:
-        """Start the job that sends mails to these users of a chunk. Idempotent for a parent, chunk and attempt."""
         ...

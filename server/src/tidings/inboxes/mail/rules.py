@@ -8,10 +8,11 @@ from typing import NamedTuple
 import msgspec
 
 from tidings.accounts.model import User
-from tidings.inboxes.mail.model import MailAnswer, MailReference, MailResult, MailStage, MailState, SkipReason
+from tidings.inboxes.channels import rules as channel_rules
+from tidings.inboxes.channels.model import SkipReason
+from tidings.inboxes.mail.model import MailAnswer, MailReference, MailResult, MailStage, MailState
 from tidings.inboxes.model import InboxId, InboxKey, NotificationContent, NotificationRow, UnreadCounts
-from tidings.inboxes.preferences import Channel, Exclusion
-from tidings.inboxes.rules import is_read
+from tidings.inboxes.preferences import Channel
 from tidings.kernel.ids import TenantId, UserId
 
 type Mac = Callable[[bytes], bytes]
@@ -38,26 +39,8 @@ class MailFacts(NamedTuple):
 
 def skip_reason(facts: MailFacts, now_ms: int) -> SkipReason | None:
     """Return why a user receives no mail. None: send it."""
-    if facts.content is None or facts.content.sealed is None:
-        return SkipReason.RECALLED
-    if facts.content.expires_ms is not None and facts.content.expires_ms <= now_ms:
-        return SkipReason.EXPIRED
-    return _by_row(facts.row, facts.counts) or _by_user(facts.user, facts.channels)
-
-
-def _by_row(row: NotificationRow | None, counts: UnreadCounts) -> SkipReason | None:
-    if row is None:
-        return SkipReason.NOT_DELIVERED
-    if row.redacted_ms is not None:
-        return SkipReason.RECALLED
-    if row.digest_of is not None:
-        return SkipReason.DIGESTED
-    if row.excluded is Exclusion.THROTTLED:
-        return SkipReason.THROTTLED
-    # A user who has switched the inbox off has an excluded row. They still receive mail.
-    if row.excluded is None and (is_read(row, counts) or row.archived_ms is not None):
-        return SkipReason.READ
-    return None
+    of_notification = channel_rules.skip_reason(facts.content, facts.row, facts.counts, now_ms)
+    return of_notification or _by_user(facts.user, facts.channels)
 
 
 def _by_user(user: User | None, channels: dict[Channel, bool]) -> SkipReason | None:

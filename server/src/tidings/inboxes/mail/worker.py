@@ -7,15 +7,15 @@ the only case in which a user can receive a mail twice.
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 import msgspec
 
 from tidings.accounts.model import EmailRefusal, User
 from tidings.accounts.ports import UserStore
-from tidings.inboxes.config import Inbox
-from tidings.inboxes.config_service import InboxConfigCache
+from tidings.inboxes.channels.ports import ChannelJobStarter
+from tidings.inboxes.channels.reader import ChannelBatch, ChannelReader
 from tidings.inboxes.mail import rendering, rules
 from tidings.inboxes.mail.model import (
     MailConfig,
@@ -25,18 +25,14 @@ from tidings.inboxes.mail.model import (
     MailState,
     OutgoingMail,
 )
-from tidings.inboxes.mail.ports import MailJobStarter, MailResultStore, MailTransport
+from tidings.inboxes.mail.ports import MailResultStore, MailTransport
 from tidings.inboxes.mail.service import MAIL_ID, UNSUBSCRIBE, MailConfigs
-from tidings.inboxes.model import InboxKey, NotificationContent, NotificationId, NotificationRow
-from tidings.inboxes.ports import ContentStore, InboxRepository, PreferenceStore
-from tidings.inboxes.preferences import NO_PREFERENCES, UserPreferences
-from tidings.inboxes.queries import seal_location
+from tidings.inboxes.model import InboxKey, NotificationContent
 from tidings.jobs.model import Job
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import UserId
-from tidings.tenants.model import SealingKeyProvider, SealingKeys
 
 _OUTAGE_S = 30.0
 """How long nothing is sent after the mail server did not answer or refused the sender."""
@@ -66,16 +62,12 @@ class MailOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailWorkerDeps:
-    contents: ContentStore
-    repository: InboxRepository
-    preferences: PreferenceStore
-    inboxes: InboxConfigCache
+    reader: ChannelReader
     users: UserStore
     results: MailResultStore
     configs: MailConfigs
     transport: MailTransport
-    keys: SealingKeyProvider
-    jobs: MailJobStarter
+    jobs: ChannelJobStarter
     clock: Clock
     failpoints: Failpoints
 
@@ -93,26 +85,10 @@ class _Outcome(Enum):
 class _Batch:
     """State that is read once for all users of a chunk."""
 
-    job: Job
-    inbox: Inbox
+    common: ChannelBatch
     config: MailConfig
-    content: NotificationContent
-    keys: SealingKeys
-    rows: Mapping[UserId, NotificationRow]
     results: Mapping[UserId, MailResult]
     users: Mapping[UserId, User]
-    preferences: Mapping[UserId, UserPreferences]
-    shown: Mapping[NotificationId, NotificationContent] = field(default_factory=dict)
-
-    def key_of(self, user: UserId) -> InboxKey:
-        return InboxKey(self.job.tenant, user, self.inbox.id)
-
-    def content_of(self, user: UserId) -> NotificationContent | None:
-        """Return the content that the user's row shows: that of the newest notification, in a digest."""
-        row = self.rows.get(user)
-        if row is None or row.content_id == self.content.id:
-            return self.content
-        return self.shown.get(row.content_id)
 
 
 class MailWorker:
@@ -127,12 +103,6 @@ class MailWorker:
     def is_down(self) -> bool:
         """Whether the mail server did not answer in the last 30 seconds, or refused the sender."""
         return self._deps.clock.monotonic() < self._down_until
-
-    async def start(
-        self, parent: Job, chunk: int, users: Sequence[UserId], *, starts_ms: int, attempt: int
-    ) -> None:
-        """Start the job that sends mails to these users of a delivered chunk. Idempotent."""
-        await self._deps.jobs.start(parent, chunk, users, starts_ms=starts_ms, attempt=attempt)
 
     async def send(self, job: Job, chunk: int, users: Sequence[UserId]) -> Sequence[UserId]:
         """Send the mails of a chunk, and start a later job for those that could not be sent. Idempotent.
@@ -159,48 +129,34 @@ class MailWorker:
         return failed
 
     async def _read(self, job: Job, users: Sequence[UserId]) -> _Batch | None:
-        deps, notification = self._deps, NotificationId(job.notification)
-        content = await deps.contents.find(job.tenant, notification)
-        if content is None:
+        deps, common = self._deps, await self._deps.reader.read(job, users)
+        if common is None:
             return None
-        inbox = await deps.inboxes.of(job.tenant, job.inbox)
-        rows = await deps.repository.rows_of(job.tenant, inbox.id, notification, users)
-        newest = {row.content_id for row in rows.values()} - {notification}
-        shown = await deps.contents.of(job.tenant, newest) if newest else {}
-        sealed = [each.sealed for each in (content, *shown.values()) if each.sealed is not None]
         return _Batch(
-            job=job,
-            inbox=inbox,
-            config=await deps.configs.of(job.tenant, inbox.id),
-            content=content,
-            keys=await deps.keys.to_read(job.tenant, sealed),
-            rows=rows,
-            results=await deps.results.of(job.tenant, inbox.id, notification, users),
+            common=common,
+            config=await deps.configs.of(job.tenant, common.inbox.id),
+            results=await deps.results.of(job.tenant, common.inbox.id, common.content.id, users),
             users=await deps.users.read_many(job.tenant, users),
-            preferences=await deps.preferences.of(job.tenant, inbox.id, users),
-            shown=shown,
         )
 
     async def _send_one(self, batch: _Batch, user: UserId) -> _Outcome:
-        before, inbox_key = batch.results.get(user), batch.key_of(user)
+        common, before, inbox_key = batch.common, batch.results.get(user), batch.common.key_of(user)
         if before is not None and before.is_final:
             self._stats.repeated += 1
             return _Outcome.FAILED if before.state is MailState.FAILED else _Outcome.DONE
-        is_last = batch.job.attempt >= len(rules.RETRY_AFTER_S)
+        is_last = common.job.attempt >= len(rules.RETRY_AFTER_S)
         if self.is_down and not is_last:
             return _Outcome.LATER
-        stored, now_ms = await self._deps.repository.stored(inbox_key, 0), self._deps.clock.now_ms()
-        content, critical = batch.content_of(user), batch.content.is_critical
-        preferences = batch.preferences.get(user, NO_PREFERENCES)
-        channels = batch.inbox.channels_for(batch.content.category, preferences, is_critical=critical)
+        stored, now_ms = await self._deps.reader.repository.stored(inbox_key, 0), self._deps.clock.now_ms()
+        content = common.content_of(user)
         result = MailResult(
-            notification=batch.content.id,
+            notification=common.content.id,
             state=MailState.SKIPPED,
             at_ms=now_ms,
             attempts=0 if before is None else before.attempts,
         )
-        person, row = batch.users.get(user), batch.rows.get(user)
-        facts = rules.MailFacts(content, row, stored.counts, person, channels)
+        person, row = batch.users.get(user), common.rows.get(user)
+        facts = rules.MailFacts(content, row, stored.counts, person, common.channels_of(user))
         reason = rules.skip_reason(facts, now_ms)
         if reason is not None or content is None or person is None or person.email is None:
             await self._deps.results.put(inbox_key, msgspec.structs.replace(result, reason=reason or ""))
@@ -244,26 +200,23 @@ class MailWorker:
     def _compose(
         self, batch: _Batch, inbox_key: InboxKey, content: NotificationContent, user: User, address: str
     ) -> OutgoingMail:
-        category = batch.inbox.name_of(batch.content.category)
-        is_critical = batch.content.is_critical or batch.inbox.settings_of(batch.content.category).is_critical
-        mac, row = batch.keys.fingerprint, batch.rows.get(user.user)
+        common = batch.common
+        category = common.inbox.name_of(common.content.category)
+        mac, row = common.keys.fingerprint, common.rows.get(user.user)
         link = None
-        if not is_critical:
+        if not common.is_critical:
             reference = MailReference(inbox_key, category or "")
             token = rules.sign_reference(reference, UNSUBSCRIBE, mac)
             link = f"{self._options.public_url}/v1/email/unsubscribe?token={token}"
-        body = batch.keys.unseal(
-            seal_location(inbox_key.tenant, content.id), content.version, content.sealed or b""
-        )
         fields = rendering.MailFields(
-            message=msgspec.json.decode(body),
+            message=common.message(content),
             category=category,
             name=user.display_name,
             gathered=max(row.gathered, 1) if row is not None else 1,
             unsubscribe_url=link,
         )
         template = rendering.choose_template(batch.config, category, user.locale)
-        reference = MailReference(inbox_key, batch.content.id, rules.address_hash(address, mac))
+        reference = MailReference(inbox_key, common.content.id, rules.address_hash(address, mac))
         name = rules.sign_reference(reference, MAIL_ID, mac)
         envelope = rendering.MailEnvelope(
             sender=self._options.sender,

@@ -73,7 +73,7 @@ class WebPushSender:
             "content-type": "application/octet-stream",
             "ttl": str(max(0, note.expires_ms - self._clock.now_ms()) // 1000),
             "urgency": "high" if note.is_alert else "normal",
-            "topic": web_push_topic(note.chat),
+            "topic": web_push_topic(note.collapse_id),
         }
         try:
             answer = await self._post(target.endpoint, headers, body)

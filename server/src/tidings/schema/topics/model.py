@@ -264,6 +264,21 @@ MAILS = Topic(
     purpose="Chunks of jobs that send notifications by e-mail. A topic of its own, so that a slow mail server does not delay "
     "deliveries to inboxes.",
 )
+PUSHES = Topic(
+    name="pushes",
+    key="tenant#job#chunk",
+    order="",
+    partitions=Partitions(
+        small=3,
+        medium=12,
+        large=48,
+        why="A chunk of 100 users takes about a second, which the push providers determine, not Kafka.",
+    ),
+    retention_s=72 * HOUR_S,
+    retention_why="As for `notifications`: the chunks are also stored in DynamoDB.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Chunks of jobs that send notifications of inboxes to devices. `tidings run push` processes them.",
+)
 
 TOPICS = (
     MESSAGES,
@@ -279,6 +294,7 @@ TOPICS = (
     NOTIFICATIONS,
     NOTIFICATIONS_DEAD,
     MAILS,
+    PUSHES,
 )
 
 DEAD_LETTER_TOPICS = {

@@ -36,6 +36,7 @@ def test_the_topics_are_those_of_the_design() -> None:
         "notifications",
         "notifications-dead",
         "mails",
+        "pushes",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 

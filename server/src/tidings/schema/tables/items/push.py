@@ -30,6 +30,7 @@ TOKEN = KeyTemplate("{tenant}#token#{key}")
 TOKEN_SORT = KeyTemplate("token")
 PROVIDER_SORT = KeyTemplate("push#{provider}")
 RESULT = KeyTemplate("{tenant}#{chat}#{sequence:012d}")
+NOTIFICATION_RESULT = KeyTemplate("{tenant}#n#{notification}#{user}")
 RESULT_SORT = KeyTemplate("{user}#{device}")
 DECISION_SORT = KeyTemplate("{user}#")
 
@@ -120,4 +121,22 @@ PUSH_DECISION = TableItem(
     max_bytes=12 * 1024,
     holds="why no device of a recipient was notified of a message",
     growth=Growth("one for each of 100 recipients", 100),
+)
+NOTIFICATION_PUSH = TableItem(
+    "notification push",
+    NOTIFICATION_RESULT,
+    RESULT_SORT,
+    {**_RESULT_VALUES, "inbox": TextLimit(PART_BYTES["inbox"])},
+    max_bytes=12 * 1024,
+    holds="the attempts to notify one device of a user of one notification of an inbox",
+    growth=Growth("devices of a user", MAX_DEVICES),
+)
+NOTIFICATION_PUSH_DECISION = TableItem(
+    "notification push decision",
+    NOTIFICATION_RESULT,
+    DECISION_SORT,
+    {**_RESULT_VALUES, "inbox": TextLimit(PART_BYTES["inbox"])},
+    max_bytes=12 * 1024,
+    holds="why no device of a user was notified of one notification of an inbox",
+    growth=Growth("one for each user and notification", 1),
 )

@@ -91,3 +91,10 @@ LIST_RESULTS = query(
     "The results of a message for all recipients.",
     consistency=Consistency.EVENTUAL,
 )
+READ_NOTIFICATION_RESULTS = query(
+    "push_results.read_notification",
+    PUSH_RESULTS,
+    "notification and user",
+    PatternRole.DELIVERS,
+    "The results of a notification for one user: a repeated job sends nothing twice.",
+)

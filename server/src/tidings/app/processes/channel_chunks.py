@@ -1,6 +1,6 @@
-"""Part of the process `notifications`: send notifications by e-mail. Any number may run.
+"""Consumers of the chunks that send notifications over a channel: e-mail in `notifications`, and push in `push`.
 
-Mail has a topic and a consumer of its own, so that a slow mail server does not delay deliveries to inboxes.
+Each channel has a topic and a consumer of its own, so that a slow mail server does not delay deliveries to inboxes.
 """
 
 import asyncio
@@ -11,34 +11,32 @@ from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config
 from tidings.inboxes.chunk_worker import ChunkWorker
 from tidings.inboxes.mail.worker import MailStats, MailWorker
-from tidings.jobs.chunk_topic import MAIL_GROUP, decode_chunk
-from tidings.jobs.model import ChunkRef
+from tidings.jobs.chunk_topic import CHANNEL_TOPICS, decode_chunk
+from tidings.jobs.model import ChunkRef, JobKind
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
 from tidings.platform.kafka.records import Batch, Record
 from tidings.platform.lifecycle.component import Component, Health
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.telemetry import logs
-from tidings.schema.topics.model import MAILS
 
 log = logs.get_logger(__name__)
 
-# One at a time: a chunk is up to 100 mails, and what was sent and not committed is read again after a crash.
+# One at a time: a chunk is up to 100 users, and what was sent and not committed is read again after a crash.
 _TUNING = ConsumerTuning(worker=PartitionWorkerOptions(max_batch_records=1, max_queued_records=20))
 
 
 class WorkerOwner(Protocol):
-    """The component whose worker also sends mails. It starts before the consumer of mails."""
+    """The component whose worker also sends over the channel. It starts before the consumer."""
 
     worker: ChunkWorker | None
 
 
-class MailConsumer(Component):
+class ChannelConsumer(Component):
     """The running consumer. Healthy while the group includes it and no partition waits for a retry."""
 
-    name = "mails"
-
-    def __init__(self, settings: Settings, host: ProcessContext, owner: WorkerOwner) -> None:
+    def __init__(self, kind: JobKind, settings: Settings, host: ProcessContext, owner: WorkerOwner) -> None:
+        self.name = CHANNEL_TOPICS[kind]
         self._settings = settings
         self._host = host
         self._owner = owner
@@ -51,14 +49,14 @@ class MailConsumer(Component):
     async def start(self) -> None:
         worker = self._owner.worker
         if worker is None:
-            raise AssertionError("the consumer of mails starts before its worker")
+            raise AssertionError(f"the consumer of {self.name} starts before its worker")
         work = RecordHandlers(decode_chunk, lambda batch: process_chunks(worker, batch), drop_undecodable)
         consumer = KafkaConsumer(
-            kafka_config(self._settings), work, group=MAIL_GROUP, topics=[MAILS.name], tuning=_TUNING
+            kafka_config(self._settings), work, group=self.name, topics=[self.name], tuning=_TUNING
         )
-        engine_clients.export_consumer(self._host.metrics, consumer, "mails", "chunks")
+        engine_clients.export_consumer(self._host.metrics, consumer, self.name, "chunks")
         self._consumer = consumer
-        self._running = self._host.tasks.spawn("mails", consumer.run(), may_end=True)
+        self._running = self._host.tasks.spawn(self.name, consumer.run(), may_end=True)
 
     @override
     async def stop(self) -> None:
@@ -81,7 +79,7 @@ async def process_chunks(worker: ChunkWorker, batch: Batch[ChunkRef]) -> None:
 
 async def drop_undecodable(record: Record, reason: str) -> None:
     """Drop a chunk that cannot be decoded. The job sweeper publishes the chunk again."""
-    log.error("mail chunk cannot be decoded", offset=record.offset, reason=reason)
+    log.error("chunk cannot be decoded", offset=record.offset, reason=reason)
 
 
 def export_mails(host: ProcessContext, stats: MailStats, worker: MailWorker) -> None:

@@ -1,0 +1,1 @@
+"""What channels outside the inbox share: e-mail and push notifications."""
