@@ -166,19 +166,23 @@ class Backlog:
 
 
 async def feed(feeder: Feeder, size: RunSize, drain: Callable[[], Any], killer: WorkerKiller) -> None:
-    """Send bursts in all groups; when all are processed, one more message in each, whose badges are exact."""
+    """Send bursts in all groups. When all are processed, send one more message in half of them, whose badges are exact.
+
+    The other half ends with the reads of its members, so devices must have removed what was read.
+    """
     groups = {await feeder.create(size.members_of(n)): size.members_of(n) for n in range(size.groups)}
+    last = list(groups)[: size.groups // 2]
     killing = asyncio.create_task(killer.run())
     try:
         await gather_limited(
-            (feeder.fill(chat, members, size.messages - 1) for chat, members in groups.items()),
+            (feeder.fill(chat, members, size.messages - (chat in last)) for chat, members in groups.items()),
             CHATS_AT_A_TIME,
         )
         await asyncio.gather(*feeder.reading)
         await drain()
-        last = await gather_limited(feeder.send(chat, 1) for chat in groups)
-        for (chat, members), sequences in zip(groups.items(), last, strict=True):
-            await feeder.publish(chat, members, sequences)
+        sent = await gather_limited(feeder.send(chat, 1) for chat in last)
+        for chat, sequences in zip(last, sent, strict=True):
+            await feeder.publish(chat, groups[chat], sequences)
         await drain()
     finally:
         killer.done.set()

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 ARRIVAL_S = 2.0
 """How long after the death of its sender a push service may read a request."""
+RECORDED_S = 5.0
+"""How long after a request its worker may be killed before it has recorded the request."""
 WINDOW_S = 10.0
 """The collapse window of a tenant: one alert for each chat and window."""
 
@@ -148,11 +150,20 @@ def _check_shown(history: PushHistory, broken: _Broken) -> None:
         newest[event.user, event.chat] = max(newest[event.user, event.chat], event.sequence)
     for place, sequence in newest.items():
         wanted = 0 if read.get(place, 0) >= sequence else sequence
-        if displays.get(place, 0) != wanted:
+        if displays.get(place, 0) != wanted and not (wanted == 0 and _was_unrecorded(history, place)):
             broken.add(PushRule.SHOWN, f"{place} shows {displays.get(place, 0)} instead of {wanted}")
     for place, sequence in displays.items():
         if sequence and place not in newest:
             broken.add(PushRule.SHOWN, f"{place} shows {sequence}, which has no event")
+
+
+def _was_unrecorded(history: PushHistory, place: tuple[str, str]) -> bool:
+    """Return whether the worker of the last request may have been killed before it recorded that a device shows it.
+
+    If the user reads the message before the next worker receives the event, no worker knows of the notification.
+    """
+    last = max(each.at for each in history.received if (each.user, each.chat) == place)
+    return _was_killed(history, last, last + RECORDED_S)
 
 
 def _check_requests(history: PushHistory, broken: _Broken) -> None:

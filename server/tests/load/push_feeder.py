@@ -22,7 +22,7 @@ from tidings.push.model import PushRead
 from tidings.push.store.tasks import KafkaReadPublisher
 
 MAX_BURST = 8
-READ_SHARE = 0.1
+READ_SHARE = 0.15
 """Users who read a burst before its events are published, and as many who read it soon after that."""
 READ_WITHIN_S = 3.0
 
@@ -114,7 +114,9 @@ class Feeder:
         for user in members:
             if random.random() < READ_SHARE:
                 wait_s = random.uniform(0, READ_WITHIN_S)
-                task = asyncio.create_task(self.read(chat, user, random.choice(sequences), wait_s))
+                task = asyncio.create_task(
+                    self.read(chat, user, random.choice((sequences[-1], random.choice(sequences))), wait_s)
+                )
                 self.reading.add(task)
                 task.add_done_callback(self.reading.discard)
 

@@ -12,6 +12,7 @@ from tidings.push.model import (
     PushDecision,
     PushOutcome,
     PushPolicy,
+    PushRead,
     PushResult,
     PushTask,
     SkipReason,
@@ -19,6 +20,7 @@ from tidings.push.model import (
 from tidings.push.outages import OutageTracker
 from tidings.push.sending import DispatcherDeps, PushStats, RecipientSending
 from tidings.push.state import RecipientState
+from tidings.push.withdrawals import PushWithdrawals
 from tidings.tenants.model import PushSettings
 
 MAX_CONCURRENT = 100
@@ -29,6 +31,7 @@ class PushDispatcher:
     def __init__(self, deps: DispatcherDeps, stats: PushStats) -> None:
         self._deps = deps
         self._stats = stats
+        self._withdrawals = PushWithdrawals(deps, stats)
         self.outages = OutageTracker(deps.clock)
 
     async def handle(self, tasks: Sequence[PushTask]) -> None:
@@ -61,10 +64,31 @@ class PushDispatcher:
             for task, decision in zip(tasks, decisions, strict=True)
             if decision.action is not PushAction.NONE
         ]
-        for each in sends:  # at most one, after `keep_newest`
-            await each.run()
+        # At most one is sent, after `keep_newest`.
+        shown = [each.event.sequence for each in sends if await each.run()]
+        await self._withdraw_if_read(chat, user, state, shown)
         await gather_limited(self._deps.report([each]) for each in skipped)
         await self._deps.results.put(skipped)
+
+    async def _withdraw_if_read(
+        self, chat: ChatKey, user: UserId, state: RecipientState, shown: Sequence[int]
+    ) -> None:
+        """Withdraw the notification if its message is read. `shown`: the sequences of messages that were sent now.
+
+        Race: the user reads the chat while its notification is sent. The worker that processes the read finds no shown
+        alert and withdraws nothing. The read is stored before it is published, and the alert before this look-up, so
+        one of the two workers sees both. A worker that is killed after it stored the alert leaves it to the next one,
+        which receives the event again and finds the alert in `state`.
+        """
+        if shown:
+            read_up_to = await self._deps.state.read_up_to(chat, user)
+            is_read = read_up_to >= max(shown)
+        else:
+            read_up_to = max((message.read_up_to for message in state.messages), default=0)
+            is_read = rules.is_withdrawn_by(state.alert, read_up_to)
+        if is_read:
+            read = PushRead(tenant=chat.tenant, user=user, chat=chat.chat, sequence=read_up_to)
+            await self._withdrawals.handle([read])
 
     def _decide(
         self, tasks: Sequence[PushTask], state: RecipientState, settings: PushSettings

@@ -121,8 +121,8 @@ class RecipientSending:
     def chat(self) -> ChatKey:
         return ChatKey(self.event.tenant, self.event.chat)
 
-    async def run(self) -> None:
-        """Send, then record. The order matters: what is recorded as sent was sent."""
+    async def run(self) -> bool:
+        """Send, then record. The order matters: what is recorded as sent was sent. Return whether a device shows it now."""
         event, deps = self.event, self.deps
         former = {
             each.device: each
@@ -137,7 +137,7 @@ class RecipientSending:
         self.stats.repeated += len([each for each in targets if each.device in is_done])
         targets = [each for each in targets if each.device not in is_done]
         if not targets:
-            return
+            return False
         badge = await deps.badge(event.tenant, event.recipient)
         sender = await deps.users.read(event.tenant, event.sender)
         name = None if sender is None else sender.display_name or sender.user
@@ -145,7 +145,8 @@ class RecipientSending:
         devices = DeviceSender(deps.senders, self.providers, self.outages)
         sent = await gather_limited(devices.send(each, self._note(each, badge, name)) for each in targets)
         await deps.failpoints.hit("push.sent")
-        if any(answer is not None and answer.verdict is SendVerdict.ACCEPTED for answer in sent):
+        is_shown = any(answer is not None and answer.verdict is SendVerdict.ACCEPTED for answer in sent)
+        if is_shown:
             await deps.alerts.raise_alert(self.chat, event.recipient, self._alert())
         about, action = self._about(), self.decision.action
         results = [
@@ -158,6 +159,7 @@ class RecipientSending:
         await deps.failpoints.hit("push.recorded")
         await self._follow_up(targets, sent, results)
         await deps.failpoints.hit("push.followed_up")
+        return is_shown
 
     def _note(self, target: PushRegistration, badge: int, sender_name: str | None) -> Notification:
         event, settings = self.event, self.settings

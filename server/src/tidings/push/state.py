@@ -86,6 +86,11 @@ class PushStateReader:
         kept, is_suspended = _after_account(registrations, account)
         return UserDevices(kept, preferences, is_suspended)
 
+    async def read_up_to(self, chat: ChatKey, user: UserId) -> int:
+        """Return the sequence up to which a user has read a chat. Strongly consistent."""
+        row = await self._rows.row(chat, user)
+        return 0 if row is None else row.read_up_to
+
     async def _signed_in(self, registrations: Sequence[PushRegistration]) -> list[PushRegistration]:
         """Return the registrations whose session has not ended, and remove the others.
 

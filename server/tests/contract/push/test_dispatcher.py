@@ -11,7 +11,6 @@ from tidings.push.model import (
     ApnsTarget,
     PushAction,
     PushOutcome,
-    PushRead,
     PushRegistration,
 )
 from tidings.push.ports import SendResult, SendVerdict
@@ -136,22 +135,6 @@ async def test_a_user_without_a_device_has_the_reason(use_cases: UseCaseEnv) -> 
     await PushRegistrations(env.store, use_cases.clock).remove_all(use_cases.tenant, BEN)
     await env.dispatcher.handle([env.task(chat, 2)])
     assert (await env.result(chat, 2)).reason == "no_device: No device is registered."
-
-
-async def test_a_read_withdraws_the_notification_once(use_cases: UseCaseEnv) -> None:
-    env = DispatcherEnv(use_cases)
-    chat = await env.prepare(2)
-    await env.dispatcher.handle([env.task(chat, 3)])
-    reads = [
-        PushRead(tenant=use_cases.tenant, user=BEN, chat=chat, sequence=sequence) for sequence in (2, 3, 3)
-    ]
-    await env.withdrawals.handle(reads[:1])
-    assert len(env.provider.sent) == 1
-    await env.rest.user(BEN).ok("PUT", f"/v1/chats/{chat}/read", {"sequence": 3})
-    for _ in range(2):
-        await env.withdrawals.handle(reads)
-    assert [note.action for note in env.provider.sent] == [PushAction.ALERT, PushAction.WITHDRAW]
-    assert (env.provider.sent[1].badge, env.provider.sent[1].collapse_id) == (0, chat)
 
 
 @pytest.mark.parametrize(
