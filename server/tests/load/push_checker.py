@@ -109,10 +109,15 @@ def shown(received: Sequence[ReceivedPush]) -> Shown:
 
 
 def repeated(history: PushHistory) -> list[tuple[ReceivedPush, ReceivedPush]]:
-    """Return each request that was received again, with the one before."""
-    before: dict[tuple[str, str, int, bool], ReceivedPush] = {}
+    """Return each notification that was received again, with the request before.
+
+    Withdrawals may be repeated: two workers that notice a read at the same time both withdraw.
+    """
+    before: dict[tuple[str, str, int], ReceivedPush] = {}
     found = []
     for each in history.received:
+        if each.action == "withdraw":
+            continue
         former = before.get(request_of(each))
         if former is not None:
             found.append((former, each))
@@ -120,9 +125,9 @@ def repeated(history: PushHistory) -> list[tuple[ReceivedPush, ReceivedPush]]:
     return found
 
 
-def request_of(push: ReceivedPush) -> tuple[str, str, int, bool]:
-    """Return what identifies a request and its repetitions. A message that was an alert may be an update again."""
-    return push.user, push.chat, push.sequence, push.action == "withdraw"
+def request_of(push: ReceivedPush) -> tuple[str, str, int]:
+    """Return what identifies a notification and its repetitions."""
+    return push.user, push.chat, push.sequence
 
 
 def check_pushes(history: PushHistory) -> dict[PushRule, str]:

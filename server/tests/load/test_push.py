@@ -34,7 +34,7 @@ def history() -> PushHistory:
         reads=[RecordedRead("anna", "two", 3, 5.0, 6.0), RecordedRead("anna", "three", 3, 20.0, 21.0)],
         received=[
             ReceivedPush("anna", "one", 2, "alert", 4, "one", 11.0),
-            ReceivedPush("anna", "three", 3, "alert", 4, "three", 11.0),
+            ReceivedPush("anna", "three", 3, "alert", 4, "three", 17.0),
             ReceivedPush("anna", "one", 3, "update", 4, "one", 12.0),
             ReceivedPush("anna", "one", 3, "alert", 4, "one", 16.0),
             ReceivedPush("anna", "three", 3, "withdraw", 2, "three", 22.0),

@@ -193,12 +193,11 @@ class RecipientSending:
         )
 
     def _alert(self) -> ShownAlert:
+        """Return the alert that is shown now. Also an alert that is sent again begins a collapse window: it made a sound."""
         shown, sequence = self.state.alert, self.event.sequence
         if self.decision.action is PushAction.ALERT or shown is None:
             now_ms = self.deps.clock.now_ms()
-            is_same = shown is not None and shown.alerted_sequence == sequence
-            alerted_ms = shown.alerted_ms if shown is not None and is_same else now_ms
-            return ShownAlert(sequence=sequence, alerted_sequence=sequence, alerted_ms=alerted_ms)
+            return ShownAlert(sequence=sequence, alerted_sequence=sequence, alerted_ms=now_ms)
         return replace(shown, sequence=sequence)
 
     def _about(self) -> PushResult:

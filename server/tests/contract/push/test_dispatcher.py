@@ -66,6 +66,18 @@ async def test_a_repeated_event_does_not_make_a_newer_message_an_alert(use_cases
     assert sent == [("2", PushAction.ALERT), ("3", PushAction.UPDATE)]
 
 
+async def test_an_alert_that_is_sent_again_begins_a_collapse_window(use_cases: UseCaseEnv) -> None:
+    env = DispatcherEnv(use_cases)
+    chat, env.report_fails = await env.prepare(2), True  # The worker ends before it stores the result.
+    assert await code_of(env.dispatcher.handle([env.task(chat, 2)])) is Code.OVERLOADED
+    use_cases.clock.ahead_ms, env.report_fails = 9_000, False
+    await env.dispatcher.handle([env.task(chat, 2)])
+    use_cases.clock.ahead_ms = 12_000
+    await env.dispatcher.handle([env.task(chat, 3)])
+    sent = [(note.sequence, note.action) for note in env.provider.sent]
+    assert sent == [(2, PushAction.ALERT), (2, PushAction.ALERT), (3, PushAction.UPDATE)]
+
+
 async def test_only_the_device_that_failed_is_tried_again(use_cases: UseCaseEnv) -> None:
     env = DispatcherEnv(use_cases)
     chat = await env.prepare(1, "laptop", "phone")
