@@ -165,7 +165,7 @@ def _check_shown(history: PushHistory, broken: _Broken) -> None:
 def _was_unrecorded(history: PushHistory, place: tuple[str, str]) -> bool:
     """Return whether the worker of the last request may have been killed before it recorded that a device shows it.
 
-    If the user reads the message before the next worker receives the event, no worker knows of the notification.
+    If the user reads the message before the next worker receives the event, no worker has a record of the notification.
     """
     last = max(each.at for each in history.received if (each.user, each.chat) == place)
     return _was_killed(history, last, last + RECORDED_S)
