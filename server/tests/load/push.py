@@ -180,6 +180,9 @@ async def feed(feeder: Feeder, size: RunSize, drain: Callable[[], Any], killer: 
         )
         await asyncio.gather(*feeder.reading)
         await drain()
+        await gather_limited(
+            feeder.read_newest(chat, members) for chat, members in groups.items() if chat not in last
+        )
         sent = await gather_limited(feeder.send(chat, 1) for chat in last)
         for chat, sequences in zip(last, sent, strict=True):
             await feeder.publish(chat, groups[chat], sequences)

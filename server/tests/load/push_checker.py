@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 ARRIVAL_S = 2.0
 """How long after the death of its sender a push service may read a request."""
-RECORDED_S = 5.0
+RECORDED_S = 2.0
 """How long after a request its worker may be killed before it has recorded the request."""
 WINDOW_S = 10.0
 """The collapse window of a tenant: one alert for each chat and window."""

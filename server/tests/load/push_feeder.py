@@ -105,6 +105,12 @@ class Feeder:
         await self._lists.marking.read(chat, user, sequence)
         self.reads.append(RecordedRead(user, chat.chat, sequence, began, time.monotonic()))
 
+    async def read_newest(self, chat: ChatKey, members: Sequence[UserId]) -> None:
+        """Let some members read everything, after their devices have shown it."""
+        newest = max(each.sequence for each in self.messages if each.chat == chat.chat)
+        readers = [user for user in members if random.random() < READ_SHARE]
+        await gather_limited(self.read(chat, user, newest) for user in readers)
+
     async def burst(self, chat: ChatKey, members: Sequence[UserId], count: int) -> None:
         """Send messages that some members read before their events are published, and others afterwards."""
         sequences = await self.send(chat, count)
