@@ -110,9 +110,9 @@ def _no_gap(self: ChatPosition, first: int, last: int) -> PushAction:
     return PushAction.SEND
 
 
-async def _no_fill(self: DeliveryWorker, *_: Any) -> bool:
+async def _no_fill(self: DeliveryWorker, *_: Any, is_pushed: bool) -> bool:
     del self
-    return True
+    return is_pushed
 
 
 async def _no_condition(self: DynamoChatRowWriter, pattern: Any, key: Any, writing: Any) -> Any:

@@ -40,7 +40,7 @@ class DeferredChats:
     failed: dict[ChatKey, TidingsError] = field(default_factory=dict)
     """The chats among them for which an offline queue could not be written."""
     missed_by: dict[ChatKey, set[UserId]] = field(default_factory=dict)
-    """The members who were not reached, for groups among them whose other members were."""
+    """The members who were not reached, for groups that are not large."""
 
     def add(self, chats: Iterable[ChatKey], reason: str) -> None:
         self.chats.update(chats)
@@ -90,6 +90,8 @@ class Fanout:
         for plan in plans:
             if unknown := [user for tenant, user in plan.users if (tenant, user) in found.unknown]:
                 deferred.add_users(plan.chat, unknown, found.failure)
+            if plan.left_out:
+                deferred.add_users(plan.chat, plan.left_out, "members lack earlier entries of the chat")
         await self._failpoints.hit("worker.looked_up")
         # Race: a device registers at a gateway after our look-up, so it gets no push. Its gateway reads the chat rows
         # after the registration, and the worker has written them before the look-up: the device reads the entries.
@@ -158,9 +160,10 @@ class Fanout:
             self._bus.publish_to_chat(plan.chat, self._channel_payload(plan)) for plan in channels
         )
         for plan, outcome in zip(channels, outcomes, strict=True):
+            # Which members of a large chat have received a publish is unknown.
+            deferred.missed_by.pop(plan.chat, None)
             if isinstance(outcome, UnavailableError):
                 deferred.add([plan.chat], str(outcome))
-                deferred.missed_by.pop(plan.chat, None)
             elif isinstance(outcome, BaseException):
                 raise outcome
         self._stats.pushed += sum(map(len, pushes.values())) + len(channels)

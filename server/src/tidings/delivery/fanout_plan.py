@@ -5,6 +5,7 @@ sequence and ignores the push.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from tidings.bus.model import DeviceTarget, Push, PushSlice
@@ -35,17 +36,36 @@ class RoutedBatch(NamedTuple):
 
 
 class ReachedUsers(NamedTuple):
-    """All users but `missed_by` have the entries up to `up_to`, from an earlier attempt."""
+    """Which users have the deferred entries, from earlier attempts.
+
+    All users have them up to `up_to`, except those in `missed_by`, who lack them from the given sequence on.
+    """
 
     up_to: int
-    missed_by: frozenset[UserId]
+    missed_by: Mapping[UserId, int]
 
     def rest(self, spans: Iterable[EntrySpan]) -> Iterator[EntrySpan]:
         """Return the parts of the spans that their users do not have."""
         for user, first, last in spans:
-            start = first if user in self.missed_by else max(first, self.up_to + 1)
+            start = max(first, self.missed_by.get(user, self.up_to + 1))
             if start <= last:
                 yield EntrySpan(user, start, last)
+
+    def lacking_before(self, first: int) -> frozenset[UserId]:
+        """Return the users who lack an entry before `first`."""
+        return frozenset(user for user, lacked in self.missed_by.items() if lacked < first)
+
+    def after_attempt(self, first: int, last: int, missed_by: AbstractSet[UserId]) -> "ReachedUsers":
+        """Return who has the entries after `first` to `last` were pushed to all users but the given ones.
+
+        first: at most `up_to + 1`.
+        """
+        up_to = max(self.up_to, last)
+        lacked = dict.fromkeys(missed_by, self.up_to + 1)
+        for user, start in self.missed_by.items():
+            is_reached = first <= start and user not in missed_by
+            lacked[user] = max(start, last + 1) if is_reached else start
+        return ReachedUsers(up_to, {user: start for user, start in lacked.items() if start <= up_to})
 
 
 class FanoutPlan(NamedTuple):
@@ -53,6 +73,7 @@ class FanoutPlan(NamedTuple):
 
     routed: entries to push by routes. on_channel: entries to publish on a large chat's channel. offline_messages: the
     messages that count as missed for each user without a route. reached: the users that need no push of earlier entries.
+    left_out: users who lack earlier entries and get none of these yet, so that the chat stays deferred.
     """
 
     chat: ChatKey
@@ -60,6 +81,7 @@ class FanoutPlan(NamedTuple):
     on_channel: EntryRun = ()
     offline_messages: Mapping[UserId, tuple[Entry, ...]] = {}
     reached: ReachedUsers | None = None
+    left_out: frozenset[UserId] = frozenset()
 
     @property
     def users(self) -> Sequence[UserKey]:
@@ -76,13 +98,15 @@ def plan_small(
     *,
     becomes_large: bool = False,
     reached: ReachedUsers | None = None,
+    left_out: frozenset[UserId] = frozenset(),
 ) -> FanoutPlan:
-    spans = tuple(split_spans(members, run))
+    spans = tuple(span for span in split_spans(members, run) if span.user not in left_out)
     return FanoutPlan(
         chat,
         (RoutedBatch(run, spans, becomes_large),),
         offline_messages=_offline_messages(run, spans),
         reached=reached,
+        left_out=left_out,
     )
 
 

@@ -29,9 +29,9 @@ class ChatProgress:
     processed: int = 0
     first_deferred: int = 0
     last_retry_size: int = 0
-    """Number of deferred entries in the last failed retry."""
+    """Number of deferred entries in the longest failed retry."""
     reached: ReachedUsers | None = None
-    """The users of a group who have received the deferred entries already. None: unknown."""
+    """The users of a group who have received the deferred entries already. None: unknown, or the chat is large."""
     consecutive_refusals: int = 0
     """How often in a row a store refused this chat."""
     chats_processed_before: int = 0
@@ -49,26 +49,48 @@ class ChatProgress:
     def is_retry_too_large(self, sequence: int) -> bool:
         """Return whether there are too many deferred entries before `sequence` to retry all of them now.
 
-        A short backlog is retried with each new entry, a long one each time its length has doubled.
+        A short backlog is retried with each new entry, a long one each time its length has doubled. Meanwhile users who
+        lack few entries or none receive new ones, so a long backlog is also retried if its end was pushed to nobody.
         """
         length = sequence - self.first_deferred
-        return self.first_deferred > 0 and MAX_DEFERRED_RETRY < length < 2 * self.last_retry_size
+        if not self.first_deferred or not MAX_DEFERRED_RETRY < length < 2 * self.last_retry_size:
+            return False
+        reached = self.reached_from(self.processed_before(sequence) + 1)
+        return reached is None or reached.up_to >= min(self.rows_written, sequence - 1)
+
+    def reached_from(self, first: int) -> ReachedUsers | None:
+        """Return which users have the deferred entries from `first` on. None: unknown."""
+        # Race: this worker starts in a chat without a checkpoint and defers entries; then the relay creates a checkpoint
+        # further back. What the attempts reached is known from the first deferred entry on, and not between the two.
+        return self.reached if first >= (self.first_deferred or self.processed + 1) else None
+
+    def short_backlog_after(self, first: int) -> int:
+        """Return the sequence after which entries are missing of users who lack few entries before `first`."""
+        missed_by = self.reached.missed_by if self.reached else {}
+        few = [lacked - 1 for lacked in missed_by.values() if first - lacked <= MAX_DEFERRED_RETRY]
+        return min([first - 1, *few])
+
+    def has_reached_others(self, first: int) -> bool:
+        """Return whether all users have the entries before `first`, except the users in `reached.missed_by`."""
+        reached = self.reached_from(self.processed_before(first) + 1)
+        return reached is not None and reached.up_to >= first - 1
 
     def mark_rows_written(self, last: int) -> None:
         self.rows_written = max(self.rows_written, last)
 
-    def defer(self, first: int, tried_to: int = 0, missed_by: AbstractSet[UserId] | None = None) -> None:
-        """Record that entries from `first` on are deferred.
-
-        tried_to: the last entry of a failed push attempt. missed_by: the users who missed its pushes, if the others
-        have received all of them.
-        """
+    def defer(self, first: int, tried_to: int = 0) -> None:
+        """Record that entries from `first` on are deferred. tried_to: the last entry of a failed retry of all of them."""
+        if first < self.first_deferred:
+            self.reached = None
         self.first_deferred = min(self.first_deferred or first, first)
         if tried_to:
-            self.last_retry_size = tried_to - self.first_deferred + 1
-        known_up_to = self.reached.up_to if self.reached else self.first_deferred - 1
-        if missed_by is not None and first <= known_up_to + 1:
-            self.reached = ReachedUsers(tried_to, frozenset(missed_by))
+            self.last_retry_size = max(self.last_retry_size, tried_to - self.first_deferred + 1)
+
+    def mark_reached(self, first: int, last: int, missed_by: AbstractSet[UserId]) -> None:
+        """Record that the deferred entries from `first` to `last` were pushed to all users but `missed_by`."""
+        known = self.reached or ReachedUsers(self.first_deferred - 1, {})
+        if first <= known.up_to + 1:
+            self.reached = known.after_attempt(first, last, missed_by)
 
     def mark_processed(self, last: int) -> None:
         if last > self.processed:
@@ -77,7 +99,9 @@ class ChatProgress:
         self.mark_rows_written(self.processed)
         if self.processed >= self.first_deferred:
             self.first_deferred = self.last_retry_size = 0
-            self.reached = None
+        if self.reached is not None:
+            left = self.reached.after_attempt(0, self.processed, frozenset())
+            self.reached = left if left.missed_by else None
 
     def start_after(self, first: int, *, checkpoint_known: bool) -> int:
         """Return the sequence after which processing must start so that `first` is not pushed out of order.
@@ -101,9 +125,13 @@ class ChatProgress:
 
 
 class ProgressCache:
-    def __init__(self, max_chats: int = 100_000) -> None:
+    def __init__(self, max_chats: int = 100_000, max_missed_by: int = 100_000) -> None:
         self._max_chats = max_chats
+        self._max_missed_by = max_missed_by
         self._chats: OrderedDict[ChatKey, ChatProgress] = OrderedDict()
+        self._missed_by: OrderedDict[ChatKey, int] = OrderedDict()
+        """The number of users in `missed_by` of each chat when it was last marked, oldest first."""
+        self._total_missed_by = 0
 
     def get(self, chat: ChatKey) -> ChatProgress:
         progress = self._chats.get(chat)
@@ -114,3 +142,20 @@ class ProgressCache:
         else:
             self._chats.move_to_end(chat)
         return progress
+
+    def mark_reached(self, chat: ChatKey, first: int, last: int, missed_by: AbstractSet[UserId]) -> None:
+        """Call `mark_reached` of the chat's progress. The total number of users in `missed_by` is bounded.
+
+        Beyond the limit, forget which users the oldest attempts reached. All members of these chats receive the deferred
+        entries again.
+        """
+        progress = self.get(chat)
+        progress.mark_reached(first, last, missed_by)
+        size = len(progress.reached.missed_by) if progress.reached else 0
+        self._total_missed_by += size - self._missed_by.pop(chat, 0)
+        self._missed_by[chat] = size
+        while self._total_missed_by > self._max_missed_by:
+            oldest, forgotten = self._missed_by.popitem(last=False)
+            self._total_missed_by -= forgotten
+            if oldest in self._chats:
+                self._chats[oldest].reached = None

@@ -14,25 +14,26 @@ the relay republishes them; gateways that lost their subscription resume their d
 import asyncio
 import logging
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import dropwhile
 from typing import NamedTuple
 
 from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan, rules
 from tidings.delivery.audience import CachedAudience
+from tidings.delivery.backlog import BacklogReader
 from tidings.delivery.chat_rows import ChatRowProjector
 from tidings.delivery.fanout import DeferredChats, Fanout
 from tidings.delivery.fanout_plan import FanoutPlan
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.offline import OfflineQueueRedactor
 from tidings.delivery.ports import DeliveryCheckpoints
-from tidings.delivery.progress import MAX_DEFERRED_RETRY, ProgressCache
+from tidings.delivery.progress import ProgressCache
 from tidings.delivery.rules import EntryRun
 from tidings.kernel.concurrency import gather_limited, gather_results
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import Failpoints
-from tidings.kernel.ids import ChatKey
+from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Entry
 from tidings.messages.ports import LogReader
 
@@ -43,20 +44,21 @@ _CHECKPOINT_ATTEMPTS = 5
 _STORE_ATTEMPTS = 4
 _ROW_ATTEMPTS = 3
 _LOG_EVERY_S = 60.0
-_LOOK_BACK_ENTRIES = 20
-_LOOK_BACK_MS = 120_000
-"""Longer than another worker needs to take over a dead worker's partitions, or the relay to republish."""
 
 type ChatEntries = tuple[ChatKey, Sequence[Entry]]
 """Committed entries of one chat, as an event contains them."""
 
 
 class _WrittenRows(NamedTuple):
-    """A run whose rows are written. Everything from `first` to `last` may be checkpointed after the push."""
+    """A run whose rows are written. Everything from `first` to `last` may be checkpointed after the push.
+
+    is_retry: whether all deferred entries before the run were tried again.
+    """
 
     plans: tuple[FanoutPlan, ...]
     first: int
     last: int
+    is_retry: bool = True
 
     @property
     def chat(self) -> ChatKey:
@@ -90,6 +92,7 @@ class DeliveryWorker:
         self._progress = progress or ProgressCache()
         self._quiet_until = float("-inf")
         self._processed_chats = 0
+        self._backlog = BacklogReader(deps.log, stats)
 
     async def handle(self, events: Iterable[ChatEntries]) -> None:
         """Process chats concurrently. If some fail, the others are still done; then raise the first error.
@@ -126,7 +129,7 @@ class DeliveryWorker:
         if progress.consecutive_refusals < _STORE_ATTEMPTS or is_store_down:
             return False
         progress.consecutive_refusals = 0
-        self._defer(chat, run)
+        self._defer(chat, run[0].sequence, run[-1].sequence)
         return True
 
     async def _read_checkpoints(self, chats: Mapping[ChatKey, EntryRun]) -> LookupResult[ChatKey, int]:
@@ -139,7 +142,7 @@ class DeliveryWorker:
     async def _write_chat(
         self, chat: ChatKey, entries: EntryRun, checkpoints: LookupResult[ChatKey, int]
     ) -> _WrittenRows | None:
-        """Do steps 1 and 2. Return None if nothing is left to do, or the push must wait for Redis."""
+        """Do steps 1 and 2. Return None if nothing is left to do, or all pushes must wait for Redis."""
         progress = self._progress.get(chat)
         progress.mark_processed(checkpoints.found.get(chat, 0))
         has_answer = chat not in checkpoints.unknown
@@ -149,88 +152,70 @@ class DeliveryWorker:
             await self._restore_checkpoint(chat, entries[0].sequence, progress.processed)
             return None
         if progress.is_unknown and has_answer:
-            fresh = [*await self._left_by_previous_worker(chat, fresh[0]), *fresh]
+            fresh = [*await self._backlog.left_by_previous_worker(chat, fresh[0]), *fresh]
         # Checkpoint unknown: earlier entries may be unpushed, so pushing these would reorder them. During a long
         # outage, retrying the whole backlog with each entry would cost too much: the relay republishes it in pages.
         is_known = progress.covers(fresh[0].sequence) or (
             has_answer and not progress.is_retry_too_large(fresh[0].sequence)
         )
         at = progress.start_after(fresh[0].sequence, checkpoint_known=is_known)
-        fresh = [*await self._deferred_before(chat, at, fresh[0].sequence), *fresh]
+        if has_answer and not is_known:
+            at = min(at, progress.short_backlog_after(fresh[0].sequence))
+        if progress.first_deferred:
+            fresh = [*await self._backlog.deferred(chat, at, fresh[0].sequence), *fresh]
         *earlier, run = rules.split_runs(fresh)
-        is_pushed = await self._fill_gaps(chat, at, [*earlier, run])
+        is_pushed = await self._fill_gaps(chat, at, [*earlier, run], is_pushed=is_known)
         await self._failpoints.hit("worker.gap_filled")
         unwritten = [entry for entry in run if entry.sequence > progress.rows_written]
         first = await self._write_rows(chat, unwritten) if unwritten else run[0].sequence
         progress.mark_rows_written(run[-1].sequence)
         await self._failpoints.hit("worker.rows_written")
-        if first is None or not is_pushed or not is_known:
-            self._defer(chat, run, is_tried=is_known)
-            return None
-        return _WrittenRows(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
+        if first is not None and is_pushed:
+            return _WrittenRows(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
+        if has_answer and progress.has_reached_others(run[0].sequence):
+            plans = await self._plans(chat, run)
+            if (
+                progress.reached is not None
+            ):  # Otherwise the chat has become large, and its backlog goes first.
+                return _WrittenRows(plans, run[0].sequence, run[-1].sequence, is_known)
+        self._defer(chat, run[0].sequence, run[-1].sequence, is_retry=is_known)
+        return None
 
-    async def _left_by_previous_worker(self, chat: ChatKey, first: Entry) -> list[Entry]:
-        """Read the recent entries before `first`, in a chat without a checkpoint.
-
-        Reads pages of 20 until entries are older than two minutes, at most `MAX_DEFERRED_RETRY` entries.
-        """
-        # Race: the previous worker deferred entries and died, and this worker took over the partition. A checkpoint
-        # for `first` would also cover those entries, and no device would receive them. Older entries were processed,
-        # or the relay has created a checkpoint below them.
-        found: list[Entry] = []
-        end = first.sequence - 1
-        while end > 0 and len(found) < MAX_DEFERRED_RETRY:
-            page = await self._deps.log.between(chat, max(0, end - _LOOK_BACK_ENTRIES), end)
-            recent = list(
-                dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LOOK_BACK_MS, page)
-            )
-            found = [*recent, *found]
-            if not page or len(recent) < len(page):
-                break
-            end = page[0].sequence - 1
-        return found
-
-    async def _deferred_before(self, chat: ChatKey, at: int, first: int) -> Sequence[Entry]:
-        """Read the deferred entries before `first`, so that they are pushed together with the following ones."""
-        # Race: the worker pushes deferred entries, then new ones, in two pushes, while a Redis shard recovers. The
-        # look-up of the first push misses a user of the shard and the second finds them, so their device would
-        # receive the later entries first.
-        found: list[Entry] = []
-        while self._progress.get(chat).first_deferred and at + 1 < first and len(found) < MAX_DEFERRED_RETRY:
-            page = await self._deps.log.between(chat, at, first - 1)
-            if not page:
-                break
-            found += page
-            at = page[-1].sequence
-        self._stats.backfilled += len(found)
-        return found
-
-    async def _fill_gaps(self, chat: ChatKey, at: int, runs: Sequence[EntryRun]) -> bool:
-        """Do step 1: process everything before the last run. Return False if pushes were deferred."""
-        is_pushed = True
+    async def _fill_gaps(self, chat: ChatKey, at: int, runs: Sequence[EntryRun], *, is_pushed: bool) -> bool:
+        """Do step 1: process everything before the last run. Return whether it and the entries up to `at` were pushed."""
         for run in runs:
             if at + 1 < run[0].sequence:
-                is_pushed &= await self._process_from_log(chat, at, run[0].sequence - 1)
+                is_pushed = await self._process_from_log(chat, at, run[0].sequence - 1, is_pushed=is_pushed)
             if run is not runs[-1]:
-                is_pushed &= await self._process_run(chat, run)
+                is_pushed = await self._process_run(chat, run, is_pushed=is_pushed)
             at = run[-1].sequence
         return is_pushed
 
-    async def _process_from_log(self, chat: ChatKey, after: int, up_to: int) -> bool:
-        is_pushed = True
+    async def _process_from_log(
+        self, chat: ChatKey, after: int, up_to: int, *, is_pushed: bool = True
+    ) -> bool:
         while after < up_to and (entries := await self._deps.log.between(chat, after, up_to)):
             self._stats.backfilled += len(entries)
-            is_pushed &= await self._process_run(chat, entries)
+            is_pushed = await self._process_run(chat, entries, is_pushed=is_pushed)
             after = entries[-1].sequence
         return is_pushed
 
-    async def _process_run(self, chat: ChatKey, run: EntryRun) -> bool:
-        """Do steps 2 to 4 for an earlier run. Its checkpoint advances together with that of the following run."""
-        is_written = await self._write_rows(chat, run) is not None
-        is_pushed = is_written and chat not in (await self._push(await self._plans(chat, run))).chats
-        if not is_pushed:
-            self._defer(chat, run)
-        return is_pushed
+    async def _process_run(self, chat: ChatKey, run: EntryRun, *, is_pushed: bool) -> bool:
+        """Do steps 2 to 4 for an earlier run. Its checkpoint advances together with that of the following run.
+
+        Return whether the run and the entries before it, `is_pushed`, were pushed.
+        """
+        first, last = run[0].sequence, run[-1].sequence
+        if await self._write_rows(chat, run) is None:
+            self._defer(chat, first, last, is_retry=is_pushed)
+            return False
+        deferred = await self._push(await self._plans(chat, run))
+        if chat not in deferred.chats:
+            if self._progress.get(chat).reached is not None:
+                self._progress.mark_reached(chat, first, last, frozenset())
+            return is_pushed
+        self._defer(chat, first, last, is_retry=is_pushed, missed_by=deferred.missed_by.get(chat))
+        return False
 
     async def _write_rows(self, chat: ChatKey, run: EntryRun) -> int | None:
         """Do step 2. Return the sequence from which everything up to the run is processed; None if deferred."""
@@ -254,13 +239,18 @@ class DeliveryWorker:
     async def _plans(self, chat: ChatKey, run: EntryRun) -> tuple[FanoutPlan, ...]:
         """Plan the fan-out of a run: two plans if the chat becomes large in it.
 
-        All members receive the entries up to and including that one by their routes.
+        All members receive the entries up to and including that one by their routes. Members who lack entries before
+        the run are left out.
         """
         audience = await self._deps.audience.of(chat, run[-1].sequence)
-        since = audience.large_since
+        since, progress = audience.large_since, self._progress.get(chat)
         if since is None:
-            reached = self._progress.get(chat).reached
-            return (fanout_plan.plan_small(chat, run, audience.members, reached=reached),)
+            # Race: a Redis shard recovers after the look-up of the deferred entries and before that of this run. A device
+            # without a position in the chat would receive this run first, and never the earlier entries.
+            reached = progress.reached_from(run[0].sequence)
+            left_out = reached.lacking_before(run[0].sequence) if reached else frozenset[UserId]()
+            return (fanout_plan.plan_small(chat, run, audience.members, reached=reached, left_out=left_out),)
+        progress.reached = None
         small = [entry for entry in run if entry.sequence <= since]
         large = run[len(small) :]
         plans = (fanout_plan.plan_large(chat, large),) if large else ()
@@ -284,8 +274,8 @@ class DeliveryWorker:
         deferred = await self._push([plan for each in written for plan in each.plans])
         for each in written:
             if each.chat in deferred.chats:
-                self._progress.get(each.chat).defer(each.first, each.last, deferred.missed_by.get(each.chat))
-                self._stats.deferred += each.last - each.first + 1
+                missed_by = deferred.missed_by.get(each.chat)
+                self._defer(each.chat, each.first, each.last, is_retry=each.is_retry, missed_by=missed_by)
         # Race: the worker dies between the pushes and the checkpoint, and another worker takes over the partition. It
         # pushes the entries again, and devices ignore them. In the other order, the entries would be lost.
         await gather_limited(
@@ -328,9 +318,20 @@ class DeliveryWorker:
         except UnavailableError as error:
             self._log_deferred(str(error))
 
-    def _defer(self, chat: ChatKey, run: EntryRun, *, is_tried: bool = True) -> None:
-        self._progress.get(chat).defer(run[0].sequence, run[-1].sequence if is_tried else 0)
-        self._stats.deferred += len(run)
+    def _defer(
+        self,
+        chat: ChatKey,
+        first: int,
+        last: int,
+        *,
+        is_retry: bool = True,
+        missed_by: AbstractSet[UserId] | None = None,
+    ) -> None:
+        """Defer entries. missed_by: the users who were not reached, if all others have received the entries."""
+        self._progress.get(chat).defer(first, last if is_retry else 0)
+        if missed_by is not None:
+            self._progress.mark_reached(chat, first, last, missed_by)
+        self._stats.deferred += last - first + 1
 
     def _log_deferred(self, reason: str) -> None:
         """Log at most once a minute: one part of Redis may be unavailable for many batches."""

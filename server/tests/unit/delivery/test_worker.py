@@ -4,9 +4,7 @@ import pytest
 from unit.delivery.worker_env import ANNA, BEN, CLEO, DORA, HERE, WorkerEnv, chat, log_of
 
 from tidings.delivery.fanout import MAX_PAYLOAD_BYTES
-from tidings.delivery.fanout_plan import ReachedUsers
 from tidings.delivery.model import LogPosition
-from tidings.delivery.progress import ChatProgress
 from tidings.delivery.worker import group_by_chat
 from tidings.kernel.errors import TidingsError
 
@@ -170,15 +168,3 @@ async def test_both_users_of_a_direct_chat_receive_deferred_entries_again() -> N
     await env.worker.handle([(chat("d1"), env.entries[:1])])
     await env.worker.handle([(chat("d1"), env.entries[1:])])
     assert [[entry.sequence for entry in push.entries] for push in env.pushes] == [[1], [1, 2]]
-
-
-def test_an_attempt_that_left_out_entries_does_not_count_as_reaching_anybody() -> None:
-    progress = ChatProgress()
-    progress.defer(3, 4, {BEN})
-    assert progress.reached == ReachedUsers(4, frozenset({BEN}))
-    progress.defer(9, 9, {CLEO})
-    assert progress.reached == ReachedUsers(4, frozenset({BEN})), "entries 5 to 8 were not pushed"
-    progress.defer(3, 9, {CLEO})
-    assert progress.reached == ReachedUsers(9, frozenset({CLEO}))
-    progress.mark_processed(9)
-    assert progress.reached is None

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import override
 
 from fixtures.memory_chat_rows import MemoryChat, MemoryChatRowWriter, PlainKeys
@@ -31,7 +32,7 @@ from tidings.messages.model import Entry, EntryKind
 
 ACME = TenantId("acme")
 ANNA, BEN, CLEO, DORA = UserId("anna"), UserId("ben"), UserId("cleo"), UserId("dora")
-HERE = GatewayId("here")
+HERE, ELSEWHERE = GatewayId("here"), GatewayId("elsewhere")
 
 
 def log_of(count: int, content: bytes = b"hi") -> list[Entry]:
@@ -76,13 +77,20 @@ class Truths:
 
 @dataclass
 class Redis(UnusedBus, UnusedRoutes):
-    """The users in `online` are connected to one gateway. Every call is recorded."""
+    """The users in `online` are connected to one gateway, those in `elsewhere` to another. Every call is recorded.
+
+    The shards of the users in `unknown` do not answer, or not before `found_after` look-ups.
+    """
 
     online: set[UserId]
     steps: list[str]
     payloads: list[bytes] = field(default_factory=list)
     unknown: set[UserId] = field(default_factory=set)
     silent: set[GatewayId] = field(default_factory=set)
+    elsewhere: set[UserId] = field(default_factory=set)
+    found_after: float = inf
+    asked: list[UserId] = field(default_factory=list)
+    published: list[list[int]] = field(default_factory=list)
 
     @override
     async def look_up(
@@ -90,10 +98,13 @@ class Redis(UnusedBus, UnusedRoutes):
     ) -> LookupResult[UserId, Sequence[Route]]:
         del tenant
         self.steps.append("look up")
-        found = {user: [Route(DeviceId(user), HERE, 1)] for user in users if user in self.online}
-        return LookupResult(
-            found, frozenset(self.unknown.intersection(users)), "scripted" if self.unknown else ""
-        )
+        self.asked += users
+        unknown = frozenset(self.unknown.intersection(users)) if self.found_after > 0 else frozenset[UserId]()
+        self.found_after -= 1
+        places = dict.fromkeys(self.online, HERE) | dict.fromkeys(self.elsewhere, ELSEWHERE)
+        wanted = [user for user in users if user in places and user not in unknown]
+        found = {user: [Route(DeviceId(user), places[user], 1)] for user in wanted}
+        return LookupResult(found, unknown, "scripted" if unknown else "")
 
     @override
     async def publish_to_gateway(self, gateway: GatewayId, payload: bytes) -> bool:
@@ -102,6 +113,12 @@ class Redis(UnusedBus, UnusedRoutes):
         self.steps.append("push")
         self.payloads.append(payload)
         return True
+
+    @override
+    async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        pushes = [each for each in decode_messages(payload) if isinstance(each, Push)]
+        self.published += [[entry.sequence for entry in push.entries] for push in pushes]
+        return 1
 
 
 @dataclass
@@ -172,7 +189,7 @@ class WorkerEnv:
         self.entries = entries or log_of(4)
         self.members: dict[ChatKey, tuple[UserId, ...]] = {}
         stays = {user: [(1, 10**9)] for user in (ANNA, BEN, CLEO, DORA)}
-        source = Crowds(self.entries, stays, members=self.members)
+        self.source = Crowds(self.entries, stays, members=self.members)
         self.steps: list[str] = []
         self.truths = Truths(steps=self.steps)
         self.redis, self.marks, self.queue = (
@@ -180,8 +197,12 @@ class WorkerEnv:
             Marks(self.steps),
             Queue(self.steps),
         )
-        audience = CachedAudience(source)
         self.counts = DeliveryStats()
+        self.worker = self.start_worker()
+
+    def start_worker(self) -> DeliveryWorker:
+        """Return a worker that remembers nothing."""
+        audience = CachedAudience(self.source)
         fanout = Fanout(
             self.redis,
             self.redis,
@@ -192,14 +213,14 @@ class WorkerEnv:
             mentions=MentionChecks(PlainKeys(), lambda _: MessageText(), self.queue),
         )
         deps = WorkerDeps(
-            rows=ChatRowProjector(self.truths, audience, source, Previews(PlainKeys(), bytes.decode)),
+            rows=ChatRowProjector(self.truths, audience, self.source, Previews(PlainKeys(), bytes.decode)),
             audience=audience,
-            log=source,
-            redactor=OfflineQueueRedactor(self.queue, audience, source, self.queue.clear),
+            log=self.source,
+            redactor=OfflineQueueRedactor(self.queue, audience, self.source, self.queue.clear),
             checkpoints=self.marks,
             fanout=fanout,
         )
-        self.worker = DeliveryWorker(deps, stats=self.counts, failpoints=NO_FAILPOINTS)
+        return DeliveryWorker(deps, stats=self.counts, failpoints=NO_FAILPOINTS)
 
     @property
     def pushes(self) -> list[Push]:
