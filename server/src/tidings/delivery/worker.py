@@ -174,9 +174,8 @@ class DeliveryWorker:
             return _WrittenRows(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
         if has_answer and progress.has_reached_others(run[0].sequence):
             plans = await self._plans(chat, run)
-            if (
-                progress.reached is not None
-            ):  # Otherwise the chat has become large, and its backlog goes first.
+            # A chat that has become large forgets who was reached. Its backlog goes before new entries.
+            if progress.reached is not None:
                 return _WrittenRows(plans, run[0].sequence, run[-1].sequence, is_known)
         self._defer(chat, run[0].sequence, run[-1].sequence, is_retry=is_known)
         return None

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from unit.delivery.worker_env import ANNA, BEN, CLEO, DORA, HERE, WorkerEnv, chat, log_of
 
 from tidings.bus.model import Push
-from tidings.delivery.fanout_plan import ReachedUsers
+from tidings.delivery.fanout_plan import ReachedUsers, plan_large
 from tidings.delivery.progress import MAX_DEFERRED_RETRY, ChatProgress, ProgressCache
 from tidings.kernel.ids import UserId
 from tidings.messages.model import EntryKind
@@ -206,6 +206,26 @@ async def test_a_group_that_becomes_large_waits_for_the_backlog() -> None:
     assert received(env.pushes, CLEO)[: LONG + 1] == list(range(1, LONG + 2))
     assert env.redis.published == [[LONG + 2, LONG + 3]]
     assert env.marks.of_chats[GROUP] == LONG + 3
+
+
+async def test_a_page_that_reaches_everybody_does_not_hide_a_deferred_one() -> None:
+    """In a direct chat nobody is left out, so the later pages reach both users."""
+    env = WorkerEnv(ANNA, BEN, entries=log_of(10))
+    env.marks.of_chats[chat("d1")] = 0
+    env.redis.unknown, env.redis.found_after = {BEN}, 1
+    await env.worker.handle([(chat("d1"), env.entries[9:])])
+    assert env.marks.of_chats[chat("d1")] == 0, "the look-up of the first page missed Ben"
+    await env.worker.handle([(chat("d1"), env.entries[9:])])
+    assert env.marks.of_chats[chat("d1")] == 10
+
+
+async def test_who_missed_the_entries_of_a_large_chat_is_unknown() -> None:
+    env = outage()
+    env.redis.unknown = {DORA}
+    join = replace(env.entries[0], kind=EntryKind.JOIN, users=(DORA,))
+    deferred = await env.fanout.deliver([plan_large(GROUP, [join])])
+    assert deferred.chats == {GROUP}
+    assert deferred.missed_by == {}
 
 
 def test_an_attempt_that_left_out_entries_does_not_count_as_reaching_anybody() -> None:

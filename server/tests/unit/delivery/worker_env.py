@@ -203,7 +203,7 @@ class WorkerEnv:
     def start_worker(self) -> DeliveryWorker:
         """Return a worker that remembers nothing."""
         audience = CachedAudience(self.source)
-        fanout = Fanout(
+        self.fanout = Fanout(
             self.redis,
             self.redis,
             self.queue,
@@ -218,7 +218,7 @@ class WorkerEnv:
             log=self.source,
             redactor=OfflineQueueRedactor(self.queue, audience, self.source, self.queue.clear),
             checkpoints=self.marks,
-            fanout=fanout,
+            fanout=self.fanout,
         )
         return DeliveryWorker(deps, stats=self.counts, failpoints=NO_FAILPOINTS)
 
