@@ -40,7 +40,7 @@ class DeferredChats:
     failed: dict[ChatKey, TidingsError] = field(default_factory=dict)
     """The chats among them for which an offline queue could not be written."""
     missed_by: dict[ChatKey, set[UserId]] = field(default_factory=dict)
-    """The members who were not reached, for groups that are not large."""
+    """The members who were not reached, for groups among them whose other members were."""
 
     def add(self, chats: Iterable[ChatKey], reason: str) -> None:
         self.chats.update(chats)
@@ -155,22 +155,21 @@ class Fanout:
             deferred.add_users(push.key, users, sent.failure)
         # Race: a gateway receives pushes by routes and on channels over different subscriptions, in any order. An entry
         # that arrives too early is a gap, and the gateway reads the entries before it from the log.
-        channels = [plan for plan in plans if plan.on_channel]
+        channels = [plan for plan in plans if plan.unpublished]
         outcomes = await gather_results(
             self._bus.publish_to_chat(plan.chat, self._channel_payload(plan)) for plan in channels
         )
         for plan, outcome in zip(channels, outcomes, strict=True):
-            # Which members of a large chat have received a publish is unknown.
-            deferred.missed_by.pop(plan.chat, None)
             if isinstance(outcome, UnavailableError):
                 deferred.add([plan.chat], str(outcome))
+                deferred.missed_by.pop(plan.chat, None)
             elif isinstance(outcome, BaseException):
                 raise outcome
         self._stats.pushed += sum(map(len, pushes.values())) + len(channels)
         return await self._remove_stale(routes, sent)
 
     def _channel_payload(self, plan: FanoutPlan) -> bytes:
-        push = Push(plan.chat.tenant, plan.chat.chat, tuple(plan.on_channel), is_large=True)
+        push = Push(plan.chat.tenant, plan.chat.chat, tuple(plan.unpublished), is_large=True)
         return encode_messages((self._traced(push) if self._traces else push,))
 
     def _traced(self, push: Push) -> Push:

@@ -84,6 +84,12 @@ class FanoutPlan(NamedTuple):
     left_out: frozenset[UserId] = frozenset()
 
     @property
+    def unpublished(self) -> EntryRun:
+        """Return the entries that no earlier attempt has published on the chat's channel."""
+        up_to = self.reached.up_to if self.reached else 0
+        return [entry for entry in self.on_channel if entry.sequence > up_to]
+
+    @property
     def users(self) -> Sequence[UserKey]:
         """Return each user once, in the order of the spans, so that a simulated run does not depend on hashes."""
         return tuple(
@@ -110,13 +116,20 @@ def plan_small(
     )
 
 
-def plan_large(chat: ChatKey, run: EntryRun) -> FanoutPlan:
+def plan_large(
+    chat: ChatKey,
+    run: EntryRun,
+    *,
+    reached: ReachedUsers | None = None,
+    left_out: frozenset[UserId] = frozenset(),
+) -> FanoutPlan:
     """Plan one publish for all members, and pushes by routes to the users who join or leave.
 
     A user who joins is not subscribed yet. A user who leaves must receive the leave, subscribed or not.
     """
-    spans = tuple(_joined_or_left(run))
-    return FanoutPlan(chat, (RoutedBatch(run, spans, is_large=True),) if spans else (), run)
+    spans = tuple(span for span in _joined_or_left(run) if span.user not in left_out)
+    routed = (RoutedBatch(run, spans, is_large=True),) if spans else ()
+    return FanoutPlan(chat, routed, run, reached=reached, left_out=left_out)
 
 
 def split_spans(members: Iterable[Membership], run: EntryRun) -> Iterator[EntrySpan]:

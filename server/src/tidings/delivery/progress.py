@@ -31,7 +31,7 @@ class ChatProgress:
     last_retry_size: int = 0
     """Number of deferred entries in the longest failed retry."""
     reached: ReachedUsers | None = None
-    """The users of a group who have received the deferred entries already. None: unknown, or the chat is large."""
+    """The users of a group who have received the deferred entries already. None: unknown."""
     consecutive_refusals: int = 0
     """How often in a row a store refused this chat."""
     chats_processed_before: int = 0
@@ -41,6 +41,11 @@ class ChatProgress:
     def is_unknown(self) -> bool:
         """Whether neither this worker nor a checkpoint has any progress of the chat."""
         return not (self.rows_written or self.processed or self.first_deferred)
+
+    @property
+    def backlog_start(self) -> int:
+        """The first entry whose pushes are deferred; without any, the next one."""
+        return self.first_deferred or self.processed + 1
 
     def covers(self, sequence: int) -> bool:
         """Return whether everything below `sequence` is known to be processed."""
@@ -62,7 +67,7 @@ class ChatProgress:
         """Return which users have the deferred entries from `first` on. None: unknown."""
         # Race: this worker starts in a chat without a checkpoint and defers entries; then the relay creates a checkpoint
         # further back. What the attempts reached is known from the first deferred entry on, and not between the two.
-        return self.reached if first >= (self.first_deferred or self.processed + 1) else None
+        return self.reached if first >= self.backlog_start else None
 
     def short_backlog_after(self, first: int) -> int:
         """Return the sequence after which entries are missing of users who lack few entries before `first`."""

@@ -174,7 +174,6 @@ class DeliveryWorker:
             return _WrittenRows(await self._plans(chat, run), min(first, at + 1), run[-1].sequence)
         if has_answer and progress.has_reached_others(run[0].sequence):
             plans = await self._plans(chat, run)
-            # A chat that has become large forgets who was reached. Its backlog goes before new entries.
             if progress.reached is not None:
                 return _WrittenRows(plans, run[0].sequence, run[-1].sequence, is_known)
         self._defer(chat, run[0].sequence, run[-1].sequence, is_retry=is_known)
@@ -200,10 +199,7 @@ class DeliveryWorker:
         return is_pushed
 
     async def _process_run(self, chat: ChatKey, run: EntryRun, *, is_pushed: bool) -> bool:
-        """Do steps 2 to 4 for an earlier run. Its checkpoint advances together with that of the following run.
-
-        Return whether the run and the entries before it, `is_pushed`, were pushed.
-        """
+        """Do steps 2 to 4 for an earlier run. Return whether it and the entries before it, `is_pushed`, were pushed."""
         first, last = run[0].sequence, run[-1].sequence
         if await self._write_rows(chat, run) is None:
             self._defer(chat, first, last, is_retry=is_pushed)
@@ -243,16 +239,18 @@ class DeliveryWorker:
         """
         audience = await self._deps.audience.of(chat, run[-1].sequence)
         since, progress = audience.large_since, self._progress.get(chat)
+        if since is not None and progress.backlog_start <= since:
+            # Entries of a backlog that began before the chat was large go first: one may remove a member who subscribes.
+            progress.reached = None
+        # Race: a Redis shard recovers after the look-up of the deferred entries and before that of this run. A device
+        # without a position in the chat would receive this run first, and never the earlier entries.
+        reached = progress.reached_from(run[0].sequence)
+        left_out = reached.lacking_before(run[0].sequence) if reached else frozenset[UserId]()
         if since is None:
-            # Race: a Redis shard recovers after the look-up of the deferred entries and before that of this run. A device
-            # without a position in the chat would receive this run first, and never the earlier entries.
-            reached = progress.reached_from(run[0].sequence)
-            left_out = reached.lacking_before(run[0].sequence) if reached else frozenset[UserId]()
             return (fanout_plan.plan_small(chat, run, audience.members, reached=reached, left_out=left_out),)
-        progress.reached = None
         small = [entry for entry in run if entry.sequence <= since]
         large = run[len(small) :]
-        plans = (fanout_plan.plan_large(chat, large),) if large else ()
+        plans = (fanout_plan.plan_large(chat, large, reached=reached, left_out=left_out),) if large else ()
         if not small:
             return plans
         members = await self._deps.audience.everyone(chat)
@@ -262,6 +260,8 @@ class DeliveryWorker:
     async def _push(self, plans: Sequence[FanoutPlan]) -> DeferredChats:
         """Do steps 3 and 4. Return the chats that are deferred."""
         deferred = await self._deps.fanout.deliver(plans)
+        for chat in deferred.chats - deferred.missed_by.keys():
+            self._progress.get(chat).reached = None
         if deferred.chats:
             self._log_deferred(deferred.reason)
         return deferred

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from unit.delivery.worker_env import ANNA, BEN, CLEO, DORA, HERE, WorkerEnv, chat, log_of
 
 from tidings.bus.model import Push
-from tidings.delivery.fanout_plan import ReachedUsers, plan_large
+from tidings.delivery.fanout_plan import ReachedUsers
 from tidings.delivery.progress import MAX_DEFERRED_RETRY, ChatProgress, ProgressCache
 from tidings.kernel.ids import UserId
 from tidings.messages.model import EntryKind
@@ -219,13 +219,62 @@ async def test_a_page_that_reaches_everybody_does_not_hide_a_deferred_one() -> N
     assert env.marks.of_chats[chat("d1")] == 10
 
 
-async def test_who_missed_the_entries_of_a_large_chat_is_unknown() -> None:
-    env = outage()
+def large_outage() -> WorkerEnv:
+    """Return a large chat in which entry 2 adds Dora, whose Redis shard does not answer."""
+    env = WorkerEnv(ANNA, BEN, entries=log_of(1_000))
+    env.entries[1] = replace(env.entries[1], kind=EntryKind.JOIN, users=(DORA,))
+    env.source.large_since = 1
+    env.marks.of_chats[GROUP] = 1
     env.redis.unknown = {DORA}
-    join = replace(env.entries[0], kind=EntryKind.JOIN, users=(DORA,))
-    deferred = await env.fanout.deliver([plan_large(GROUP, [join])])
-    assert deferred.chats == {GROUP}
-    assert deferred.missed_by == {}
+    return env
+
+
+def published(env: WorkerEnv) -> list[int]:
+    return [sequence for publish in env.redis.published for sequence in publish]
+
+
+async def test_entries_of_a_large_chat_are_published_once_while_a_new_member_is_not_reached() -> None:
+    env = large_outage()
+    env.entries[299] = replace(env.entries[299], content=b"@ben")
+    for n in range(2, 601):
+        await send(env, n, n)
+        assert env.redis.published[-1] == [n]
+    assert published(env) == list(range(2, 601))
+    assert env.marks.of_chats[GROUP] == 1, "Dora lacks all entries"
+    assert "tell" not in env.steps
+    env.redis.unknown, env.redis.online = set(), {DORA}
+    await env.worker.handle([(GROUP, env.entries[1:600])])
+    assert received(env.pushes, DORA) == list(range(2, 601))
+    assert published(env) == list(range(2, 601))
+    assert env.marks.of_chats[GROUP] == 600
+    assert env.steps.count("tell") == 1, "Ben is mentioned in an entry that was published earlier"
+
+
+async def test_a_member_of_a_large_chat_does_not_receive_their_leave_before_their_join() -> None:
+    env = large_outage()
+    env.entries[LONG] = replace(env.entries[LONG], kind=EntryKind.LEAVE, users=(DORA,))
+    await send(env, 2, LONG)
+    env.redis.unknown, env.redis.online = set(), {DORA}
+    await send(env, LONG + 1, LONG + 1)
+    assert received(env.pushes, DORA) == []
+    assert env.marks.of_chats[GROUP] == 1
+    await env.worker.handle([(GROUP, env.entries[1 : LONG + 1])])
+    assert received(env.pushes, DORA) == list(range(2, LONG + 2))
+    assert env.marks.of_chats[GROUP] == LONG + 1
+
+
+async def test_entries_of_a_large_chat_wait_for_its_channel_and_are_published_in_order() -> None:
+    env = large_outage()
+    await send(env, 2, LONG)
+    env.redis.is_channel_silent = True
+    reads = env.counts.backfilled
+    await send(env, LONG + 1, LONG + 100)
+    assert env.counts.backfilled - reads < 2 * LONG, "the backlog is not retried with each entry"
+    env.redis.is_channel_silent = False
+    env.redis.published.clear()
+    await env.worker.handle([(GROUP, env.entries[1 : LONG + 101])])
+    assert list(dict.fromkeys(published(env)))[-101:] == list(range(LONG + 1, LONG + 102))
+    assert env.marks.of_chats[GROUP] == 1, "Dora lacks all entries"
 
 
 def test_an_attempt_that_left_out_entries_does_not_count_as_reaching_anybody() -> None:

@@ -56,6 +56,10 @@ def chat(name: str) -> ChatKey:
     return ChatKey(ACME, ChatId(name))
 
 
+def read_mention(body: bytes) -> MessageText:
+    return MessageText(mentions=(BEN,) if body == b"@ben" else ())
+
+
 @dataclass
 class Truths:
     """A chat-row writer for each chat. Writes to the chats in `broken` fail."""
@@ -91,6 +95,7 @@ class Redis(UnusedBus, UnusedRoutes):
     found_after: float = inf
     asked: list[UserId] = field(default_factory=list)
     published: list[list[int]] = field(default_factory=list)
+    is_channel_silent: bool = False
 
     @override
     async def look_up(
@@ -116,6 +121,8 @@ class Redis(UnusedBus, UnusedRoutes):
 
     @override
     async def publish_to_chat(self, chat: ChatKey, payload: bytes) -> int:
+        if self.is_channel_silent:
+            raise UnavailableError("scripted")
         pushes = [each for each in decode_messages(payload) if isinstance(each, Push)]
         self.published += [[entry.sequence for entry in push.entries] for push in pushes]
         return 1
@@ -203,14 +210,14 @@ class WorkerEnv:
     def start_worker(self) -> DeliveryWorker:
         """Return a worker that remembers nothing."""
         audience = CachedAudience(self.source)
-        self.fanout = Fanout(
+        fanout = Fanout(
             self.redis,
             self.redis,
             self.queue,
             self.queue,
             stats=self.counts,
             failpoints=NO_FAILPOINTS,
-            mentions=MentionChecks(PlainKeys(), lambda _: MessageText(), self.queue),
+            mentions=MentionChecks(PlainKeys(), read_mention, self.queue),
         )
         deps = WorkerDeps(
             rows=ChatRowProjector(self.truths, audience, self.source, Previews(PlainKeys(), bytes.decode)),
@@ -218,7 +225,7 @@ class WorkerEnv:
             log=self.source,
             redactor=OfflineQueueRedactor(self.queue, audience, self.source, self.queue.clear),
             checkpoints=self.marks,
-            fanout=self.fanout,
+            fanout=fanout,
         )
         return DeliveryWorker(deps, stats=self.counts, failpoints=NO_FAILPOINTS)
 
