@@ -55,7 +55,7 @@ class ChatProgress:
         """Return whether there are too many deferred entries before `sequence` to retry all of them now.
 
         A short backlog is retried with each new entry, a long one each time its length has doubled. Meanwhile users who
-        lack few entries or none receive new ones, so a long backlog is also retried if its end was pushed to nobody.
+        lack few entries or none receive new ones, so a long backlog is also retried if its end was not pushed.
         """
         length = sequence - self.first_deferred
         if not self.first_deferred or not MAX_DEFERRED_RETRY < length < 2 * self.last_retry_size:
@@ -66,7 +66,7 @@ class ChatProgress:
     def reached_from(self, first: int) -> ReachedUsers | None:
         """Return which users have the deferred entries from `first` on. None: unknown."""
         # Race: this worker starts in a chat without a checkpoint and defers entries; then the relay creates a checkpoint
-        # further back. What the attempts reached is known from the first deferred entry on, and not between the two.
+        # further back. The attempts of this worker pushed none of the entries between the two.
         return self.reached if first >= self.backlog_start else None
 
     def short_backlog_after(self, first: int) -> int:

@@ -209,7 +209,7 @@ async def test_a_group_that_becomes_large_waits_for_the_backlog() -> None:
 
 
 async def test_a_page_that_reaches_everybody_does_not_hide_a_deferred_one() -> None:
-    """In a direct chat nobody is left out, so the later pages reach both users."""
+    """In a direct chat no user is left out, so the later pages reach both users."""
     env = WorkerEnv(ANNA, BEN, entries=log_of(10))
     env.marks.of_chats[chat("d1")] = 0
     env.redis.unknown, env.redis.found_after = {BEN}, 1
