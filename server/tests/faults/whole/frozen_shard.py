@@ -153,7 +153,13 @@ async def _freeze(run: FaultRun, shards: Shards, turn: int = 0) -> AsyncIterator
     gateways = {gateway for theirs in routes.values() for gateway, _ in theirs.values()}
     shared = [*map(shards.of_gateway, gateways), *(shards.of_chat(group.chat) for group in run.load.groups)]
     users = [shards.of_user(user) for user in routes]
-    nodes = sorted(shards.servers.nodes, key=lambda node: (shared.count(node.port), -users.count(node.port)))
+    # The channels of all gateways may be on one shard, which every user needs.
+    choice = [
+        node
+        for node in shards.servers.nodes
+        if not all(map(Frozen(node, shards, routes).is_needed_by, routes))
+    ]
+    nodes = sorted(choice, key=lambda node: (shared.count(node.port), -users.count(node.port)))
     node = nodes[turn % len(nodes)]
     run.load.step("SIGSTOP of a shard")
     node.freeze()
