@@ -1,297 +1,200 @@
-"""Measure `tidings run api` under ten times the first baseline: 120 messages and 1,200 reads per second.
+"""Measure `tidings run api`: the cost of a request, the rate of one core, and ten times the first baseline.
 
-The benchmark uses real processes on real engines (dynoxide and Valkey), users with tokens signed by their tenant's key,
-and an open-loop load generator in this process. All share the machine, so it reports the CPU of each part as well as
-the latencies.
+Real processes run on real engines (dynoxide and Valkey) with users whose tokens their tenant's key signed. All share the
+machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
+number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
+`p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
+`--sends` and `--reads` with `--processes`. Each figure is the median of the rounds.
 """
 
 import argparse
 import asyncio
-import itertools
-import json
-import os
-import random
+import re
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import cycle
 
-import psutil
 import uvloop
-from contract.telemetry.running import Running, eventually
-from fixtures.engines import Dynamo, Namespace
-from fixtures.fork_server import TIDINGS
-from fixtures.tables import REGION, make_tables
-from fixtures.topics import make_topics
-from fixtures.use_cases import file_rows
+from contract.telemetry.running import Running
 
+from bench.api_world import CONNECTIONS, Cpu, Place, World, engines, read_admin_pages, serving
 from bench.http_load import Loader, Outcome, Request
-from bench.report import print_figures, print_table
-from tidings.accounts.jwt import sign_jws
-from tidings.accounts.signing_keys import SigningKeyService
-from tidings.accounts.store.keys import DynamoSigningKeyStore
-from tidings.engines.jars import default_cache
+from bench.report import Spread, print_figures, print_table
 from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import DynamoKind, Engine, StartRequest
-from tidings.kernel.clock import SystemClock
-from tidings.kernel.ids import TenantId, new_ulid
-from tidings.platform.dynamo.open_client import open_client
-from tidings.tenants.model import TenantSettings
-from tidings.tenants.settings import TenantService
-from tidings.tenants.store import DynamoTenantStore
 
-USERS = 200
-CHATS_EACH = 3
-MESSAGES = 20
-CONNECTIONS = 64
-READS = {"history": 0.6, "chat list": 0.25, "one message": 0.15}
-UNLIMITED = "100000000/s"
 P99 = 0.99
+IN_FLIGHT = 8
+READS_PER_SEND = 10
+PAGES = 100
+SHARE = 0.6
+GOALS = {
+    "saturation_per_core": "≥ 1800",
+    "p99_ms_at_60": "< 100",
+    "read_cpu_us": "≤ 450",
+    "send_cpu_us": "≤ 600",
+    "dynamo_calls_per_history_page": "≤ 1.2",
+    "dynamo_calls_per_chat_list": "≤ 2",
+    "throttled": "0",
+}
 
 
-@dataclass(frozen=True)
-class Place:
-    """The addresses of the running engines, and the directory in which the processes run."""
+@dataclass
+class Figures:
+    """The results of all rounds, by name, and the requests that were not answered with success."""
 
-    directory: Path
-    endpoint: str
-    prefix: str
-    redis: str
-    kafka: str
-    space: Namespace
+    runs: dict[str, list[float]] = field(default_factory=dict)
+    bad: dict[str, int] = field(default_factory=dict)
+    first_bad: bytes = b""
 
+    def add(self, **found: float) -> None:
+        for name, value in found.items():
+            self.runs.setdefault(name, []).append(value)
 
-@contextmanager
-def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
-    with tempfile.TemporaryDirectory() as home:
-        fleet = LocalCluster(Path(home), default_cache())
-        fleet.start(
-            StartRequest(engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}), dynamo=kind)
-        )
-        try:
-            space, directory = Namespace(), Path(home) / "processes"
-            directory.mkdir()
-            url = f"http://{fleet.find('dynamo').node.address}"
-            for tables in make_tables(Dynamo(kind, url), space.table_prefix):
-                redis = f"redis://{fleet.find('valkey').node.address}"
-                kafka = fleet.find("kafka-1").node.address
-                make_topics(kafka, space)
-                yield Place(directory, tables.url, tables.prefix, redis, kafka, space), fleet
-        finally:
-            fleet.stop()
+    def add_bad(self, outcome: Outcome) -> None:
+        for (kind, status), count in outcome.statuses.items():
+            if status >= 300:  # noqa: PLR2004 - no success
+                self.bad[f"{kind} {status}"] = self.bad.get(f"{kind} {status}", 0) + count
+        self.first_bad = self.first_bad or outcome.first_bad
+
+    def show(self) -> None:
+        spreads = {name: Spread(tuple(runs)) for name, runs in self.runs.items()}
+        rows = [(name, spread, GOALS.get(name, "")) for name, spread in spreads.items()]
+        print_table(["figure", "median (lowest to highest)", "goal"], rows)
+        if self.bad:
+            print_table(["unexpected answers", "count"], self.bad.items())
+            sys.stdout.write(self.first_bad.decode(errors="replace") + "\n")
+        errors = {"errors": sum(self.bad.values())}
+        print_figures({name: spread.median for name, spread in spreads.items()} | errors)
 
 
-@contextmanager
-def serving(place: Place, processes: int) -> Iterator[Running]:
-    settings = {
-        "TIDINGS_INSTALLATION": "development",
-        "TIDINGS_PROCESS_ADMIN_PORT": "0",
-        "TIDINGS_DYNAMO_ENDPOINT": place.endpoint,
-        "TIDINGS_DYNAMO_TABLE_PREFIX": place.prefix,
-        "TIDINGS_DYNAMO_CAPACITY": "on_demand",
-        "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": place.kafka,
-        "TIDINGS_KAFKA_TOPIC_PREFIX": place.space.topic_prefix,
-        "TIDINGS_REDIS_URL": place.redis,
-        "TIDINGS_REDIS_KEY_PREFIX": place.space.key_prefix,
-        "TIDINGS_API_PORT": "0",
-        "TIDINGS_API_CURSOR_SECRET": "secret of the benchmark",
-    }
-    # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
-    for kind in ("ADDRESS", "USER", "TENANT"):
-        settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
-    words = [*TIDINGS, "run", "api", "--processes", str(processes)]
-    environment = dict(os.environ) | settings
-    process = Running(words, cwd=place.directory, environment=environment)
-    # A delivery worker processes the commits, as in production, and uses its share of the machine.
-    delivery = Running([*TIDINGS, "run", "delivery"], cwd=place.directory, environment=environment)
-    try:
-        eventually(lambda: len(process.events("process started")) == processes or None, "processes")
-        yield process
-    finally:
-        delivery.close()
-        process.close()
+class Measurement:
+    """One API installation with one load generator."""
 
-
-class World:
-    """Users with tokens and chats, created through the API."""
-
-    def __init__(self, tenant: str) -> None:
-        self.tenant = TenantId(tenant)
-        self.users = [f"user{n}" for n in range(USERS)]
-        self.headers: dict[str, str] = {}
-        self.chats: list[tuple[str, str, str]] = []
-        self.chance = random.Random(7)  # noqa: S311 - a repeatable load
-
-    async def make_tokens(self, place: Place) -> None:
-        clock = SystemClock()
-        async with open_client(place.endpoint, REGION, place.prefix) as client:
-            rows = file_rows(client, place.directory)
-            await TenantService(DynamoTenantStore(client, rows), clock).create(
-                self.tenant, TenantSettings(name="bench")
-            )
-            signing = SigningKeyService(DynamoSigningKeyStore(client, rows), clock)
-            pair = await signing.make(self.tenant, "Ed25519")
-        now_s = clock.now_ms() // 1000
-        for user in self.users:
-            claims = {
-                "tenant": self.tenant,
-                "sub": user,
-                "aud": "tidings",
-                "iat": now_s,
-                "exp": now_s + 7200,
-            }
-            self.headers[user] = f"Authorization: Bearer {sign_jws(claims, pair.private)}\r\n"
-
-    async def make_chats(self, loader: Loader) -> None:
-        pairs = [
-            (one, self.users[(n + step) % USERS])
-            for n, one in enumerate(self.users)
-            for step in range(1, CHATS_EACH + 1)
-        ]
-        for some in itertools.batched(pairs, 32):
-            self.chats += await asyncio.gather(*(self._chat(loader, *pair) for pair in some))
-
-    async def _chat(self, loader: Loader, one: str, other: str) -> tuple[str, str, str]:
-        body = json.dumps({"type": "direct", "user": other}).encode()
-        _, answer = await self._ask(loader, one, "POST", "/v1/chats", body)
-        chat: str = json.loads(answer)["id"]
-        for number in range(MESSAGES):
-            await self._ask(loader, (one, other)[number % 2], *self._send(chat, after=1 + number))
-        return chat, one, other
-
-    async def _ask(
-        self, loader: Loader, user: str, method: str, path: str, body: bytes = b""
-    ) -> tuple[int, bytes]:
-        request = Request("prepare", method, path, self.headers[user], body)
-        return await loader.ask(request, time.perf_counter())
-
-    def _send(self, chat: str, after: int) -> tuple[str, str, bytes]:
-        body = {"text": "x" * 100, "client_message_id": new_ulid(), "after": after}
-        return "POST", f"/v1/chats/{chat}/messages", json.dumps(body).encode()
-
-    def sends(self) -> Iterator[Request]:
-        """Send messages, half of them with a position."""
-        for number in itertools.count():
-            chat, one, other = self.chance.choice(self.chats)
-            user = self.chance.choice((one, other))
-            method, path, body = self._send(chat, after=1 + MESSAGES)
-            if number % 2:
-                body = json.dumps({"text": "x" * 100, "client_message_id": new_ulid()}).encode()
-            yield Request("send", method, path, self.headers[user], body)
-
-    def reads(self) -> Iterator[Request]:
-        kinds, weights = list(READS), list(READS.values())
-        while True:
-            chat, user, _ = self.chance.choice(self.chats)
-            kind = self.chance.choices(kinds, weights)[0]
-            path = {
-                "history": f"/v1/chats/{chat}/messages?limit=20",
-                "chat list": "/v1/chats?limit=20",
-                "one message": f"/v1/messages/{chat}.{self.chance.randint(2, MESSAGES)}",
-            }[kind]
-            yield Request(kind, "GET", path, self.headers[user])
-
-
-class Cpu:
-    """Measure the CPU seconds of each part since its creation."""
-
-    def __init__(self, parts: dict[str, list[int]]) -> None:
+    def __init__(self, api: Running, fleet: LocalCluster, world: World, figures: Figures) -> None:
+        self._api = api
         self._parts = {
-            name: [process for pid in pids for process in _family(pid)] for name, pids in parts.items()
+            "api": [api.popen.pid],
+            "engine": [fleet.find("dynamo").pid.pid],
+            "valkey": [fleet.find("valkey").pid.pid],
         }
-        # Without its children: all other processes of the benchmark are children of this one.
-        self._parts["loader"] = [psutil.Process()]
-        self._before = self._now()
+        self._world = world
+        self._figures = figures
+        self.loader = Loader([api.wait_for("listening")["port"]], CONNECTIONS)
 
-    def _now(self) -> dict[str, float]:
-        return {
-            name: sum(sum(process.cpu_times()[:2]) for process in processes)
-            for name, processes in self._parts.items()
-        }
+    async def cost_us(self, requests: Iterator[Request], seconds: float) -> float:
+        """Return the CPU of the API for one request, with the same number of requests in flight all the time."""
+        outcome, cpu, _ = await self._under(self.loader.run_closed(requests, IN_FLIGHT, seconds))
+        return cpu["api"] / outcome.count * 1e6
 
-    def used(self) -> dict[str, float]:
-        return {name: seconds - self._before[name] for name, seconds in self._now().items()}
+    async def measure_costs(self, seconds: float) -> float:
+        """Measure one process, and return the rate that saturates it."""
+        world, figures = self._world, self._figures
+        figures.add(read_cpu_us=await self.cost_us(world.reads(), seconds))
+        figures.add(send_cpu_us=await self.cost_us(world.sends(), seconds))
+        per_core = 1e6 / await self.cost_us(_mixed(world), seconds)
+        figures.add(saturation_per_core=per_core)
+        return per_core
+
+    async def measure_calls(self) -> None:
+        for name, path in self._world.counted_pages().items():
+            request = Request(name, "GET", path, self._world.headers[self._world.users[0]])
+            await self._calls([request] * IN_FLIGHT)  # fills the caches
+            calls = await self._calls([request] * PAGES)
+            self._figures.add(**{f"dynamo_calls_per_{name}": calls / PAGES})
+
+    async def _calls(self, requests: list[Request]) -> float:
+        before = _sums(self._api)["calls"]
+        await asyncio.gather(*(self.loader.ask(each, time.perf_counter()) for each in requests))
+        return _sums(self._api)["calls"] - before
+
+    async def p99_ms_at(self, per_s: float, seconds: float) -> float:
+        outcome, _, _ = await self._under(self.loader.run(_mixed(self._world), per_s, seconds))
+        return outcome.percentile_ms(P99)
+
+    async def measure_mix(self, given: argparse.Namespace) -> None:
+        async def offer() -> None:
+            await asyncio.gather(
+                self.loader.run(self._world.sends(), given.sends, given.seconds),
+                self.loader.run(self._world.reads(), given.reads, given.seconds),
+            )
+
+        outcome, cpu, took_s = await self._under(offer())
+        self._figures.add(
+            answered_per_s=outcome.count / took_s,
+            p99_ms=outcome.percentile_ms(P99),
+            send_p99_ms=outcome.percentile_ms(P99, "send"),
+            throttled=_sums(self._api)["throttled"],
+            **{f"{name}_cores": used_s / took_s for name, used_s in cpu.items()},
+        )
+
+    async def _under(self, load: object) -> tuple[Outcome, Mapping[str, float], float]:
+        self.loader.outcome = outcome = Outcome()
+        cpu, began = Cpu(self._parts), time.perf_counter()
+        await load  # type: ignore[misc]  # any load
+        took_s = time.perf_counter() - began
+        self._figures.add_bad(outcome)
+        return outcome, cpu.used(), took_s
 
 
-def _family(pid: int) -> list[psutil.Process]:
-    process = psutil.Process(pid)
-    return [process, *process.children(recursive=True)]
+def _mixed(world: World) -> Iterator[Request]:
+    reads, sends = world.reads(), world.sends()
+    for number in cycle(range(READS_PER_SEND + 1)):
+        yield next(reads if number else sends)
 
 
-async def under_load(place: Place, api: Running, fleet: LocalCluster, given: argparse.Namespace) -> None:
+_COUNTED = re.compile(r"^tidings_dynamo_(calls|errors)_total\{([^}]*)\} (\S+)$", re.MULTILINE)
+
+
+def _sums(api: Running) -> dict[str, float]:
+    """Return the calls to DynamoDB and the throttled ones, of all API processes since they started."""
+    sums = {"calls": 0.0, "throttled": 0.0}
+    for page in read_admin_pages(api, "/metrics"):
+        for name, labels, value in _COUNTED.findall(page):
+            if name == "calls":
+                sums["calls"] += float(value)
+            elif "Throttled" in labels or "Unprocessed" in labels:
+                sums["throttled"] += float(value)
+    return sums
+
+
+async def run_round(place: Place, fleet: LocalCluster, world: World, given: argparse.Namespace) -> Figures:
+    figures: Figures = given.figures
+    with serving(place, 1) as api:
+        one = Measurement(api, fleet, world, figures)
+        await one.loader.open()
+        await world.prepare(one.loader)
+        per_core = await one.measure_costs(given.seconds)
+        await one.measure_calls()
+        figures.add(p99_ms_at_60=await one.p99_ms_at(per_core * SHARE, given.seconds))
+    with serving(place, given.processes) as api:
+        whole = Measurement(api, fleet, world, figures)
+        await whole.loader.open()
+        await whole.measure_mix(given)
+    return figures
+
+
+async def run(place: Place, fleet: LocalCluster, given: argparse.Namespace) -> None:
     world = World(place.space.tenant)
     await world.make_tokens(place)
-    port = api.wait_for("listening")["port"]
-    loader = Loader([port], CONNECTIONS)
-    await loader.open()
-    await world.make_chats(loader)
-    loader.outcome = Outcome()
-    parts = {
-        "api": [api.popen.pid],
-        "dynamo": [fleet.find("dynamo").pid.pid],
-        "valkey": [fleet.find("valkey").pid.pid],
-    }
-    cpu = Cpu(parts)
-    began = time.perf_counter()
-    await asyncio.gather(
-        loader.run(world.sends(), given.sends, given.seconds),
-        loader.run(world.reads(), given.reads, given.seconds),
-    )
-    tell(loader.outcome, cpu.used(), time.perf_counter() - began, given)
-
-
-def tell(outcome: Outcome, cpu: dict[str, float], took_s: float, given: argparse.Namespace) -> None:
-    count = sum(len(each) for each in outcome.latencies.values())
-    head = [
-        f"{given.engine}, {given.processes} processes, {took_s:.1f} s",
-        "count",
-        "p50 ms",
-        "p99 ms",
-        "worst ms",
-    ]
-    rows = [
-        [
-            kind,
-            len(outcome.latencies[kind]),
-            *(f"{outcome.percentile_ms(kind, share):.1f}" for share in (0.5, P99, 1.0)),
-        ]
-        for kind in outcome.latencies
-    ]
-    print_table(head, rows)
-    print_table(
-        ["CPU", "share of a core", "us a request"],
-        [(name, f"{used / took_s:.2f}", f"{used / count * 1e6:.0f}") for name, used in cpu.items()],
-    )
-    bad = {f"{kind} {status}": n for (kind, status), n in outcome.statuses.items() if status >= 300}  # noqa: PLR2004
-    if bad:
-        print_table(["unexpected answers", "count"], bad.items())
-        sys.stdout.write(outcome.first_bad.decode(errors="replace") + "\n")
-    outcome.latencies["all"] = [one for each in outcome.latencies.values() for one in each]
-    print_figures(
-        {
-            "p50_ms": outcome.percentile_ms("all", 0.5),
-            "p99_ms": outcome.percentile_ms("all", P99),
-            "send_p99_ms": outcome.percentile_ms("send", P99),
-            "per_s": count / took_s,
-            "api_cpu_us": cpu["api"] / count * 1e6,
-            "errors": sum(bad.values()),
-        }
-    )
+    given.figures = Figures()
+    for _ in range(given.rounds):
+        await run_round(place, fleet, world, given)
+    given.figures.show()
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--engine", choices=["dynoxide", "local"], default="dynoxide")
-    options.add_argument("--processes", type=int, default=1)
-    options.add_argument("--sends", type=float, default=120, help="a second")
-    options.add_argument("--reads", type=float, default=1200, help="a second")
-    options.add_argument("--seconds", type=float, default=60)
+    options.add_argument("--processes", type=int, default=2, help="of the whole mix")
+    options.add_argument("--sends", type=float, default=120, help="a second, in the whole mix")
+    options.add_argument("--reads", type=float, default=1200, help="a second, in the whole mix")
+    options.add_argument("--seconds", type=float, default=20, help="of each measurement")
+    options.add_argument("--rounds", type=int, default=3)
     given = options.parse_args()
-    with engines(given.engine) as (place, fleet), serving(place, given.processes) as api:
-        uvloop.run(under_load(place, api, fleet, given))
+    with engines(given.engine) as (place, fleet):
+        uvloop.run(run(place, fleet, given))
 
 
 if __name__ == "__main__":

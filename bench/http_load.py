@@ -46,8 +46,14 @@ class Outcome:
         if status >= BAD and not self.first_bad:
             self.first_bad = body
 
-    def percentile_ms(self, kind: str, share: float) -> float:
-        ordered = sorted(self.latencies[kind])
+    @property
+    def count(self) -> int:
+        return sum(map(len, self.latencies.values()))
+
+    def percentile_ms(self, share: float, kind: str | None = None) -> float:
+        """Return a percentile of one kind of request, or of all."""
+        kinds = self.latencies.values() if kind is None else [self.latencies[kind]]
+        ordered = sorted(took_s for each in kinds for took_s in each)
         return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000
 
 
@@ -141,4 +147,15 @@ class Loader:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
         await asyncio.gather(*tasks)
+        return self.outcome
+
+    async def run_closed(self, requests: Iterator[Request], in_flight: int, for_s: float) -> Outcome:
+        """Keep `in_flight` requests open: each answer starts the next request."""
+        ends_at = time.perf_counter() + for_s
+
+        async def ask_in_turn() -> None:
+            while (now := time.perf_counter()) < ends_at:
+                await self.ask(next(requests), now)
+
+        await asyncio.gather(*(ask_in_turn() for _ in range(in_flight)))
         return self.outcome

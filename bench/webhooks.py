@@ -23,7 +23,7 @@ from fixtures.tables import REGION
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from fixtures.webhooks import WebhookEnv
 
-from bench.api import Place, engines
+from bench.api_world import Place, engines
 from bench.report import print_figures, print_table
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.kernel.ids import ChatKey
