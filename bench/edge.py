@@ -13,6 +13,7 @@ from tidings.api.app import make_app
 from tidings.api.services import ApiLimits, ApiOptions, ApiServices, ApiTelemetry
 from tidings.chats.model import Chat, ChatType, Membership, Role
 from tidings.chats.queries import ChatView
+from tidings.delivery.watermarks import WatermarkResult
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, MessageId, TenantId, UserId
 from tidings.kernel.security import Secret
 from tidings.messages.history import ContentState, HistorySlice, VisibleEntry
@@ -21,7 +22,7 @@ from tidings.messages.sender import Content, SendResult
 
 CHAT, ANNA = ChatKey(TenantId("acme"), ChatId("gLAJWK6M7H3QFQ3PWXCZ5GZQD")), UserId("anna")
 HEADERS = [(b"authorization", b"Bearer x"), (b"host", b"api"), (b"content-type", b"application/json")]
-BODY = b'{"text": "Hello, how are you doing today?", "client_message_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "after": 6}'
+SENT = b'{"text": "Hello, how are you doing today?", "client_message_id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD", "after": 6}'
 
 
 def canned() -> ApiServices:
@@ -33,10 +34,12 @@ def canned() -> ApiServices:
     sent = SendResult(MessageId(f"{CHAT.chat}.7"), 7, is_repeat=False)
     made = SimpleNamespace(
         credentials=SimpleNamespace(verify=returning(principal)),
-        look=SimpleNamespace(chat=returning(ChatView(chat, own))),
+        queries=SimpleNamespace(chat=returning(ChatView(chat, own))),
+        chat_list=SimpleNamespace(one=returning(None)),
+        marking=SimpleNamespace(read=returning(WatermarkResult(7, 0))),
         history=SimpleNamespace(before=returning(page), one=returning(message(7))),
         statuses=SimpleNamespace(of=returning([])),
-        send=returning(sent),
+        sender=SimpleNamespace(send=returning(sent)),
         limits=ApiLimits(),
         telemetry=ApiTelemetry(),
     )
@@ -64,14 +67,15 @@ def message(sequence: int) -> VisibleEntry:
 
 
 REQUESTS = {
-    "get_chat": ("GET", f"/v1/chats/{CHAT.chat}", b""),
-    "get_message": ("GET", f"/v1/messages/{CHAT.chat}.7", b""),
-    "list_messages of 20": ("GET", f"/v1/chats/{CHAT.chat}/messages", b"limit=20"),
-    "send_message": ("POST", f"/v1/chats/{CHAT.chat}/messages", b""),
+    "get_chat": ("GET", f"/v1/chats/{CHAT.chat}", b"", b""),
+    "get_message": ("GET", f"/v1/messages/{CHAT.chat}.7", b"", b""),
+    "list_messages of 20": ("GET", f"/v1/chats/{CHAT.chat}/messages", b"limit=20", b""),
+    "send_message": ("POST", f"/v1/chats/{CHAT.chat}/messages", b"", SENT),
+    "mark_read": ("PUT", f"/v1/chats/{CHAT.chat}/read", b"", b'{"sequence": 7}'),
 }
 
 
-async def call(app: Any, method: str, path: str, query: bytes) -> int:  # noqa: ANN401 - any ASGI app
+async def call(app: Any, method: str, path: str, query: bytes, body: bytes) -> int:  # noqa: ANN401 - any ASGI app
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -89,7 +93,7 @@ async def call(app: Any, method: str, path: str, query: bytes) -> int:  # noqa: 
     answered: list[Any] = []
 
     async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": BODY if method == "POST" else b"", "more_body": False}
+        return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(part: Any) -> None:  # noqa: ANN401 - any ASGI message
         answered.append(part)
@@ -99,7 +103,7 @@ async def call(app: Any, method: str, path: str, query: bytes) -> int:  # noqa: 
     return status
 
 
-async def cpu_us(app: Any, request: tuple[str, str, bytes], requests: int) -> float:  # noqa: ANN401 - any ASGI app
+async def cpu_us(app: Any, request: tuple[str, str, bytes, bytes], requests: int) -> float:  # noqa: ANN401 - any ASGI app
     if await call(app, *request) not in {200, 201}:
         raise RuntimeError(f"The API rejected {request}.")
     start = time.process_time()
