@@ -16,10 +16,10 @@ from pydantic import ValidationError
 from tidings.accounts.model import Principal, Scope
 from tidings.api import request_parsing
 from tidings.api.audit import AUDITED, rest_action
-from tidings.api.fast_get import Handler, as_asgi, make_fast_handler
 from tidings.api.problems import to_validation_error
 from tidings.api.rate_limits import RecentCredentials, rate_limited_error
 from tidings.api.request_parsing import CursorSigner
+from tidings.api.route_executor import NO_BODY, Handler, RouteExecutor, as_asgi, is_json, make_executor
 from tidings.api.schemas.api_model import USER_ID, UserName
 from tidings.api.services import ApiOptions, ApiServices, RateLimitState
 from tidings.kernel.errors import Code, TidingsError
@@ -190,17 +190,22 @@ class PublicRoute(APIRoute):
 
 
 class AuthenticatedRoute(PublicRoute):
-    """A route that verifies a credential. Read routes use `fast_get`."""
+    """A route that verifies a credential. `RouteExecutor` executes it if it can read the parameters."""
 
     def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - arguments of the framework
         super().__init__(*given, **more)
-        if (handle := make_fast_handler(self)) is not None:
-            self.app = as_asgi(self._authenticated(handle))
+        if (executor := make_executor(self)) is not None:
+            self.app = as_asgi(self._executed_by(executor))
 
-    def _authenticated(self, handle: Handler) -> Handler:
+    def _executed_by(self, executor: RouteExecutor) -> Handler:
+        is_audited, takes_body = self.operation_id in AUDITED, self.body_field is not None
+
         async def admitted(request: Request) -> Response:
             await self.admit(request)
-            return await handle(request)
+            body = await _read_value(request, await self.bounds(request)) if takes_body else NO_BODY
+            if not is_audited:
+                return await executor.execute(request, body)
+            return await self.serve(lambda request: executor.execute(request, body), request)
 
         return admitted
 
@@ -254,16 +259,29 @@ def _bounds_for_users(options: ApiOptions, users: int) -> ApiOptions:
 
 
 async def _read(request: Request, options: ApiOptions) -> Request:
+    body, value = await _read_json(request, options)
+    return _ReadRequest(request, body, value)
+
+
+async def _read_value(request: Request, options: ApiOptions) -> object:
+    """Return what FastAPI validates as the body: the value, or the bytes if the content type is not one of JSON's."""
+    body, value = await _read_json(request, options)
+    if not body:
+        return NO_BODY
+    return value if is_json(request.headers["content-type"]) else body
+
+
+async def _read_json(request: Request, options: ApiOptions) -> tuple[bytes, object]:
     body = await request_parsing.read_body(request, options.max_body_bytes)
     if not body:
-        return _ReadRequest(request, body, None)
+        return body, None
     if "json" not in request.headers.get("content-type", ""):
         raise TidingsError(
             Code.REQUEST_INVALID,
             "The body must be JSON with the header `Content-Type: application/json`.",
             hint="With curl, use `--json`.",
         )
-    return _ReadRequest(request, body, await request_parsing.parse_async(body, options))
+    return body, await request_parsing.parse_async(body, options)
 
 
 def _authenticated(request: Request) -> AuthenticatedRequest:

@@ -14,8 +14,8 @@ from fastapi.exceptions import RequestValidationError
 
 from tidings.api.auth import PublicRoute, client_address
 from tidings.api.console.services import ConsoleContext
-from tidings.api.fast_get import Handler
 from tidings.api.problems import to_validation_error
+from tidings.api.route_executor import Handler
 from tidings.audit.model import MAX_REASON_CHARS, AdminAction, AuditSource
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
