@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass
 from http import HTTPStatus
 from ipaddress import IPv4Network, IPv6Network, ip_address
-from typing import Any, ClassVar, override
+from typing import Any, ClassVar, cast, override
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -45,6 +45,34 @@ class HttpBounds:
 
 class _HeadTooLargeError(Exception):
     """Stops the parser. httptools wraps it in its own error."""
+
+
+class _ResponseWriter:
+    """Joins the head of a response with the first piece of its body. Each write to a socket costs a system call."""
+
+    __slots__ = ("_cycle", "_head", "_transport", "is_closing")
+
+    def __init__(self, transport: asyncio.Transport, cycle: RequestResponseCycle) -> None:
+        self._transport = transport
+        self._cycle = cycle
+        self._head = b""
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        """Hold back the first write of the response, which is its head. `100 Continue` comes before it."""
+        if self._head:
+            self._transport.write(self._head + data)
+            self._cycle.transport = self._transport
+        elif self._cycle.response_started:
+            self._head = data
+        else:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Close the connection of a response that failed after its head."""
+        if self._head:
+            self._transport.write(self._head)
+        self._transport.close()
 
 
 class _BoundedProtocol(HttpToolsProtocol):
@@ -132,6 +160,8 @@ class _BoundedProtocol(HttpToolsProtocol):
         if self._is_over_quota:
             self.app = self._refuse_connection
         super().on_headers_complete()
+        if self.scope["method"] != "HEAD":  # its response has no body
+            self.cycle.transport = cast("asyncio.Transport", _ResponseWriter(self.transport, self.cycle))
 
     @override
     def on_message_complete(self) -> None:

@@ -20,10 +20,19 @@ class Wire(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.is_cut = False
-        self.sent = b""
+        self.writes: list[bytes] = []
+
+    @property
+    def sent(self) -> bytes:
+        return b"".join(self.writes)
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        self.sent += bytes(data)
+        self.writes.append(bytes(data))
+
+    def pause_reading(self) -> None:
+        """Do nothing: the tests pass all data at once."""
+
+    def resume_reading(self) -> None: ...
 
     def can_write_eof(self) -> bool:
         return False
@@ -129,4 +138,51 @@ async def test_bytes_sent_after_a_refusal_are_discarded_up_to_a_bound() -> None:
         cut.append(wire.is_cut)
     assert cut == [False] * (pieces - 1) + [True]
     assert wire.sent.count(b"HTTP/1.1") == 1
+    protocol.connection_lost(ConnectionResetError())
+
+
+def responding(*pieces: bytes, fails: bool = False) -> ASGI3Application:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        if scope["method"] == "POST":
+            await receive()
+        length = (b"content-length", b"%d" % len(b"".join(pieces)))
+        await send({"type": "http.response.start", "status": 200, "headers": [length]})
+        if fails:
+            raise RuntimeError("the body cannot be read")
+        for piece in pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body"})
+
+    return app
+
+
+OK = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+EXPECTING = b"POST / HTTP/1.1\r\ncontent-length: 1\r\nexpect: 100-continue\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("app", "request_bytes", "writes"),
+    [
+        (responding(b"body"), b"GET / HTTP/1.1\r\n\r\n", [OK % 4 + b"body", b""]),
+        (responding(b"two ", b"parts"), b"GET / HTTP/1.1\r\n\r\n", [OK % 9 + b"two ", b"parts", b""]),
+        (responding(), b"GET / HTTP/1.1\r\n\r\n", [OK % 0]),
+        (responding(b"body"), b"HEAD / HTTP/1.1\r\n\r\n", [OK % 4]),
+        (responding(b"body", fails=True), b"GET / HTTP/1.1\r\n\r\n", [OK % 4]),
+        (responding(b"body"), EXPECTING, [CONTINUE, OK % 4 + b"body", b""]),
+        (responding(b"body"), b"GET / HTTP/1.1\r\n\r\n" * 2, [OK % 4 + b"body", b""] * 2),
+    ],
+    ids=["body", "two parts", "no body", "HEAD", "failed body", "100 Continue", "pipelined"],
+)
+async def test_the_head_of_a_response_is_written_with_its_body(
+    app: ASGI3Application, request_bytes: bytes, writes: list[bytes]
+) -> None:
+    protocol, wire = protocol_of(app)
+    protocol.data_received(request_bytes)
+    await asyncio.sleep(0)
+    if request_bytes == EXPECTING:
+        protocol.data_received(b"x")
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert wire.writes == writes
     protocol.connection_lost(ConnectionResetError())
