@@ -23,7 +23,7 @@ type ErrorDict = dict[str, Any]
 
 
 class DeclaredField(Protocol):
-    """What this module uses of FastAPI's `ModelField`, which is not exported."""
+    """The used part of FastAPI's `ModelField`, which is not exported."""
 
     name: str
 
