@@ -7,7 +7,7 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -188,7 +188,7 @@ class World:
         body = {"type": "group", "name": "group", "members": members, "client_message_id": new_ulid()}
         return await self._create(loader, owner, body)
 
-    async def _create(self, loader: Loader, user: str, body: dict[str, object]) -> str:
+    async def _create(self, loader: Loader, user: str, body: Mapping[str, object]) -> str:
         status, answer = await self._ask(loader, user, "POST", "/v1/chats", json.dumps(body).encode())
         if status >= BAD:
             raise RuntimeError(f"The API did not create the chat {body}: {answer!r}")

@@ -147,22 +147,6 @@ def bearer_token(request: Request) -> str:
     return value[len(_SCHEME) :].strip()
 
 
-class _ReadRequest(Request):
-    """A request whose body was read and parsed within the limits."""
-
-    def __init__(self, request: Request, body: bytes, value: object) -> None:
-        super().__init__(request.scope, request.receive)
-        self._read, self._value = body, value
-
-    @override
-    async def body(self) -> bytes:
-        return self._read
-
-    @override
-    async def json(self) -> object:
-        return self._value
-
-
 class PublicRoute(APIRoute):
     """A route without authentication."""
 
@@ -259,29 +243,16 @@ def _bounds_for_users(options: ApiOptions, users: int) -> ApiOptions:
 
 
 async def _read(request: Request, options: ApiOptions) -> Request:
-    body, value = await _read_json(request, options)
-    return _ReadRequest(request, body, value)
+    body, value = await request_parsing.read_json(request, options)
+    return request_parsing.ReadRequest(request, body, value)
 
 
 async def _read_value(request: Request, options: ApiOptions) -> object:
     """Return what FastAPI validates as the body: the value, or the bytes if the content type is not one of JSON's."""
-    body, value = await _read_json(request, options)
+    body, value = await request_parsing.read_json(request, options)
     if not body:
         return NO_BODY
     return value if is_json(request.headers["content-type"]) else body
-
-
-async def _read_json(request: Request, options: ApiOptions) -> tuple[bytes, object]:
-    body = await request_parsing.read_body(request, options.max_body_bytes)
-    if not body:
-        return body, None
-    if "json" not in request.headers.get("content-type", ""):
-        raise TidingsError(
-            Code.REQUEST_INVALID,
-            "The body must be JSON with the header `Content-Type: application/json`.",
-            hint="With curl, use `--json`.",
-        )
-    return body, await request_parsing.parse_async(body, options)
 
 
 def _authenticated(request: Request) -> AuthenticatedRequest:

@@ -8,7 +8,7 @@ import math
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Sequence
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, override
 
 from fastapi import Header
 from pydantic import ValidationError
@@ -124,6 +124,36 @@ def _invalid() -> TidingsError:
 
 LARGE_BYTES = 128 * 1024
 _INTEGERS = range(-(2**63), 2**64)
+
+
+class ReadRequest(Request):
+    """A request whose body was read and parsed within the limits."""
+
+    def __init__(self, request: Request, body: bytes, value: object) -> None:
+        super().__init__(request.scope, request.receive)
+        self._read, self._value = body, value
+
+    @override
+    async def body(self) -> bytes:
+        return self._read
+
+    @override
+    async def json(self) -> object:
+        return self._value
+
+
+async def read_json(request: Request, options: ApiOptions) -> tuple[bytes, object]:
+    """Read the body and its JSON value, within the limits. The value of an empty body is `None`."""
+    body = await read_body(request, options.max_body_bytes)
+    if not body:
+        return body, None
+    if "json" not in request.headers.get("content-type", ""):
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            "The body must be JSON with the header `Content-Type: application/json`.",
+            hint="With curl, use `--json`.",
+        )
+    return body, await parse_async(body, options)
 
 
 async def read_body(request: Request, max_bytes: int) -> bytes:
