@@ -74,8 +74,8 @@ async def test_an_alert_that_is_sent_again_begins_a_collapse_window(use_cases: U
     await env.dispatcher.handle([env.task(chat, 2)])
     use_cases.clock.ahead_ms = 12_000
     await env.dispatcher.handle([env.task(chat, 3)])
-    sent = [(note.sequence, note.action) for note in env.provider.sent]
-    assert sent == [(2, PushAction.ALERT), (2, PushAction.ALERT), (3, PushAction.UPDATE)]
+    sent = [(note.about["sequence"], note.action) for note in env.provider.sent]
+    assert sent == [("2", PushAction.ALERT), ("2", PushAction.ALERT), ("3", PushAction.UPDATE)]
 
 
 async def test_only_the_device_that_failed_is_tried_again(use_cases: UseCaseEnv) -> None:
