@@ -97,14 +97,15 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
 
 
 def follow(shell: Shell, step: DocStep) -> None:
-    unlike = differences(step, shell.run(step.script))
+    printed = shell.run(step.script)
+    unlike = differences(step, printed)
     if unlike and step.only_reads:
         unlike = eventually(
             lambda: None if differences(step, shell.run(step.commands)) else [],
             f"answer as shown under {step.title!r}; at first: {unlike}",
             deadline_s=10,
         )
-    assert unlike == [], f"{step.title}\n{step.commands}"
+    assert unlike == [], f"{step.title}\n{step.commands}\nprinted:\n{printed}"
 
 
 def test_every_command_of_the_page_prints_what_the_page_shows(shell: Shell) -> None:

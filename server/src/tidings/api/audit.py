@@ -54,6 +54,7 @@ DATA_OPERATIONS: Final = frozenset(
         "update_user",
         "estimate_broadcast",
         "test_webhook",
+        "report_bounce",
     }
 )
 """Operations of a tenant's server that are not recorded. `estimate_broadcast` and `test_webhook` change nothing."""

@@ -13,7 +13,7 @@ from tidings.platform.dynamo.operations import OperationSpec
 from tidings.schema.tables.declaration import BY_NAME
 
 HEADROOM = 1.5
-CHANCE = 4
+CHANCE = 6
 """Items that can have the same hash bucket at random, at the sizes of these tests."""
 
 _PARTITION = re.compile(r"\(?(\S+) = (:\w+)")

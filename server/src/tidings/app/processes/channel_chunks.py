@@ -37,6 +37,7 @@ class ChannelConsumer(Component):
 
     def __init__(self, kind: JobKind, settings: Settings, host: ProcessContext, owner: WorkerOwner) -> None:
         self.name = CHANNEL_TOPICS[kind]
+        self._kind = kind
         self._settings = settings
         self._host = host
         self._owner = owner
@@ -54,9 +55,16 @@ class ChannelConsumer(Component):
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=self.name, topics=[self.name], tuning=_TUNING
         )
-        engine_clients.export_consumer(self._host.metrics, consumer, self.name, "chunks")
+        self._export(consumer)
         self._consumer = consumer
         self._running = self._host.tasks.spawn(self.name, consumer.run(), may_end=True)
+
+    def _export(self, consumer: KafkaConsumer[ChunkRef]) -> None:
+        # The reference of the metrics is made from these names.
+        if self._kind is JobKind.MAIL:
+            engine_clients.export_consumer(self._host.metrics, consumer, "mails", "chunks")
+        else:
+            engine_clients.export_consumer(self._host.metrics, consumer, "pushes", "chunks")
 
     @override
     async def stop(self) -> None:
