@@ -64,7 +64,7 @@ def decide(
     """Decide about one message and recipient. The same input gives the same decision.
 
     At most one message per chat and `policy.collapse_window_s` is an alert; others replace the notification silently.
-    A message that was an alert is an alert again if it is decided again: for another device, or after a crash.
+    A message that is decided again, for another device or after a crash, is an alert if it was one before.
     """
     skipped = (
         _skip_by_state(message, shown, now_ms)
@@ -75,6 +75,8 @@ def decide(
         return skipped
     if shown is None or shown.alerted_sequence == message.sequence:
         return PushDecision(PushAction.ALERT)
+    if shown.sequence == message.sequence:
+        return PushDecision(PushAction.UPDATE)
     # The clocks of two workers differ: a time slightly in the future is inside the window too.
     is_in_window = abs(now_ms - shown.alerted_ms) < policy.collapse_window_s * 1000
     return PushDecision(PushAction.UPDATE if is_in_window else PushAction.ALERT)

@@ -99,7 +99,8 @@ def check_window(rules: Rules) -> None:
                 alerted_sequence=sequence if is_alert or shown is None else shown.alerted_sequence,
                 alerted_ms=at if is_alert or shown is None else shown.alerted_ms,
             )
-            assert rules.decide(message, PREFERENCES, shown, POLICY, at + 1) == first
+            for later_ms in (1, 10_000, 60_000):
+                assert rules.decide(message, PREFERENCES, shown, POLICY, at + later_ms) == first
         assert all(later - earlier >= 10_000 for earlier, later in pairwise(alerts))
         assert alerts[0] == NOW + gaps[0]
         expected = [alerts[0]]

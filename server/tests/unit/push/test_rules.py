@@ -41,6 +41,7 @@ MUTANTS = {
     "every message is an alert": ("PushAction.UPDATE if is_in_window", "PushAction.ALERT if is_in_window"),
     "only the first message is an alert": ("is_in_window else PushAction.ALERT", "is_in_window else PushAction.UPDATE"),
     "an alert that is decided again is silent": ("shown.alerted_sequence == message.sequence", "False"),
+    "an update that is decided again is an alert": ("shown.sequence == message.sequence", "False"),
     "a removed member is notified": ("not message.is_member", "False"),
     "a redacted message is notified": ("if message.is_redacted", "if False"),
     "of several messages the oldest is shown": ("newest = max(sent)", "newest = min(sent)"),
