@@ -51,7 +51,7 @@ class _Parameter:
     field: DeclaredField
 
     def read(self, value: object, faults: list[ErrorDict]) -> object:
-        """Return the validated value. `None` stands for a parameter that was not sent."""
+        """Return the validated value. `None`: the parameter was not sent."""
         if value is None:
             return self._default(faults)
         return self.check(value, faults)

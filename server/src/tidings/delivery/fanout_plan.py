@@ -56,7 +56,7 @@ class ReachedUsers(NamedTuple):
         return frozenset(user for user, lacked in self.missed_by.items() if lacked < first)
 
     def after_attempt(self, first: int, last: int, missed_by: AbstractSet[UserId]) -> "ReachedUsers":
-        """Return who has the entries after `first` to `last` were pushed to all users but the given ones.
+        """Return which users have the entries after `first` to `last` were pushed to all users but the given ones.
 
         first: at most `up_to + 1`.
         """

@@ -164,10 +164,8 @@ class ChunkWorker:
 
     async def _mail_time(self, job: Job, content: NotificationContent) -> int:
         """Return when to send mails: at the end of a digest, or now."""
-        settings = (await self._inboxes.of(job.tenant, job.inbox)).settings_of(content.category)
-        if settings.digest is None or settings.is_critical or content.is_critical:
-            return 0
-        return self._clock.now_ms() + settings.digest.window_s * 1000
+        _, digest = _limits(content, await self._inboxes.of(job.tenant, job.inbox))
+        return 0 if digest is None else self._clock.now_ms() + digest.window_ms
 
     def _result(self, chunk: int, users: int, failed: Sequence[UserId] = ()) -> ChunkResult:
         return ChunkResult(chunk=chunk, users=users, failed=tuple(failed), at_ms=self._clock.now_ms())

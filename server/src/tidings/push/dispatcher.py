@@ -109,20 +109,19 @@ class PushDispatcher:
         """Return the result of a message that is not notified. One that no provider accepted in time is a dead letter."""
         event, reason = task.event, f"{decision.reason}: {decision.detail}"
         is_late = task.tries > 0 and decision.reason is SkipReason.TOO_OLD
+        outcome = PushOutcome.FAILED if is_late else PushOutcome.SKIPPED
+        self._stats.count(outcome)
         if is_late:
-            self._stats.failed += 1
             await self._deps.tasks.dead_letter(
                 task, f"No provider accepted it in {task.tries} attempts. {reason}"
             )
-        else:
-            self._stats.skipped += 1
         return PushResult(
             tenant=event.tenant,
             chat=event.chat,
             sequence=event.sequence,
             user=event.recipient,
             device=None,
-            outcome=PushOutcome.FAILED if is_late else PushOutcome.SKIPPED,
+            outcome=outcome,
             decided_ms=self._deps.clock.now_ms(),
             reason=reason,
         )

@@ -91,11 +91,8 @@ class InboxAlertSender:
     async def _skip(self, alert: InboxAlert, reason: str) -> AlertOutcome:
         """Record why nothing is sent. A notification that no provider accepted in time has failed."""
         is_late = alert.tries > 0 and reason.startswith(push.SkipReason.TOO_OLD)
-        if is_late:
-            self._stats.failed += 1
-        else:
-            self._stats.skipped += 1
         outcome = PushOutcome.FAILED if is_late else PushOutcome.SKIPPED
+        self._stats.count(outcome)
         await self._record([replace(self._about(alert), outcome=outcome, reason=reason)])
         return AlertOutcome.FAILED if is_late else AlertOutcome.DONE
 

@@ -164,7 +164,7 @@ async def test_a_republished_page_advances_the_checkpoint_and_others_do_not_rece
     await env.worker.handle([(GROUP, env.entries[:100])])
     await send(env, LONG + 1, LONG + 1)
     assert received(env.pushes, ANNA) == list(range(1, LONG + 2)), (
-        "a failed page does not forget who was reached"
+        "a failed page does not forget the users who were reached"
     )
     heal(env)
     await env.worker.handle([(GROUP, env.entries[:100])])

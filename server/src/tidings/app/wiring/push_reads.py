@@ -3,14 +3,13 @@
 from contextlib import suppress
 
 from tidings.app.wiring.engine_clients import EngineComponents
+from tidings.app.wiring.push import make_has_providers
 from tidings.delivery.model import WatermarkAdvanced
 from tidings.delivery.ports import OnWatermarkAdvanced
 from tidings.kernel.errors import TidingsError
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.push.model import PushRead
-from tidings.push.providers_cache import PushProviders
-from tidings.push.store.providers import DynamoProviderStore
 from tidings.push.store.tasks import KafkaReadPublisher
 
 
@@ -22,11 +21,11 @@ def with_push_reads(
 ) -> OnWatermarkAdvanced:
     """Return a callback that also publishes reads of users whose tenant has push providers. It never waits."""
     reads = KafkaReadPublisher(publisher)
-    providers = PushProviders(DynamoProviderStore(engines.dynamo.value, engines.keys.value), host.clock)
+    has_providers = make_has_providers(engines.dynamo.value, engines.keys.value, host.clock)
 
     async def publish(read: PushRead) -> None:
         with suppress(TidingsError):  # Without the table of keys, the notification stays until it is opened.
-            if await providers.of(read.tenant):
+            if await has_providers(read.tenant):
                 reads.publish(read)
 
     def advanced(advance: WatermarkAdvanced) -> None:
