@@ -13,7 +13,6 @@ from tidings.platform.dynamo.requests import Check, Delete, Put, Query, QueryPag
 from tidings.schema.tables.declaration import TABLES
 
 _PARTITION = re.compile(r"^\s*([#\w]+) = (:\w+)")
-_WORD = re.compile(r"#?\w+")
 _NO_SORT = ""
 
 
@@ -100,9 +99,6 @@ class Tables:
             return None if after is None else _copy(after)
         if stored is None or returns is None:
             return None
-        if returns == "UPDATED_OLD" and isinstance(action, Update):
-            named = {(action.names or {}).get(word, word) for word in _WORD.findall(action.update)}
-            return _copy({name: value for name, value in stored.items() if name in named})
         return _copy(stored)
 
     def transact(self, actions: Sequence[TransactAction]) -> None:

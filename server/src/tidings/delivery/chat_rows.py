@@ -81,7 +81,7 @@ class ChatRowProjector:
     async def handle(self, chat: ChatKey, entries: Sequence[Entry]) -> MissedRange | None:
         """Write the rows and heads of entries, one write per row and run. Return entries that they lack.
 
-        After such an answer the head of a group is not written: call again once these entries are processed.
+        After such an answer nothing is written over the gap: call again once these entries are processed.
         """
         # Race: after a rebalance, the previous and the new worker of a partition may write the same rows. Every write
         # is conditional on newer parts, so the order of the two does not matter.
@@ -95,15 +95,14 @@ class ChatRowProjector:
     async def _direct(self, chat: ChatKey, run: EntryRun) -> MissedRange | None:
         """Write the rows of both users."""
         members = (await self._audience.of(chat, run[-1].sequence)).members
-        shown = await self._newest_preview(chat, run)
+        shown, first = await self._newest_preview(chat, run), run[0].sequence
 
         async def raise_row(user: UserId) -> int:
             other = next((m.user for m in members if m.user != user), None)
             update = replace(rules.row_update_for(user, run), shown=shown, other=other)
-            return await self._writer.raise_row(chat, user, update)
+            return await self._writer.raise_row(chat, user, first, update)
 
         before = min(await gather_limited(raise_row(member.user) for member in members), default=0)
-        first = run[0].sequence
         return MissedRange(before, first - 1) if before < first - 1 else None
 
     async def _group(self, chat: ChatKey, run: EntryRun) -> MissedRange | None:
@@ -112,7 +111,8 @@ class ChatRowProjector:
         shown = await self._newest_preview(chat, run)
         head = replace(rules.head_update_for(run, large_since=since), shown=shown)
         await gather_limited(
-            self._writer.raise_row(chat, user, _named_update(user, entries, since))
+            # Rows of groups lack entries that do not name their user, so there is no gap to find.
+            self._writer.raise_row(chat, user, 1, _named_update(user, entries, since))
             for user, entries in rules.entries_by_affected_user(run).items()
         )
         # Race: a gateway or a chat list reads a row, then the head, while the worker writes. A head at n must prove that

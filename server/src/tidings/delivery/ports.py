@@ -28,16 +28,16 @@ class ChatRowWriter(Protocol):
     All writes are idempotent and may arrive in any order: a part that is not newer than the row's changes nothing.
     """
 
-    async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
-        """Update a row and return its previous sequence, 0 for a new row. One write if everything is newer."""
+    async def raise_row(self, chat: ChatKey, user: UserId, first: int, update: RowUpdate) -> int:
+        """Update a row for a run that starts at `first`. Return its previous sequence, or `first - 1`.
+
+        A result below `first - 1` means that the row lacks entries before the run; nothing was changed. If the row is
+        past the run, only newer parts are written.
+        """
         ...
 
     async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
-        """Update the head of a group for a run that starts at `first`. Return its previous sequence, 0 for a new head.
-
-        A result below `first - 1` means that the head lacks entries before the run; nothing was changed. A head at n
-        thus proves that everything up to n is written. If the head is past the run, only a newer preview is written.
-        """
+        """Update the head of a group, as `raise_row` does. A head at n thus proves that everything up to n is written."""
         ...
 
 

@@ -95,7 +95,12 @@ class DeliveryWorker:
         self._backlog = BacklogReader(deps.log, stats)
 
     async def handle(self, events: Iterable[ChatEntries]) -> None:
-        """Process chats concurrently. If some fail, the others are still done; then raise the first error.
+        """Process events. If chats fail, the others are still done; then raise the first error."""
+        for error in (await self.process(events)).values():
+            raise error
+
+    async def process(self, events: Iterable[ChatEntries]) -> Mapping[ChatKey, BaseException]:
+        """Process chats concurrently. Return the chats that failed and must be processed again; the others are done.
 
         A chat that a store refuses several times while other chats succeed is deferred instead, so that one throttled
         user or chat does not stop its partition. Its checkpoint does not advance, so the relay republishes it.
@@ -108,14 +113,12 @@ class DeliveryWorker:
             (self._write_chat(chat, entries, checkpoints) for chat, entries in chats.items()),
             MAX_CONCURRENT_CHATS,
         )
-        failed: dict[ChatKey, BaseException] = {
-            chat: each for chat, each in zip(chats, started, strict=True) if isinstance(each, BaseException)
-        }
+        failed = {c: each for c, each in zip(chats, started, strict=True) if isinstance(each, BaseException)}
         failed |= await self._finish([each for each in started if isinstance(each, _WrittenRows)])
         self._processed_chats += len(chats) - len(failed)
-        for chat, error in failed.items():
-            if not self._defer_refused(chat, chats[chat], error):
-                raise error
+        return {
+            chat: error for chat, error in failed.items() if not self._defer_refused(chat, chats[chat], error)
+        }
 
     def _defer_refused(self, chat: ChatKey, run: EntryRun, error: BaseException) -> bool:
         """Defer a chat that was refused too often. Return False to retry it: also while no other chat succeeds."""
@@ -220,8 +223,7 @@ class DeliveryWorker:
         self._deps.audience.follow(chat, run)
         first, is_pushed = run[0].sequence, True
         # Race: a sender commits an entry and dies before it publishes it; another sender commits and publishes the next
-        # one. The previous sequence of a row or head shows the gap, which is processed before this run is pushed. The
-        # head of a group is not raised over the gap, so the run is written again after that.
+        # one. Rows and heads are not raised over the gap, which is processed first; then the run is written again.
         for _ in range(_ROW_ATTEMPTS):
             missed = await self._deps.rows.handle(chat, run)
             if missed is None:

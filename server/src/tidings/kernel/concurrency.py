@@ -100,7 +100,7 @@ async def gather_results[T](
         except Exception as error:  # noqa: BLE001 - returned, as the errors of several calls are
             return [error]
     if len(waiting) <= max_concurrent:
-        return await asyncio.gather(*waiting, return_exceptions=True)
+        return await asyncio.gather(*map(_start_now, waiting), return_exceptions=True)
     slots = asyncio.Semaphore(max_concurrent)
 
     async def call(each: Awaitable[T]) -> T:
@@ -108,6 +108,13 @@ async def gather_results[T](
             return await each
 
     return await asyncio.gather(*map(call, waiting), return_exceptions=True)
+
+
+def _start_now[T](call: Awaitable[T]) -> Awaitable[T]:
+    """Run a coroutine up to its first wait at once. A task that starts later costs one more turn of the event loop."""
+    if not asyncio.iscoroutine(call):
+        return call
+    return asyncio.Task(call, loop=asyncio.get_running_loop(), eager_start=True)
 
 
 @final

@@ -68,11 +68,11 @@ class Truths:
     broken: set[ChatKey] = field(default_factory=set)
     steps: list[str] = field(default_factory=list)
 
-    async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
+    async def raise_row(self, chat: ChatKey, user: UserId, first: int, update: RowUpdate) -> int:
         if chat in self.broken:
             raise TidingsError(Code.OVERLOADED, "scripted")
         self.steps.append("row")
-        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_row(chat, user, update)
+        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_row(chat, user, first, update)
 
     async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
         self.steps.append("head")

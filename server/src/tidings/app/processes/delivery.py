@@ -13,6 +13,7 @@ from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.delivery import build_worker, make_offline_checks, redis_ports
 from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
+from tidings.delivery.batch_combiner import BatchCombiner
 from tidings.delivery.model import DeliveryStats
 from tidings.delivery.worker import DeliveryWorker
 from tidings.messages.model import CommittedEvent
@@ -108,7 +109,7 @@ class DeliveryHandler:
     def __init__(
         self, worker: DeliveryWorker, host: ProcessContext, traces: MessageTraces | None = None
     ) -> None:
-        self._worker = worker
+        self._batches = BatchCombiner(worker.process)
         self._traces = traces
         self._clock = host.clock
         self._age = host.metrics.latency(
@@ -118,7 +119,7 @@ class DeliveryHandler:
     async def handle(self, batch: Batch[CommittedEvent]) -> None:
         events = [event.body for event in batch.events]
         with nullcontext() if self._traces is None else self._traces.deliver(batch):
-            await self._worker.handle((event.key, event.entries) for event in events)
+            await self._batches.handle([(event.key, event.entries) for event in events])
         now_ms = self._clock.now_ms()
         for event in events:
             self._age.observe(max(0, now_ms - event.entries[-1].created_at_ms) / 1000)

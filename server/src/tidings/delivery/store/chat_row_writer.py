@@ -35,7 +35,6 @@ _FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
 """Attributes that only move forward, each together with the other attributes of its part."""
 _ONCE = frozenset({"large", "other"})
 _SHOWN = "preview_sequence"
-_ADJOINS = f"#{OF_A_CHAT.sequence} >= :before"
 OF_THIS_EPOCH = "(attribute_not_exists(chat_id) OR #epoch = :epoch)"
 """Condition of every write. A row or head of another epoch may be ahead of its log: reconcile it first."""
 # Race: a worker writes the preview after an edit or redaction, and the previous worker of the partition still writes
@@ -64,13 +63,13 @@ def update_all(update: RowUpdate, names: HeadNames) -> RowWrite:
     return _row_write(update, names, is_each_checked=False)
 
 
-def update_head(update: RowUpdate, first: int) -> RowWrite:
-    """Write everything if the head is at `first - 1` or inside the run: then the head has no gap."""
-    write = update_all(update, OF_A_CHAT)
+def update_adjoining(update: RowUpdate, names: HeadNames, first: int) -> RowWrite:
+    """Write everything if the head is at `first - 1` or inside the run: then there is no gap before the run."""
+    write = update_all(update, names)
     if first == 1:
         return write
-    expression = write.expression._replace(condition=f"{_ADJOINS} AND {write.expression.condition}")
-    return RowWrite(expression, write.values | {":before": first - 1})
+    condition = f"#{names.sequence} >= :before AND {write.expression.condition}"
+    return RowWrite(write.expression._replace(condition=condition), write.values | {":before": first - 1})
 
 
 def update_parts(update: RowUpdate, names: HeadNames) -> RowWrite:
@@ -170,21 +169,11 @@ class DynamoChatRowWriter:
         self._client = client
         self._reconciler = reconciler
 
-    async def raise_row(self, chat: ChatKey, user: UserId, update: RowUpdate) -> int:
-        return await self._raise(self._row(chat, user), self._with_epoch(update))
+    async def raise_row(self, chat: ChatKey, user: UserId, first: int, update: RowUpdate) -> int:
+        return await self._raise(self._row(chat, user), first, self._with_epoch(update))
 
     async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
-        target, update = self._head(chat), self._with_epoch(update)
-        done = await self._try(target, target.raise_pattern, update_head(update, first), update.epoch)
-        if isinstance(done, WriteResult):
-            return int((done.attributes or {}).get(target.names.sequence, 0))
-        before = done.head.sequence if done.head else 0
-        if before < first - 1:
-            return before
-        # Race: another worker has raised the head past this run, or its preview is newer. A head only moves forward, so
-        # it still adjoins the run, and the parts that are newer may be written.
-        await self._write_missing(target, done, update)
-        return before
+        return await self._raise(self._head(chat), first, self._with_epoch(update))
 
     def _with_epoch(self, update: RowUpdate) -> RowUpdate:
         epoch = self._reconciler.epoch()
@@ -206,18 +195,18 @@ class DynamoChatRowWriter:
 
         return _Target(patterns.RAISE_HEAD, patterns.REPAIR_HEAD, key, OF_A_CHAT, reconcile)
 
-    async def _raise(self, target: _Target, update: RowUpdate) -> int:
-        """Write an update and return the previous sequence of the target."""
-        # Race: the store applies the first attempt but its response is lost, and the client repeats it. The repeat
-        # finds that attempt's own write and returns its sequence, so this row hides which entries it had missed. The
-        # rows of other members, the delivery checkpoint and the worker's look-back still show it.
-        done = await self._try(target, target.raise_pattern, update_all(update, target.names), update.epoch)
+    async def _raise(self, target: _Target, first: int, update: RowUpdate) -> int:
+        """Write an update unless there is a gap before it. Return the sequence before: `first - 1` if it was written."""
+        writing = update_adjoining(update, target.names, first)
+        done = await self._try(target, target.raise_pattern, writing, update.epoch)
         if isinstance(done, WriteResult):
-            return int((done.attributes or {}).get(target.names.sequence, 0))
-        # Race: another worker, or an earlier attempt, wrote the same or a later sequence first. Parts of this update
-        # that the row does not have arrived late: write each of them if it is newer.
-        await self._write_missing(target, done, update)
-        return done.head.sequence if done.head else 0
+            return first - 1
+        before = done.head.sequence if done.head else 0
+        if before >= first - 1:
+            # Race: another worker, or an earlier attempt without an answer, wrote the same or a later sequence first. A
+            # head only moves forward, so it still adjoins the run, and the parts that are newer may be written.
+            await self._write_missing(target, done, update)
+        return before
 
     async def _write_missing(self, target: _Target, known: RowUpdate, update: RowUpdate) -> None:
         missing = rules.newer_parts(known, update)
@@ -261,6 +250,5 @@ class DynamoChatRowWriter:
             condition=writing.expression.condition,
             names=writing.expression.names,
             values=writing.values,
-            returns="UPDATED_OLD",
             repeatable=True,
         )

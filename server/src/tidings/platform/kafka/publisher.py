@@ -36,7 +36,7 @@ class PublisherTuning:
     delivery_timeout_s: float = 30.0
     request_timeout_s: float = 10.0
     """After that a broker counts as unresponsive, and the same bytes are sent over a new connection."""
-    linger_ms: float = 2.0
+    linger_ms: float = 0.5
     max_message_bytes: int = 1_500_000
     """More than topics accept, so that a dead letter has room for its reason. The broker enforces the topic's limit."""
 

@@ -57,6 +57,7 @@ def chat_key(chat: ChatKey) -> str:
     return CHAT.render(tenant=chat.tenant, chat=chat.chat)
 
 
+@lru_cache(maxsize=50_000)
 def user_key(tenant: TenantId, user: UserId) -> str:
     return OWN_USER.render(tenant=tenant, user=user)
 
