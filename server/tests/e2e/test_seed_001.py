@@ -13,7 +13,7 @@ from tidings.schema.tables.patterns import REGISTRY
 
 OTHERS = ("ben", "cleo", "dora", "emil", "fay", "gus", "hal", "ida")
 ROW = {"chat_list.read_row": 1, "counters.read_many": 1}
-LIST = {"chat_list.read": 1, "counters.read_many": 1, "chats.read_many": 1}
+LIST = {"chat_list.read": 1, "counters.read_groups": 1}
 TICKS = {"chats.check": 1, "memberships.list": 1, "watermarks.read_members": 1}
 
 

@@ -72,6 +72,41 @@ def test_unprocessed_keys_are_retried_until_all_are_read() -> None:
     run("asyncio", check())
 
 
+def test_unprocessed_keys_of_several_tables_are_retried_in_their_tables() -> None:
+    both = replace(BATCH_GET, name="both", tables=(TABLE, "chats"), eventual_tables=("chats",))
+    other = "test-chats"
+
+    async def process_first(line: Line, request: Request) -> None:
+        """Answer the first key of each table with itself, and leave the rest unprocessed."""
+        asked = request.json["RequestItems"]
+        found = {table: each["Keys"][:1] for table, each in asked.items()}
+        rest = {table: each | {"Keys": each["Keys"][1:]} for table, each in asked.items() if each["Keys"][1:]}
+        await line.say(answer(json.dumps({"Responses": found, "UnprocessedKeys": rest}).encode()))
+
+    async def check() -> None:
+        async with hostile_server() as server:
+            server.otherwise = process_first
+            async with quick_client(server.url) as client:
+                keys = {TABLE: [key(1), key(2), key(3)], "chats": [key(4), key(5)]}
+                found = await client.batch_get_tables(both, keys)
+                assert {table: [item["sk"] for item in some] for table, some in found.items()} == {
+                    TABLE: [1, 2, 3],
+                    "chats": [4, 5],
+                }
+                row = client.ledger["both"]
+                assert (row.calls, row.read_units) == (3, 3 + 2 * 0.5)
+            asked = [request.json["RequestItems"] for request in server.requests]
+            assert [{table: len(each["Keys"]) for table, each in one.items()} for one in asked] == [
+                {PHYSICAL: 3, other: 2},
+                {PHYSICAL: 2, other: 1},
+                {PHYSICAL: 1},
+            ]
+            assert all(one[PHYSICAL]["ConsistentRead"] for one in asked)
+            assert not any(one[other].get("ConsistentRead", False) for one in asked if other in one)
+
+    run("asyncio", check())
+
+
 def test_leftovers_of_one_call_join_the_next() -> None:
     async def check() -> None:
         async with hostile_server(get_some(90)) as server:

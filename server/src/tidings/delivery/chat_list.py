@@ -1,7 +1,8 @@
 """A user's chat list: pinned chats first, then by newest activity; and the user's flags.
 
-A page costs one read of the rows, one of the heads of groups and one of the names, regardless of its length. Rows of
-groups in which a member has left since the user joined are read again after the heads.
+A page costs one read of the rows and one of the heads and names of groups, regardless of its length. With more than 50
+groups, heads and names are read apart. Rows of groups in which a member has left since the user joined are read again
+after the heads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,16 +20,19 @@ from tidings.delivery.model import (
     LastMessageRef,
     LastMessageState,
     ListCursor,
+    RowUpdate,
     UnreadExplanation,
     UnreadTotals,
 )
-from tidings.delivery.ports import ChatRowReader, WatermarkStore
+from tidings.delivery.ports import ChatListReader, ChatRowReader, WatermarkStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.ports import AuthorKeys, KeyProvider
 
 MAX_LIMIT = 100
+_MAX_TOGETHER = 50
+"""Groups whose heads and names are read together. One call of DynamoDB reads 100 items."""
 
 
 class ChatListFilter(StrEnum):
@@ -42,6 +46,9 @@ class ChatListFilter(StrEnum):
     LEFT = "left"
 
 
+_NO_NAMES: Mapping[ChatId, Chat] = {}
+
+
 class ChatListPage(NamedTuple):
     """`after` is the cursor of the next page, None at the end. `unread_chats` counts all pages of the filter."""
 
@@ -52,7 +59,7 @@ class ChatListPage(NamedTuple):
 
 class ChatList:
     def __init__(
-        self, rows: ChatRowReader, flags: WatermarkStore, chats: ChatStore, keys: KeyProvider, clock: Clock
+        self, rows: ChatListReader, flags: WatermarkStore, chats: ChatStore, keys: KeyProvider, clock: Clock
     ) -> None:
         self._row_reader = rows
         self._flags = flags
@@ -70,12 +77,12 @@ class ChatList:
         limit: int = 50,
     ) -> ChatListPage:
         """Return a page. A chat with activity since the previous page has moved up, so no chat appears twice."""
-        rows = await self._rows(tenant, user)
+        rows, names = await self._rows_and_names(tenant, user)
         now_ms, matches = self._clock.now_ms(), _FILTERS[only]
         matching = sorted((row for row in rows if matches(row, now_ms)), key=_sort_key)
         rest = matching if after is None else _behind(matching, after)
         page = rest[: min(max(limit, 1), MAX_LIMIT)]
-        listed = await self.listed(tenant, user, page)
+        listed = await self.listed(tenant, user, page, names)
         more = len(rest) > len(page)
         unread_chats = sum(rules.unread_count(row) > 0 for row in matching)
         return ChatListPage(tuple(listed), cursor_at(page[-1]) if more else None, unread_chats)
@@ -114,9 +121,22 @@ class ChatList:
         return UnreadTotals(sum(counts), sum(count > 0 for count in counts))
 
     async def _rows(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
+        return await with_heads(self._row_reader, tenant, user, await self._joined(tenant, user))
+
+    async def _joined(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
         rows = await self._row_reader.rows(tenant, user)
-        joined = [row for row in rows if row.known.joined is not None]
-        return await with_heads(self._row_reader, tenant, user, joined)
+        return [row for row in rows if row.known.joined is not None]
+
+    async def _rows_and_names(
+        self, tenant: TenantId, user: UserId
+    ) -> tuple[list[ChatRow], Mapping[ChatId, Chat]]:
+        """Return the rows with their heads, and the groups that were read together with the heads."""
+        rows = await self._joined(tenant, user)
+        groups = [row.chat for row in rows if is_in_group(row)]
+        if not 0 < len(groups) <= _MAX_TOGETHER:
+            return await with_heads(self._row_reader, tenant, user, rows), {}
+        heads, names = await self._row_reader.heads_and_chats(tenant, groups)
+        return await _combined(self._row_reader, tenant, user, rows, heads), names
 
     async def confirmed(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> list[ChatListItem]:
         """Return rows that the caller has combined with heads as list items, without groups that the user has left.
@@ -129,11 +149,18 @@ class ChatList:
         present = [rules.with_interval(row, again.get(row.chat, row)) for row in rows]
         return await self.listed(tenant, user, [row for row in present if rules.is_member(row.known)])
 
-    async def listed(self, tenant: TenantId, user: UserId, page: Sequence[ChatRow]) -> list[ChatListItem]:
-        """Return rows as list items, with names and decrypted previews."""
+    async def listed(
+        self,
+        tenant: TenantId,
+        user: UserId,
+        page: Sequence[ChatRow],
+        names: Mapping[ChatId, Chat] = _NO_NAMES,
+    ) -> list[ChatListItem]:
+        """Return rows as list items, with names and decrypted previews. `names`: groups that are known already."""
         now_ms = self._clock.now_ms()
-        groups = [row.chat for row in page if chat_type(row.chat) is ChatType.GROUP]
-        names = await self._chats.names(tenant, groups) if groups else {}
+        groups = [row.chat for row in page if chat_type(row.chat) is ChatType.GROUP and row.chat not in names]
+        if groups:
+            names = {**names, **await self._chats.names(tenant, groups)}
         shown = [row.known.shown for row in page if row.known.shown is not None]
         sealed = [(each.sender, each.preview) for each in shown if each.preview]
         keys = await self._keys.to_read(tenant, sealed)
@@ -150,6 +177,16 @@ async def with_heads(
     """
     groups = [row.chat for row in rows if is_in_group(row)]
     heads = await reader.heads(tenant, groups) if groups else {}
+    return await _combined(reader, tenant, user, rows, heads)
+
+
+async def _combined(
+    reader: ChatRowReader,
+    tenant: TenantId,
+    user: UserId,
+    rows: Sequence[ChatRow],
+    heads: Mapping[ChatId, RowUpdate],
+) -> list[ChatRow]:
     outdated = [row.chat for row in rows if rules.is_outdated(row, heads.get(row.chat))]
     again = await reader.rows_in(tenant, user, outdated) if outdated else {}
     return [rules.with_head(again.get(row.chat, row), heads.get(row.chat), user) for row in rows]

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from tidings.chats.model import Membership
+from tidings.chats.model import Chat, Membership
 from tidings.connections.model import LookupResult
 from tidings.delivery.model import (
     ChatFlags,
@@ -58,6 +58,14 @@ class ChatRowReader(Protocol):
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
         """Return the heads of these groups. Chats without a head are omitted."""
+        ...
+
+
+class ChatListReader(ChatRowReader, Protocol):
+    async def heads_and_chats(
+        self, tenant: TenantId, chats: Sequence[ChatId]
+    ) -> tuple[Mapping[ChatId, RowUpdate], Mapping[ChatId, Chat]]:
+        """Return the heads as `heads` does, and the groups, which are eventually consistent. One call for 50 groups."""
         ...
 
 

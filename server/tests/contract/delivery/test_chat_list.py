@@ -1,14 +1,19 @@
 """The chat list on both engines: order, filters, pages, and what a page costs."""
 
+import pytest
 from fixtures.chat_list_env import ChatListEnv
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv, by, code_of
 
 from tidings.chats.model import ChatType
+from tidings.delivery import chat_list
 from tidings.delivery.chat_list import ChatListFilter
 from tidings.delivery.model import ChatFlags, LastMessageState
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.schema.tables.patterns import delivery as patterns
+
+APART = ("counters.read_many", "chats.read_many")
+"""Patterns of heads and names that are not read together."""
 
 
 async def some_chats(use_cases: UseCaseEnv, count: int) -> list[ChatKey]:
@@ -123,17 +128,33 @@ async def test_pages_are_complete_without_duplicates_while_messages_arrive(use_c
     assert second.after is None
 
 
-async def test_a_page_costs_one_query_and_one_batch_of_names(use_cases: UseCaseEnv) -> None:
+async def test_a_page_costs_one_query_and_one_batch_of_heads_and_names(use_cases: UseCaseEnv) -> None:
     lists = ChatListEnv(use_cases)
     await some_chats(use_cases, 10)
     for n in range(10):
         await use_cases.manage.group(use_cases.tenant, by(ANNA), f"g{n}", [BEN])
     await lists.deliver()
     await lists.page(ANNA)
-    rows, names = use_cases.client.ledger["chat_list.read"], use_cases.client.ledger["chats.read_many"]
-    assert (rows.calls, names.calls) == (1, 1)
+    ledger = use_cases.client.ledger
+    rows, groups = ledger["chat_list.read"], ledger["counters.read_groups"]
+    assert (rows.calls, groups.calls) == (1, 1)
+    assert {row.pattern for row in ledger if row.name == "calls"}.isdisjoint(APART)
     assert rows.read_units <= 2, "20 rows of less than 400 bytes"
-    assert names.read_units == 5, "ten groups, half a unit each; direct chats have no name"
+    assert groups.read_units == 15, "ten groups: a unit for each head, half of one for each name"
+
+
+async def test_heads_and_names_of_many_groups_are_read_apart_and_only_those_of_the_page(
+    use_cases: UseCaseEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_list, "_MAX_TOGETHER", 2)
+    lists = ChatListEnv(use_cases)
+    for n in range(3):
+        await use_cases.manage.group(use_cases.tenant, by(ANNA), f"g{n}", [BEN])
+    await lists.deliver()
+    page = await lists.page(ANNA, limit=2)
+    assert [each.name for each in page.chats] == ["g2", "g1"]
+    heads, names = (use_cases.client.ledger[pattern] for pattern in APART)
+    assert (heads.calls, heads.read_units, names.calls, names.read_units) == (1, 3, 1, 1)
 
 
 async def test_blocks_are_stored_with_the_rows_and_not_listed(use_cases: UseCaseEnv) -> None:

@@ -40,6 +40,7 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         Code.KEYS_UNAVAILABLE,
         touches=(
             "chat_list.read",
+            "counters.read_groups",
             "counters.read_many",
             "chats.read_many",
             "tenants.list_data_keys",

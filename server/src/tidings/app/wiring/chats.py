@@ -12,6 +12,7 @@ from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, T
 from tidings.app.wiring.webhook_events import PresenceEvents
 from tidings.bus.store import RedisBus
 from tidings.chats.commands import ChatCommands
+from tidings.chats.items import chat_from_item
 from tidings.chats.model import DEFAULT_MAX_MEMBERS, MemberStatus
 from tidings.chats.queries import DirectChatCache
 from tidings.chats.rules import ChatAction, check_permission
@@ -78,7 +79,7 @@ def build_epoch_reconciler(
 
 
 def build_chat_row_reader(client: DynamoClient, epoch: Epoch = initial_epoch) -> DynamoChatRowReader:
-    return DynamoChatRowReader(client, build_epoch_reconciler(client, epoch))
+    return DynamoChatRowReader(client, build_epoch_reconciler(client, epoch), chat_from_item)
 
 
 def build_watermark_store(

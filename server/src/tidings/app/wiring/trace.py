@@ -11,6 +11,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.chats import build_epoch_reconciler
 from tidings.app.wiring.options import dynamo_endpoint, kafka_config, redis_options
 from tidings.bus.store import RedisBus
+from tidings.chats.items import chat_from_item
 from tidings.chats.store import DynamoChatStore
 from tidings.connections.model import GatewayId, LookupResult, Route
 from tidings.connections.store import RedisConnectionRegistry
@@ -131,7 +132,7 @@ def _find(
         DynamoLogReader(client),
         DynamoChatStore(client, clock),
         read_rows=DynamoWatermarkStore(client, clock, settling).rows_and_times,
-        heads=DynamoChatRowReader(client, settling),
+        heads=DynamoChatRowReader(client, settling, chat_from_item),
         read_queue=DynamoOfflineQueue(client, clock).queued_for,
         read_pushes=DynamoResultStore(client).of_message,
         redis=redis,

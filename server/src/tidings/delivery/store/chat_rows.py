@@ -1,8 +1,9 @@
 """Read chat rows and heads; raise watermarks and set flags, each by an update of its own attributes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from tidings.chats.model import Chat
 from tidings.delivery.model import ChatFlags, ChatRow, LogPosition, RowUpdate, WatermarkUpdate
 from tidings.delivery.store.chat_row_writer import OF_THIS_EPOCH
 from tidings.delivery.store.epoch_reconciler import EpochReconciler
@@ -41,9 +42,12 @@ _CHATS_OF = KeyTemplate("{tenant}#")
 class DynamoChatRowReader:
     """Rows and heads of another epoch are compared with their logs before they are returned."""
 
-    def __init__(self, client: DynamoClient, reconciler: EpochReconciler) -> None:
+    def __init__(
+        self, client: DynamoClient, reconciler: EpochReconciler, chat_from_item: Callable[[Item], Chat]
+    ) -> None:
         self._client = client
         self._reconciler = reconciler
+        self._chat_from_item = chat_from_item
 
     async def rows(self, tenant: TenantId, user: UserId) -> Sequence[ChatRow]:
         # The prefix excludes the user's blocks, which have the sort key `block#…` in the same partition.
@@ -74,14 +78,33 @@ class DynamoChatRowReader:
         return None if item is None else await self._reconciler.row(chat, user, row_from_item(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
-        keys = [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
+        keys = _keys_of(tenant, chats)
         with translate_read_errors:
             found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
+        return await self._heads(tenant, found)
+
+    async def heads_and_chats(
+        self, tenant: TenantId, chats: Sequence[ChatId]
+    ) -> tuple[Mapping[ChatId, RowUpdate], Mapping[ChatId, Chat]]:
+        keys = _keys_of(tenant, chats)
+        with translate_read_errors:
+            found = await self._client.batch_get_tables(
+                patterns.READ_GROUPS, dict.fromkeys(patterns.READ_GROUPS.tables, keys)
+            )
+        of_heads, of_chats = (found[table] for table in patterns.READ_GROUPS.tables)
+        groups = map(self._chat_from_item, of_chats)
+        return await self._heads(tenant, of_heads), {group.key.chat: group for group in groups}
+
+    async def _heads(self, tenant: TenantId, found: Sequence[Item]) -> Mapping[ChatId, RowUpdate]:
         heads = {
             ChatId(item["chat_id"].partition("#")[2]): update_from_item(item, OF_A_CHAT) for item in found
         }
         reconciled = [self._reconciler.head(ChatKey(tenant, chat), head) for chat, head in heads.items()]
         return dict(zip(heads, await gather_limited(reconciled), strict=True))
+
+
+def _keys_of(tenant: TenantId, chats: Sequence[ChatId]) -> list[dict[str, str]]:
+    return [{"chat_id": chat_key(ChatKey(tenant, chat))} for chat in chats]
 
 
 class DynamoWatermarkStore:

@@ -3,7 +3,7 @@
 The calls of a batch run one after the other.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -60,56 +60,72 @@ class _UnprocessedRetries:
         await self._channel.sleep(wait_s)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BatchGetter:
     channel: Transport
     plan: CheckedPattern
     capacity: Capacity | None
-    projection: str | None
-    names: Names | None
-    timeout_s: float | None
+    projection: str | None = None
+    names: Names | None = None
+    timeout_s: float | None = None
 
-    async def run(self, keys: Iterable[Attributes]) -> list[Item]:
+    async def run(self, keys: Mapping[str, Iterable[Attributes]]) -> dict[str, list[Item]]:
+        """Read items of one or several physical tables. The first calls read the keys of the first table."""
         retries = _UnprocessedRetries(self.channel, self.timeout_s)
-        pending = [Raw(encode_item(key)) for key in keys]
-        found: list[Item] = []
+        pending = [(table, Raw(encode_item(key))) for table, some in keys.items() for key in some]
+        found: dict[str, list[Item]] = {table: [] for table in keys}
         while pending:
             chunk, pending = pending[:MAX_GETS], pending[MAX_GETS:]
-            reply = await self._call(chunk, retries)
-            found += reply.items
-            pending += reply.unprocessed
+            reply = await self._call(_by_table(chunk), retries)
+            for table, items in reply.items.items():
+                found[table] += items
             if reply.unprocessed:
-                await retries.wait(pending)
+                pending += [(table, key) for table, some in reply.unprocessed.items() for key in some]
+                await retries.wait(key for _, key in pending)
         return found
 
-    async def _call(self, keys: list[Raw], retries: _UnprocessedRetries) -> BatchGetReply:
+    async def _call(self, keys: dict[str, list[Raw]], retries: _UnprocessedRetries) -> BatchGetReply:
         row = self.plan.row
         reply, _ = await self.channel.call(
             operations.BATCH_GET, self._body(keys), row, is_repeatable=True, timeout_s=retries.left_s
         )
-        processed = len(keys) - len(reply.unprocessed)
-        units = batch_get_units(reply.items, processed, strong=self.plan.is_strong)
+        units = 0.0
+        for table, some in keys.items():
+            processed = len(some) - len(reply.unprocessed.get(table, ()))
+            units += batch_get_units(reply.items.get(table, ()), processed, strong=self._is_strong(table))
         row.read(units, reply.consumed, is_exact=self.projection is None)
         return reply
 
-    def _body(self, keys: list[Raw]) -> bytes:
-        asked = BatchKeys(
-            Keys=keys,
-            ConsistentRead=self.plan.is_strong,
-            ProjectionExpression=self.projection,
-            ExpressionAttributeNames=self.names,
-        )
-        tables = {self.plan.table: asked}
+    def _body(self, keys: dict[str, list[Raw]]) -> bytes:
+        tables = {
+            table: BatchKeys(
+                Keys=some,
+                ConsistentRead=self._is_strong(table),
+                ProjectionExpression=self.projection,
+                ExpressionAttributeNames=self.names,
+            )
+            for table, some in keys.items()
+        }
         return request_bodies.write(BatchBody(RequestItems=tables, ReturnConsumedCapacity=self.capacity))
 
+    def _is_strong(self, table: str) -> bool:
+        return self.plan.is_strong and table not in self.plan.eventual
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+
+def _by_table(keys: Iterable[tuple[str, Raw]]) -> dict[str, list[Raw]]:
+    tables: dict[str, list[Raw]] = {}
+    for table, key in keys:
+        tables.setdefault(table, []).append(key)
+    return tables
+
+
+@dataclass(frozen=True, slots=True)
 class BatchWriter:
     channel: Transport
     plan: CheckedPattern
     capacity: Capacity | None
-    is_repeatable: bool
     timeout_s: float | None
+    is_repeatable: bool
 
     async def run(self, puts: Iterable[Attributes], deletes: Iterable[Attributes]) -> None:
         pending = [

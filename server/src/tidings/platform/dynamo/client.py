@@ -4,7 +4,7 @@ The pattern determines consistency, table and index. A write is repeated after a
 says that this is safe. There is no Scan, and tables are created elsewhere.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -256,14 +256,17 @@ class DynamoClient:
     ) -> list[Item]:
         """Read any number of items, 100 per call, in no order. Unprocessed keys are requested again."""
         plan = self._plans.of(pattern, Operation.BATCH_GET_ITEM)
-        return await BatchGetter(
-            channel=self._channel,
-            plan=plan,
-            capacity=self._capacity,
-            projection=projection,
-            names=names,
-            timeout_s=timeout_s,
-        ).run(keys)
+        getter = BatchGetter(self._channel, plan, self._capacity, projection, names, timeout_s)
+        return (await getter.run({plan.table: keys}))[plan.table]
+
+    async def batch_get_tables(
+        self, pattern: AccessPattern, keys: Mapping[str, Sequence[Attributes]]
+    ) -> dict[str, list[Item]]:
+        """Read items of several tables as `batch_get` does, 100 per call. Keys and items are by logical table."""
+        plan = self._plans.of(pattern, Operation.BATCH_GET_ITEM)
+        getter = BatchGetter(self._channel, plan, self._capacity)
+        found = await getter.run({plan.table_of(table): some for table, some in keys.items()})
+        return {table: found[plan.table_of(table)] for table in keys}
 
     async def batch_write(
         self,
@@ -276,13 +279,8 @@ class DynamoClient:
     ) -> None:
         """Write without conditions, 25 items per call. Not atomic: after an error some items are written."""
         plan = self._plans.of(pattern, Operation.BATCH_WRITE_ITEM)
-        await BatchWriter(
-            channel=self._channel,
-            plan=plan,
-            capacity=self._capacity,
-            is_repeatable=repeatable,
-            timeout_s=timeout_s,
-        ).run(puts, deletes)
+        writer = BatchWriter(self._channel, plan, self._capacity, timeout_s, is_repeatable=repeatable)
+        await writer.run(puts, deletes)
 
     async def describe(self, table: str) -> Any:  # noqa: ANN401 - JSON as DynamoDB returns it
         """Return `Table` of DescribeTable. Raises `NotFoundError`."""

@@ -39,7 +39,10 @@ class Consistency(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessPattern:
-    """One way in which a use case reads or writes a table, or several in a transaction."""
+    """One way in which a use case reads or writes a table, or several in a transaction or a batch of reads.
+
+    `eventual_tables`: tables that a strong batch reads eventually consistent, for half the price.
+    """
 
     name: str
     tables: tuple[str, ...]
@@ -47,6 +50,7 @@ class AccessPattern:
     consistency: Consistency
     purpose: str
     index: str | None = None
+    eventual_tables: tuple[str, ...] = ()
 
 
 TARGET = "DynamoDB_20120810."

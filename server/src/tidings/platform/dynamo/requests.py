@@ -16,6 +16,7 @@ from tidings.platform.dynamo.item_size import estimate_write_units, put_units
 from tidings.platform.dynamo.operations import AccessPattern, Consistency, Operation
 from tidings.platform.dynamo.request_bodies import Capacity, Names
 
+_OF_SEVERAL_TABLES = {Operation.TRANSACT_WRITE_ITEMS, Operation.BATCH_GET_ITEM}
 _READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
 
 
@@ -32,6 +33,8 @@ class CheckedPattern:
     tables: dict[str, str]
     is_strong: bool
     row: PatternCounters
+    eventual: frozenset[str] = frozenset()
+    """The physical tables that a strong batch reads eventually consistent."""
 
     def table_of(self, logical: str) -> str:
         physical = self.tables.get(logical)
@@ -70,6 +73,7 @@ class PatternChecker:
             tables=tables,
             is_strong=pattern.consistency is Consistency.STRONG,
             row=self._ledger.open(pattern.name, pattern.operation, "+".join(pattern.tables)),
+            eventual=frozenset(tables[logical] for logical in pattern.eventual_tables),
         )
         self._known[pattern.name] = plan
         return plan
@@ -77,7 +81,7 @@ class PatternChecker:
 
 def _fault(pattern: AccessPattern) -> str | None:
     operation = pattern.operation
-    if not pattern.tables or (len(pattern.tables) > 1 and operation is not Operation.TRANSACT_WRITE_ITEMS):
+    if not pattern.tables or (len(pattern.tables) > 1 and operation not in _OF_SEVERAL_TABLES):
         return f"{operation} is for one table"
     if (operation in _READS) == (pattern.consistency is Consistency.WRITE):
         return f"{operation} is not {pattern.consistency}"

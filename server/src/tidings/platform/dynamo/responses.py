@@ -178,8 +178,10 @@ class QueryReply[T]:
 
 @dataclass(frozen=True, slots=True)
 class BatchGetReply:
-    items: list[Item]
-    unprocessed: list[Raw]
+    """`items` and `unprocessed` keys by physical table."""
+
+    items: dict[str, list[Item]]
+    unprocessed: dict[str, list[Raw]]
     consumed: tuple[Consumed, ...]
 
 
@@ -264,8 +266,8 @@ def _page[T](answer: _Query[Any], items: list[T], size_bytes: int) -> QueryReply
 
 def read_batch_get(body: bytes) -> BatchGetReply:
     answer = _decode_batch_get(body)
-    items = [decode_item(item) for found in answer.responses.values() for item in found]
-    unprocessed = [key for keys in answer.unprocessed.values() for key in keys.keys]
+    items = {table: [decode_item(item) for item in found] for table, found in answer.responses.items()}
+    unprocessed = {table: keys.keys for table, keys in answer.unprocessed.items() if keys.keys}
     return BatchGetReply(items, unprocessed, tuple(answer.consumed))
 
 

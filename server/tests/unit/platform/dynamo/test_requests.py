@@ -61,6 +61,7 @@ def test_another_table_than_the_patterns_is_refused(plans: PatternChecker) -> No
         (pattern(Operation.PUT_ITEM, Consistency.STRONG), "PutItem is not strong"),
         (pattern(Operation.QUERY, Consistency.WRITE), "Query is not write"),
         (pattern(tables=("a", "b")), "is for one table"),
+        (pattern(Operation.BATCH_WRITE_ITEM, Consistency.WRITE, ("a", "b")), "is for one table"),
         (pattern(tables=()), "is for one table"),
         (pattern(Operation.GET_ITEM, Consistency.EVENTUAL, index="i"), "only a Query"),
         (pattern(Operation.QUERY, Consistency.STRONG, index="i"), "no strong reads"),

@@ -54,6 +54,28 @@ def batch_get(
     return Pattern(name, (table.name,), Operation.BATCH_GET_ITEM, consistency, purpose, keys=keys, role=role)
 
 
+def batch_get_tables(
+    name: str,
+    tables: tuple[Table, ...],
+    keys: str,
+    role: PatternRole,
+    purpose: str,
+    *,
+    eventual: tuple[Table, ...] = (),
+) -> Pattern:
+    """Return a strongly consistent batch over several tables. Those in `eventual` are read eventually consistent."""
+    return Pattern(
+        name,
+        tuple(table.name for table in tables),
+        Operation.BATCH_GET_ITEM,
+        Consistency.STRONG,
+        purpose,
+        eventual_tables=tuple(table.name for table in eventual),
+        keys=keys,
+        role=role,
+    )
+
+
 def query(
     name: str,
     table: Table,

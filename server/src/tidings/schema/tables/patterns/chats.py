@@ -45,7 +45,7 @@ READ_MANY = batch_get(
     CHATS,
     "chat_ids",
     PatternRole.SHOWS,
-    "Names and sizes of a page of the chat list.",
+    "Names and sizes of chats that were not read together with their heads.",
     consistency=Consistency.EVENTUAL,
 )
 CREATE = transact(

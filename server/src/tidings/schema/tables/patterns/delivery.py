@@ -1,8 +1,16 @@
 """Access patterns of chat rows, watermarks, heads of groups and the offline queue."""
 
 from tidings.platform.dynamo.operations import Consistency
-from tidings.schema.tables.declaration import CHAT_COUNTERS, DELIVERY_STATE, PENDING_QUEUE
-from tidings.schema.tables.patterns.builders import PatternRole, batch_get, batch_write, get, query, update
+from tidings.schema.tables.declaration import CHAT_COUNTERS, CHATS, DELIVERY_STATE, PENDING_QUEUE
+from tidings.schema.tables.patterns.builders import (
+    PatternRole,
+    batch_get,
+    batch_get_tables,
+    batch_write,
+    get,
+    query,
+    update,
+)
 
 RAISE_ROW = update(
     "chat_list.raise_row",
@@ -102,8 +110,16 @@ READ_HEADS = batch_get(
     CHAT_COUNTERS,
     "chat_ids",
     PatternRole.DELIVERS,
-    "Heads of a user's groups, at resume and for the chat list.",
+    "Heads of a user's groups, at resume and for a chat list of more than 50 groups.",
     consistency=Consistency.STRONG,
+)
+READ_GROUPS = batch_get_tables(
+    "counters.read_groups",
+    (CHAT_COUNTERS, CHATS),
+    "chat_ids in both tables",
+    PatternRole.DELIVERS,
+    "Heads of a user's groups and, eventually consistent, their names and sizes, for the chat list.",
+    eventual=(CHATS,),
 )
 REPAIR_HEAD = update(
     "counters.repair",
