@@ -1,17 +1,22 @@
 """Build the ASGI application: routes, middleware and error handlers."""
 
+from typing import override
+
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.middleware.asyncexitstack import AsyncExitStackMiddleware
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp
 
 from tidings.api import openapi, problems
-from tidings.api.auth import ApiContext
-from tidings.api.middleware import CorsMiddleware, RequestMiddleware, get_request_id
+from tidings.api.auth import ApiContext, AuthenticatedRoute
+from tidings.api.known_routes import KnownRoutes
+from tidings.api.middleware import CorsMiddleware, RequestMiddleware
 from tidings.api.openapi import add_error_pages, add_swagger_ui, close_swagger_ui
-from tidings.api.problems import to_validation_error
 from tidings.api.request_parsing import CursorSigner
 from tidings.api.routes import (
     broadcasts,
@@ -63,6 +68,17 @@ ROUTERS = (
 """Matched in this order: the most frequent requests come first."""
 
 
+class ApiApplication(FastAPI):
+    @override
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return the middleware without the framework's outermost two: `RequestMiddleware` answers unexpected errors."""
+        handlers = self.exception_handlers
+        app: ASGIApp = ExceptionMiddleware(AsyncExitStackMiddleware(self.router), handlers, debug=False)
+        for middleware, given, named in reversed(self.user_middleware):
+            app = middleware(app, *given, **named)
+        return app
+
+
 def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
     """Build the application. It does not close `services`: the caller owns them."""
     app = app_for_schema()
@@ -78,6 +94,7 @@ def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
         telemetry=services.telemetry,
         docs_root=options.docs_root,
         trust_traceparent=options.trust_traceparent,
+        routes=KnownRoutes(route for route in app.routes if isinstance(route, AuthenticatedRoute)),
     )
     if options.allowed_origins:
         app.add_middleware(CorsMiddleware, origins=options.allowed_origins)
@@ -86,7 +103,7 @@ def make_app(services: ApiServices, options: ApiOptions) -> FastAPI:
 
 def app_for_schema() -> FastAPI:
     """Build the routes without services, for the OpenAPI document."""
-    app = FastAPI(
+    app = ApiApplication(
         title=openapi.TITLE,
         version=openapi.VERSION,
         docs_url=None,
@@ -105,22 +122,14 @@ def app_for_schema() -> FastAPI:
 def add_error_handlers(app: FastAPI, options: ApiOptions) -> None:
     """Answer errors with problems (RFC 9457)."""
 
-    def respond(request: Request, error: TidingsError) -> Response:
-        if problems.is_server_fault(error):
-            problems.log_error(error, request)
-        return problems.problem_response(error, get_request_id(request), options.docs_root)
-
     @app.exception_handler(TidingsError)
-    async def _on_tidings_error(request: Request, error: TidingsError) -> Response:
-        return respond(request, error)
-
     @app.exception_handler(RequestValidationError)
-    async def _on_validation_error(request: Request, error: RequestValidationError) -> Response:
-        return respond(request, to_validation_error(error.errors()))
+    async def _on_error(request: Request, error: Exception) -> Response:
+        return problems.error_response(error, request, options.docs_root)
 
     @app.exception_handler(HTTPException)
     async def _on_http_exception(request: Request, error: HTTPException) -> Response:
-        response = respond(request, problems.from_http_exception(error))
+        response = problems.error_response(problems.from_http_exception(error), request, options.docs_root)
         response.headers.update(error.headers or {})
         if error.status_code == _NOT_ALLOWED:
             response.headers["allow"] = ", ".join(sorted(_methods_at(app, request.url.path)))

@@ -174,12 +174,17 @@ class PublicRoute(APIRoute):
 
 
 class AuthenticatedRoute(PublicRoute):
-    """A route that verifies a credential. `RouteExecutor` executes it if it can read the parameters."""
+    """A route that verifies a credential. `RouteExecutor` executes it if it can read the parameters.
+
+    `handler` answers requests without the framework; None for a route that only the framework can execute.
+    """
 
     def __init__(self, *given: Any, **more: Any) -> None:  # noqa: ANN401 - arguments of the framework
         super().__init__(*given, **more)
-        if (executor := make_executor(self)) is not None:
-            self.app = as_asgi(self._executed_by(executor))
+        executor = make_executor(self)
+        self.handler = None if executor is None else self._executed_by(executor)
+        if self.handler is not None:
+            self.app = as_asgi(self.handler)
 
     def _executed_by(self, executor: RouteExecutor) -> Handler:
         is_audited, takes_body = self.operation_id in AUDITED, self.body_field is not None

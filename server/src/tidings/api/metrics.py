@@ -7,14 +7,14 @@ import random
 import time
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from itertools import product
 from typing import override
 
 from opentelemetry.trace import Span, SpanKind
-from prometheus_client import Counter, Histogram
 
 from tidings.api.services import ApiTelemetry, OnAnswered
 from tidings.platform.telemetry import logs
-from tidings.platform.telemetry.metrics import MetricFamily, Metrics
+from tidings.platform.telemetry.metrics import LatencyCounts, Metrics
 from tidings.platform.telemetry.tracing import Tracing
 
 log = logs.get_logger(__name__)
@@ -32,24 +32,31 @@ class HttpTelemetry(ApiTelemetry):
         self._metrics = metrics
         self.tracing = tracing
         self.access_log_ratio = access_log_ratio
-        self.in_flight = metrics.gauge("http_in_flight", "Requests in progress.")
-        self._counts = MetricFamily[Counter]()
-        self._took = MetricFamily[Histogram]()
+        self.in_flight = 0
+        self._counts: dict[tuple[str, ...], float] = {}
+        self._took: dict[tuple[str, ...], LatencyCounts] = {}
         self._statuses: dict[str, float] = {}
+        metrics.gauge("http_in_flight", "Requests in progress.").set_function(lambda: self.in_flight)
         metrics.counter_callbacks(
-            "http_statuses_total", "Responses by HTTP status.", "status", lambda: self._statuses
+            "http_statuses_total", "Responses by HTTP status.", "status", lambda: dict(self._statuses)
         )
 
     def declare(self, operations: Iterable[str]) -> None:
         names = [*dict.fromkeys(operations), OTHER]
-        labels = {"operation": names, "outcome": sorted(set(_OUTCOMES.values()))}
-        self._counts = self._metrics.counters(
-            "http_requests_total", "Requests by operation and outcome.", labels
+        self._counts |= dict.fromkeys(product(names, sorted(set(_OUTCOMES.values()))), 0.0)
+        self._took |= {(name,): LatencyCounts() for name in names}
+        # Neither dictionary grows later, so the thread that renders metrics can read both.
+        self._metrics.counter_callbacks(
+            "http_requests_total",
+            "Requests by operation and outcome.",
+            ("operation", "outcome"),
+            lambda: self._counts,
         )
-        self._took = self._metrics.latencies(
+        self._metrics.latency_callbacks(
             "http_request_seconds",
             "Duration of requests, from the first byte of the request to the last byte of the response.",
-            {"operation": names},
+            ("operation",),
+            lambda: self._took,
         )
 
     @override
@@ -57,9 +64,9 @@ class HttpTelemetry(ApiTelemetry):
         return HttpRequestSpan(self, method, traceparent)
 
     def answered(self, operation: str, status: int, took_s: float) -> None:
-        known = operation if operation in self._took else OTHER
-        self._took[known].observe(took_s)
-        self._counts[known, _OUTCOMES.get(status // 100, "failed")].inc()
+        known = operation if (operation,) in self._took else OTHER
+        self._took[known,].observe(took_s)
+        self._counts[known, _OUTCOMES.get(status // 100, "failed")] += 1
         self._statuses[str(status)] = self._statuses.get(str(status), 0) + 1
 
 
@@ -79,7 +86,7 @@ class HttpRequestSpan:
 
     def __enter__(self) -> OnAnswered:
         self._started = time.perf_counter()
-        self._requests.in_flight.inc()
+        self._requests.in_flight += 1
         self._span: Span = self._spanning.__enter__()
         return self._on_answered
 
@@ -91,7 +98,7 @@ class HttpRequestSpan:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         took_s = time.perf_counter() - self._started
         requests = self._requests
-        requests.in_flight.dec()
+        requests.in_flight -= 1
         requests.answered(self._operation, self._status, took_s)
         if requests.access_log_ratio and random.random() < requests.access_log_ratio:  # noqa: S311 - no secret
             log.info("request", operation=self._operation, status=self._status, took_s=round(took_s, 6))

@@ -4,15 +4,16 @@ Web pages send bearer tokens explicitly and no cookies, so `Access-Control-Allow
 """
 
 import re
-from typing import Any, Final, override
+from typing import Final, override
 
-from starlette.datastructures import State
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from structlog.contextvars import bound_contextvars
+from structlog.contextvars import bind_contextvars, reset_contextvars
 
 from tidings.api import problems
+from tidings.api.known_routes import KnownRoutes
 from tidings.api.services import ApiTelemetry, RateLimitState
 from tidings.kernel.ids import new_ulid
 from tidings.kernel.security import ADDRESS, AllowedOrigins
@@ -38,7 +39,8 @@ class CorsMiddleware(CORSMiddleware):
 REQUEST_ID: Final = "Request-Id"
 _NAME, _TRACE = REQUEST_ID.lower().encode(), b"traceparent"
 _ACCEPTED = re.compile(rb"[A-Za-z0-9._-]{1,64}")
-_FAILED = 500
+_START = "http.response.start"
+_PUBLIC = ("/docs", "/openapi.json")
 _CACHE = b"cache-control"
 _SAFE = (
     (b"x-content-type-options", b"nosniff"),
@@ -49,13 +51,25 @@ _NO_ROUTE = "(no route)"
 
 
 class RequestMiddleware:
+    """Give each request an id, telemetry and response headers, and answer unexpected errors.
+
+    Requests of `routes` are executed here. All others are passed to `app`, the framework.
+    """
+
     def __init__(
-        self, app: ASGIApp, telemetry: ApiTelemetry, docs_root: str, *, trust_traceparent: bool
+        self,
+        app: ASGIApp,
+        telemetry: ApiTelemetry,
+        docs_root: str,
+        *,
+        trust_traceparent: bool,
+        routes: KnownRoutes | None = None,
     ) -> None:
         self._app = app
         self._telemetry = telemetry
         self._docs_root = docs_root
         self._trust_traceparent = trust_traceparent
+        self._routes = routes or KnownRoutes()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -67,56 +81,75 @@ class RequestMiddleware:
         if scope["client"]:
             ADDRESS.set(scope["client"][0])
         trace = headers.get(_TRACE, b"").decode("latin-1") if self._trust_traceparent else ""
-        sending = _Sending(
-            send, scope["state"], request_id, is_public=scope["path"].startswith(("/docs", "/openapi.json"))
-        )
-        with (
-            bound_contextvars(request_id=request_id),
-            self._telemetry.request(scope["method"], trace or None) as on_answered,
-        ):
-            await self._handle(scope, receive, sending)
-            on_answered(_template(scope), sending.status)
+        bound = bind_contextvars(request_id=request_id)
+        try:
+            with self._telemetry.request(scope["method"], trace or None) as on_answered:
+                on_answered(*await self._serve(scope, receive, send))
+        finally:
+            reset_contextvars(**bound)
 
-    async def _handle(self, scope: Scope, receive: Receive, sending: "_Sending") -> None:
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> tuple[str, int]:
+        """Answer a request, and return the path template of its route and the status."""
+        found = None if scope.get("root_path") else self._routes.find(scope["method"], scope["path"])
+        if found is None or (handler := found[0].handler) is None:
+            sending = _Sending(send, scope)
+            await self._pass_on(scope, receive, sending)
+            return _template(scope), sending.status
+        route, scope["path_params"] = found
+        scope["route"] = route
+        request = Request(scope, receive, send)
+        try:
+            response = await handler(request)
+        except Exception as error:  # noqa: BLE001 - whatever a route raises is answered
+            response = problems.error_response(error, request, self._docs_root)
+        if type(response) is Response:  # its body is complete: no other type of response is as frequent
+            start = {"type": _START, "status": response.status_code, "headers": response.raw_headers}
+            await send(_with_headers(start, scope))
+            await send({"type": "http.response.body", "body": response.body})
+        else:
+            await response(scope, receive, _Sending(send, scope))
+        return route.path, response.status_code
+
+    async def _pass_on(self, scope: Scope, receive: Receive, sending: "_Sending") -> None:
         try:
             await self._app(scope, receive, sending)
         except Exception as error:
             if sending.status:
                 raise  # the response has started: the server closes the connection
-            internal = problems.to_internal_error(error, Request(scope))
-            await problems.problem_response(internal, sending.request_id, self._docs_root)(
-                scope, receive, sending
-            )
+            response = problems.error_response(error, Request(scope), self._docs_root)
+            await response(scope, receive, sending)
 
 
 class _Sending:
     """Adds headers to the response and records its status."""
 
-    def __init__(self, send: Send, state: dict[str, Any], request_id: str, *, is_public: bool) -> None:
+    def __init__(self, send: Send, scope: Scope) -> None:
         self._send = send
-        self._state = state
-        self._is_public = is_public
-        self.request_id = request_id
+        self._scope = scope
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
+        if message["type"] == _START:
             self.status = message["status"]
-            headers = [*message["headers"], (_NAME, self.request_id.encode()), *self._limits(), *_SAFE]
-            if not self._is_public and not any(name == _CACHE for name, _ in message["headers"]):
-                headers.append((_CACHE, b"no-store"))
-            message["headers"] = headers
+            message = _with_headers(message, self._scope)
         await self._send(message)
 
-    def _limits(self) -> list[tuple[bytes, bytes]]:
-        allowance: RateLimitState | None = self._state.get("allowance")
-        if allowance is None:
-            return []
+
+def _with_headers(start: Message, scope: Scope) -> Message:
+    """Add the headers of every response to its first message."""
+    state, given = scope["state"], start["headers"]
+    headers = [*given, (_NAME, state["request_id"].encode()), *_SAFE]
+    allowance: RateLimitState | None = state.get("allowance")
+    if allowance is not None:
         name = f'"{allowance.policy}"'
-        return [
+        headers += (
             (b"ratelimit-policy", f"{name};q={allowance.limit};w={allowance.window_s}".encode()),
             (b"ratelimit", f"{name};r={allowance.remaining};t={allowance.reset_s}".encode()),
-        ]
+        )
+    if not any(name == _CACHE for name, _ in given) and not scope["path"].startswith(_PUBLIC):
+        headers.append((_CACHE, b"no-store"))
+    start["headers"] = headers
+    return start
 
 
 def _request_id(given: bytes | None) -> str:
@@ -134,9 +167,3 @@ def _template(scope: Scope) -> str:
     if scope["path"].startswith("/docs/assets/"):
         return "/docs/assets/{file}"
     return "/openapi.json" if scope["path"] == "/openapi.json" else _NO_ROUTE
-
-
-def get_request_id(request: Request) -> str:
-    state: State = request.state
-    request_id: str = state.request_id
-    return request_id

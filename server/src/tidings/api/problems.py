@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 import structlog
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -199,6 +200,17 @@ def retry_or_message(error: TidingsError) -> str:
 def is_server_fault(error: TidingsError) -> bool:
     """Return whether the error is the server's (5xx): its message goes to the log only."""
     return STATUS[error.code] >= _SERVER_FAULT
+
+
+def error_response(error: Exception, request: Request, docs_root: str) -> Response:
+    """Build the response of any exception of a route. Log it if it is the server's fault."""
+    if isinstance(error, RequestValidationError):
+        error = to_validation_error(error.errors())
+    if not isinstance(error, TidingsError):
+        error = to_internal_error(error, request)
+    elif is_server_fault(error):
+        log_error(error, request)
+    return problem_response(error, request.state.request_id, docs_root)
 
 
 def log_error(error: TidingsError, request: Request) -> None:

@@ -179,6 +179,14 @@ def is_json(content_type: str) -> bool:
     return headers.get_content_maintype() == "application" and (kind == "json" or kind.endswith("+json"))
 
 
+def is_plain_path(template: str) -> bool:
+    """Return whether each parameter of a path is one whole segment of any text."""
+    return all(
+        segment.count("{") == 0 or (segment[0] == "{" and segment[-1] == "}" and ":" not in segment)
+        for segment in template.split("/")
+    )
+
+
 def _parameters(place: str, fields: Sequence[DeclaredField]) -> tuple[_Parameter, ...]:
     return tuple(_Parameter(each.name, each.alias, (place, each.alias), each) for each in fields)
 

@@ -8,13 +8,31 @@ from contract.api.test_edge import api_without_engine
 from fastapi.routing import APIRoute, request_response
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
+from hypothesis import given, settings
+from hypothesis.strategies import DrawFn, composite, integers, sampled_from
+from starlette.routing import Match
 
 from tidings.api.app import ROUTERS
 from tidings.api.auth import AuthenticatedRoute
+from tidings.api.known_routes import KnownRoutes
 from tidings.api.route_executor import make_executor
 
 ROUTES = [route for router in ROUTERS for route in cast("list[APIRoute]", router.routes)]
 JSON = {"content-type": "application/json"}
+
+
+KNOWN = KnownRoutes(route for route in ROUTES if isinstance(route, AuthenticatedRoute))
+
+
+@composite
+def path_segments(draw: DrawFn) -> list[str]:
+    """Return the path of a route with any values, sometimes with one segment replaced or added."""
+    template = draw(sampled_from(ROUTES)).path.split("/")[1:]
+    path = [draw(sampled_from(FREE)) if "{" in part else part for part in template]
+    if draw(integers(0, 3)) == 0:
+        at = draw(integers(0, len(path)))
+        path[at : at + draw(integers(0, 1))] = [draw(sampled_from(FREE))]
+    return path
 
 
 class Sent(NamedTuple):
@@ -76,6 +94,30 @@ def test_only_routes_with_repeated_parameters_are_executed_by_the_framework() ->
     others = {route.operation_id for route in ROUTES if make_executor(route) is None}
     public = {route.operation_id for route in ROUTES if not isinstance(route, AuthenticatedRoute)}
     assert others - public == {"list_users"}
+
+
+SEGMENTS = sorted({part for route in ROUTES for part in route.path.split("/") if "{" not in part} - {""})
+FREE = [*SEGMENTS, "gX", "a b", "ä", "", "{chat}", "x:y"]
+
+
+@settings(max_examples=2_000, deadline=None)
+@given(path=path_segments(), method=sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]))
+def test_paths_have_the_routes_of_the_framework(path: list[str], method: str) -> None:
+    scope = {"type": "http", "method": method, "path": "/".join(["", *path])}
+    expected = next(
+        (
+            (route, child["path_params"])
+            for route in ROUTES
+            for match, child in [route.matches(scope)]
+            if match is Match.FULL
+        ),
+        None,
+    )
+    found = KNOWN.find(method, scope["path"])
+    if found is not None:
+        assert found == expected
+    elif expected is not None:
+        assert getattr(expected[0], "handler", None) is None, "the framework executes only what it must"
 
 
 @pytest.mark.parametrize("path", INVALID_READS)
@@ -151,6 +193,7 @@ class _AnyName(dict[str, str]):
 def _use_framework(monkeypatch: pytest.MonkeyPatch) -> None:
     for route in ROUTES:
         monkeypatch.setattr(route, "app", request_response(route.get_route_handler()))
+        monkeypatch.setattr(route, "handler", None, raising=False)
 
 
 async def _compare(sent: Sent, monkeypatch: pytest.MonkeyPatch) -> httpx.Response:
