@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Protocol
 
-_HOUR_MS = 3_600_000
+_MINUTE_MS = 60_000
+_SECONDS = tuple(f"{second:02}" for second in range(60))
+_MILLISECONDS = tuple(f".{ms:03}Z" for ms in range(1_000))
 _FORMATTED_CHARS = len("2026-11-15T02:11:21.957Z")
 
 
@@ -38,9 +40,8 @@ class SystemClock:
 
 def format_ms(at_ms: int) -> str:
     """Format a time as rows store it: 2026-11-15T02:11:21.957Z"""
-    hour, ms = divmod(at_ms, _HOUR_MS)
-    minute, ms = divmod(ms, 60_000)
-    return f"{_hour_text(hour)}:{minute:02}:{ms // 1000:02}.{ms % 1000:03}Z"
+    minute, ms = divmod(at_ms, _MINUTE_MS)
+    return _minute_text(minute) + _SECONDS[ms // 1000] + _MILLISECONDS[ms % 1000]
 
 
 def format_ms_or_none(at_ms: int | None) -> str | None:
@@ -50,19 +51,25 @@ def format_ms_or_none(at_ms: int | None) -> str | None:
 def parse_ms(text: str) -> int:
     if len(text) != _FORMATTED_CHARS or text[-1] != "Z":
         return round(datetime.fromisoformat(text).timestamp() * 1000)
-    return _hour_ms(text[:13]) + int(text[14:16]) * 60_000 + int(text[17:19]) * 1000 + int(text[20:23])
+    return _minute_ms(text[:16]) + int(text[17:19] + text[20:23])
 
 
 def parse_ms_or_none(text: str | None) -> int | None:
     return None if text is None else parse_ms(text)
 
 
+# Cached: calendar arithmetic is expensive, and rows that are read together were mostly written within hours.
+@lru_cache(maxsize=8_192)
+def _minute_text(minute: int) -> str:
+    hour, rest = divmod(minute, 60)
+    return f"{_hour_text(hour)}:{rest:02}:"
+
+
 @lru_cache(maxsize=1_024)
 def _hour_text(hour: int) -> str:
-    """Format the hour. Cached: calendar arithmetic is expensive, and rows read together were mostly written within hours."""
     return f"{datetime.fromtimestamp(hour * 3600, UTC):%Y-%m-%dT%H}"
 
 
-@lru_cache(maxsize=1_024)
-def _hour_ms(text: str) -> int:
-    return int(datetime.fromisoformat(f"{text}:00:00Z").timestamp()) * 1000
+@lru_cache(maxsize=8_192)
+def _minute_ms(text: str) -> int:
+    return int(datetime.fromisoformat(f"{text}:00Z").timestamp()) * 1000

@@ -40,7 +40,7 @@ from tidings.messages import sender
 from tidings.messages.model import Entry
 from tidings.messages.ports import KeyProvider
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, KafkaCommitPublisher
-from tidings.messages.store.log import entry_from_item
+from tidings.messages.store.entry_items import entry_from_item
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows

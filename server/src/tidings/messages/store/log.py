@@ -4,12 +4,11 @@ An item omits empty attributes. A message's id is not stored: it consists of the
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from tidings.kernel.clock import Clock, format_ms, parse_ms, parse_ms_or_none
+from tidings.kernel.clock import Clock, format_ms, parse_ms
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, ClientKey, UserId
-from tidings.messages.model import Draft, Entry, EntryKind, IdempotencyKey, KeyRecord, Refusal, SideWrites
+from tidings.kernel.ids import ChatKey
+from tidings.messages.model import Draft, Entry, IdempotencyKey, KeyRecord, Refusal, SideWrites
 from tidings.messages.ports import (
     COMMITTED,
     AppendOutcome,
@@ -18,8 +17,9 @@ from tidings.messages.ports import (
     LogTail,
     PositionTaken,
 )
+from tidings.messages.store.entry_items import ENTRY_ITEM, entry_from_bytes, entry_from_item, entry_item
 from tidings.platform.dynamo.client import DynamoClient
-from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
+from tidings.platform.dynamo.codec import Attributes, Item
 from tidings.platform.dynamo.errors import (
     CancellationReason,
     ConditionFailedError,
@@ -40,16 +40,6 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
 _NAMES = {"#s": "sequence"}
 MAX_READ_RANGE = 500
-_KINDS: Mapping[str, EntryKind] = {kind.value: kind for kind in EntryKind}
-_OPTIONAL = (
-    ("content_type", "content_type"),
-    ("visible_until", "visible_until_ms"),
-    ("refers_to", "refers_to"),
-    ("emoji", "emoji"),
-    ("name", "name"),
-    ("role", "role"),
-    ("member_count", "member_count"),
-)
 _KEYS_ONLY = "#s, #o, #k, #u, #c, #f"
 _KEYS_ONLY_NAMES = {
     "#s": "sequence",
@@ -59,8 +49,6 @@ _KEYS_ONLY_NAMES = {
     "#c": "client_message_id",
     "#f": "fingerprint",
 }
-_PLAIN = frozenset({*_KEYS_ONLY_NAMES.values(), "chat_id", "created_at", "content"})
-"""The attributes of a message without edits or reactions, as nearly all are."""
 _METADATA = f"{_KEYS_ONLY}, created_at, edited_at, redacted_at, refers_to"
 """Attributes of an entry without its content. Use with `_KEYS_ONLY_NAMES`."""
 
@@ -76,8 +64,8 @@ class DynamoMessageLog:
     async def newest(self, chat: ChatKey) -> Entry | None:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)}, limit=1, backward=True)
         with translate_read_errors:
-            page = await self._client.query(patterns.READ_HEAD, query)
-        return entry_from_item(page.items[0]) if page.items else None
+            page = await self._client.query_as(ENTRY_ITEM, patterns.READ_HEAD, query)
+        return entry_from_bytes(page.items[0]) if page.items else None
 
     async def follow(self, chat: ChatKey, after: int) -> LogTail:
         query = Query(
@@ -87,8 +75,8 @@ class DynamoMessageLog:
             projection=_KEYS_ONLY,
         )
         with translate_read_errors:
-            page = await self._client.query(patterns.FOLLOW, query)
-        return LogTail([entry_from_item(item) for item in page.items], has_more=page.start is not None)
+            page = await self._client.query_as(ENTRY_ITEM, patterns.FOLLOW, query)
+        return LogTail([entry_from_bytes(item) for item in page.items], has_more=page.start is not None)
 
     async def keys(self, chat: ChatKey, after: int, up_to: int) -> Sequence[tuple[IdempotencyKey, KeyRecord]]:
         found: list[tuple[IdempotencyKey, KeyRecord]] = []
@@ -197,15 +185,15 @@ class DynamoLogReader:
         )
         pattern = patterns.READ_RECENT if newest_first else patterns.READ_AFTER
         with translate_read_errors:
-            page = await self._client.query(pattern, query)
-        return [entry_from_item(item) for item in page.items]
+            page = await self._client.query_as(ENTRY_ITEM, pattern, query)
+        return [entry_from_bytes(item) for item in page.items]
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> Sequence[Entry]:
         values = {":c": chat_key(chat), ":low": after + 1, ":high": up_to}
         query = Query(condition=_BETWEEN, names=_NAMES, values=values, limit=MAX_READ_RANGE)
         with translate_read_errors:
-            page = await self._client.query(patterns.FILL_GAP, query)
-        return [entry_from_item(item) for item in page.items]
+            page = await self._client.query_as(ENTRY_ITEM, patterns.FILL_GAP, query)
+        return [entry_from_bytes(item) for item in page.items]
 
     async def one(self, chat: ChatKey, sequence: int) -> Entry | None:
         with translate_read_errors:
@@ -232,8 +220,8 @@ class DynamoLogReader:
             backward=True,
         )
         with translate_read_errors:
-            page = await self._client.query(patterns.SHOW_RANGE, query)
-        return [entry_from_item(item) for item in page.items]
+            page = await self._client.query_as(ENTRY_ITEM, patterns.SHOW_RANGE, query)
+        return [entry_from_bytes(item) for item in page.items]
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
         query = Query(
@@ -250,61 +238,6 @@ class DynamoLogReader:
 
 def ephemeral_partition(chat: ChatKey) -> str:
     return EPHEMERAL_CONTENT.partition.render(tenant=chat.tenant, chat=chat.chat)
-
-
-def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
-    item: dict[str, ItemValue] = {
-        "chat_id": chat_key(chat),
-        "sequence": entry.sequence,
-        "ordinal": entry.ordinal,
-        "kind": entry.kind.value,
-        "sender_id": entry.sender,
-        "client_message_id": entry.client_key,
-        "fingerprint": entry.fingerprint,
-        "created_at": format_ms(entry.created_at_ms),
-    }
-    if entry.content is not None:
-        item["content"] = entry.content
-    for name, field in _OPTIONAL:
-        value = getattr(entry, field)
-        if value is not None:
-            item[name] = value
-    if entry.users:
-        item["users"] = list(entry.users)
-    if entry.epoch:
-        item["epoch"] = entry.epoch
-    if entry.large:
-        item["large"] = True
-    return item
-
-
-def entry_from_item(item: Item) -> Entry:
-    """Convert an item, also one that was read with the projection `_KEYS_ONLY`."""
-    created_at = item.get("created_at")
-    return Entry(
-        sequence=int(item["sequence"]),
-        ordinal=int(item["ordinal"]),
-        kind=_KINDS[item["kind"]],
-        sender=UserId(item["sender_id"]),
-        client_key=ClientKey(item["client_message_id"]),
-        fingerprint=item["fingerprint"],
-        created_at_ms=0 if created_at is None else parse_ms(created_at),
-        content=item.get("content"),
-        **({} if item.keys() <= _PLAIN else _optional_fields(item)),
-    )
-
-
-def _optional_fields(item: Item) -> dict[str, Any]:
-    return {
-        "epoch": int(item.get("epoch", 0)),
-        "edited_at_ms": parse_ms_or_none(item.get("edited_at")),
-        "redacted_at_ms": parse_ms_or_none(item.get("redacted_at")),
-        "users": tuple(item.get("users", ())),
-        "large": item.get("large", False),
-        "reaction_counts": _counts(item.get("reaction_counts")),
-        "reaction_users": tuple(item.get("reaction_users", ())),
-        **{field: item.get(name) for name, field in _OPTIONAL},
-    }
 
 
 def _key_item(chat: ChatKey, entry: Entry, ttl_s: int) -> Attributes:
@@ -338,7 +271,3 @@ def _appended_from_item(item: Item) -> KeyRecord | Refusal:
     if "refused" in item:
         return Refusal(Code(item["refused"]))
     return KeyRecord(int(item["sequence"]), item["fingerprint"])
-
-
-def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:
-    return None if value is None else {emoji: int(count) for emoji, count in value.items()}
