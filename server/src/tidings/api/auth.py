@@ -11,13 +11,14 @@ from fastapi import Depends, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from fastapi.security import HTTPBearer
+from msgspec import Struct
 from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import request_parsing
 from tidings.api.audit import AUDITED, rest_action
 from tidings.api.problems import to_validation_error
-from tidings.api.rate_limits import RecentCredentials, rate_limited_error
+from tidings.api.rate_limits import RecentCredentials, credential_digest, rate_limited_error
 from tidings.api.request_parsing import CursorSigner
 from tidings.api.route_executor import NO_BODY, Handler, RouteExecutor, as_asgi, is_json, make_executor
 from tidings.api.schemas.api_model import USER_ID, UserName
@@ -39,8 +40,7 @@ class ApiContext:
     recent: RecentCredentials = field(default_factory=RecentCredentials)
 
 
-@dataclass(frozen=True, slots=True)
-class AuthenticatedRequest:
+class AuthenticatedRequest(Struct, frozen=True):
     """An authenticated request. `user` is `None` for a tenant's server that acts for no user."""
 
     edge: ApiContext
@@ -57,8 +57,7 @@ class AuthenticatedRequest:
         return self.principal.user is None and self.user is None and Scope.USERS in self.principal.scopes
 
 
-@dataclass(frozen=True, slots=True)
-class UserRequest:
+class UserRequest(Struct, frozen=True):
     """A request by or for a user. `principal` is the user, or the tenant's server that acts for them."""
 
     services: ApiServices
@@ -83,15 +82,17 @@ async def authenticate(request: Request) -> AuthenticatedRequest:
     verified, except those that were valid recently: so clients that share a NAT with an attacker are still served.
     """
     edge, address = api_context(request), client_address(request)
-    if not edge.recent.has(request.headers.get("authorization", "")):
+    authorization = request.headers.get("authorization", "")
+    digest = credential_digest(authorization)
+    if not edge.recent.has(digest):
         _enforce(request, edge.services.limits.is_blocked(address))
     try:
-        principal = await edge.services.credentials.verify(bearer_token(request))
+        principal = await edge.services.credentials.verify(bearer_token(authorization))
         user = acting_user(principal, request.headers.get(_NAMED))
     except TidingsError:
         await _count(request, edge, address)
         raise
-    edge.recent.add(request.headers["authorization"])
+    edge.recent.add(digest)
     await _count(request, edge, address, principal, user)
     return AuthenticatedRequest(edge, principal, user)
 
@@ -138,13 +139,13 @@ def client_address(request: Request) -> str:
     return request.client.host if request.client else ""
 
 
-def bearer_token(request: Request) -> str:
-    value = request.headers.get("authorization", "")
-    if value[: len(_SCHEME)].lower() != _SCHEME:
+def bearer_token(authorization: str) -> str:
+    """Return the token of the header `Authorization`."""
+    if authorization[: len(_SCHEME)].lower() != _SCHEME:
         raise TidingsError(
             Code.CREDENTIAL_INVALID, "No credential was sent.", hint="Send `Authorization: Bearer TOKEN`."
         )
-    return value[len(_SCHEME) :].strip()
+    return authorization[len(_SCHEME) :].strip()
 
 
 class PublicRoute(APIRoute):

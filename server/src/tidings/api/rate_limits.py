@@ -23,18 +23,18 @@ class RecentCredentials:
         self._now_s = now_s
         self._until = OrderedDict[bytes, float]()
 
-    def has(self, credential: str) -> bool:
-        return self._until.get(_digest(credential), 0.0) > self._now_s()
+    def has(self, digest: bytes) -> bool:
+        """Return whether a credential with this `credential_digest` was valid recently."""
+        return self._until.get(digest, 0.0) > self._now_s()
 
-    def add(self, credential: str) -> None:
-        digest = _digest(credential)
+    def add(self, digest: bytes) -> None:
         self._until[digest] = self._now_s() + _TTL_S
         self._until.move_to_end(digest)
         if len(self._until) > _MAX_COUNT:
             self._until.popitem(last=False)
 
 
-def _digest(credential: str) -> bytes:
+def credential_digest(credential: str) -> bytes:
     return hashlib.blake2b(credential.encode(errors="replace"), digest_size=16).digest()
 
 

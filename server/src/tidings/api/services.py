@@ -4,6 +4,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from tidings.accounts.model import Principal
 from tidings.accounts.phone_login import PhoneLogin
 from tidings.accounts.ports import CredentialVerifier
@@ -73,8 +75,7 @@ class ApiOptions:
             raise ValueError(f"a cursor secret needs at least {MIN_SECRET_BYTES} bytes")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RateLimitState:
+class RateLimitState(Struct, frozen=True, kw_only=True):
     """State of the emptiest token bucket that a request took from. `policy` is its name."""
 
     policy: str

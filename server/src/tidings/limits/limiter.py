@@ -170,6 +170,8 @@ class RateLimiter:
 
 
 def _check(asks: Sequence[TokenRequest]) -> None:
+    if len(asks) == 1 and asks[0].tokens >= 1:
+        return
     if len({ask.tenant for ask in asks}) != 1 or len({(ask.kind, ask.name) for ask in asks}) != len(asks):
         raise ValueError(f"The requests of a take must be for different buckets of one tenant: {asks}")
     if any(ask.tokens < 1 for ask in asks):

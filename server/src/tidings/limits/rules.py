@@ -62,19 +62,17 @@ def take(
 def to_verdict(
     policies: Sequence[LimitPolicy], asks: Sequence[TokenRequest], taking: TakeResult, *, is_local: bool
 ) -> LimitVerdict:
-    verdicts = [
-        _verdict(*each, is_allowed=taking.is_allowed, is_local=is_local)
-        for each in zip(policies, asks, taking.levels, strict=True)
-    ]
+    buckets = zip(policies, asks, taking.levels, strict=True)
     if taking.is_allowed:
-        return min(verdicts, key=lambda each: each.remaining)
-    return max(verdicts, key=lambda each: each.retry_after_s)
+        decisive = min(buckets, key=lambda bucket: bucket[2] // bucket[0].token)
+    else:
+        decisive = max(buckets, key=lambda bucket: _wait_s(*bucket))
+    return _verdict(*decisive, is_allowed=taking.is_allowed, is_local=is_local)
 
 
 def _verdict(
     policy: LimitPolicy, ask: TokenRequest, level: int, *, is_allowed: bool, is_local: bool
 ) -> LimitVerdict:
-    short = 0 if is_allowed else token_cost(policy, ask.tokens) - level
     return LimitVerdict(
         is_allowed=is_allowed,
         kind=ask.kind,
@@ -82,9 +80,13 @@ def _verdict(
         remaining=level // policy.token,
         window_s=_seconds(policy.capacity, policy),
         reset_s=_seconds(policy.capacity - level, policy),
-        retry_after_s=_seconds(max(0, short), policy),
+        retry_after_s=0 if is_allowed else _wait_s(policy, ask, level),
         is_local=is_local,
     )
+
+
+def _wait_s(policy: LimitPolicy, ask: TokenRequest, level: int) -> int:
+    return _seconds(max(0, token_cost(policy, ask.tokens) - level), policy)
 
 
 def wait_until_allowed_s(policy: LimitPolicy, ask: TokenRequest, level: int) -> float:

@@ -3,17 +3,18 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import cast
 
 from tidings.kernel.errors import TidingsError, UnavailableError
 from tidings.kernel.ids import TenantId
-from tidings.limits.model import NO_TENANT, LimitPolicy, ReadNameKey, TakeResult, TokenRequest
+from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, ReadNameKey, TakeResult, TokenRequest
 from tidings.limits.rules import token_cost
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
 from tidings.platform.redis.errors import RedisError
-from tidings.platform.redis.keys import Key
+from tidings.platform.redis.keys import Key, KeyBuilder
 
 TAKE = Script.load("tidings.limits", "take.lua", keys=1)
 MAX_ASKS = 8
@@ -40,7 +41,9 @@ class RedisBuckets:
         except TidingsError as error:
             raise UnavailableError(str(error)) from error
         args = [
-            number for ask, policy in zip(asks, policies, strict=True) for number in _numbers(ask, policy)
+            number
+            for ask, policy in zip(asks, policies, strict=True)
+            for number in _numbers(policy, ask.tokens)
         ]
         try:
             reply = await self._redis.run(_BY_COUNT[len(keys)], keys, *args, timeout_s=self._timeout_s)
@@ -54,13 +57,11 @@ class RedisBuckets:
 
         A key contains the period, because the units of a level depend on it.
         """
-        secret = await self._read_key()
-        return [self._key(ask, policy, secret) for ask, policy in zip(asks, policies, strict=True)]
-
-    def _key(self, ask: TokenRequest, policy: LimitPolicy, secret: bytes) -> Key:
-        name = _hashed(ask.name, secret) if ask.name else "-"
-        owner = name if ask.tenant == NO_TENANT else _TOGETHER
-        return self._redis.keys.key(ask.tenant, owner, "limit", ask.kind, name, str(policy.period_s))
+        secret, keys = await self._read_key(), self._redis.keys
+        return [
+            _bucket_key(keys, (ask.kind, ask.tenant, ask.name), policy.period_s, secret)
+            for ask, policy in zip(asks, policies, strict=True)
+        ]
 
 
 class RedisKnownAddresses:
@@ -87,9 +88,20 @@ class RedisKnownAddresses:
         return self._redis.keys.key(tenant, _hashed(name, await self._read_key()), "place")
 
 
+@lru_cache(maxsize=20_000)
+def _bucket_key(
+    keys: KeyBuilder, bucket: tuple[LimitKind, TenantId, str], period_s: int, secret: bytes
+) -> Key:
+    kind, tenant, name = bucket
+    hashed = _hashed(name, secret) if name else "-"
+    owner = hashed if tenant == NO_TENANT else _TOGETHER
+    return keys.key(tenant, owner, "limit", kind, hashed, str(period_s))
+
+
 def _hashed(name: str, secret: bytes) -> str:
     return blake2b(name.encode(), key=secret, digest_size=16).hexdigest()
 
 
-def _numbers(ask: TokenRequest, policy: LimitPolicy) -> tuple[int, int, int]:
-    return policy.capacity, policy.count, token_cost(policy, ask.tokens)
+@lru_cache(maxsize=1_000)
+def _numbers(policy: LimitPolicy, tokens: int) -> tuple[int, int, int]:
+    return policy.capacity, policy.count, token_cost(policy, tokens)

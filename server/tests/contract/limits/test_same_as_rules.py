@@ -79,7 +79,7 @@ class ComparedBuckets:
 
     async def by_lua(self, asks: list[TokenRequest], chosen: list[LimitPolicy], now_us: int) -> TakeResult:
         keys = await self._buckets.keys(asks, chosen)
-        args = [n for ask, policy in zip(asks, chosen, strict=True) for n in _numbers(ask, policy)]
+        args = [n for ask, policy in zip(asks, chosen, strict=True) for n in _numbers(policy, ask.tokens)]
         script = by_given_clock(self._script, len(keys))
         is_allowed, *levels = cast(
             "list[int]", await self._redis.run(script, keys, *args, now_us, timeout_s=5.0)

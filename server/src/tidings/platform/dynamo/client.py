@@ -5,10 +5,10 @@ says that this is safe. There is no Scan, and tables are created elsewhere.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from msgspec import Raw
+from msgspec.structs import replace
 
 from tidings.platform.dynamo import operations, request_bodies, requests
 from tidings.platform.dynamo.batch import BatchGetter, BatchWriter

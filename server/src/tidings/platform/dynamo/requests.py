@@ -92,8 +92,7 @@ def _fault(pattern: AccessPattern) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """`limit`: maximum number of items that a page reads, before the filter. `start`: where an earlier page ended."""
 
     condition: str
@@ -106,8 +105,7 @@ class Query:
     start: Attributes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class QueryPage[T]:
+class QueryPage[T](Struct, frozen=True):
     """`start`: where the next page starts; None for the last page. `scanned` includes items that the filter removed."""
 
     items: list[T]

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import InvalidOperation
 from typing import Any
 
@@ -14,8 +13,7 @@ from tidings.platform.dynamo.codec import EncodedItem, Item, UnsupportedValueErr
 from tidings.platform.dynamo.request_bodies import BatchWrite
 
 
-@dataclass(frozen=True, slots=True)
-class WriteResult:
+class WriteResult(Struct, frozen=True):
     """`maybe_repeated`: an earlier attempt of this call was not answered and may have been applied before this one.
 
     Returned `attributes` may then be those that this call wrote itself.
@@ -154,21 +152,18 @@ class Consumed(Struct):
     Table: Units | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WriteReply:
+class WriteReply(Struct, frozen=True):
     attributes: Item | None = None
     consumed: tuple[Consumed, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GetReply:
+class GetReply(Struct, frozen=True):
     item: Item | None
     size_bytes: int
     consumed: tuple[Consumed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class QueryReply[T]:
+class QueryReply[T](Struct, frozen=True):
     items: list[T]
     last_key: Item | None
     scanned: int
@@ -176,8 +171,7 @@ class QueryReply[T]:
     consumed: tuple[Consumed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchGetReply:
+class BatchGetReply(Struct, frozen=True):
     """`items` and `unprocessed` keys by physical table."""
 
     items: dict[str, list[Item]]
@@ -185,8 +179,7 @@ class BatchGetReply:
     consumed: tuple[Consumed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchWriteReply:
+class BatchWriteReply(Struct, frozen=True):
     unprocessed: list[BatchWrite]
     consumed: tuple[Consumed, ...]
 

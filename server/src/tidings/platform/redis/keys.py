@@ -6,6 +6,7 @@ The part in braces determines the slot. So all keys of a user are in one slot, a
 from binascii import crc_hqx
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NewType
 
 Key = NewType("Key", str)
@@ -15,6 +16,7 @@ _NOT_IN_A_USER = frozenset("{}")
 _NOT_IN_A_KIND = frozenset(":")
 
 
+@lru_cache(maxsize=20_000)
 def slot(key: str) -> int:
     """Return the slot of a key in Redis Cluster: the CRC16 (XMODEM) of the part in the first braces."""
     raw = key.encode()
