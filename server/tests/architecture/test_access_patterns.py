@@ -15,6 +15,7 @@ SOURCE = Path(__file__).parents[2] / "src" / "tidings"
 CLIENT = SOURCE / "platform" / "dynamo"
 NOT_YET_USED = set((Path(__file__).parent / "not_yet_used.txt").read_text().split())
 
+OF_SEVERAL_TABLES = {Operation.TRANSACT_WRITE_ITEMS, Operation.BATCH_GET_ITEM}
 READS = {Operation.GET_ITEM, Operation.QUERY, Operation.BATCH_GET_ITEM}
 DECIDING = {PatternRole.AUTHORISES, PatternRole.DELIVERS}
 EVENTUAL_ON_PURPOSE = {
@@ -33,7 +34,8 @@ def modules() -> list[Path]:
 def test_a_pattern_is_well_formed(pattern: Pattern) -> None:
     assert set(pattern.tables) <= BY_NAME.keys()
     assert len(set(pattern.tables)) == len(pattern.tables) > 0
-    assert len(pattern.tables) == 1 or pattern.operation is Operation.TRANSACT_WRITE_ITEMS
+    assert len(pattern.tables) == 1 or pattern.operation in OF_SEVERAL_TABLES
+    assert set(pattern.eventual_tables) <= set(pattern.tables)
     assert (pattern.operation in READS) == (pattern.consistency is not Consistency.WRITE)
     assert pattern.purpose.endswith((".", "?"))
     assert pattern.keys

@@ -34,6 +34,7 @@ from tidings.platform.lifecycle.component import Component, Health, ManagedResou
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.telemetry.metrics import Metrics
+from tidings.schema.tables.declaration import PARTITION_KEYS
 from tidings.schema.tables.items.accounts import LEASE
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
@@ -204,7 +205,7 @@ def _key_ring(settings: Settings, client: DynamoClient, kms: Kms, clock: Clock) 
 async def _dynamo(settings: Settings, metrics: Metrics) -> AsyncIterator[DynamoClient]:
     wanted = settings.dynamo
     async with open_client(dynamo_endpoint(settings), wanted.region, wanted.table_prefix) as client:
-        dynamo_metrics.export_capacity(metrics, client.ledger)
+        dynamo_metrics.export_capacity(metrics, client.ledger, PARTITION_KEYS)
         yield client
 
 

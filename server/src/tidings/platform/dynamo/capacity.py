@@ -6,7 +6,7 @@ both.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -115,12 +115,13 @@ _MEANINGS = {
 }
 
 
-def export_capacity(metrics: Metrics, ledger: CapacityLedger) -> None:
+def export_capacity(metrics: Metrics, ledger: CapacityLedger, partition_keys: Mapping[str, str]) -> None:
     """Export one series for each access pattern in use, and the latency of each operation on each table.
 
     A pattern has one operation and its tables, so their labels add no series. The tables of a transaction are joined
-    by `+`.
+    by `+`. `partition_keys`: the partition key's attribute of each table.
     """
+    ledger.heat.watch(partition_keys)
     for name, meaning in _MEANINGS.items():
         labels = ("pattern", "table", "operation")
         metrics.counter_callbacks(f"dynamo_{name}_total", meaning, labels, partial(_by_pattern, ledger, name))

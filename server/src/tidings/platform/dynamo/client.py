@@ -108,7 +108,7 @@ class DynamoClient:
         units = query_units(reply, strong=plan.is_strong)
         plan.row.read(units, measured, is_exact=bool(reply.consumed))
         if pattern.index is None:
-            self.ledger.heat.add(pattern.tables[0], "read", query.values, units)
+            self.ledger.heat.add_query(pattern.tables[0], query.condition, query.names, query.values, units)
         return QueryPage(reply.items, reply.last_key, reply.scanned)
 
     async def pages_as[T](

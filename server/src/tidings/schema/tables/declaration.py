@@ -298,3 +298,4 @@ TABLES = (
     PUSH_RESULTS,
 )
 BY_NAME = {table.name: table for table in TABLES}
+PARTITION_KEYS = {table.name: table.partition.name for table in TABLES}

@@ -13,7 +13,7 @@ def page(metrics: Metrics) -> list[str]:
 
 def test_the_units_of_each_pattern_are_exported_at_collection() -> None:
     metrics, ledger = Metrics(), CapacityLedger()
-    export_capacity(metrics, ledger)
+    export_capacity(metrics, ledger, {})
     row = ledger.open("messages.append", "PutItem", "messages")
     row.calls += 1
     row.write(1, is_exact=True)
@@ -25,7 +25,7 @@ def test_the_units_of_each_pattern_are_exported_at_collection() -> None:
 
 def test_latencies_are_exported_by_table_and_operation_over_all_patterns() -> None:
     metrics, ledger = Metrics(), CapacityLedger()
-    export_capacity(metrics, ledger)
+    export_capacity(metrics, ledger, {})
     ledger.open("messages.append", "PutItem", "messages").latency.observe(1 / 256)
     ledger.open("messages.announce", "PutItem", "messages").latency.observe(1 / 4)
     ledger.open("leases.probe", "GetItem", "leases").latency.observe(90)
@@ -41,7 +41,7 @@ def test_latencies_are_exported_by_table_and_operation_over_all_patterns() -> No
 
 def test_errors_are_counted_by_their_type_over_all_patterns() -> None:
     metrics, ledger = Metrics(), CapacityLedger()
-    export_capacity(metrics, ledger)
+    export_capacity(metrics, ledger, {})
     for name in ("messages.append", "messages.follow"):
         ledger.open(name, "PutItem").count(ThrottledError())
     assert 'tidings_dynamo_errors_total{error="ThrottledError"} 2.0' in page(metrics)
