@@ -1,6 +1,7 @@
 """Proxies that inject faults between a client and a real engine. See docs/howto/test-with-faults.md."""
 
 from faults.proxy.calls import Call
+from faults.proxy.capacity_limits import CapacityLimit, TableCapacity
 from faults.proxy.connection_faults import (
     CloseIdle,
     DropAnswer,
@@ -28,6 +29,7 @@ __all__ = [
     "Between",
     "Blackhole",
     "Call",
+    "CapacityLimit",
     "Chance",
     "CloseIdle",
     "Conflict",
@@ -54,6 +56,7 @@ __all__ = [
     "Repeat",
     "SlowBytes",
     "Spoilt",
+    "TableCapacity",
     "TcpProxy",
     "Throttle",
     "Throttled",
