@@ -4,7 +4,8 @@ Real processes run on real engines (dynoxide and Valkey) with users whose tokens
 machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
 number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
 `p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
-`--sends` and `--reads` with `--processes`. Each figure is the median of the rounds.
+`--sends` and `--reads` with `--processes`. `throttled` counts the refusals of one more run of this mix, in which a proxy
+enforces the declared capacity of tables and the limits of partitions. Each figure is the median of the rounds.
 """
 
 import argparse
@@ -19,7 +20,16 @@ from itertools import cycle
 import uvloop
 from contract.telemetry.running import Running
 
-from bench.api_world import CONNECTIONS, Cpu, Place, World, engines, read_admin_pages, serving
+from bench.api_world import (
+    CONNECTIONS,
+    Cpu,
+    Place,
+    World,
+    engines,
+    read_admin_pages,
+    serving,
+    with_declared_capacity,
+)
 from bench.http_load import Loader, Outcome, Request
 from bench.report import Spread, print_figures, print_table
 from tidings.engines.local_cluster import LocalCluster
@@ -125,9 +135,24 @@ class Measurement:
             answered_per_s=outcome.count / took_s,
             p99_ms=outcome.percentile_ms(P99),
             send_p99_ms=outcome.percentile_ms(P99, "send"),
-            throttled=_sums(self._api)["throttled"],
             **{f"{name}_cores": used_s / took_s for name, used_s in cpu.items()},
         )
+
+    async def measure_throttling(self, given: argparse.Namespace) -> None:
+        """Offer the mix to an API whose engine enforces capacity."""
+        before = _sums(self._api)["throttled"]
+        self.loader.outcome = Outcome()
+        began = time.perf_counter()
+        await asyncio.gather(
+            self.loader.run(self._world.sends(), given.sends, given.seconds),
+            self.loader.run(self._world.reads(), given.reads, given.seconds),
+        )
+        took_s = time.perf_counter() - began
+        self._figures.add(
+            throttled=_sums(self._api)["throttled"] - before,
+            answered_per_s_limited=self.loader.outcome.count / took_s,
+        )
+        self._figures.add_bad(self.loader.outcome)
 
     async def _under(self, load: object) -> tuple[Outcome, Mapping[str, float], float]:
         self.loader.outcome = outcome = Outcome()
@@ -161,17 +186,26 @@ def _sums(api: Running) -> dict[str, float]:
 
 async def run_round(place: Place, fleet: LocalCluster, world: World, given: argparse.Namespace) -> Figures:
     figures: Figures = given.figures
-    with serving(place, 1) as api:
+    with serving(place, 1, given.python) as api:
         one = Measurement(api, fleet, world, figures)
         await one.loader.open()
         await world.prepare(one.loader)
         per_core = await one.measure_costs(given.seconds)
         await one.measure_calls()
         figures.add(p99_ms_at_60=await one.p99_ms_at(per_core * SHARE, given.seconds))
-    with serving(place, given.processes) as api:
+    with serving(place, given.processes, given.python) as api:
         whole = Measurement(api, fleet, world, figures)
         await whole.loader.open()
         await whole.measure_mix(given)
+    with (
+        with_declared_capacity(place) as (limited, limit),
+        serving(limited, given.processes, given.python) as api,
+    ):
+        whole = Measurement(api, fleet, world, figures)
+        await whole.loader.open()
+        await whole.measure_throttling(given)
+        for target, count in limit.refused.items():
+            sys.stdout.write(f"throttled {count} times: {target.table.removeprefix(place.prefix)}\n")
     return figures
 
 
@@ -192,6 +226,7 @@ def main() -> None:
     options.add_argument("--reads", type=float, default=1200, help="a second, in the whole mix")
     options.add_argument("--seconds", type=float, default=20, help="of each measurement")
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--python", help="interpreter of the API processes, with the packages installed")
     given = options.parse_args()
     with engines(given.engine) as (place, fleet):
         uvloop.run(run(place, fleet, given))

@@ -9,12 +9,13 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.request import urlopen
 
 import psutil
 from contract.telemetry.running import Running, eventually
+from faults.proxy import CapacityLimit, DynamoProxy, TableCapacity
 from fixtures.engines import Dynamo, Namespace
 from fixtures.fork_server import TIDINGS
 from fixtures.tables import REGION, make_tables
@@ -31,6 +32,7 @@ from tidings.engines.model import DynamoKind, Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.platform.dynamo.open_client import open_client
+from tidings.schema.tables.declaration import TABLES
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
@@ -79,7 +81,26 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
 
 
 @contextmanager
-def serving(place: Place, processes: int) -> Iterator[Running]:
+def with_declared_capacity(place: Place) -> Iterator[tuple[Place, CapacityLimit]]:
+    """Put a proxy before the engine that enforces the declared units of tables and the limits of partitions."""
+    limit = CapacityLimit(
+        {
+            place.prefix + table.name: TableCapacity(
+                table.partition.name,
+                None if table.units is None else table.units.read,
+                None if table.units is None else table.units.write,
+            )
+            for table in TABLES
+        }
+    )
+    with DynamoProxy(place.endpoint) as proxy:
+        proxy.fault(limit)
+        yield replace(place, endpoint=proxy.url), limit
+
+
+@contextmanager
+def serving(place: Place, processes: int, python: str | None = None) -> Iterator[Running]:
+    """Run API processes, with the interpreter `python` if it is given, and a delivery worker."""
     settings = {
         "TIDINGS_INSTALLATION": "development",
         "TIDINGS_PROCESS_ADMIN_PORT": "0",
@@ -96,7 +117,7 @@ def serving(place: Place, processes: int) -> Iterator[Running]:
     # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
     for kind in ("ADDRESS", "USER", "TENANT"):
         settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
-    words = [*TIDINGS, "run", "api", "--processes", str(processes)]
+    words = [python or TIDINGS[0], *TIDINGS[1:], "run", "api", "--processes", str(processes)]
     environment = dict(os.environ) | settings
     process = Running(words, cwd=place.directory, environment=environment)
     # A delivery worker processes the commits, as in production, and uses its share of the machine.

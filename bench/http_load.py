@@ -13,8 +13,10 @@ from dataclasses import dataclass, field
 from typing import cast, override
 
 import httptools
+from hdrh.histogram import HdrHistogram
 
 BAD = 400
+_LOWEST_US, _HIGHEST_US, _DIGITS = 1, 120_000_000, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +36,32 @@ class Request:
 
 @dataclass
 class Outcome:
-    """The latencies in seconds and the HTTP statuses of a run, by kind of request."""
+    """The latencies, as HdrHistograms of microseconds, and the HTTP statuses of a run, by kind of request."""
 
-    latencies: dict[str, list[float]] = field(default_factory=dict)
+    latencies: dict[str, HdrHistogram] = field(default_factory=dict)
     statuses: Counter[tuple[str, int]] = field(default_factory=Counter)
     first_bad: bytes = b""
 
     def note(self, kind: str, status: int, took_s: float, body: bytes) -> None:
-        self.latencies.setdefault(kind, []).append(took_s)
+        if kind not in self.latencies:
+            self.latencies[kind] = HdrHistogram(_LOWEST_US, _HIGHEST_US, _DIGITS)
+        self.latencies[kind].record_value(min(max(_LOWEST_US, round(took_s * 1e6)), _HIGHEST_US))
         self.statuses[kind, status] += 1
         if status >= BAD and not self.first_bad:
             self.first_bad = body
 
     @property
     def count(self) -> int:
-        return sum(map(len, self.latencies.values()))
+        return sum(int(each.get_total_count()) for each in self.latencies.values())
 
     def percentile_ms(self, share: float, kind: str | None = None) -> float:
         """Return a percentile of one kind of request, or of all."""
-        kinds = self.latencies.values() if kind is None else [self.latencies[kind]]
-        ordered = sorted(took_s for each in kinds for took_s in each)
-        return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000
+        if kind is not None:
+            return float(self.latencies[kind].get_value_at_percentile(share * 100)) / 1000
+        everything = HdrHistogram(_LOWEST_US, _HIGHEST_US, _DIGITS)
+        for each in self.latencies.values():
+            everything.add(each)
+        return float(everything.get_value_at_percentile(share * 100)) / 1000
 
 
 class _Connection(asyncio.Protocol):
