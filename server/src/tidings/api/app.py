@@ -31,6 +31,7 @@ from tidings.api.routes import (
     notifications,
     preferences,
     push,
+    search,
     users,
     webhooks,
 )
@@ -42,6 +43,7 @@ _NOT_ALLOWED = 405
 ROUTERS = (
     messages.router,
     chat_list.router,
+    search.router,
     chats.router,
     chats.create_router,
     members.router,

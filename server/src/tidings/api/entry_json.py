@@ -13,6 +13,7 @@ from tidings.delivery.model import MessageStatus
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.entry_json import entry_fields
 from tidings.messages.history import HistorySlice, VisibleEntry
+from tidings.search.model import SearchPage
 
 _encode = msgspec.json.Encoder().encode
 
@@ -36,6 +37,18 @@ def history_response(
             "has_newer": page.has_newer,
         }
     )
+
+
+def search_response(page: SearchPage[VisibleEntry], reader: UserId, cursor: str | None) -> Response:
+    results = [
+        {
+            "chat": each.chat.chat,
+            "message": _entry(each.chat, each.shown, reader, None),
+            "highlights": [{"text": part.text, "is_match": part.is_match} for part in each.highlights],
+        }
+        for each in page.found
+    ]
+    return _response({"results": results} | ({} if cursor is None else {"cursor": cursor}))
 
 
 def _response(value: dict[str, Any]) -> Response:

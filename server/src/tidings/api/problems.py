@@ -98,6 +98,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.SEGMENT_NOT_FOUND: 404,
     Code.WEBHOOK_NOT_FOUND: 404,
     Code.PUSH_NOT_CONFIGURED: 404,
+    Code.SEARCH_OFF: 403,
     Code.NO_CHANGE: 409,
     Code.IDEMPOTENCY_CONFLICT: 409,
     Code.POSITION_AHEAD: 409,

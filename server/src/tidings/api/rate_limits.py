@@ -43,6 +43,9 @@ _RECIPIENTS_PER_TOKEN = 100
 _TOKENS_PER_NUMBER = 20
 """Charge per phone number, so that a client cannot enumerate the numbers of a country."""
 
+_TOKENS_PER_SEARCH = 4
+"""A search reads the rows of the user's chats and up to 50 messages."""
+
 
 async def charge_members(limits: ApiLimits, tenant: TenantId, user: UserId, count: int) -> None:
     """Charge a request by its number of members. Raise `rate_limited`; nothing was done then."""
@@ -57,6 +60,11 @@ async def charge_recipients(limits: ApiLimits, tenant: TenantId, count: int) -> 
 async def charge_number(limits: ApiLimits, tenant: TenantId, user: UserId) -> None:
     """Charge a user for looking up a phone number. Raise `rate_limited`; call it before the look-up."""
     _refuse(await limits.charge_look_up(tenant, user, _TOKENS_PER_NUMBER))
+
+
+async def charge_search(limits: ApiLimits, tenant: TenantId, user: UserId) -> None:
+    """Charge a search for its reads. Raise `rate_limited`; call it before the search."""
+    await _charge(limits, tenant, user, _TOKENS_PER_SEARCH)
 
 
 async def count_new_chat(limits: ApiLimits, tenant: TenantId, user: UserId) -> None:

@@ -34,13 +34,14 @@ from tidings.jobs.service import JobService
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, Secret
 from tidings.messages.edits import MessageEdits
-from tidings.messages.history import History
+from tidings.messages.history import History, VisibleEntry
 from tidings.messages.sender import MessageSender
 from tidings.push.badge import BadgeReader
 from tidings.push.ports import ResultStore
 from tidings.push.preferences import PushPreferencesService
 from tidings.push.providers_cache import PushProviders
 from tidings.push.registrations import PushRegistrations
+from tidings.search.query import MessageSearch
 from tidings.webhooks.before_send import BeforeSendService
 from tidings.webhooks.service import WebhookService
 
@@ -166,6 +167,7 @@ class ApiServices:
     sender: MessageSender[MemberStatus]
     change: MessageEdits[MemberStatus]
     history: History
+    search: MessageSearch[VisibleEntry]
     chat_list: ChatList
     marking: WatermarkService
     statuses: MessageStatusReader

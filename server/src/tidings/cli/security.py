@@ -28,7 +28,7 @@ READING: Final = frozenset(
 ADMINISTRATIVE: Final = frozenset(
     {
         *("broadcast", "dead-letter", "inbox", "job", "push", "relay", "restore"),
-        *("segment", "tables", "tenant", "topics", "user", "webhook"),
+        *("search", "segment", "tables", "tenant", "topics", "user", "webhook"),
     }
 )
 _BEFORE_THE_LOG: Final = frozenset({"tables", "topics"})

@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from importlib.util import find_spec
 
 from tidings.app.processes.command import group
 from tidings.app.settings.loader import Key, LoadedSettings, env_name
@@ -39,6 +40,7 @@ _EASED: Mapping[Key, str] = {
     ("gateway", "max_connects_per_s_per_address"): "500",
     ("inboxes", "broadcast_spread_s"): "1",
     ("push", "network"): "local",
+    ("search", "engine"): "tantivy" if find_spec("tantivy") else "none",
     ("api", "access_log_ratio"): "1",
     ("api", "allowed_origins"): LOCAL,
     ("gateway", "allowed_origins"): LOCAL,
@@ -61,7 +63,9 @@ class ProcessSpec:
 
 def process_specs(loaded: LoadedSettings) -> list[ProcessSpec]:
     ports = PortAllocator()
-    return [_kind(name, loaded, ports) for name in sorted(group.commands)]
+    # Without the extra `search` and without an engine of the user, there is no index to write.
+    has_search = find_spec("tantivy") is not None or loaded.settings.search.engine != "none"
+    return [_kind(name, loaded, ports) for name in sorted(group.commands) if has_search or name != "search"]
 
 
 def _kind(name: str, loaded: LoadedSettings, ports: PortAllocator) -> ProcessSpec:

@@ -39,6 +39,7 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     Code.JOB_NOT_FOUND: None,
     Code.SEGMENT_NOT_FOUND: None,
     Code.PUSH_NOT_CONFIGURED: None,
+    Code.SEARCH_OFF: None,
     Code.NO_CHANGE: None,
     Code.IDEMPOTENCY_CONFLICT: None,
     Code.POSITION_AHEAD: None,

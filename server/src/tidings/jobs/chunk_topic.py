@@ -1,4 +1,4 @@
-"""Publish chunks to the workers over the topics `notifications`, `mails` and `pushes`, and decode them."""
+"""Publish chunks to the workers over the topics `notifications`, `mails`, `pushes` and `indexing`, and decode them."""
 
 import asyncio
 from collections.abc import Collection
@@ -16,8 +16,8 @@ from tidings.schema.tables.model import KeyPartError, KeyTemplate
 
 CHUNK_GROUP = "notifications"
 _TOPIC = "notifications"
-CHANNEL_TOPICS = {JobKind.MAIL: "mails", JobKind.PUSH: "pushes"}
-"""The topics of chunks of channels. Each has a consumer group with its name."""
+CHANNEL_TOPICS = {JobKind.MAIL: "mails", JobKind.PUSH: "pushes", JobKind.INDEX: "indexing"}
+"""The topics of chunks of channels, and of rebuilds of the search index. Each has a consumer group with its name."""
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _CHAT_KEY = KeyTemplate("{tenant}#{chat}")
 _encode = msgspec.json.Encoder().encode

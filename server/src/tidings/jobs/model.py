@@ -26,9 +26,11 @@ class JobKind(StrEnum):
     """Sends a notification by e-mail. Its chunks have a topic of their own: a slow mail server delays nothing else."""
     PUSH = "push"
     """Sends a notification to the devices of users, in the process `push`."""
+    INDEX = "index"
+    """Rebuilds the search index of a tenant, in the process `search`. A chunk is a part of the user directory."""
 
 
-KINDS_WITH_A_TOPIC = frozenset({JobKind.MAIL, JobKind.PUSH})
+KINDS_WITH_A_TOPIC = frozenset({JobKind.MAIL, JobKind.PUSH, JobKind.INDEX})
 """Their chunks have a topic and a consumer group of their own."""
 
 

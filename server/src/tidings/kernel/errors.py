@@ -58,6 +58,7 @@ class Code(StrEnum):
     SEGMENT_NOT_FOUND = "segment_not_found"
     WEBHOOK_NOT_FOUND = "webhook_not_found"
     PUSH_NOT_CONFIGURED = "push_not_configured"
+    SEARCH_OFF = "search_off"
     NO_CHANGE = "no_change"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     POSITION_AHEAD = "position_ahead"

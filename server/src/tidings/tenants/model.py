@@ -75,7 +75,7 @@ PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
 
-SETTINGS_FORM = 7
+SETTINGS_FORM = 8
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
 MAX_MEMBERS = 100_000
@@ -182,6 +182,8 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     max_members: Annotated[int, Meta(ge=2, le=MAX_MEMBERS)] = 1_000
     """Members of a group, with its owner."""
     before_send: BeforeSendSettings | None = None
+    has_search: bool = False
+    """Whether users may search their messages. The index then has the words of all messages of the tenant."""
     form: int = SETTINGS_FORM
 
 

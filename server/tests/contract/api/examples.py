@@ -66,6 +66,7 @@ EXAMPLES: dict[str, Example] = {
     "create_chat.group": Example("/v1/chats", GROUP, Reach.OWN),
     "get_chat": Example("/v1/chats/{chat}"),
     "rename_chat": Example("/v1/chats/{chat}", {"name": "new"}),
+    "search_messages": Example("/v1/search?q=said", reach=Reach.OWN),
     "list_chats": Example("/v1/chats", reach=Reach.OWN),
     "update_chat_settings": Example("/v1/chats/{chat}/settings", {"is_pinned": True}),
     "explain_unread": Example("/v1/chats/{chat}/unread/explain"),

@@ -33,7 +33,7 @@ class JobResponse(ApiModel):
     model_config = with_examples(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact", "amend", "broadcast", "add_members", "mail", "push"]
+    kind: Literal["deliver", "redact", "amend", "broadcast", "add_members", "mail", "push", "index"]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str | None = None
     notification: str | None = None

@@ -1,1 +1,1 @@
-"""The processes of an installation: api, gateway, delivery, relay, notifications and webhooks."""
+"""The processes of an installation: api, gateway, delivery, relay, notifications, webhooks and search."""

@@ -54,6 +54,7 @@ from tidings.app.wiring.options import (
 from tidings.app.wiring.push import build_push_services
 from tidings.app.wiring.push_reads import with_push_reads
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
+from tidings.app.wiring.search import build_message_search, open_reader, search_engine
 from tidings.app.wiring.webhooks import (
     before_send_component,
     make_before_send_service,
@@ -183,6 +184,7 @@ BUILDS = (
     trusted_proxies,
     cursor_secrets,
     allowed_origins,
+    search_engine,
     *production.API,
 )
 
@@ -249,6 +251,13 @@ class ApiWiring:
             sender=cases.sender,
             change=cases.change,
             history=cases.history,
+            search=build_message_search(
+                open_reader(self.settings),
+                cases.history,
+                chats.build_chat_row_reader(client, epoch),
+                self.accounts.tenants,
+                clock,
+            ),
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,

@@ -1,6 +1,6 @@
-"""Consumers of the chunks that send notifications over a channel: e-mail in `notifications`, and push in `push`.
+"""Consumers of chunks with a topic of their own: e-mail in `notifications`, push in `push`, rebuilds in `search`.
 
-Each channel has a topic and a consumer of its own, so that a slow mail server does not delay deliveries to inboxes.
+So a slow mail server does not delay deliveries to inboxes.
 """
 
 import asyncio
@@ -9,7 +9,6 @@ from typing import Protocol, override
 from tidings.app.settings import Settings
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config
-from tidings.inboxes.chunk_worker import ChunkWorker
 from tidings.inboxes.mail.worker import MailStats, MailWorker
 from tidings.jobs.chunk_topic import CHANNEL_TOPICS, decode_chunk
 from tidings.jobs.model import ChunkRef, JobKind
@@ -26,10 +25,17 @@ log = logs.get_logger(__name__)
 _TUNING = ConsumerTuning(worker=PartitionWorkerOptions(max_batch_records=1, max_queued_records=20))
 
 
-class WorkerOwner(Protocol):
-    """The component whose worker also sends over the channel. It starts before the consumer."""
+class ChunkProcessor(Protocol):
+    async def process(self, ref: ChunkRef) -> None:
+        """Process one chunk and record the result. Idempotent."""
+        ...
 
-    worker: ChunkWorker | None
+
+class WorkerOwner(Protocol):
+    """The component whose worker also processes these chunks. It starts before the consumer."""
+
+    @property
+    def worker(self) -> ChunkProcessor | None: ...
 
 
 class ChannelConsumer(Component):
@@ -63,8 +69,10 @@ class ChannelConsumer(Component):
         # The reference of the metrics is made from these names.
         if self._kind is JobKind.MAIL:
             engine_clients.export_consumer(self._host.metrics, consumer, "mails", "chunks")
-        else:
+        elif self._kind is JobKind.PUSH:
             engine_clients.export_consumer(self._host.metrics, consumer, "pushes", "chunks")
+        else:
+            engine_clients.export_consumer(self._host.metrics, consumer, "indexing", "chunks")
 
     @override
     async def stop(self) -> None:
@@ -79,7 +87,7 @@ class ChannelConsumer(Component):
         return engine_clients.consumer_health(self._consumer, self._since)
 
 
-async def process_chunks(worker: ChunkWorker, batch: Batch[ChunkRef]) -> None:
+async def process_chunks(worker: ChunkProcessor, batch: Batch[ChunkRef]) -> None:
     """Process the chunks of a partition in their order. A retryable error pauses the partition until it is solved."""
     for event in batch.events:
         await worker.process(event.body)

@@ -242,3 +242,14 @@ def push() -> None:
     from tidings.app.processes.push import run_push  # noqa: PLC0415 - see above
 
     run_push(_settings())
+
+
+@group.command()
+def search() -> None:
+    """Run the search process.
+
+    It keeps the index of messages up to date. With the index in a directory, run one.
+    """
+    from tidings.app.processes.search import run_search  # noqa: PLC0415 - see above
+
+    run_search(_settings())

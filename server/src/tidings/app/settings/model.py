@@ -20,7 +20,13 @@ from tidings.app.settings.processes import (
     TelemetrySettings,
 )
 from tidings.app.settings.push import PushSettings
-from tidings.app.settings.workers import EphemeralSettings, InboxesSettings, RelaySettings, WebhooksSettings
+from tidings.app.settings.workers import (
+    EphemeralSettings,
+    InboxesSettings,
+    RelaySettings,
+    SearchSettings,
+    WebhooksSettings,
+)
 from tidings.kernel.security import Secret
 
 Servers = Annotated[str, Meta(pattern=r"^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$")]
@@ -240,6 +246,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     relay: RelaySettings = field(default_factory=RelaySettings)
     inboxes: InboxesSettings = field(default_factory=InboxesSettings)
     webhooks: WebhooksSettings = field(default_factory=WebhooksSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
     push: PushSettings = field(default_factory=PushSettings)
     mail: MailSettings = field(default_factory=MailSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)

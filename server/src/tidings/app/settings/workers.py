@@ -1,5 +1,6 @@
-"""Settings of workers: inboxes, the relay, ephemeral events and webhooks."""
+"""Settings of workers: inboxes, the relay, ephemeral events, webhooks and search."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -148,3 +149,22 @@ class WebhooksSettings(Struct, frozen=True, kw_only=True):
             le=720,
         ),
     ] = 120.0
+
+
+class SearchSettings(Struct, frozen=True, kw_only=True):
+    """Search in messages, `tidings run search`. Set it the same in the processes `search` and `api`."""
+
+    engine: Annotated[
+        Literal["none", "tantivy"],
+        Meta(
+            description="The index. `none`: no search; `tantivy`: files in `search.directory`, for an installation whose "
+            "processes `api` and `search` run on one machine (`pip install 'tidings[search]'`)."
+        ),
+    ] = "none"
+    directory: Annotated[
+        Path,
+        Meta(
+            description="With `tantivy`: the directory of the index. It has words of all messages of tenants with search: put "
+            "it on an encrypted volume."
+        ),
+    ] = Path(".tidings/search")

@@ -279,6 +279,18 @@ PUSHES = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Chunks of jobs that send notifications of inboxes to devices. `tidings run push` processes them.",
 )
+INDEXING = Topic(
+    name="indexing",
+    key="tenant#job#chunk",
+    order="",
+    partitions=Partitions(
+        small=3, medium=6, large=24, why="A rebuild of the search index is rare and has 256 chunks."
+    ),
+    retention_s=72 * HOUR_S,
+    retention_why="As for `notifications`: the job sweeper publishes lost chunks again.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Chunks of jobs that rebuild the search index of a tenant. `tidings run search` processes them.",
+)
 
 TOPICS = (
     MESSAGES,
@@ -295,6 +307,7 @@ TOPICS = (
     NOTIFICATIONS_DEAD,
     MAILS,
     PUSHES,
+    INDEXING,
 )
 
 DEAD_LETTER_TOPICS = {

@@ -1,0 +1,176 @@
+"""Wire search: the index of the installation, the indexer, the rebuild, and the search for REST."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+from typing import Final
+
+from tidings.accounts.ports import UserStore
+from tidings.accounts.store.users import DynamoUserStore
+from tidings.accounts.users import PARTS
+from tidings.app.settings import Settings
+from tidings.app.wiring.chats import build_chat_row_reader
+from tidings.app.wiring.engine_clients import EngineComponents
+from tidings.delivery.ports import ChatRowReader
+from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.jobs.store import DynamoJobStore
+from tidings.kernel.cache import CachePolicy
+from tidings.kernel.clock import Clock
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.history import ContentState, History, VisibleEntry
+from tidings.messages.model import Entry, EntryKind, Interval
+from tidings.messages.store import DynamoLogReader
+from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.lifecycle.run import ProcessContext
+from tidings.search.indexer import IndexerDeps, IndexerStats, MessageIndexer
+from tidings.search.model import MessageText, ReadableMessage
+from tidings.search.ports import SearchIndex, SearchReader
+from tidings.search.query import MessageSearch
+from tidings.search.rebuild import SETTINGS_S, RebuildWorker
+from tidings.search.sweeper import IndexSweeper
+from tidings.tenants.model import TenantLookup
+from tidings.tenants.settings import TenantReader
+from tidings.tenants.store import DynamoTenantStore
+
+CHECKPOINTS = "search"
+_DIRECTORY_PAGE: Final = 1_000
+
+
+class SearchableHistory:
+    """Messages of the history, with the text that is indexed and compared."""
+
+    def __init__(self, history: History) -> None:
+        self._history = history
+
+    async def show(self, chat: ChatKey, entries: Sequence[Entry], /) -> Sequence[MessageText]:
+        return [message_text(shown) for shown in await self._history.show(chat, entries)]
+
+    async def now(self, chat: ChatKey, sequences: Collection[int], /) -> Mapping[int, MessageText]:
+        found = await self._history.now(chat, sequences)
+        return {sequence: message_text(shown) for sequence, shown in found.items()}
+
+    async def readable(
+        self, chat: ChatKey, sequences: Collection[int], user: UserId, /
+    ) -> Mapping[int, ReadableMessage[VisibleEntry]]:
+        found = await self._history.now(chat, sequences, user)
+        return {n: ReadableMessage(message_text(shown), shown) for n, shown in found.items()}
+
+
+def message_text(shown: VisibleEntry) -> MessageText:
+    is_message = shown.entry.kind is EntryKind.MESSAGE and shown.state is ContentState.ACTIVE
+    return MessageText(shown.entry, shown.content.text if is_message and shown.content is not None else None)
+
+
+class ChatsFromRows:
+    """The chats of a user, from their chat rows. A user who left a chat keeps the row, and may read what they received."""
+
+    def __init__(self, rows: ChatRowReader) -> None:
+        self._rows = rows
+
+    async def chats_of(self, tenant: TenantId, user: UserId, /) -> Collection[ChatId]:
+        return {row.chat for row in await self._rows.rows(tenant, user)}
+
+
+class UserDirectory:
+    """The users of a tenant, by part of the directory."""
+
+    parts = PARTS
+
+    def __init__(self, users: UserStore) -> None:
+        self._users = users
+
+    async def users_in(self, tenant: TenantId, part: int, /) -> Sequence[UserId]:
+        found: list[UserId] = []
+        while True:
+            page = await self._users.directory(
+                tenant, part, below=found[-1] if found else None, limit=_DIRECTORY_PAGE
+            )
+            found += page.users
+            if not page.has_more or not page.users:
+                return found
+
+
+def search_engine(settings: Settings) -> str:
+    """Check that the engine is installed. Raises `ValueError`."""
+    if settings.search.engine == "tantivy" and find_spec("tantivy") is None:
+        raise ValueError("search.engine: `tantivy` is not installed; run `pip install 'tidings[search]'`")
+    return settings.search.engine
+
+
+def required_engine(settings: Settings) -> str:
+    """Check that the installation has an index. Raises `ValueError`."""
+    if settings.search.engine == "none":
+        raise ValueError("search.engine: is `none`; set `tantivy`")
+    return search_engine(settings)
+
+
+def open_reader(settings: Settings) -> SearchReader | None:
+    """Return the index for searches. None in an installation without search."""
+    if settings.search.engine == "none":
+        return None
+    from tidings.search.store.tantivy import TantivySearchReader  # noqa: PLC0415 - an optional package
+
+    return TantivySearchReader(settings.search.directory)
+
+
+@asynccontextmanager
+async def open_index(settings: Settings) -> AsyncIterator[SearchIndex]:
+    """Open the index for the indexer."""
+    from tidings.search.store.tantivy import TantivySearchIndex  # noqa: PLC0415 - an optional package
+
+    index = TantivySearchIndex(settings.search.directory)
+    try:
+        yield index
+    finally:
+        await index.close()
+
+
+def build_message_search(
+    index: SearchReader | None,
+    history: History,
+    rows: ChatRowReader,
+    tenants: TenantLookup,
+    clock: Clock,
+) -> MessageSearch[VisibleEntry]:
+    return MessageSearch(index, SearchableHistory(history), ChatsFromRows(rows), tenants, clock)
+
+
+async def _no_intervals(_chat: ChatKey, _user: UserId) -> Sequence[Interval]:
+    """Return none: the indexer reads for the tenant, not for a member."""
+    return ()
+
+
+class SearchWorkerParts:
+    """The parts of a search process, which share the index."""
+
+    def __init__(self, host: ProcessContext, engines: EngineComponents, index: SearchIndex) -> None:
+        client, clock, keys = engines.dynamo.value, host.clock, engines.keys.value
+        log = DynamoLogReader(client)
+        texts = SearchableHistory(History(log, _no_intervals, engines.user_keys.value, clock))
+        store = DynamoTenantStore(client, AuthenticatedRows(keys))
+        tenants = TenantReader(store, clock, CachePolicy(fresh_s=SETTINGS_S, outage_s=600.0))
+        self.stats = IndexerStats()
+        self.indexer = MessageIndexer(
+            IndexerDeps(
+                tenants=tenants,
+                texts=texts,
+                log=log,
+                index=index,
+                checkpoints=RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS),
+                clock=clock,
+                failpoints=host.failpoints,
+            ),
+            self.stats,
+        )
+        self.rebuild = RebuildWorker(
+            DynamoJobStore(client),
+            UserDirectory(DynamoUserStore(client, keys, engines.user_keys.value)),
+            ChatsFromRows(build_chat_row_reader(client, engines.epoch)),
+            log=log,
+            texts=texts,
+            index=index,
+            tenants=tenants,
+            clock=clock,
+            failpoints=host.failpoints,
+        )
+        self.sweeper = IndexSweeper(index, store, clock)

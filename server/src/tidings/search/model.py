@@ -1,0 +1,125 @@
+"""Documents of the index, queries and results. The index has words and ids; it never returns text."""
+
+from typing import Final, NamedTuple
+
+from msgspec import Struct
+
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.model import Entry
+
+MAX_QUERY_CHARS: Final = 256
+MAX_QUERY_WORDS: Final = 16
+MAX_WORD_CHARS: Final = 64
+"""Longer words are cut, in messages and in queries."""
+MIN_PREFIX_CHARS: Final = 2
+
+
+class MessageRef(NamedTuple):
+    """The place of a message."""
+
+    chat: ChatKey
+    sequence: int
+
+
+class MessageText(NamedTuple):
+    """A log entry, and the text of a message that can be read: None if it was removed, or is no message."""
+
+    entry: Entry
+    text: str | None
+
+
+class ReadableMessage[S](NamedTuple):
+    """A message that a user may read. `shown` is what the user receives."""
+
+    message: MessageText
+    shown: S
+
+
+class SearchDocument(Struct, frozen=True, kw_only=True):
+    """The indexed form of a message.
+
+    version: the sequence of the log entry that the state is at least as new as. An index that several processes write
+        keeps the document with the highest version.
+    words: folded, without repeats and in no order.
+    expires_ms: when the document must be deleted; None: never.
+    """
+
+    ref: MessageRef
+    version: int
+    sender: UserId
+    at_ms: int
+    words: tuple[str, ...]
+    expires_ms: int | None = None
+
+
+class DocumentRemoval(Struct, frozen=True):
+    """A message that must not be found. `version` as of a document."""
+
+    ref: MessageRef
+    version: int
+
+
+type IndexChange = SearchDocument | DocumentRemoval
+
+
+class QueryWord(NamedTuple):
+    """A folded word. `is_prefix`: any word that starts with it."""
+
+    text: str
+    is_prefix: bool = False
+
+
+class SearchQuery(Struct, frozen=True, kw_only=True):
+    """A message matches if it has all words and passes all filters. `before_ms` is excluded, `after_ms` is included."""
+
+    words: tuple[QueryWord, ...]
+    chat: ChatId | None = None
+    sender: UserId | None = None
+    before_ms: int | None = None
+    after_ms: int | None = None
+
+
+class CandidateRequest(Struct, frozen=True, kw_only=True):
+    """What the index is asked for: documents of the tenant, in these chats, that match and have not expired.
+
+    below: only candidates whose order is lower, for the next page.
+    """
+
+    tenant: TenantId
+    query: SearchQuery
+    chats: tuple[ChatId, ...]
+    now_ms: int
+    limit: int
+    below: int | None = None
+
+
+class Candidate(NamedTuple):
+    """A message that may match: the index can be stale. `order` sorts candidates, the newest message has the highest."""
+
+    ref: MessageRef
+    order: int
+
+
+class Highlight(NamedTuple):
+    """A part of a message's text. Consecutive parts form an extract of it."""
+
+    text: str
+    is_match: bool
+
+
+class FoundMessage[S](NamedTuple):
+    """A message that the asker may read, and an extract of its text."""
+
+    chat: ChatKey
+    shown: S
+    highlights: tuple[Highlight, ...]
+
+
+class SearchPage[S](NamedTuple):
+    """Messages, newest first. `below` is the cursor of the next page; None at the end.
+
+    A page can have fewer messages than asked for and still be followed by another.
+    """
+
+    found: tuple[FoundMessage[S], ...]
+    below: int | None

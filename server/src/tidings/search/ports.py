@@ -1,0 +1,88 @@
+"""Ports of search: the index, the log that the indexer follows, and the chats of a user."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.messages.model import Entry
+from tidings.search.model import (
+    Candidate,
+    CandidateRequest,
+    IndexChange,
+    MessageText,
+    ReadableMessage,
+)
+
+
+class SearchReader(Protocol):
+    """The index, for searches."""
+
+    async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
+        """Return candidates, the highest order first: `limit` of them, or fewer at the end.
+
+        If further candidates have the order of the last one, they are returned too, so that the next page can start
+        below it. Only documents of the tenant are returned. The answer may lack the changes of the last second.
+        Raises `overloaded`.
+        """
+        ...
+
+
+class SearchIndex(SearchReader, Protocol):
+    """The index, for the indexer. Every method may be repeated. Raises `overloaded` or `outcome_unknown`."""
+
+    async def apply(self, changes: Sequence[IndexChange]) -> None:
+        """Add, replace and remove documents. Durable when it returns. Of changes to one message, the last one counts."""
+        ...
+
+    async def refresh(self) -> None:
+        """Make all changes visible to searches that start later."""
+        ...
+
+    async def tenants(self) -> Sequence[TenantId]:
+        """Return the tenants that have documents."""
+        ...
+
+    async def delete_tenant(self, tenant: TenantId) -> None: ...
+
+    async def delete_chat(self, chat: ChatKey) -> None: ...
+
+    async def delete_user(self, tenant: TenantId, user: UserId) -> None:
+        """Delete the documents of all messages that a user has sent."""
+        ...
+
+    async def delete_expired(self, now_ms: int) -> None: ...
+
+
+class MessageTexts(Protocol):
+    """Messages with decrypted text, without a permission check."""
+
+    async def show(self, chat: ChatKey, entries: Sequence[Entry], /) -> Sequence[MessageText]:
+        """Return entries with the text that they have as given."""
+        ...
+
+    async def now(self, chat: ChatKey, sequences: Collection[int], /) -> Mapping[int, MessageText]:
+        """Return the present state of entries, by sequence. Strongly consistent."""
+        ...
+
+
+class ReadableMessages[S](Protocol):
+    async def readable(
+        self, chat: ChatKey, sequences: Collection[int], user: UserId, /
+    ) -> Mapping[int, ReadableMessage[S]]:
+        """Return the present state of the messages that the user may read now, by sequence."""
+        ...
+
+
+class UserChats(Protocol):
+    async def chats_of(self, tenant: TenantId, user: UserId, /) -> Collection[ChatId]:
+        """Return all chats that a user is or was a member of."""
+        ...
+
+
+class TenantUsers(Protocol):
+    parts: int
+    """The number of parts of a tenant's directory of users."""
+
+    async def users_in(self, tenant: TenantId, part: int, /) -> Sequence[UserId]:
+        """Return all users in a part of the directory."""
+        ...

@@ -1,0 +1,156 @@
+"""Pure rules of search: words of a text, parsing of queries, matches and highlights.
+
+Messages and queries are split by the same function, and engines index the words unchanged. So all engines find the same
+messages, and a result can be checked against the text that was read.
+"""
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from tidings.kernel.errors import Code, TidingsError
+from tidings.search.model import (
+    MAX_QUERY_CHARS,
+    MAX_QUERY_WORDS,
+    MAX_WORD_CHARS,
+    MIN_PREFIX_CHARS,
+    DocumentRemoval,
+    Highlight,
+    IndexChange,
+    MessageRef,
+    MessageText,
+    QueryWord,
+    SearchDocument,
+    SearchQuery,
+)
+
+# Scripts that are written without spaces: Thai to Khmer, kana, Han. Each character is a word.
+_SINGLE: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+_LETTER: Final = rf"(?![{_SINGLE}])[^\W_]"
+_WORD: Final = re.compile(rf"[{_SINGLE}]|(?:{_LETTER})(?:{_LETTER}|[\u0300-\u036f])*")
+
+_ORDER_BITS: Final = 20
+_EXTRACT_CHARS: Final = 160
+_LEAD_CHARS: Final = 40
+"""Characters of the extract before the first match."""
+
+
+class TextWord(NamedTuple):
+    """A folded word, and where it is in the text."""
+
+    text: str
+    start: int
+    end: int
+
+
+def split_words(text: str) -> Iterator[TextWord]:
+    """Return the words of a text in their order."""
+    for found in _WORD.finditer(text):
+        if folded := _fold(found[0]):
+            yield TextWord(folded, found.start(), found.end())
+
+
+def _fold(word: str) -> str:
+    """Remove case, accents and compatibility forms."""
+    plain = word.lower() if word.isascii() else unicodedata.normalize("NFKD", word).casefold()
+    return "".join(each for each in plain if each.isalnum())[:MAX_WORD_CHARS]
+
+
+def parse_query(text: str) -> tuple[QueryWord, ...]:
+    """Return the words of a query. A word that is followed by `*` is a prefix. Raises `request_invalid`."""
+    if len(text) > MAX_QUERY_CHARS:
+        raise _invalid(f"`q` has {len(text)} characters; {MAX_QUERY_CHARS} are allowed.")
+    words = dict.fromkeys(
+        QueryWord(word.text, text[word.end : word.end + 1] == "*") for word in split_words(text)
+    )
+    if not words:
+        raise _invalid("`q` has no words. Give at least one letter or digit.")
+    if len(words) > MAX_QUERY_WORDS:
+        raise _invalid(f"`q` has {len(words)} words; {MAX_QUERY_WORDS} are allowed.")
+    for word in words:
+        if word.is_prefix and len(word.text) < MIN_PREFIX_CHARS:
+            raise _invalid(
+                f"`{word.text}*` is too short. A prefix has at least {MIN_PREFIX_CHARS} characters."
+            )
+    return tuple(words)
+
+
+def _invalid(reason: str) -> TidingsError:
+    return TidingsError(Code.REQUEST_INVALID, reason)
+
+
+def order_of(ref: MessageRef, at_ms: int) -> int:
+    """Return the position of a message among all results: by time, then by a hash of its place."""
+    digest = hashlib.blake2b(f"{ref.chat.chat}#{ref.sequence}".encode(), digest_size=4).digest()
+    return first_order_at(at_ms) | int.from_bytes(digest) >> (32 - _ORDER_BITS)
+
+
+def first_order_at(at_ms: int) -> int:
+    """Return the lowest order of a message of this time."""
+    return at_ms << _ORDER_BITS
+
+
+def index_change(ref: MessageRef, message: MessageText | None, version: int) -> IndexChange:
+    """Return what the index must have for a message in this state."""
+    words = {word.text for word in split_words(message.text or "")} if message is not None else set()
+    if message is None or not words:
+        return DocumentRemoval(ref, version)
+    return SearchDocument(
+        ref=ref,
+        version=version,
+        sender=message.entry.sender,
+        at_ms=message.entry.created_at_ms,
+        # Sorted: the index must not show the order of the words in the message.
+        words=tuple(sorted(words)),
+        expires_ms=message.entry.visible_until_ms,
+    )
+
+
+def is_match(query: SearchQuery, message: MessageText) -> bool:
+    """Return whether a message matches in its present state. The index may have a former one."""
+    entry = message.entry
+    return (
+        message.text is not None
+        and query.sender in (None, entry.sender)
+        and (query.before_ms is None or entry.created_at_ms < query.before_ms)
+        and (query.after_ms is None or entry.created_at_ms >= query.after_ms)
+        and _has_all(query.words, message.text)
+    )
+
+
+def _has_all(words: Sequence[QueryWord], text: str) -> bool:
+    present = {word.text for word in split_words(text)}
+    return all(
+        any(each.startswith(word.text) for each in present) if word.is_prefix else word.text in present
+        for word in words
+    )
+
+
+def highlight(words: Sequence[QueryWord], text: str) -> tuple[Highlight, ...]:
+    """Return an extract of the text around the first match, in parts. Every part that matches is marked."""
+    exact = {word.text for word in words if not word.is_prefix}
+    prefixes = tuple(word.text for word in words if word.is_prefix)
+    matches = [
+        word
+        for word in split_words(text)
+        if word.text in exact or (prefixes and word.text.startswith(prefixes))
+    ]
+    start = max(0, matches[0].start - _LEAD_CHARS) if matches else 0
+    end = min(len(text), start + _EXTRACT_CHARS)
+    parts: list[Highlight] = []
+    at = start
+    for match in matches:
+        if match.end > end:
+            break
+        parts += [
+            Highlight(text[at : match.start], is_match=False),
+            Highlight(text[match.start : match.end], is_match=True),
+        ]
+        at = match.end
+    parts.append(Highlight(text[at:end], is_match=False))
+    return tuple(part for part in parts if part.text)

@@ -1,0 +1,1 @@
+"""Adapters of search: tantivy in a directory of this machine, and OpenSearch."""
