@@ -1414,6 +1414,29 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Search messages
+         * @description Find messages that the user may read, newest first.
+         *
+         *     New messages are found after some seconds. A message that was edited, redacted or has expired is never found by its
+         *     former words.
+         */
+        get: operations["search_messages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/segments": {
         parameters: {
             query?: never;
@@ -2479,7 +2502,7 @@ export interface components {
          * @description The error code, for programs. A code is never reused with another meaning.
          * @enum {string}
          */
-        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
+        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "search_off" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
         /**
          * CodeSentResponse
          * @description A requested code. The answer is the same for known and unknown numbers.
@@ -3147,6 +3170,16 @@ export interface components {
             phone_number: string;
         };
         /**
+         * HighlightResponse
+         * @description A part of the text. The parts of a result form an extract around the first match.
+         */
+        HighlightResponse: {
+            /** Is Match */
+            is_match: boolean;
+            /** Text */
+            text: string;
+        };
+        /**
          * HistoryResponse
          * @description A page of entries, newest first. The caller may not read sequences in `covered_range` that are not in `entries`.
          * @example {
@@ -3448,7 +3481,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail" | "push";
+            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail" | "push" | "index";
             /** Notification */
             notification?: string | null;
             /**
@@ -4963,6 +4996,53 @@ export interface components {
              * @default 86400
              */
             overlap_seconds?: number;
+        };
+        /**
+         * SearchResponse
+         * @description Messages that match, newest first. A page can have fewer messages than `limit`, or none, and have a cursor.
+         * @example {
+         *       "results": [
+         *         {
+         *           "chat": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
+         *           "highlights": [
+         *             {
+         *               "is_match": true,
+         *               "text": "Lunch"
+         *             },
+         *             {
+         *               "is_match": false,
+         *               "text": " at noon?"
+         *             }
+         *           ],
+         *           "message": {
+         *             "created_at": "2026-11-15T02:11:21.957Z",
+         *             "id": "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *             "kind": "message",
+         *             "sender": "ben",
+         *             "sequence": 7,
+         *             "state": "active",
+         *             "text": "Lunch at noon?"
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        SearchResponse: {
+            /**
+             * Cursor
+             * @description Cursor of the next page. Absent on the last page.
+             */
+            cursor?: string | null;
+            /** Results */
+            results: components["schemas"]["SearchResultResponse"][];
+        };
+        /** SearchResultResponse */
+        SearchResultResponse: {
+            /** Chat */
+            chat: string;
+            /** Highlights */
+            highlights: components["schemas"]["HighlightResponse"][];
+            message: components["schemas"]["EntryResponse"];
         };
         /**
          * SegmentBody
@@ -14705,6 +14785,103 @@ export interface operations {
             };
             /** @description `push_not_configured` */
             404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    search_messages: {
+        parameters: {
+            query: {
+                /** @description Only messages that were sent at this time or later. */
+                after?: string;
+                /** @description Only messages that were sent before this time. */
+                before?: string;
+                /** @description Only messages in this chat. */
+                chat?: string;
+                cursor?: string;
+                /** @description Only messages of this user. */
+                from?: string;
+                limit?: number;
+                /** @description Words that the message must have, in any order. Case and accents do not matter. `lun*` finds all words that start with `lun`. */
+                q: string;
+            };
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResponse"];
+                };
+            };
+            /** @description `cursor_invalid`, `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `search_off` */
+            403: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;

@@ -16,6 +16,7 @@ export const OPERATIONS = {
   explain_unread: ["GET", "/v1/chats/{chat}/unread/explain", false],
   mark_read: ["PUT", "/v1/chats/{chat}/read", false],
   mark_delivered: ["PUT", "/v1/chats/{chat}/delivered", false],
+  search_messages: ["GET", "/v1/search", false],
   get_chat: ["GET", "/v1/chats/{chat}", false],
   rename_chat: ["PATCH", "/v1/chats/{chat}", true],
   list_blocks: ["GET", "/v1/blocks", false],

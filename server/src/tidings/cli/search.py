@@ -51,7 +51,7 @@ def enable(tenant: str) -> None:
 def disable(tenant: str) -> None:
     """End search for TENANT. The process `search` deletes its part of the index within a minute."""
     asyncio.run(_with_services(lambda services: services.set_search(tenant, is_on=False)))
-    echo(f"ok: search is off for {tenant}; its words are deleted from the index within a minute")
+    echo(f"ok: search is off for {tenant}; its part of the index is deleted within a minute")
 
 
 @group.command()

@@ -63,7 +63,7 @@ type IndexChange = SearchDocument | DocumentRemoval
 
 
 class QueryWord(NamedTuple):
-    """A folded word. `is_prefix`: any word that starts with it."""
+    """A folded word. `is_prefix`: the start of one."""
 
     text: str
     is_prefix: bool = False
@@ -80,7 +80,7 @@ class SearchQuery(Struct, frozen=True, kw_only=True):
 
 
 class CandidateRequest(Struct, frozen=True, kw_only=True):
-    """What the index is asked for: documents of the tenant, in these chats, that match and have not expired.
+    """A request to the index: documents of the tenant, in these chats, that match and have not expired.
 
     below: only candidates whose order is lower, for the next page.
     """

@@ -62,14 +62,14 @@ def _fold(word: str) -> str:
 
 
 def parse_query(text: str) -> tuple[QueryWord, ...]:
-    """Return the words of a query. A word that is followed by `*` is a prefix. Raises `request_invalid`."""
+    """Return the words of a query. One with a `*` after it is a prefix. Raises `request_invalid`."""
     if len(text) > MAX_QUERY_CHARS:
         raise _invalid(f"`q` has {len(text)} characters; {MAX_QUERY_CHARS} are allowed.")
     words = dict.fromkeys(
         QueryWord(word.text, text[word.end : word.end + 1] == "*") for word in split_words(text)
     )
     if not words:
-        raise _invalid("`q` has no words. Give at least one letter or digit.")
+        raise _invalid("`q` has neither letters nor digits.")
     if len(words) > MAX_QUERY_WORDS:
         raise _invalid(f"`q` has {len(words)} words; {MAX_QUERY_WORDS} are allowed.")
     for word in words:
