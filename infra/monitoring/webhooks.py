@@ -1,4 +1,4 @@
-"""Alerts and the dashboard of webhooks and push notifications: what is sent to servers of tenants and providers."""
+"""Alerts and the dashboard of webhooks and push notifications, and the alert of search."""
 
 from typing import Final
 
@@ -28,6 +28,24 @@ WEBHOOK_ALERTS: Final = (
                 labels={"instance": "w-1"},
             ),
             Case(series={'tidings_webhooks_paused_partitions{instance="w-1"}': "0x60"}),
+        ],
+    ),
+    Alert(
+        name="TidingsSearchBehind",
+        expr="sum(tidings_search_lag_records) > 10000 or max(tidings_search_paused_partitions) > 0",
+        wait="10m",
+        severity="ticket",
+        summary="New messages are not found: the search index is behind the log.",
+        fault="DynamoDB throttles",
+        process="search",
+        is_raised=False,
+        cases=[
+            Case(series={"tidings_search_lag_records": "20000x60"}, at="30m", labels={}),
+            Case(series={"tidings_search_paused_partitions": "1x60"}, at="30m", labels={}),
+            Case(
+                series={"tidings_search_lag_records": "100x60", "tidings_search_paused_partitions": "0x60"},
+                at="30m",
+            ),
         ],
     ),
     Alert(

@@ -33,6 +33,7 @@ PAGES = [
     "howto/run-notifications.md",
     "howto/receive-webhooks.md",
     "howto/moderate-messages.md",
+    "howto/search-messages.md",
     "howto/run-webhooks.md",
     "howto/run-the-relay.md",
     "howto/run-in-production.md",
@@ -130,7 +131,7 @@ def _until(text: str, file: str) -> str:
 
 def test_the_page_of_the_metrics_has_every_metric_of_every_process(dev: Path) -> None:
     ports = json.loads((dev / ".tidings/dev/client.json").read_text())["admin_ports"]
-    assert len(ports) == 8
+    assert len(ports) == 9
     page = (DOCS / "reference/metrics.md").read_text()
     for port in ports.values():
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

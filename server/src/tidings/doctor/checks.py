@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import LoadedSettings, load
-from tidings.doctor import dynamo, kafka, machine, mail, production, redis, webhooks
+from tidings.doctor import dynamo, kafka, machine, mail, production, redis, search, webhooks
 from tidings.doctor.model import Check, CheckState, DoctorContext, Finding, ok, skipped
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
@@ -85,6 +85,7 @@ CHECKS: Mapping[str, Check] = {
     "redis": redis.check_redis,
     "processes": check_processes,
     "webhooks": webhooks.check_webhooks,
+    "search": search.check_search,
     "mail": mail.check_mail,
     "certificates": production.check_certificates,
     "alerts": production.check_alerts,
