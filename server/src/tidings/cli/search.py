@@ -77,7 +77,9 @@ def show(tenant: str) -> None:
     found = asyncio.run(_with_services(lambda services: services.tenants.read(tenant)))
     settings = load().settings.search
     echo(f"search of {tenant}: {'on' if found.settings.has_search else 'off'}")
-    where = f" in {settings.directory}" if settings.engine == "tantivy" else ""
+    where = {"tantivy": f" in {settings.directory}", "opensearch": f" at {settings.url}"}.get(
+        settings.engine, ""
+    )
     echo(f"index: {settings.engine}{where}")
 
 

@@ -22,6 +22,15 @@ def check_search(context: DoctorContext) -> Iterator[Finding]:
     if engine == "none":
         yield skipped("search", "needs search.engine")
         return
+    if engine == "opensearch":
+        yield Finding(
+            "search",
+            CheckState.WARNING,
+            f"the index at {settings.search.url} has words of encrypted messages",
+            "It is as safe as the volumes and users of OpenSearch, which Tidings cannot see.",
+            "Encrypt its volumes, and let only Tidings read the index.",
+        )
+        return
     directory = settings.search.directory.absolute()
     if not directory.is_dir():
         yield Finding(

@@ -1,5 +1,6 @@
 """Search on real tables: what each member finds, whatever the index says."""
 
+import pytest
 from fixtures.search import SearchEnv, document
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, asked, by, code_of
 
@@ -8,6 +9,9 @@ from tidings.kernel.ids import TenantId
 from tidings.messages.sender import Content
 from tidings.search import rules
 from tidings.search.model import SearchQuery
+
+# The suite of the index runs on every engine; these tests are about what is authorised.
+pytestmark = pytest.mark.parametrize("indexes", ["tantivy"], indirect=True)
 
 
 async def test_members_find_new_edited_and_not_redacted_messages(search: SearchEnv) -> None:

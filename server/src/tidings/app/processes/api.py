@@ -25,6 +25,7 @@ from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
 from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry
+from tidings.app.processes.http_socket import BACKLOG, open_http_socket
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
@@ -54,7 +55,7 @@ from tidings.app.wiring.options import (
 from tidings.app.wiring.push import build_push_services
 from tidings.app.wiring.push_reads import with_push_reads
 from tidings.app.wiring.rate_limits import PhoneLoginLimits, RequestLimits
-from tidings.app.wiring.search import build_message_search, open_reader, search_engine
+from tidings.app.wiring.search import search_component, search_engine
 from tidings.app.wiring.webhooks import (
     before_send_component,
     make_before_send_service,
@@ -67,19 +68,18 @@ from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
-from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
+from tidings.messages.history import VisibleEntry
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
+from tidings.search.query import MessageSearch
 from tidings.webhooks.before_send import BeforeSendHook
 from tidings.webhooks.store.http import HttpWebhookTransport
 
 log = logs.get_logger(__name__)
-
-BACKLOG = 2_048
 _TENANT_SHARE = 2
 """A tenant keeps idle connections up to the bound for all, divided by this."""
 _CUT_S = 2.0
@@ -161,23 +161,6 @@ class HttpServer(Component):
         )
 
 
-def open_http_socket(settings: Settings, section: str = "api") -> socket.socket:
-    api = settings.api
-    family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
-    try:
-        made = socket.create_server(
-            (api.host, api.port), family=family, backlog=BACKLOG, reuse_port=api.reuse_port
-        )
-    except OSError as error:
-        raise TidingsError(
-            Code.SETTINGS_INVALID,
-            f"Cannot listen on {api.host}:{api.port}: {error.strerror}. "
-            f"Set `{section}.port` or TIDINGS_{section.upper()}_PORT.",
-        ) from error
-    made.setblocking(False)  # noqa: FBT003 - the standard library takes it so
-    return made
-
-
 BUILDS = (
     *engine_clients.BUILDS,
     otlp_headers,
@@ -201,12 +184,15 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     gains = make_receipt_publisher(settings, engines.redis, host)
     http = transport_component(settings)
     before_send = before_send_component(host, engines, accounts, http)
+    search = search_component(settings, host, engines, accounts)
 
     def app() -> Asgi:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(api_operations_of())
         joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
-        return make_app(joined.services(requests, http.value, before_send.value), _options(settings))
+        return make_app(
+            joined.services(requests, http.value, before_send.value, search.value), _options(settings)
+        )
 
     return [
         *engines.components,
@@ -215,6 +201,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         gains,
         http,
         before_send,
+        search,
         HttpServer(settings, app, host.tasks),
     ]
 
@@ -231,7 +218,11 @@ class ApiWiring:
     gains: ReceiptPublisher
 
     def services(
-        self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
+        self,
+        requests: ApiTelemetry,
+        http: HttpWebhookTransport,
+        before_send: BeforeSendHook,
+        search: MessageSearch[VisibleEntry],
     ) -> ApiServices:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
@@ -251,13 +242,7 @@ class ApiWiring:
             sender=cases.sender,
             change=cases.change,
             history=cases.history,
-            search=build_message_search(
-                open_reader(self.settings),
-                cases.history,
-                chats.build_chat_row_reader(client, epoch),
-                self.accounts.tenants,
-                clock,
-            ),
+            search=search,
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,

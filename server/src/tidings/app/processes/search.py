@@ -1,6 +1,6 @@
 """The process `search`: keep the index up to date with the topic `messages`, and rebuild it.
 
-With the index in a directory, one process runs and holds the lock of the directory.
+With the index in a directory, one process runs and holds the lock of the directory. With OpenSearch, any number may run.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ from typing import NoReturn, override
 
 from tidings.app.processes.channel_chunks import ChannelConsumer
 from tidings.app.processes.offline_events import drop_undecodable
-from tidings.app.settings import Settings
+from tidings.app.settings import Settings, production
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.app.wiring.search import SearchWorkerParts, open_index, required_engine
@@ -27,7 +27,7 @@ from tidings.search.ports import SearchIndex
 from tidings.search.rebuild import RebuildWorker
 
 GROUP = "search"
-BUILDS = (*engine_clients.BUILDS, otlp_headers, required_engine)
+BUILDS = (*engine_clients.BUILDS, otlp_headers, required_engine, production.search_transport)
 
 
 def run_search(settings: Settings) -> NoReturn:
@@ -37,7 +37,7 @@ def run_search(settings: Settings) -> NoReturn:
 
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
-    index = ManagedResource[SearchIndex]("index", lambda: open_index(settings))
+    index = ManagedResource[SearchIndex]("index", lambda: open_index(settings, host.clock))
     consumer = SearchConsumer(settings, host, engines, index)
     return [*engines.components, index, consumer, ChannelConsumer(JobKind.INDEX, settings, host, consumer)]
 

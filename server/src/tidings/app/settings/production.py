@@ -103,6 +103,11 @@ def redis_transport(settings: Settings) -> str:
 
 
 @_in_production
+def search_transport(settings: Settings) -> str:
+    return _plaintext("search.url", settings.search.url)
+
+
+@_in_production
 def webhook_network(settings: Settings) -> str:
     if settings.webhooks.network != "local":
         return ""
@@ -209,7 +214,14 @@ def is_loopback(host: str) -> bool:
 
 
 ENGINES: tuple[Check, ...] = (dynamo_transport, kafka_transport, redis_transport, key_service)
-API: tuple[Check, ...] = (jwks_network, webhook_network, sms_sender, cursor_secret, api_proxies)
+API: tuple[Check, ...] = (
+    jwks_network,
+    webhook_network,
+    search_transport,
+    sms_sender,
+    cursor_secret,
+    api_proxies,
+)
 CONSOLE: tuple[Check, ...] = (jwks_network, cursor_secret, console_url, console_issuer, console_sign_in)
 PUSH: tuple[Check, ...] = (push_network,)
 MAIL: tuple[Check, ...] = (mail_links,)

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+from tidings.kernel.security import Secret
+
 
 class InboxesSettings(Struct, frozen=True, kw_only=True):
     """Inboxes: jobs of sends and recalls, and broadcasts."""
@@ -155,10 +157,11 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
     """Search in messages, `tidings run search`. Set it the same in the processes `search` and `api`."""
 
     engine: Annotated[
-        Literal["none", "tantivy"],
+        Literal["none", "tantivy", "opensearch"],
         Meta(
             description="The index. `none`: no search; `tantivy`: files in `search.directory`, for an installation whose "
-            "processes `api` and `search` run on one machine (`pip install 'tidings[search]'`)."
+            "processes `api` and `search` run on one machine (`pip install 'tidings[search]'`); `opensearch`: OpenSearch 2.19 or "
+            "later, for installations on several machines."
         ),
     ] = "none"
     directory: Annotated[
@@ -168,3 +171,24 @@ class SearchSettings(Struct, frozen=True, kw_only=True):
             "it on an encrypted volume."
         ),
     ] = Path(".tidings/search")
+    url: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[!-~]+$")] | None,
+        Meta(description="With `opensearch`: its URL."),
+    ] = None
+    username: Annotated[str | None, Meta(description="With `opensearch`: the user, if it has users.")] = None
+    password: Annotated[Secret | None, Meta(description="With `opensearch`: the password.")] = None
+    index_prefix: Annotated[
+        str,
+        Meta(
+            description="With `opensearch`: put before the name of the index.", pattern=r"^[a-z0-9_-]{0,64}$"
+        ),
+    ] = "tidings-"
+    shards: Annotated[
+        int,
+        Meta(
+            description="With `opensearch`: shards of the index when it is created. One for about 50 million messages; each "
+            "tenant is in one of them.",
+            ge=1,
+            le=1024,
+        ),
+    ] = 1

@@ -9,8 +9,10 @@ from tidings.accounts.ports import UserStore
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import PARTS
 from tidings.app.settings import Settings
+from tidings.app.wiring.accounts import AccountServices
 from tidings.app.wiring.chats import build_chat_row_reader
 from tidings.app.wiring.engine_clients import EngineComponents
+from tidings.chats.store import DynamoChatStore
 from tidings.delivery.ports import ChatRowReader
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.jobs.store import DynamoJobStore
@@ -21,12 +23,14 @@ from tidings.messages.history import ContentState, History, VisibleEntry
 from tidings.messages.model import Entry, EntryKind, Interval
 from tidings.messages.store import DynamoLogReader
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
+from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.search.indexer import IndexerDeps, IndexerStats, MessageIndexer
 from tidings.search.model import MessageText, ReadableMessage
 from tidings.search.ports import SearchIndex, SearchReader
 from tidings.search.query import MessageSearch
 from tidings.search.rebuild import SETTINGS_S, RebuildWorker
+from tidings.search.store.opensearch import OpenSearchOptions, open_opensearch
 from tidings.search.sweeper import IndexSweeper
 from tidings.tenants.model import TenantLookup
 from tidings.tenants.settings import TenantReader
@@ -91,31 +95,78 @@ class UserDirectory:
 
 
 def search_engine(settings: Settings) -> str:
-    """Check that the engine is installed. Raises `ValueError`."""
+    """Check that the engine is installed or configured. Raises `ValueError`."""
+    if settings.search.engine == "opensearch":
+        opensearch_options(settings)
     if settings.search.engine == "tantivy" and find_spec("tantivy") is None:
         raise ValueError("search.engine: `tantivy` is not installed; run `pip install 'tidings[search]'`")
     return settings.search.engine
 
 
+def opensearch_options(settings: Settings) -> OpenSearchOptions:
+    """Return the options of OpenSearch. Raises `ValueError`."""
+    wanted = settings.search
+    if wanted.url is None:
+        raise ValueError("search.url: is not set; name the OpenSearch of `search.engine`")
+    if (wanted.username is None) != (wanted.password is None):
+        raise ValueError("search.username, search.password: set both or none")
+    return OpenSearchOptions(
+        url=wanted.url,
+        username=wanted.username,
+        password=wanted.password,
+        prefix=wanted.index_prefix,
+        shards=wanted.shards,
+    )
+
+
 def required_engine(settings: Settings) -> str:
     """Check that the installation has an index. Raises `ValueError`."""
     if settings.search.engine == "none":
-        raise ValueError("search.engine: is `none`; set `tantivy`")
+        raise ValueError("search.engine: is `none`; set `tantivy` or `opensearch`")
     return search_engine(settings)
 
 
-def open_reader(settings: Settings) -> SearchReader | None:
-    """Return the index for searches. None in an installation without search."""
-    if settings.search.engine == "none":
-        return None
-    from tidings.search.store.tantivy import TantivySearchReader  # noqa: PLC0415 - an optional package
+def search_component(
+    settings: Settings,
+    host: ProcessContext,
+    engines: EngineComponents,
+    accounts: ManagedResource[AccountServices],
+) -> ManagedResource[MessageSearch[VisibleEntry]]:
+    """Build the search of an API process."""
 
-    return TantivySearchReader(settings.search.directory)
+    @asynccontextmanager
+    async def opened() -> AsyncIterator[MessageSearch[VisibleEntry]]:
+        client, clock = engines.dynamo.value, host.clock
+        intervals = DynamoChatStore(client, clock).intervals
+        history = History(DynamoLogReader(client), intervals, engines.user_keys.value, clock)
+        rows = build_chat_row_reader(client, engines.epoch)
+        async with open_reader(settings, clock) as index:
+            yield build_message_search(index, history, rows, accounts.value.tenants, clock)
+
+    return ManagedResource("search", opened)
 
 
 @asynccontextmanager
-async def open_index(settings: Settings) -> AsyncIterator[SearchIndex]:
+async def open_reader(settings: Settings, clock: Clock) -> AsyncIterator[SearchReader | None]:
+    """Open the index for searches. None in an installation without search."""
+    if settings.search.engine == "none":
+        yield None
+    elif settings.search.engine == "opensearch":
+        async with open_opensearch(opensearch_options(settings), clock) as index:
+            yield index
+    else:
+        from tidings.search.store.tantivy import TantivySearchReader  # noqa: PLC0415 - an optional package
+
+        yield TantivySearchReader(settings.search.directory)
+
+
+@asynccontextmanager
+async def open_index(settings: Settings, clock: Clock) -> AsyncIterator[SearchIndex]:
     """Open the index for the indexer."""
+    if settings.search.engine == "opensearch":
+        async with open_opensearch(opensearch_options(settings), clock) as opened:
+            yield opened
+        return
     from tidings.search.store.tantivy import TantivySearchIndex  # noqa: PLC0415 - an optional package
 
     index = TantivySearchIndex(settings.search.directory)

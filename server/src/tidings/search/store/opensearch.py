@@ -1,0 +1,253 @@
+"""The index in OpenSearch, for installations on several machines. Any number of processes write and read it.
+
+A document is written with an external version, so an older state never replaces a newer one. The removal of a message
+leaves an empty document for an hour, which has its version.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+import msgspec
+
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.security import Secret
+from tidings.search import rules
+from tidings.search.model import Candidate, CandidateRequest, IndexChange, MessageRef, SearchDocument
+
+_FORMAT: Final = "v1"
+_NEVER: Final = 2**62
+_KEEP_REMOVAL_MS: Final = 3_600_000
+_MAX_TIED: Final = 1_000
+_MAX_TENANTS: Final = 10_000
+_MAX_TRIES: Final = 5
+_KEYWORD: Final = {"type": "keyword"}
+_MAPPINGS: Final = {
+    "dynamic": "strict",
+    "_source": {"enabled": False},
+    "_routing": {"required": True},
+    "properties": {
+        "tenant": _KEYWORD,
+        "chat": _KEYWORD | {"doc_values": False},
+        "sender": _KEYWORD | {"doc_values": False},
+        # Only the documents of a word are stored: neither its positions nor how often it occurs.
+        "words": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
+        "order": {"type": "long"},
+        "expires": {"type": "long"},
+    },
+}
+_encode = msgspec.json.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenSearchOptions:
+    """prefix: before the name of the index. shards: when the index is created."""
+
+    url: str
+    username: str | None = None
+    password: Secret | None = None
+    prefix: str = "tidings-"
+    shards: int = 1
+    timeout_s: float = 10.0
+
+
+@asynccontextmanager
+async def open_opensearch(options: OpenSearchOptions, clock: Clock) -> AsyncIterator["OpenSearchIndex"]:
+    """Open the index. It is created at the first write."""
+    auth = (
+        aiohttp.BasicAuth(options.username, options.password.reveal())
+        if options.username is not None and options.password is not None
+        else None
+    )
+    timeout = aiohttp.ClientTimeout(total=options.timeout_s)
+    async with aiohttp.ClientSession(auth=auth, timeout=timeout) as session:
+        yield OpenSearchIndex(session, options, clock)
+
+
+class OpenSearchIndex:
+    def __init__(self, session: aiohttp.ClientSession, options: OpenSearchOptions, clock: Clock) -> None:
+        self._session = session
+        self._options = options
+        self._clock = clock
+        self._url = f"{options.url.rstrip('/')}/{options.prefix}messages-{_FORMAT}"
+        self._is_created = False
+
+    async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
+        filters = _filters(request)
+        found = await self._search(request.tenant, filters, request.limit)
+        if len(found) < request.limit:
+            return found
+        last = found[-1].order
+        tied = await self._search(
+            request.tenant, [*filters, {"range": {"order": {"gte": last, "lte": last}}}], _MAX_TIED
+        )
+        return [each for each in found if each.order > last] + tied
+
+    async def _search(self, tenant: TenantId, filters: list[Any], limit: int) -> list[Candidate]:
+        body = {
+            "query": {"bool": {"filter": filters}},
+            "sort": [{"order": "desc"}],
+            "size": limit,
+            "track_total_hits": False,
+        }
+        status, answer = await self._send("POST", "/_search", _encode(body), {"routing": tenant})
+        if status == HTTPStatus.NOT_FOUND:
+            return []
+        _require(status, answer, Code.OVERLOADED)
+        if answer["timed_out"] or answer["_shards"]["failed"]:
+            raise TidingsError(Code.OVERLOADED, "OpenSearch answered without some of its shards.")
+        return [Candidate(_ref(hit["_id"]), int(hit["sort"][0])) for hit in answer["hits"]["hits"]]
+
+    async def apply(self, changes: Sequence[IndexChange]) -> None:
+        if not changes:
+            return
+        await self._create()
+        body = b"".join(self._action(change) for change in changes)
+        status, answer = await self._send("POST", "/_bulk", body, {}, "application/x-ndjson")
+        _require(status, answer, Code.OUTCOME_UNKNOWN)
+        if not answer["errors"]:
+            return
+        for item in answer["items"]:
+            result = item["index"]
+            # A conflict: the index has a newer state of the message.
+            if result["status"] >= HTTPStatus.BAD_REQUEST and result["status"] != HTTPStatus.CONFLICT:
+                reason = result.get("error", {}).get("reason", "")
+                raise TidingsError(Code.OUTCOME_UNKNOWN, f"OpenSearch refused a document: {reason}")
+
+    def _action(self, change: IndexChange) -> bytes:
+        ref, tenant = change.ref, change.ref.chat.tenant
+        place = {
+            "_id": _key(ref),
+            "routing": tenant,
+            "version": change.version,
+            "version_type": "external_gte",
+        }
+        fields: dict[str, Any] = {"tenant": tenant, "chat": ref.chat.chat}
+        if isinstance(change, SearchDocument):
+            fields |= {
+                "sender": change.sender,
+                "words": " ".join(change.words),
+                "order": rules.order_of(ref, change.at_ms),
+                "expires": _NEVER if change.expires_ms is None else change.expires_ms,
+            }
+        else:
+            fields |= {"order": 0, "expires": self._clock.now_ms() + _KEEP_REMOVAL_MS}
+        return _encode({"index": place}) + b"\n" + _encode(fields) + b"\n"
+
+    async def refresh(self) -> None:
+        status, answer = await self._send("POST", "/_refresh")
+        if status != HTTPStatus.NOT_FOUND:
+            _require(status, answer, Code.OVERLOADED)
+
+    async def tenants(self) -> Sequence[TenantId]:
+        body = {"size": 0, "aggs": {"tenants": {"terms": {"field": "tenant", "size": _MAX_TENANTS}}}}
+        status, answer = await self._send("POST", "/_search", _encode(body))
+        if status == HTTPStatus.NOT_FOUND:
+            return []
+        _require(status, answer, Code.OVERLOADED)
+        return [TenantId(each["key"]) for each in answer["aggregations"]["tenants"]["buckets"]]
+
+    async def delete_tenant(self, tenant: TenantId) -> None:
+        await self._delete([{"term": {"tenant": tenant}}], {"routing": tenant})
+
+    async def delete_chat(self, chat: ChatKey) -> None:
+        tenant = chat.tenant
+        await self._delete([{"term": {"tenant": tenant}}, {"term": {"chat": chat.chat}}], {"routing": tenant})
+
+    async def delete_user(self, tenant: TenantId, user: UserId) -> None:
+        await self._delete([{"term": {"tenant": tenant}}, {"term": {"sender": user}}], {"routing": tenant})
+
+    async def delete_expired(self, now_ms: int) -> None:
+        await self._delete([{"range": {"expires": {"lte": now_ms}}}], {})
+
+    async def _delete(self, filters: list[Any], params: Mapping[str, str]) -> None:
+        """Delete all matching documents. A document that changes meanwhile is looked at again."""
+        body = _encode({"query": {"bool": {"filter": filters}}})
+        asked = {**params, "conflicts": "proceed", "refresh": "true"}
+        for _ in range(_MAX_TRIES):
+            await self.refresh()  # The deletion sees only what a search would find.
+            status, answer = await self._send("POST", "/_delete_by_query", body, asked)
+            if status == HTTPStatus.NOT_FOUND:
+                return
+            _require(status, answer, Code.OUTCOME_UNKNOWN)
+            if not answer["version_conflicts"] and not answer["failures"]:
+                return
+        raise TidingsError(Code.OUTCOME_UNKNOWN, "OpenSearch did not delete all documents.")
+
+    async def _create(self) -> None:
+        if self._is_created:
+            return
+        settings = {
+            "number_of_shards": self._options.shards,
+            "refresh_interval": "1s",
+            # Deleted documents must not keep a version: a tenant can be indexed again at once.
+            "gc_deletes": "0s",
+        }
+        body = _encode({"settings": {"index": settings}, "mappings": _MAPPINGS})
+        status, answer = await self._send("PUT", "", body)
+        exists = "resource_already_exists" in str(answer.get("error", ""))
+        if not exists:
+            _require(status, answer, Code.OUTCOME_UNKNOWN)
+        self._is_created = True
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        params: Mapping[str, str] | None = None,
+        content_type: str = "application/json",
+    ) -> tuple[int, dict[str, Any]]:
+        code = Code.OVERLOADED if path in ("/_search", "/_refresh") else Code.OUTCOME_UNKNOWN
+        try:
+            async with self._session.request(
+                method,
+                self._url + path,
+                data=body,
+                params=params,
+                headers={"content-type": content_type},
+                allow_redirects=False,
+            ) as response:
+                raw = await response.read()
+                return response.status, msgspec.json.decode(raw, type=dict[str, Any])
+        except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
+            raise TidingsError(code, f"OpenSearch did not answer: {error!r}") from error
+
+
+def _filters(asked: CandidateRequest) -> list[Any]:
+    query = asked.query
+    order: dict[str, int] = {"gte": rules.first_order_at(query.after_ms or 0)}
+    below = [] if asked.below is None else [asked.below]
+    below += [] if query.before_ms is None else [rules.first_order_at(query.before_ms)]
+    if below:
+        order["lt"] = min(below)
+    filters: list[Any] = [
+        {"term": {"tenant": asked.tenant}},
+        {"terms": {"chat": list(asked.chats)}},
+        {"range": {"order": order}},
+        {"range": {"expires": {"gt": asked.now_ms}}},
+    ]
+    filters += [{"prefix" if word.is_prefix else "term": {"words": word.text}} for word in query.words]
+    if query.sender is not None:
+        filters.append({"term": {"sender": query.sender}})
+    return filters
+
+
+def _key(ref: MessageRef) -> str:
+    return f"{ref.chat.tenant}#{ref.chat.chat}#{ref.sequence}"
+
+
+def _ref(key: str) -> MessageRef:
+    tenant, _, rest = key.partition("#")
+    chat, _, sequence = rest.rpartition("#")
+    return MessageRef(ChatKey(TenantId(tenant), ChatId(chat)), int(sequence))
+
+
+def _require(status: int, answer: Mapping[str, Any], code: Code) -> None:
+    if status >= HTTPStatus.BAD_REQUEST:
+        raise TidingsError(code, f"OpenSearch answered {status}: {answer.get('error')}")
