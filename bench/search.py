@@ -45,7 +45,7 @@ _RATE = 500
 
 @dataclass
 class Model:
-    """The truth: the text of each message, and the members of each chat at its sequence."""
+    """The expected state: the text of each message, and the members of each chat at its sequence."""
 
     rng: random.Random
     texts: dict[tuple[ChatKey, int], str] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class Model:
     members: dict[ChatKey, set[UserId]] = field(default_factory=dict)
 
     def text(self) -> str:
-        # Few words are frequent, as in messages of people.
+        # A part of the vocabulary is frequent, as in messages of people.
         picks = (int(len(_VOCABULARY) * self.rng.random() ** 3) for _ in range(_WORDS))
         return " ".join(_VOCABULARY[pick] for pick in picks)
 

@@ -40,11 +40,11 @@ WEBHOOK_ALERTS: Final = (
         process="search",
         is_raised=False,
         cases=[
-            Case(series={"tidings_search_lag_records": "20000x60"}, at="30m", labels={}),
-            Case(series={"tidings_search_paused_partitions": "1x60"}, at="30m", labels={}),
+            Case(series={"tidings_search_lag_records": "20000x120"}, at="25m", labels={}),
+            Case(series={"tidings_search_paused_partitions": "1x120"}, at="25m", labels={}),
             Case(
-                series={"tidings_search_lag_records": "100x60", "tidings_search_paused_partitions": "0x60"},
-                at="30m",
+                series={"tidings_search_lag_records": "100x120", "tidings_search_paused_partitions": "0x120"},
+                at="25m",
             ),
         ],
     ),

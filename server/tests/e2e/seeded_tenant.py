@@ -18,6 +18,7 @@ from fixtures.memory_accounts import claims_of, mint
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import file_key_ring
 from fixtures.web_push_server import WebPushServer
+from msgspec.structs import replace
 
 from tidings.accounts.api_keys import ApiKeyService
 from tidings.accounts.model import Scope
@@ -33,6 +34,7 @@ from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.push.providers_cache import PushProviderService
 from tidings.push.store.providers import DynamoProviderStore
+from tidings.search.store.tantivy import TantivySearchIndex
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
@@ -80,9 +82,10 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         server = await keys.issue(tenant, "users", [Scope.USERS])
         notifications = await keys.issue(tenant, "notifications", [Scope.NOTIFICATIONS])
         hooked = TenantId(f"{tenant}-hooked")
-        await TenantService(DynamoTenantStore(client, rows), clock).create(
-            hooked, TenantSettings(name="Hooked")
-        )
+        tenants = TenantService(DynamoTenantStore(client, rows), clock)
+        await tenants.create(hooked, TenantSettings(name="Hooked"))
+        await tenants.change(tenant, lambda settings: replace(settings, has_search=True))
+        await TantivySearchIndex(directory / ".tidings" / "search").close()  # an empty index
         webhooks = await keys.issue(hooked, "webhooks", [Scope.WEBHOOKS])
         await PushProviderService(DynamoProviderStore(client, ring), clock).set(
             tenant, WebPushServer().config()
@@ -281,6 +284,7 @@ class _Builder:
             "end_user_sessions": {"user": MEMBERS[2:]},
             "list_users": {"ids": existing["user"]},
             "list_chats": {"cursor": [cursor]},
+            "search_messages": {"q": ["said", "sai* 1"], "cursor": [None]},
             "list_blocks": {"cursor": [blocks]},
         }
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from e2e.conftest import Api, Start, make_tenant
 from fixtures.engines import Namespace
 from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
-from fixtures.search import request
+from fixtures.search import request as candidates_request
 from fixtures.tables import Tables
 from fixtures.topics import make_topics
 from fixtures.use_cases import ANNA, BEN, asked
 from msgspec.structs import replace
 
 from tidings.accounts.model import Scope
+from tidings.kernel.clock import SystemClock
 from tidings.messages.store import KafkaCommitPublisher
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
@@ -30,6 +32,8 @@ from tidings.schema.topics.model import (
     OFFLINE_CHECKS,
     OFFLINE_CHECKS_LATE,
 )
+from tidings.search.model import Candidate
+from tidings.search.store.opensearch import OpenSearchOptions, open_opensearch
 from tidings.search.store.tantivy import TantivySearchReader
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
@@ -69,7 +73,7 @@ async def test_every_message_is_indexed_although_the_process_is_killed(
         [last] = installation.ready("search", SEARCH_ENGINE="tantivy")
 
         async def indexed() -> set[int]:
-            found = await reader.find(request(use_cases.tenant, "word", chats=(chat.chat,)))
+            found = await reader.find(candidates_request(use_cases.tenant, "word", chats=(chat.chat,)))
             return {each.ref.sequence for each in found}
 
         async with asyncio.timeout(120):
@@ -90,24 +94,37 @@ def say(api: Api, chat: str, text: str) -> str:
     return str(ok(api, "POST", f"/v1/chats/{chat}/messages", body)["id"])
 
 
+@pytest.fixture(params=["tantivy", "opensearch"])
+def settings(request: pytest.FixtureRequest, space: Namespace) -> dict[str, str]:
+    """The settings of search with each engine."""
+    if request.param == "tantivy":
+        return SEARCH
+    return SEARCH | {
+        "TIDINGS_SEARCH_ENGINE": "opensearch",
+        "TIDINGS_SEARCH_URL": request.getfixturevalue("opensearch"),
+        "TIDINGS_SEARCH_INDEX_PREFIX": f"{space.tenant}-",
+    }
+
+
 @pytest.mark.deadline(300.0)
 def test_a_tenant_turns_search_on_and_off(
-    start: Start, environment: dict[str, str], kafka: str, space: Namespace, tmp_path: Path
+    start: Start, environment: dict[str, str], space: Namespace, tmp_path: Path, settings: dict[str, str]
 ) -> None:
+    kafka = environment["TIDINGS_KAFKA_BOOTSTRAP_SERVERS"]
     make_topics(
         kafka, space, (NOTIFICATIONS, NOTIFICATIONS_DEAD, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE, INDEXING)
     )
-    api = start(**SEARCH)
+    api = start(**settings)
     start(kind="delivery")
     start(kind="notifications")
-    start(kind="search", **SEARCH)
+    start(kind="search", **settings)
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
 
     def tidings(*words: str) -> str:
         done = subprocess.run(
             [*TIDINGS, *words],
             cwd=tmp_path,
-            env=ours | environment | SEARCH,
+            env=ours | environment | settings,
             capture_output=True,
             text=True,
             check=False,
@@ -135,10 +152,15 @@ def test_a_tenant_turns_search_on_and_off(
     assert "search of" in tidings("search", "show", space.tenant)
     assert "search enable" in tidings("audit", "list", "--tenant", space.tenant)
     tidings("search", "disable", space.tenant)
-    reader = TantivySearchReader(tmp_path / ".tidings" / "search")
-    wanted = request(space.tenant, "word", chats=(chat,))
+    wanted = candidates_request(space.tenant, "word", chats=(chat,))
 
-    def candidates() -> bool | None:
-        return asyncio.run(reader.find(wanted)) == [] or None
+    async def candidates() -> Sequence[Candidate]:
+        if settings is SEARCH:
+            return await TantivySearchReader(tmp_path / ".tidings" / "search").find(wanted)
+        options = OpenSearchOptions(
+            url=settings["TIDINGS_SEARCH_URL"], prefix=settings["TIDINGS_SEARCH_INDEX_PREFIX"]
+        )
+        async with open_opensearch(options, SystemClock()) as index:
+            return await index.find(wanted)
 
-    eventually(candidates, "deleted documents", 60, every_s=0.5)
+    eventually(lambda: asyncio.run(candidates()) == [] or None, "deleted documents", 60, every_s=0.5)

@@ -26,7 +26,7 @@ NO_LIMITS = {f"TIDINGS_LIMITS_{name}_RATE": "100000/s" for name in BUCKETS} | {
 def test_every_operation_matches_its_openapi_description(
     start: Start, tables_local: Tables, space: Namespace, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    api = start(**NO_LIMITS)
+    api = start(**NO_LIMITS, TIDINGS_SEARCH_ENGINE="tantivy")
     start(kind="delivery")
     seeded = seed_tenant(api, tables_local, TenantId(space.tenant), tmp_path)
     began = time.perf_counter()

@@ -302,6 +302,7 @@ def _show(tenant: Tenant) -> None:
     table.add_row("phone prefixes", ", ".join(settings.phone_prefixes) or "none: no code is sent")
     table.add_row("find by phone", "on" if settings.has_phone_search else "off")
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
+    table.add_row("search in messages", "on" if settings.has_search else "off")
     table.add_row("members of a group", f"at most {settings.max_members}")
     for limit in RateOverrides.__struct_fields__:
         rate: RateLimit | None = getattr(settings.rates, limit)

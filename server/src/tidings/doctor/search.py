@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator
 
+from tidings.app.settings import Settings
+from tidings.app.settings.workers import SearchSettings
 from tidings.app.wiring.search import search_engine
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 
@@ -22,32 +24,35 @@ def check_search(context: DoctorContext) -> Iterator[Finding]:
     if engine == "none":
         yield skipped("search", "needs search.engine")
         return
-    if engine == "opensearch":
-        yield Finding(
-            "search",
-            CheckState.WARNING,
-            f"the index at {settings.search.url} has words of encrypted messages",
-            "It is as safe as the volumes and users of OpenSearch, which Tidings cannot see.",
-            "Encrypt its volumes, and let only Tidings read the index.",
-        )
-        return
+    yield _opensearch(settings.search) if engine == "opensearch" else _directory(settings)
+
+
+def _opensearch(wanted: SearchSettings) -> Finding:
+    return Finding(
+        "search",
+        CheckState.WARNING,
+        f"the index at {wanted.url} has words of encrypted messages",
+        "It is as safe as the volumes and users of OpenSearch, which Tidings cannot see.",
+        "Encrypt its volumes, and let only Tidings read the index.",
+    )
+
+
+def _directory(settings: Settings) -> Finding:
     directory = settings.search.directory.absolute()
     if not directory.is_dir():
-        yield Finding(
+        return Finding(
             "search",
             CheckState.WARNING,
             f"there is no index in {directory}",
             "Searches fail until `tidings run search` has run on this machine.",
             "Start it, then run `tidings search rebuild TENANT` for each tenant with search.",
         )
-        return
     if settings.installation == "production":
-        yield Finding(
+        return Finding(
             "search",
             CheckState.WARNING,
             f"the index in {directory} has words of encrypted messages",
             "It is as safe as its volume. Tidings cannot see whether that is encrypted.",
             "Encrypt the volume (EBS or LUKS), and leave the directory out of backups.",
         )
-        return
-    yield ok("search", f"the index is in {directory}")
+    return ok("search", f"the index is in {directory}")

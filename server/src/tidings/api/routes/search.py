@@ -40,7 +40,7 @@ async def search_messages(call: AsUser, asked: Annotated[SearchParams, Query()])
     New messages are found after some seconds. A message that was edited, redacted or has expired is never found by its
     former words.
     """
-    query = asked.query()
+    query = asked.to_query()
     cursors = call.cursors.of(call.tenant, call.user, "search", query)
     below = cursors.read(asked.cursor)
     await charge_search(call.services.limits, call.tenant, call.user)

@@ -54,7 +54,7 @@ class SearchParams(ApiModel):
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, strict=False)] = 20
 
-    def query(self) -> SearchQuery:
+    def to_query(self) -> SearchQuery:
         return SearchQuery(
             words=rules.parse_query(self.q),
             chat=self.chat,

@@ -189,10 +189,10 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     def app() -> Asgi:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(api_operations_of())
-        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
-        return make_app(
-            joined.services(requests, http.value, before_send.value, search.value), _options(settings)
+        joined = ApiWiring(
+            settings, host, engines, accounts.value, publisher.value, gains.value, search.value
         )
+        return make_app(joined.services(requests, http.value, before_send.value), _options(settings))
 
     return [
         *engines.components,
@@ -216,13 +216,10 @@ class ApiWiring:
     accounts: AccountServices
     publisher: KafkaPublisher
     gains: ReceiptPublisher
+    search: MessageSearch[VisibleEntry]
 
     def services(
-        self,
-        requests: ApiTelemetry,
-        http: HttpWebhookTransport,
-        before_send: BeforeSendHook,
-        search: MessageSearch[VisibleEntry],
+        self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
     ) -> ApiServices:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
@@ -231,7 +228,6 @@ class ApiWiring:
         events = self.engines.events.value
         lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=events.chat_read, epoch=epoch)
         cases, inboxes = self._chats(lists, before_send), self._inboxes()
-        webhooks = make_webhook_service(client, keys, clock, http)
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
         people = build_process_login(self.settings, self.engines, clock)
         return ApiServices(
@@ -242,7 +238,7 @@ class ApiWiring:
             sender=cases.sender,
             change=cases.change,
             history=cases.history,
-            search=search,
+            search=self.search,
             chat_list=lists.chat_list,
             marking=lists.marking,
             statuses=lists.statuses,
@@ -255,7 +251,7 @@ class ApiWiring:
             push=build_push_services(client, user_keys, clock, inboxes, epoch=epoch),
             notifications=notification_services(inboxes, client, user_keys, clock),
             audit=AuditLog(DynamoAuditStore(client), clock),
-            webhooks=webhooks,
+            webhooks=(webhooks := make_webhook_service(client, keys, clock, http)),
             before_send=make_before_send_service(webhooks, client, keys, clock),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
