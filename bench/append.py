@@ -28,7 +28,8 @@ from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import Entry, EntryKind
 from tidings.messages.sender import Appender, Content, MessageSender
 from tidings.messages.store import DynamoEditStore, DynamoMessageLog
-from tidings.messages.store.log import ABSENT, entry_item
+from tidings.messages.store.entry_items import entry_item
+from tidings.messages.store.log import ABSENT
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.schema.tables.patterns import chats as patterns
