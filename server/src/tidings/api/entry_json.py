@@ -1,6 +1,6 @@
-"""Encode log entries as JSON without pydantic models.
+"""Encode log entries and chat lists as JSON without pydantic models.
 
-`schemas.messages` describes the output; tests validate every answer against it.
+`schemas.messages` and `schemas.chat_list` describe the output; tests validate every answer against them.
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from tidings.delivery.model import MessageStatus
+from tidings.delivery.chat_list import ChatListPage
+from tidings.delivery.model import ChatListItem, LastMessage, MessageStatus
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.entry_json import entry_fields
 from tidings.messages.history import HistorySlice, VisibleEntry
@@ -63,4 +65,51 @@ def _entry(
         out["client_message_id"] = shown.entry.client_key
     if status is not None and status.has_receipts:
         out["status"] = status.status
+    return out
+
+
+def chat_list_response(page: ChatListPage, cursor: str | None) -> Response:
+    out: dict[str, Any] = {"chats": list(map(_chat, page.chats)), "unread_chats": page.unread_chats}
+    if cursor is not None:
+        out["cursor"] = cursor
+    return _response(out)
+
+
+def _chat(row: ChatListItem) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "id": row.chat.chat,
+        "type": row.type,
+        "active_at": format_ms(row.at_ms),
+        "unread": row.unread,
+        "is_member": row.is_member,
+        "members": row.members,
+        "head_sequence": row.head_sequence,
+        "message_count": row.message_count,
+        "read_sequence": row.read_sequence,
+        "delivered_sequence": row.delivered_sequence,
+        "is_pinned": row.is_pinned,
+        "is_archived": row.is_archived,
+    }
+    if row.name is not None:
+        out["name"] = row.name
+    if row.member_count is not None:
+        out["member_count"] = row.member_count
+    if row.last is not None:
+        out["last"] = _last(row.last)
+    if row.muted_until_ms is not None:
+        out["muted_until"] = format_ms(row.muted_until_ms)
+    if row.notify is not None:
+        out["notify"] = row.notify
+    return out
+
+
+def _last(last: LastMessage) -> dict[str, Any]:
+    out: dict[str, Any] = {
+        "sequence": last.sequence,
+        "at": format_ms(last.at_ms),
+        "sender": last.sender,
+        "state": last.state,
+    }
+    if last.text:
+        out["text"] = last.text
     return out

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Response
 
 from tidings.api.auth import AsUser, AuthenticatedRoute
+from tidings.api.entry_json import chat_list_response
 from tidings.api.openapi import EVENTS, OF_BODIES, route_options
 from tidings.api.schemas.api_model import ChatInPath
 from tidings.api.schemas.chat_list import (
@@ -38,6 +39,7 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         "list_chats",
         Code.CURSOR_INVALID,
         Code.KEYS_UNAVAILABLE,
+        response_model=ChatListResponse,
         touches=(
             "chat_list.read",
             "counters.read_groups",
@@ -50,7 +52,7 @@ _MARK = ("memberships.check", "messages.read_one", "counters.read_many")
         summary="List chats",
     ),
 )
-async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) -> ChatListResponse:
+async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) -> Response:
     """List the user's chats with preview, unread count and some members. Pinned chats come first, then by activity."""
     cursors = call.cursors.of(call.tenant, call.user, "chats", asked.filter)
     page = await call.services.chat_list.page(
@@ -60,7 +62,7 @@ async def list_chats(call: AsUser, asked: Annotated[ChatListParams, Query()]) ->
         after=decode_position(cursors.read(asked.cursor)),
         limit=asked.limit,
     )
-    return ChatListResponse.of(page, cursors.write(encode_position(page.after)))
+    return chat_list_response(page, cursors.write(encode_position(page.after)))
 
 
 @router.patch(

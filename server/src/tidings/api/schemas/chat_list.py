@@ -9,17 +9,15 @@ from pydantic.config import JsonDict
 from tidings.api.schemas.api_model import ApiModel, Cursor, Sequence, Time, with_examples
 from tidings.api.schemas.chats import LastMessageResponse
 from tidings.api.schemas.chats import PageParams as PageAsked
-from tidings.delivery.chat_list import ChatListPage
 from tidings.delivery.model import (
     ChatFlags,
-    ChatListItem,
     ListCursor,
     LogPosition,
     MessageStatus,
     UnreadExplanation,
 )
 from tidings.delivery.watermarks import WatermarkResult
-from tidings.kernel.clock import format_ms, format_ms_or_none
+from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatId
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]")
@@ -75,28 +73,6 @@ class ChatListItemResponse(ApiModel):
     is_archived: bool
     notify: Literal["all", "mentions", "none"] | None = None
 
-    @classmethod
-    def of(cls, row: ChatListItem) -> Self:
-        return cls(
-            id=row.chat.chat,
-            type=row.type.value,
-            name=row.name,
-            active_at=format_ms(row.at_ms),
-            unread=row.unread,
-            is_member=row.is_member,
-            member_count=row.member_count,
-            members=list(row.members),
-            last=None if row.last is None else LastMessageResponse.of(row.last),
-            head_sequence=row.head_sequence,
-            message_count=row.message_count,
-            read_sequence=row.read_sequence,
-            delivered_sequence=row.delivered_sequence,
-            muted_until=format_ms_or_none(row.muted_until_ms),
-            is_pinned=row.is_pinned,
-            is_archived=row.is_archived,
-            notify=row.notify,
-        )
-
 
 class ChatListResponse(ApiModel):
     """Chats of a user: pinned chats first, then by newest activity."""
@@ -113,11 +89,6 @@ class ChatListResponse(ApiModel):
     cursor: Annotated[
         Cursor | None, Field(description="Cursor of the next page. Absent on the last page.")
     ] = None
-
-    @classmethod
-    def of(cls, page: ChatListPage, cursor: str | None) -> Self:
-        chats = [ChatListItemResponse.of(row) for row in page.chats]
-        return cls(chats=chats, unread_chats=page.unread_chats, cursor=cursor)
 
 
 def _require_date(value: object) -> object:
