@@ -3,6 +3,7 @@
 The steady phase is an open loop at a rate that the machine can sustain. In the peak phase, each pair sends its next
 message when the previous one was delivered. In the two slow phases, each pair sends a message every five seconds, as
 people do: the receiver reads each message, then none. Last, devices reconnect and receive 100 missed messages each.
+`floor_us` is the CPU of the same engine calls without Tidings around them (`e2e_floor.py`).
 Engines and load generator share the two cores with the measured processes, so CPU by process is the most reliable
 figure.
 """
@@ -22,6 +23,7 @@ from fixtures.gateway_process import RunningGateway
 from fixtures.installation_processes import InstallationProcesses, ProcessKind, installation_on
 
 from bench.e2e_devices import Line, Pair, Tally
+from bench.e2e_floor import floor_us
 from bench.report import print_figures, print_table
 from bench.whole.using import cpu_us
 from tidings.engines.jars import default_cache
@@ -170,6 +172,7 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
     await steady(here, pairs, options.rate, 3)
     calm = await steady(here, pairs, options.rate, options.seconds)
     full = await peak(here, pairs, options.seconds)
+    least_us = await floor_us(here.env, options.pairs, options.seconds / 2)
     read = await slow(here, pairs, options.slow_seconds, is_read=True)
     delivered = await slow(here, pairs, options.slow_seconds, is_read=False)
     resume_us = await resumes(here, pairs)
@@ -181,6 +184,8 @@ async def bench(here: Installation, options: argparse.Namespace) -> None:
             "p99_ms": calm.tally.percentile_ms(0.99),
             "peak_per_s": full.tally.delivered / full.took_s,
             "cpu_us_per_message": full.ours_us,
+            "floor_us": least_us,
+            "ratio_to_floor": full.ours_us / least_us,
             "write_units_per_message": calm.write_units,
             "write_units_direct_read": read.write_units,
             "write_units_direct_delivered": delivered.write_units,
