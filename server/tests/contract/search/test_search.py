@@ -67,6 +67,16 @@ async def test_each_member_finds_what_their_intervals_contain(search: SearchEnv)
     assert await search.found(TenantId("eve"), "word") == []  # type: ignore[arg-type]
 
 
+async def test_a_search_in_one_chat_finds_no_message_of_another(search: SearchEnv) -> None:
+    use_cases = search.use_cases
+    one, two = await use_cases.group(BEN), await use_cases.group(BEN)
+    await use_cases.send(one, ANNA, "word one")
+    await use_cases.send(two, ANNA, "word two")
+    await search.handle()
+    assert await search.found(BEN, "word", chat=one.chat) == ["word one"]
+    assert await search.found(BEN, "word") == ["word two", "word one"]
+
+
 async def test_a_blocked_user_finds_the_messages_of_the_past(search: SearchEnv) -> None:
     use_cases = search.use_cases
     chat = await use_cases.commands.direct(use_cases.tenant, ANNA, BEN)
