@@ -55,7 +55,16 @@ def write_context(folder: Path = CONTEXT) -> Path:
 def locked_requirements() -> str:
     """Return the third-party packages of the image at their locked versions, with hashes."""
     prune = [word for name in _NOT_IN_IMAGE for word in ("--prune", name)]
-    what = ["--package", "tidings", "--extra", "engines", "--no-default-groups", "--no-emit-workspace"]
+    what = [
+        "--package",
+        "tidings",
+        "--extra",
+        "engines",
+        "--extra",
+        "search",
+        "--no-default-groups",
+        "--no-emit-workspace",
+    ]
     return run("uv", "export", "--quiet", "--locked", "--no-header", "--no-annotate", *what, *prune)
 
 

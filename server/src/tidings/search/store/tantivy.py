@@ -35,27 +35,29 @@ class TantivySearchReader:
         self._loaded_at = 0.0
 
     async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
-        return await asyncio.to_thread(self._find, request)
+        return await self._read(lambda searcher: schema.find_candidates(searcher, request))
 
-    def _find(self, request: CandidateRequest) -> Sequence[Candidate]:
+    async def _read[T](self, look: Callable[[tantivy.Searcher], T]) -> T:
+        """Look at the index in a thread. Raises `overloaded`."""
         try:
-            return schema.find_candidates(self._searcher(), request)
+            return await asyncio.to_thread(lambda: look(self._searcher()))
         except (ValueError, OSError) as error:
             self._index = None
             raise _unavailable(f"The index in {self._path} cannot be read: {error}") from error
 
     def _searcher(self) -> tantivy.Searcher:
-        now = monotonic()
-        if self._index is None:
+        # Race: several threads open the index, or one drops it after an error. Each uses the index that it has seen.
+        now, index = monotonic(), self._index
+        if index is None:
             if not tantivy.Index.exists(str(self._path)):
                 raise _unavailable(f"There is no index in {self._path}.")
-            self._index = tantivy.Index.open(str(self._path))
-            self._index.config_reader("manual")
+            index = self._index = tantivy.Index.open(str(self._path))
+            index.config_reader("manual")
             self._loaded_at = 0.0
         if now >= self._loaded_at + _RELOAD_EVERY_S:
-            self._index.reload()
+            index.reload()
             self._loaded_at = now
-        return self._index.searcher()
+        return index.searcher()
 
 
 def _new_future() -> "asyncio.Future[None]":
@@ -126,7 +128,7 @@ class TantivySearchIndex(TantivySearchReader):
         self._loaded_at = 0.0
 
     async def tenants(self) -> Sequence[TenantId]:
-        return await asyncio.to_thread(lambda: schema.tenants_in(self._searcher()))
+        return await self._read(schema.tenants_in)
 
     async def delete_tenant(self, tenant: TenantId) -> None:
         for ref in [ref for ref in self._versions if ref.chat.tenant == tenant]:
@@ -140,7 +142,7 @@ class TantivySearchIndex(TantivySearchReader):
         await self._commit(lambda writer: schema.remove_user(writer, tenant, user))
 
     async def delete_expired(self, now_ms: int) -> None:
-        if await asyncio.to_thread(lambda: schema.has_expired(self._searcher(), now_ms)):
+        if await self._read(lambda searcher: schema.has_expired(searcher, now_ms)):
             await self._commit(lambda writer: schema.remove_expired(writer, now_ms))
 
     async def close(self) -> None:
