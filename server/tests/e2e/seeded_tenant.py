@@ -284,7 +284,7 @@ class _Builder:
             "end_user_sessions": {"user": MEMBERS[2:]},
             "list_users": {"ids": existing["user"]},
             "list_chats": {"cursor": [cursor]},
-            "search_messages": {"q": ["said", "sai* 1"], "cursor": [None]},
+            "search_messages": {"cursor": [None]},
             "list_blocks": {"cursor": [blocks]},
         }
 

@@ -37,6 +37,7 @@ def test_the_topics_are_those_of_the_design() -> None:
         "notifications-dead",
         "mails",
         "pushes",
+        "indexing",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}
 
