@@ -12,7 +12,7 @@ from tidings.app.processes.offline_events import drop_undecodable
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
-from tidings.app.wiring.search import SearchWorkerParts, open_index, required_engine
+from tidings.app.wiring.search import SearchWorkerParts, open_index, required_engine, search_engine
 from tidings.jobs.model import JobKind
 from tidings.messages.model import CommittedEvent
 from tidings.messages.store import decode_committed
@@ -27,11 +27,12 @@ from tidings.search.ports import SearchIndex
 from tidings.search.rebuild import RebuildWorker
 
 GROUP = "search"
-BUILDS = (*engine_clients.BUILDS, otlp_headers, required_engine, production.search_transport)
+BUILDS = (*engine_clients.BUILDS, otlp_headers, search_engine, production.search_transport)
 
 
 def run_search(settings: Settings) -> NoReturn:
-    validate_settings(settings, BUILDS)
+    # The doctor checks BUILDS in every installation, also in one without search.
+    validate_settings(settings, (*BUILDS, required_engine))
     run_process("search", process_options(settings, "search"), lambda host: compose(settings, host))
 
 

@@ -123,7 +123,7 @@ def required_engine(settings: Settings) -> str:
     """Check that the installation has an index. Raises `ValueError`."""
     if settings.search.engine == "none":
         raise ValueError("search.engine: is `none`; set `tantivy` or `opensearch`")
-    return search_engine(settings)
+    return settings.search.engine
 
 
 def search_component(
