@@ -1,4 +1,4 @@
-"""Capacity of tables and partitions: the proxy limits it as AWS does, and the product tells clients when to retry."""
+"""Capacity of tables and partitions: the proxy limits it as AWS does, and the API answers with a retry hint."""
 
 import json
 from pathlib import Path

@@ -100,7 +100,7 @@ class RequestMiddleware:
         request = Request(scope, receive, send)
         try:
             response = await handler(request)
-        except Exception as error:  # noqa: BLE001 - whatever a route raises is answered
+        except Exception as error:  # noqa: BLE001 - every error of a route is answered
             response = problems.error_response(error, request, self._docs_root)
         if type(response) is Response:  # its body is complete: no other type of response is as frequent
             start = {"type": _START, "status": response.status_code, "headers": response.raw_headers}
