@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn, override
 
 from fastapi import Header
 from pydantic import ValidationError
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 
 from tidings.api.schemas.api_model import CLIENT_KEY, CLIENT_KEY_CHARS, PART
 from tidings.api.services import ApiOptions
@@ -161,17 +161,16 @@ async def read_body(request: Request, max_bytes: int) -> bytes:
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and int(declared) > max_bytes:
         raise _too_large(f"The body has {declared} bytes; {max_bytes} are allowed.")
-    body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > max_bytes:
-                raise _too_large(f"The body has more than {max_bytes} bytes.")
-    except ClientDisconnect:
-        # No client receives this answer. It only prevents an internal error in the log.
-        raise TidingsError(
-            Code.REQUEST_INVALID, "The client disconnected before the end of the body."
-        ) from None
+    body, has_more = bytearray(), True
+    while has_more:
+        part = await request.receive()
+        if part["type"] == "http.disconnect":
+            # No client receives this answer. It only prevents an internal error in the log.
+            raise TidingsError(Code.REQUEST_INVALID, "The client disconnected before the end of the body.")
+        body += part.get("body", b"")
+        has_more = part.get("more_body", False)
+        if len(body) > max_bytes:
+            raise _too_large(f"The body has more than {max_bytes} bytes.")
     return bytes(body)
 
 
