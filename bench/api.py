@@ -4,8 +4,9 @@ Real processes run on real engines (dynoxide and Valkey) with users whose tokens
 machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
 number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
 `p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
-`--sends` and `--reads` with `--processes`. `throttled` counts the refusals of one more run of this mix, in which a proxy
-enforces the declared capacity of tables and the limits of partitions. Each figure is the median of the rounds.
+`--sends` and `--reads` with `--processes`. `throttled` counts the refusals of one more run of this mix, skewed by Zipf's
+law, in which a proxy enforces the declared capacity of tables and the limits of partitions; `hottest_partition_…` are the
+units a second of the most used partition of that run. Each figure is the median of the rounds.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from itertools import cycle
 
 import uvloop
 from contract.telemetry.running import Running
+from faults.proxy import CapacityLimit
 
 from bench.api_world import (
     CONNECTIONS,
@@ -138,16 +140,19 @@ class Measurement:
             **{f"{name}_cores": used_s / took_s for name, used_s in cpu.items()},
         )
 
-    async def measure_throttling(self, given: argparse.Namespace) -> None:
-        """Offer the mix to an API whose engine enforces capacity."""
+    async def measure_throttling(self, given: argparse.Namespace, limit: CapacityLimit) -> None:
+        """Offer the mix, skewed by Zipf's law, to an API whose engine enforces capacity."""
         before = _sums(self._api)["throttled"]
         self.loader.outcome = Outcome()
         began = time.perf_counter()
         await asyncio.gather(
-            self.loader.run(self._world.sends(), given.sends, given.seconds),
-            self.loader.run(self._world.reads(), given.reads, given.seconds),
+            self.loader.run(self._world.sends(is_skewed=True), given.sends, given.seconds),
+            self.loader.run(self._world.reads(is_skewed=True), given.reads, given.seconds),
         )
         took_s = time.perf_counter() - began
+        for kind in ("read", "write"):
+            hottest = max((units for (_, each, _), units in limit.used.items() if each == kind), default=0.0)
+            self._figures.add(**{f"hottest_partition_{kind}_units": hottest / took_s})
         self._figures.add(
             throttled=_sums(self._api)["throttled"] - before,
             answered_per_s_limited=self.loader.outcome.count / took_s,
@@ -203,7 +208,7 @@ async def run_round(place: Place, fleet: LocalCluster, world: World, given: argp
     ):
         whole = Measurement(api, fleet, world, figures)
         await whole.loader.open()
-        await whole.measure_throttling(given)
+        await whole.measure_throttling(given, limit)
         for target, count in limit.refused.items():
             sys.stdout.write(f"throttled {count} times: {target.table.removeprefix(place.prefix)}\n")
     return figures

@@ -147,6 +147,7 @@ class World:
         self.users = [f"user{n}" for n in range(USERS)]
         self.headers: dict[str, str] = {}
         self.chats: list[tuple[str, str, str]] = []
+        self._zipf: list[float] = []
         self.chance = random.Random(7)  # noqa: S311 - a repeatable load
 
     async def make_tokens(self, place: Place) -> None:
@@ -226,20 +227,28 @@ class World:
         body = {"text": "x" * 100, "client_message_id": new_ulid(), "after": after}
         return "POST", f"/v1/chats/{chat}/messages", json.dumps(body).encode()
 
-    def sends(self) -> Iterator[Request]:
+    def _pick(self, *, is_skewed: bool) -> tuple[str, str, str]:
+        """Return a chat: any, or by Zipf's law, so that a few chats and users have most of the load."""
+        if not is_skewed:
+            return self.chance.choice(self.chats)
+        if not self._zipf:
+            self._zipf = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(self.chats))))
+        return self.chance.choices(self.chats, cum_weights=self._zipf)[0]
+
+    def sends(self, *, is_skewed: bool = False) -> Iterator[Request]:
         """Send messages, half of them with a position."""
         for number in itertools.count():
-            chat, one, other = self.chance.choice(self.chats)
+            chat, one, other = self._pick(is_skewed=is_skewed)
             user = self.chance.choice((one, other))
             method, path, body = self._send(chat, after=1 + MESSAGES)
             if number % 2:
                 body = json.dumps({"text": "x" * 100, "client_message_id": new_ulid()}).encode()
             yield Request("send", method, path, self.headers[user], body)
 
-    def reads(self) -> Iterator[Request]:
+    def reads(self, *, is_skewed: bool = False) -> Iterator[Request]:
         kinds, weights = list(READS), list(READS.values())
         while True:
-            chat, user, _ = self.chance.choice(self.chats)
+            chat, user, _ = self._pick(is_skewed=is_skewed)
             kind = self.chance.choices(kinds, weights)[0]
             path = {
                 "history": f"/v1/chats/{chat}/messages?limit=20",

@@ -63,6 +63,8 @@ def test_a_partition_serves_1000_write_units_a_second_whatever_the_table_may(
     clock.now_s += 1
     put(client, table, "hot")
     assert [target.partition for target in limit.refused] == ["{'S': 'hot'}"]
+    assert limit.used[table.name, "write", "{'S': 'hot'}"] == 5 * 301, "the last write replaces a large item"
+    assert limit.used[table.name, "write", "{'S': 'cold'}"] == 1
 
 
 async def test_a_throttled_partition_gives_a_retry_hint_and_spares_other_chats_and_tenants(

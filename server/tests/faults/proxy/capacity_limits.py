@@ -53,11 +53,15 @@ class UnitBucket:
 
 @dataclass(frozen=True, slots=True)
 class CapacityLimit(Fault):
-    """Throttle requests above the capacity of `tables`, by physical name. `refused` counts them by table and partition."""
+    """Throttle requests above the capacity of `tables`, by physical name.
+
+    `refused` counts requests by table and partition; `used` adds the units of each table, kind and partition.
+    """
 
     tables: Mapping[str, TableCapacity]
     now: Callable[[], float] = time.monotonic
     refused: dict[Target, int] = field(default_factory=dict)
+    used: dict[tuple[str, str, str], float] = field(default_factory=dict)
     _buckets: dict[tuple[str, ...], UnitBucket] = field(default_factory=dict)
 
     @override
@@ -83,8 +87,10 @@ class CapacityLimit(Fault):
         for part in consumed if isinstance(consumed, list) else [consumed] if consumed else []:
             of_table = [target for target in targets if target.table == part["TableName"]]
             for target in of_table:
+                units, name = part["CapacityUnits"] / len(of_table), (target.table, kind, target.partition)
+                self.used[name] = self.used.get(name, 0.0) + units
                 for bucket in self._of(target, kind):
-                    bucket.level -= part["CapacityUnits"] / len(of_table)
+                    bucket.level -= units
 
     def _of(self, target: Target, kind: str) -> Iterator[UnitBucket]:
         capacity = self.tables[target.table]
