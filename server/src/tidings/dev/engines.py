@@ -119,6 +119,7 @@ def _start_request(
             Engine.DYNAMO: chosen.dynamo_port,
             Engine.KAFKA: chosen.kafka_port,
             Engine.VALKEY: chosen.valkey_port,
+            Engine.S3: chosen.s3_port,
         },
         ready_timeout_s=chosen.ready_timeout_s,
     )
@@ -146,6 +147,8 @@ def _hosts(loaded: LoadedSettings) -> dict[str, set[str]]:
         hosts["kafka.bootstrap_servers"] = {server.rpartition(":")[0] for server in servers}
     if Engine.VALKEY in away and settings.redis.url:
         hosts["redis.url"] = {str(seed[0]) for seed in RedisOptions.from_url(settings.redis.url).seeds}
+    if Engine.S3 in away:
+        hosts["media.endpoint"] = {urlsplit(settings.media.endpoint or "").hostname or "aws"}
     return hosts
 
 
@@ -153,6 +156,7 @@ _ENDPOINT_SETTINGS: dict[Engine, Key] = {
     Engine.DYNAMO: ("dynamo", "endpoint"),
     Engine.KAFKA: ("kafka", "bootstrap_servers"),
     Engine.VALKEY: ("redis", "url"),
+    Engine.S3: ("media", "endpoint"),
 }
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster
-from tidings.engines.jars import DownloadCache
-from tidings.engines.model import Engine, EngineNode, endpoints
-from tidings.engines.node_plan import _data
+from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, seaweedfs
+from tidings.engines.jars import DownloadCache, default_cache
+from tidings.engines.model import Engine, EngineNode, StartRequest, endpoints
+from tidings.engines.node_plan import _data, plan_nodes
 from tidings.kernel.errors import Code, TidingsError
 
 HOME = Path("/somewhere/.tidings")
@@ -118,3 +118,11 @@ def test_scratch_data_of_two_directories_is_separate() -> None:
     one = _data(Path("/a"), "dynamo", "dynoxide", is_kept=False)
     other = _data(Path("/b"), "dynamo", "dynoxide", is_kept=False)
     assert one != other
+
+
+def test_every_part_of_the_local_s3_listens_on_loopback_with_a_port_of_its_own(tmp_path: Path) -> None:
+    (node,) = plan_nodes(tmp_path, StartRequest(engines=frozenset({Engine.S3})))
+    command = seaweedfs.command(node, default_cache())
+    assert "-ip.bind=127.0.0.1" in command
+    assert len({node.port, *node.ports.values()}) == 1 + len(node.ports)
+    assert f'endpoint = "http://127.0.0.1:{node.port}"' in endpoints([node])
