@@ -35,6 +35,7 @@ pytest_plugins = [
     "fixtures.fork_server",
     "fixtures.tables",
     "fixtures.use_cases",
+    "fixtures.media_env",
     "fixtures.accounts_env",
     "fixtures.console_app",
     "fixtures.delivery_env",

@@ -54,6 +54,7 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
     role: str | None = None
     users: tuple[UserId, ...] = ()
     member_count: int | None = None
+    attachments: tuple[str, ...] = ()
 
     @property
     def key(self) -> IdempotencyKey:
@@ -88,6 +89,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     large: bool = False
     reaction_counts: dict[str, int] | None = None
     reaction_users: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
 
     @property
     def key(self) -> IdempotencyKey:

@@ -75,7 +75,7 @@ PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
 
-SETTINGS_FORM = 7
+SETTINGS_FORM = 8
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
 MAX_MEMBERS = 100_000
@@ -169,6 +169,25 @@ class BeforeSendSettings(Struct, frozen=True, kw_only=True):
     on_failure: Literal["allow", "refuse"] = "allow"
 
 
+class MediaPolicy(Struct, frozen=True, kw_only=True):
+    """Attachments.
+
+    types: allowed types, such as `image/*` and `application/pdf`. Empty: all.
+    strips_metadata: images are stored without their metadata, such as the place where a photo was taken, and nobody but
+        the sender can download a file before it was processed.
+    """
+
+    max_file_mb: Annotated[int, Meta(ge=1, le=5_120)] = 100
+    total_mb: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 100_000
+    types: Annotated[
+        tuple[
+            Annotated[str, Meta(max_length=127, pattern=r"^[a-z0-9!#$&^_.+-]+/([a-z0-9!#$&^_.+-]+|\*)$")], ...
+        ],
+        Meta(max_length=100),
+    ] = ()
+    strips_metadata: bool = True
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=32)]
     tokens: TokenSettings = TokenSettings()
@@ -182,6 +201,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     max_members: Annotated[int, Meta(ge=2, le=MAX_MEMBERS)] = 1_000
     """Members of a group, with its owner."""
     before_send: BeforeSendSettings | None = None
+    media: MediaPolicy = MediaPolicy()
     form: int = SETTINGS_FORM
 
 

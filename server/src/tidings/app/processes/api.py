@@ -5,10 +5,9 @@ On stop it accepts no new connections, finishes the requests in flight, and clos
 
 import secrets
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
-from itertools import chain
 from typing import Any, NoReturn, override
 
 import uvicorn
@@ -20,7 +19,7 @@ from tidings.accounts.session_cache import RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import PhoneDirectory
-from tidings.api.app import ROUTERS, make_app
+from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
@@ -42,6 +41,7 @@ from tidings.app.wiring.chats import (
     make_receipt_publisher,
 )
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
+from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
 from tidings.app.wiring.options import (
     allowed_origins,
@@ -72,6 +72,7 @@ from tidings.limits.limiter import RateLimiter
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.platform.s3.client import S3Client
 from tidings.platform.telemetry import logs
 from tidings.webhooks.before_send import BeforeSendHook
 from tidings.webhooks.store.http import HttpWebhookTransport
@@ -183,6 +184,7 @@ BUILDS = (
     trusted_proxies,
     cursor_secrets,
     allowed_origins,
+    s3_options,
     *production.API,
 )
 
@@ -199,11 +201,12 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     gains = make_receipt_publisher(settings, engines.redis, host)
     http = transport_component(settings)
     before_send = before_send_component(host, engines, accounts, http)
+    s3 = s3_component(settings)
 
     def app() -> Asgi:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
-        requests.declare(api_operations_of())
-        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value)
+        requests.declare(api_operations())
+        joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value, s3.value)
         return make_app(joined.services(requests, http.value, before_send.value), _options(settings))
 
     return [
@@ -213,6 +216,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         gains,
         http,
         before_send,
+        s3,
         HttpServer(settings, app, host.tasks),
     ]
 
@@ -227,6 +231,7 @@ class ApiWiring:
     accounts: AccountServices
     publisher: KafkaPublisher
     gains: ReceiptPublisher
+    s3: S3Client | None
 
     def services(
         self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
@@ -263,6 +268,9 @@ class ApiWiring:
             audit=AuditLog(DynamoAuditStore(client), clock),
             webhooks=webhooks,
             before_send=make_before_send_service(webhooks, client, keys, clock),
+            media=api_media(
+                self.settings, self.engines, clock, cases=cases, publisher=self.publisher, s3=self.s3
+            ),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
@@ -278,6 +286,7 @@ class ApiWiring:
             epoch=self.engines.epoch,
             traces=traces,
             before_send=before_send,
+            attachments=upload_check(self.settings, self.engines.dynamo.value),
         )
 
     def _credentials(self, people: LoginServices) -> CredentialVerifierChain:
@@ -335,15 +344,7 @@ def _options(settings: Settings) -> ApiOptions:
 
 
 def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
-    """Without one that is set, cursors end with the process: fine on a laptop, not behind a load balancer."""
     if given := cursor_secrets(settings):
         return given
     log.warning("api.cursor_secret is not set: a page can't be continued after a restart or elsewhere")
     return (Secret(secrets.token_urlsafe(32)),)
-
-
-def api_operations_of() -> Iterator[str]:
-    """`GET /v1/chats/{chat_id}` …: what requests are counted by."""
-    for route in chain.from_iterable(router.routes for router in ROUTERS):
-        for method in sorted(getattr(route, "methods", None) or ()):
-            yield f"{method} {getattr(route, 'path', '')}"

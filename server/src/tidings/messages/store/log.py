@@ -271,6 +271,8 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
             item[name] = value
     if entry.users:
         item["users"] = list(entry.users)
+    if entry.attachments:
+        item["attachments"] = list(entry.attachments)
     if entry.epoch:
         item["epoch"] = entry.epoch
     if entry.large:
@@ -300,6 +302,7 @@ def _optional_fields(item: Item) -> dict[str, Any]:
         "edited_at_ms": parse_ms_or_none(item.get("edited_at")),
         "redacted_at_ms": parse_ms_or_none(item.get("redacted_at")),
         "users": tuple(item.get("users", ())),
+        "attachments": tuple(item.get("attachments", ())),
         "large": item.get("large", False),
         "reaction_counts": _counts(item.get("reaction_counts")),
         "reaction_users": tuple(item.get("reaction_users", ())),

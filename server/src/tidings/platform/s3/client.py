@@ -38,12 +38,9 @@ LIST_PAGE = 1_000
 
 
 class StoredPart(NamedTuple):
-    """`checksum`: SHA-256 of the part in base64, which S3 requires to complete the upload. Not every store lists it."""
-
     number: int
     etag: str
     size: int
-    checksum: str = ""
 
 
 class OpenMultipart(NamedTuple):
@@ -156,26 +153,21 @@ class S3Client:
                     return None
                 raise
             found += [
-                StoredPart(
-                    int(_text(part, "PartNumber")),
-                    _text(part, "ETag"),
-                    int(_text(part, "Size")),
-                    _text(part, "ChecksumSHA256"),
-                )
+                StoredPart(int(_text(part, "PartNumber")), _text(part, "ETag"), int(_text(part, "Size")))
                 for part in page.iter("Part")
             ]
             if _text(page, "IsTruncated") != "true":
                 return found
             query["part-number-marker"] = _text(page, "NextPartNumberMarker")
 
-    async def complete_multipart(self, key: str, upload_id: str, parts: Sequence[StoredPart]) -> None:
+    async def complete_multipart(self, key: str, upload_id: str, sums: Mapping[int, str]) -> None:
+        """Join the parts. `sums`: the SHA-256 of each in base64, which S3 requires and not every store lists."""
         root = ET.Element("CompleteMultipartUpload")
-        for part in parts:
+        for part in await self.parts(key, upload_id) or ():
             element = ET.SubElement(root, "Part")
             ET.SubElement(element, "PartNumber").text = str(part.number)
             ET.SubElement(element, "ETag").text = part.etag
-            if part.checksum:
-                ET.SubElement(element, "ChecksumSHA256").text = part.checksum
+            ET.SubElement(element, "ChecksumSHA256").text = sums[part.number]
         answer = await self._xml("POST", key, query={"uploadId": upload_id}, body=ET.tostring(root))
         if answer.tag == "Error":  # S3 sends status 200 before it knows whether the parts can be joined.
             raise S3Error(f"the parts of {key} could not be joined: {_text(answer, 'Code')}")

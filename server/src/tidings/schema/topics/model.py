@@ -279,6 +279,21 @@ PUSHES = Topic(
     max_message_bytes=MEBIBYTE,
     purpose="Chunks of jobs that send notifications of inboxes to devices. `tidings run push` processes them.",
 )
+MEDIA = Topic(
+    name="media",
+    key="tenant#upload",
+    order="",
+    partitions=Partitions(
+        small=3,
+        medium=12,
+        large=96,
+        why="A file takes about a second of CPU, which the workers limit, not Kafka.",
+    ),
+    retention_s=24 * HOUR_S,
+    retention_why="The sweeper publishes an upload again that was not processed.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Uploads to process, and uploads of redacted messages to delete. `tidings run media` reads it.",
+)
 
 TOPICS = (
     MESSAGES,
@@ -295,6 +310,7 @@ TOPICS = (
     NOTIFICATIONS_DEAD,
     MAILS,
     PUSHES,
+    MEDIA,
 )
 
 DEAD_LETTER_TOPICS = {
