@@ -242,3 +242,14 @@ def push() -> None:
     from tidings.app.processes.push import run_push  # noqa: PLC0415 - see above
 
     run_push(_settings())
+
+
+@group.command()
+def media() -> None:
+    """Run a media worker.
+
+    Workers process attachments and delete files that nothing refers to. Run as many as you need.
+    """
+    from tidings.app.processes.media import run_media  # noqa: PLC0415 - see above
+
+    run_media(_settings())

@@ -1,29 +1,43 @@
 """Build the services of attachments."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 
 from tidings.app.settings import Settings
 from tidings.app.wiring.chats import ChatServices
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.chats.rules import ChatAction, check_permission
+from tidings.chats.store import DynamoChatStore
+from tidings.delivery.ports import DeleteUploads
 from tidings.kernel.clock import Clock
-from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.media.attachments import UploadCheck
-from tidings.media.ports import MediaTaskPublisher
+from tidings.media.model import MediaTask
+from tidings.media.ports import MediaTaskPublisher, ObjectStore
+from tidings.media.sandbox import run_decoder
 from tidings.media.service import MediaDeps, MediaOptions, MediaService
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
+from tidings.media.sweeper import MediaSweeper, SweeperDeps
+from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps
+from tidings.messages.history import History
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.credentials import AWS, AwsKeys
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import ManagedResource
+from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.s3.client import S3Client, S3Options, open_s3
+from tidings.platform.telemetry import logs
+from tidings.tenants.key_ring import KeyRing
 from tidings.tenants.model import TenantLookup
-from tidings.tenants.settings import TenantReader
-from tidings.tenants.store import DynamoTenantStore
+from tidings.tenants.settings import TenantReader, TenantService
+from tidings.tenants.store import DynamoTenantStore, DynamoUserKeyStore
+
+log = logs.get_logger(__name__)
 
 
 def s3_options(settings: Settings) -> S3Options | None:
@@ -71,10 +85,11 @@ def media_options(settings: Settings) -> MediaOptions:
 
 def build_media_service(
     client: DynamoClient,
-    s3: S3Client,
+    objects: ObjectStore,
     clock: Clock,
     *,
-    cases: ChatServices,
+    rows: DynamoChatStore,
+    history: History,
     tasks: MediaTaskPublisher,
     tenants: TenantLookup,
     options: MediaOptions,
@@ -82,16 +97,16 @@ def build_media_service(
     """Build the service of the REST API."""
 
     async def may_send(chat: ChatKey, user: UserId) -> Code | None:
-        return check_permission(ChatAction.SEND, await cases.rows.member_status(chat, user), None)
+        return check_permission(ChatAction.SEND, await rows.member_status(chat, user), None)
 
     return MediaService(
         MediaDeps(
             uploads=DynamoUploadStore(client),
-            objects=s3,
+            objects=objects,
             tasks=tasks,
             tenants=tenants,
             may_send=may_send,
-            history=cases.history,
+            history=history,
             clock=clock,
             options=options,
         )
@@ -114,8 +129,103 @@ def api_media(
         client,
         s3,
         clock,
-        cases=cases,
+        rows=cases.rows,
+        history=cases.history,
         tasks=KafkaMediaTasks(publisher),
         tenants=TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock),
         options=media_options(settings),
     )
+
+
+def require_decoder() -> None:
+    """Raise `settings_invalid` if the libraries of the extra `media` are not installed."""
+    if find_spec("PIL") is None or find_spec("tinytag") is None:
+        raise TidingsError(
+            Code.SETTINGS_INVALID,
+            "The libraries that decode files are not installed.",
+            hint="Run `pip install 'tidings[media]'`.",
+        )
+
+
+class MediaWorkerParts:
+    """The worker and the sweeper of a process."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        host: ProcessContext,
+        engines: EngineComponents,
+        publisher: KafkaPublisher,
+        s3: S3Client,
+    ) -> None:
+        client, keys = engines.dynamo.value, engines.keys.value
+        self.worker, self.sweeper = build_sweeper(
+            client,
+            keys,
+            s3,
+            KafkaMediaTasks(publisher),
+            clock=host.clock,
+            interval_s=settings.media.sweep_interval_s,
+            failpoints=host.failpoints,
+        )
+
+
+def build_sweeper(
+    client: DynamoClient,
+    keys: KeyRing,
+    s3: S3Client,
+    tasks: MediaTaskPublisher,
+    *,
+    clock: Clock,
+    interval_s: float,
+    failpoints: Failpoints = NO_FAILPOINTS,
+) -> tuple[MediaWorker, MediaSweeper]:
+    uploads, tenants = DynamoUploadStore(client), DynamoTenantStore(client, AuthenticatedRows(keys))
+    known, user_keys = TenantReader(tenants, clock), DynamoUserKeyStore(client)
+
+    async def strips_metadata(tenant: TenantId) -> bool:
+        found = await known.find(tenant)
+        return found is None or found.settings.media.strips_metadata
+
+    async def is_erased(tenant: TenantId, user: UserId) -> bool:
+        rows = await user_keys.read(tenant, [user], is_strong=False)
+        return user in rows and rows[user].is_destroyed
+
+    worker = MediaWorker(
+        MediaWorkerDeps(
+            uploads=uploads,
+            objects=s3,
+            decode=run_decoder,
+            strips_metadata=strips_metadata,
+            failpoints=failpoints,
+        ),
+        MediaStats(),
+    )
+    deps = SweeperDeps(
+        uploads=uploads,
+        objects=s3,
+        tasks=tasks,
+        worker=worker,
+        clock=clock,
+        list_tenants=TenantService(tenants, clock).list,
+        is_erased=is_erased,
+        on_error=_report,
+    )
+    return worker, MediaSweeper(deps, interval_s=interval_s)
+
+
+def make_delete_uploads(settings: Settings, publisher: KafkaPublisher) -> DeleteUploads | None:
+    """Return what publishes the uploads of a redacted message for deletion, or None without attachments."""
+    if settings.media.endpoint is None:
+        return None
+    tasks = KafkaMediaTasks(publisher)
+
+    async def delete_uploads(tenant: TenantId, uploads: Sequence[str]) -> None:
+        for upload in uploads:
+            await tasks.publish(MediaTask(tenant=tenant, upload=upload, action="delete"))
+
+    return delete_uploads
+
+
+def _report(what: str, error: BaseException) -> None:
+    log.error(what, exc_info=error)

@@ -65,6 +65,7 @@ ADMIN_PORTS = {
     "console": 9730,
     "webhooks": 9750,
     "push": 9740,
+    "media": 9760,
 }
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 
