@@ -95,5 +95,9 @@ class ObjectStore(Protocol):
 
 class MediaTaskPublisher(Protocol):
     async def publish(self, task: MediaTask, /) -> None:
-        """Publish a task and wait for Kafka. Raises `overloaded`. The sweeper finds what was not published."""
+        """Publish a task and wait for Kafka. Raises `overloaded`."""
+        ...
+
+    def publish_soon(self, task: MediaTask, /) -> None:
+        """Publish a task without waiting. The sweeper finds what Kafka did not accept."""
         ...

@@ -132,8 +132,9 @@ class MediaService:
             if not await self._uploads.change_state(found, UploadState.UPLOADED):
                 raise TidingsError(Code.UPLOAD_NOT_FOUND, NO_SUCH_UPLOAD)
         if found.check is CheckState.WAITING:
-            # A crash before this line leaves an upload that no worker knows. The sweeper publishes it again.
-            await self._deps.tasks.publish(MediaTask(tenant=tenant, upload=upload, action="process"))
+            # A crash before this line, or an outage of Kafka, leaves an upload that no worker knows. A retry or the
+            # sweeper publishes it again.
+            self._deps.tasks.publish_soon(MediaTask(tenant=tenant, upload=upload, action="process"))
         return await self._own(tenant, user, upload)
 
     async def delete(self, tenant: TenantId, user: UserId, upload: str) -> None:
@@ -146,7 +147,7 @@ class MediaService:
         # Race: a message attaches the upload between the read and this change. Then the condition fails.
         if not await self._uploads.change_state(found, UploadState.DELETING):
             raise TidingsError(Code.WRITE_CONFLICT, "The upload was changed by another request. Try again.")
-        await self._deps.tasks.publish(MediaTask(tenant=tenant, upload=upload, action="delete"))
+        self._deps.tasks.publish_soon(MediaTask(tenant=tenant, upload=upload, action="delete"))
 
     async def link(self, chat: ChatKey, user: UserId, sequence: int, upload: str) -> AttachmentLink:
         """Return URLs to download an attachment of a message that the user may see."""
