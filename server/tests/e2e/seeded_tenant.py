@@ -8,14 +8,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 from contract.telemetry.running import eventually
 from e2e.conftest import Api
 from e2e.operation_groups import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, OF_NOTIFICATIONS
-from fixtures.media_env import send, sha256_base64
+from e2e.seeded_uploads import seed_uploads
 from fixtures.memory_accounts import claims_of, mint
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import file_key_ring
@@ -31,7 +30,6 @@ from tidings.inboxes.mail.service import MAIL_ID
 from tidings.inboxes.model import InboxId, InboxKey
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.ids import TenantId, UserId
-from tidings.media.model import SINGLE_BYTES
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.push.providers_cache import PushProviderService
@@ -130,7 +128,7 @@ class _Builder:
             self._chats() | self._messages() | self._people() | self._notifications() | self._broadcasts()
         )
         values.update(self._webhooks())
-        values.update(self._uploads())
+        values.update(seed_uploads(self._ok, self._group(), self._seeded.bodies))
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._seeded.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
         self._seeded.bodies["redeem_code"] = self._code("cleo")
@@ -231,39 +229,6 @@ class _Builder:
         found["activate_segment"] |= {"segment": ["vip"], "version": [1, 2]}
         found["upload_segment_users"] |= {"segment": ["guests"], "users": MEMBERS, "version": [None]}
         return dict(found)
-
-    def _uploads(self) -> dict[str, Values]:
-        """Start uploads, and send a message with a file."""
-        chat = self._group()
-        small = {
-            "chat": chat,
-            "name": "a.txt",
-            "size": 5,
-            "type": "text/plain",
-            "sha256": sha256_base64(b"hello"),
-        }
-
-        def uploaded() -> str:
-            started = self._ok("POST", "/v1/uploads", small)
-            signed = started["put"]
-            assert asyncio.run(send("PUT", signed["url"], b"hello", signed["headers"])) == HTTPStatus.OK
-            self._ok("POST", f"/v1/uploads/{started['id']}/complete", {})
-            return str(started["id"])
-
-        large = self._ok("POST", "/v1/uploads", small | {"size": SINGLE_BYTES + 1})["id"]
-        attached, self._made = uploaded(), self._made + 1
-        said = {"attachments": [attached], "client_message_id": f"file-{self._made}"}
-        message = self._ok("POST", f"/v1/chats/{chat}/messages", said)["id"]
-        sums = [{"number": 1, "sha256": small["sha256"]}]
-        self._seeded.bodies |= {"start_upload": small, "sign_parts": {"parts": sums}, "complete_upload": {}}
-        return {
-            "start_upload": {"chat": [chat], "size": [5]},
-            "get_upload": {"upload": [uploaded(), large]},
-            "sign_parts": {"upload": [large]},
-            "complete_upload": {"upload": [uploaded()], "parts": [[]]},
-            "delete_upload": {"upload": [uploaded() for _ in range(SOME)]},
-            "get_attachment": {"message": [message], "upload": [attached]},
-        }
 
     def _webhooks(self) -> dict[str, Values]:
         """Create endpoints. No worker runs, and their host name does not exist."""

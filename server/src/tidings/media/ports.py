@@ -11,6 +11,10 @@ type CheckSend = Callable[[ChatKey, UserId], Awaitable[Code | None]]
 """Returns why a user may not send to a chat, or None if they may."""
 
 
+type ReadAttachments = Callable[[ChatKey, UserId, int], Awaitable[Sequence[str]]]
+"""Returns the uploads of a message that a user may read now; none if its content is gone. Raises `message_not_found`."""
+
+
 class UploadStore(Protocol):
     """The rows of uploads. Reads are strongly consistent."""
 
@@ -23,7 +27,7 @@ class UploadStore(Protocol):
     async def find_many(self, tenant: TenantId, uploads: Collection[str], /) -> Mapping[str, Upload]: ...
 
     async def total_bytes(self, tenant: TenantId, /) -> int:
-        """Return the bytes of all uploads of a tenant. Eventually consistent."""
+        """Return the bytes of all uploads of a tenant."""
         ...
 
     async def change_state(self, upload: Upload, to: UploadState, /) -> bool:

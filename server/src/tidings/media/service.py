@@ -24,9 +24,8 @@ from tidings.media.model import (
     UploadRequest,
     UploadState,
 )
-from tidings.media.ports import CheckSend, MediaTaskPublisher, ObjectStore, UploadStore
+from tidings.media.ports import CheckSend, MediaTaskPublisher, ObjectStore, ReadAttachments, UploadStore
 from tidings.media.rules import INLINE_TYPES, disposition, is_type_allowed, sanitize_name, served_type
-from tidings.messages.history import ContentState, History
 from tidings.tenants.model import MediaPolicy, TenantLookup
 
 NO_SUCH_UPLOAD = "There is no such upload."
@@ -49,7 +48,7 @@ class MediaDeps:
     tasks: MediaTaskPublisher
     tenants: TenantLookup
     may_send: CheckSend
-    history: History
+    attachments: ReadAttachments
     clock: Clock
     options: MediaOptions = MediaOptions()
 
@@ -151,8 +150,7 @@ class MediaService:
 
     async def link(self, chat: ChatKey, user: UserId, sequence: int, upload: str) -> AttachmentLink:
         """Return URLs to download an attachment of a message that the user may see."""
-        shown = await self._deps.history.one(chat, user, sequence)
-        if shown.state is not ContentState.ACTIVE or upload not in shown.entry.attachments:
+        if upload not in await self._deps.attachments(chat, user, sequence):
             raise TidingsError(Code.UPLOAD_NOT_FOUND, NO_SUCH_ATTACHMENT)
         found = await self._uploads.find(chat.tenant, upload)
         if found is None or found.state is not UploadState.ATTACHED or found.chat != chat.chat:

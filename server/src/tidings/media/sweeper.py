@@ -15,7 +15,7 @@ from tidings.kernel.ids import TenantId, UserId, ulid_ms
 from tidings.media.model import CheckState, MediaTask, Upload, UploadState, object_key, shard_prefix
 from tidings.media.ports import MediaTaskPublisher, ObjectStore, UploadStore
 from tidings.media.worker import MediaWorker
-from tidings.messages.sender import UPLOAD_ID
+from tidings.messages.model import UPLOAD_ID
 from tidings.schema.tables.items.media import SHARDS
 
 GRACE_MS = 10 * 60 * 1000

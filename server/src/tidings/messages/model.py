@@ -11,6 +11,9 @@ from msgspec import Struct
 from tidings.kernel.errors import Code, wrap_decoder
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
+UPLOAD_ID = r"^[0-9A-HJKMNP-TV-Z]{26}$"
+"""The id of an upload: a ULID."""
+
 
 class EntryKind(StrEnum):
     CREATE = "create"

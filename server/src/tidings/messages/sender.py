@@ -15,6 +15,7 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, UserId, message_id
 from tidings.messages.append_queue import AppendDeps, AppendQueue
 from tidings.messages.model import (
+    UPLOAD_ID,
     Appended,
     Draft,
     Entry,
@@ -44,7 +45,6 @@ from tidings.schema.tables.limits import MAX_ATTACHMENTS
 MAX_CONTENT_BYTES = 4096
 MAX_MENTIONS = 50
 MAX_DATA_DEPTH = 8
-UPLOAD_ID = r"^[0-9A-HJKMNP-TV-Z]{26}$"
 MAX_TTL_S = 365 * 24 * 3600
 MAX_IDLE_QUEUES = 50_000
 MAX_CACHED_WEIGHT = 400_000

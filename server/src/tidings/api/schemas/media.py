@@ -21,7 +21,7 @@ from tidings.media.model import (
 )
 from tidings.media.rules import served_type
 from tidings.media.service import part_count
-from tidings.messages.sender import UPLOAD_ID
+from tidings.messages.model import UPLOAD_ID
 
 _ID = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 _SUM = "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="

@@ -9,7 +9,8 @@ from pydantic.config import JsonDict
 from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName, with_examples
 from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import IdempotentBody
-from tidings.messages.sender import MAX_MENTIONS, MAX_TTL_S, UPLOAD_ID, Content, SendResult
+from tidings.messages.model import UPLOAD_ID
+from tidings.messages.sender import MAX_MENTIONS, MAX_TTL_S, Content, SendResult
 from tidings.schema.tables.limits import MAX_ATTACHMENTS
 
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"

@@ -69,6 +69,7 @@ from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import Secret, UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
+from tidings.media.service import MediaService
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
@@ -268,11 +269,14 @@ class ApiWiring:
             audit=AuditLog(DynamoAuditStore(client), clock),
             webhooks=webhooks,
             before_send=make_before_send_service(webhooks, client, keys, clock),
-            media=api_media(
-                self.settings, self.engines, clock, cases=cases, publisher=self.publisher, s3=self.s3
-            ),
+            media=self._media(cases),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
+        )
+
+    def _media(self, cases: chats.ChatServices) -> MediaService | None:
+        return api_media(
+            self.settings, self.engines, self.host.clock, cases=cases, publisher=self.publisher, s3=self.s3
         )
 
     def _chats(self, lists: chats.ChatListServices, before_send: BeforeSendHook) -> chats.ChatServices:

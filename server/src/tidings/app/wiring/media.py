@@ -16,7 +16,7 @@ from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.media.attachments import UploadCheck
 from tidings.media.model import MediaTask
-from tidings.media.ports import MediaTaskPublisher, ObjectStore
+from tidings.media.ports import MediaTaskPublisher, ObjectStore, ReadAttachments
 from tidings.media.sandbox import run_decoder
 from tidings.media.service import MediaDeps, MediaOptions, MediaService
 from tidings.media.store.tasks import KafkaMediaTasks
@@ -83,6 +83,14 @@ def media_options(settings: Settings) -> MediaOptions:
     return MediaOptions(url_life_s=settings.media.url_life_s, upload_life_s=settings.media.upload_life_s)
 
 
+def read_attachments(history: History) -> ReadAttachments:
+    async def read(chat: ChatKey, user: UserId, sequence: int) -> Sequence[str]:
+        shown = await history.one(chat, user, sequence)
+        return shown.entry.attachments if shown.content is not None else ()
+
+    return read
+
+
 def build_media_service(
     client: DynamoClient,
     objects: ObjectStore,
@@ -106,7 +114,7 @@ def build_media_service(
             tasks=tasks,
             tenants=tenants,
             may_send=may_send,
-            history=history,
+            attachments=read_attachments(history),
             clock=clock,
             options=options,
         )
@@ -191,16 +199,14 @@ def build_sweeper(
         rows = await user_keys.read(tenant, [user], is_strong=False)
         return user in rows and rows[user].is_destroyed
 
-    worker = MediaWorker(
-        MediaWorkerDeps(
-            uploads=uploads,
-            objects=s3,
-            decode=run_decoder,
-            strips_metadata=strips_metadata,
-            failpoints=failpoints,
-        ),
-        MediaStats(),
+    given = MediaWorkerDeps(
+        uploads=uploads,
+        objects=s3,
+        decode=run_decoder,
+        strips_metadata=strips_metadata,
+        failpoints=failpoints,
     )
+    worker = MediaWorker(given, MediaStats())
     deps = SweeperDeps(
         uploads=uploads,
         objects=s3,

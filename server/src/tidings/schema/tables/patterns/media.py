@@ -27,7 +27,7 @@ READ_TOTALS = batch_get(
     "tenant_shard, total",
     PatternRole.AUTHORISES,
     "The bytes that a tenant stores.",
-    consistency=Consistency.EVENTUAL,
+    consistency=Consistency.STRONG,
 )
 CHANGE_UPLOAD = update(
     "uploads.change",
