@@ -3,7 +3,6 @@
 On stop it accepts no new connections, finishes the requests in flight, and closes idle connections at once.
 """
 
-import secrets
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry
+from tidings.api.services import ApiServices, ApiTelemetry
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
 from tidings.app.wiring.accounts import (
@@ -34,6 +33,7 @@ from tidings.app.wiring.accounts import (
     build_phone_login,
     build_process_login,
 )
+from tidings.app.wiring.api_options import api_options
 from tidings.app.wiring.chats import (
     build_chat_lists,
     make_chat_row_notifier,
@@ -67,7 +67,7 @@ from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.security import Secret, UntrustedProxyDetector
+from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
 from tidings.media.service import MediaService
 from tidings.platform.kafka.publisher import KafkaPublisher
@@ -208,7 +208,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
         requests.declare(api_operations())
         joined = ApiWiring(settings, host, engines, accounts.value, publisher.value, gains.value, s3.value)
-        return make_app(joined.services(requests, http.value, before_send.value), _options(settings))
+        return make_app(joined.services(requests, http.value, before_send.value), api_options(settings))
 
     return [
         *engines.components,
@@ -331,24 +331,3 @@ class ApiWiring:
         # codes that are queued when the process stops are not sent: users request another
         _ = self.host.tasks.spawn("sms outbox", outbox.run())
         return login
-
-
-def _options(settings: Settings) -> ApiOptions:
-    api = settings.api
-    return ApiOptions(
-        cursor_secrets=_signing_secrets(settings),
-        max_body_bytes=api.max_body_bytes,
-        max_body_depth=api.max_body_depth,
-        max_body_values=api.max_body_values,
-        docs_root=api.docs_root,
-        trust_traceparent=api.trust_traceparent,
-        allowed_origins=allowed_origins(settings),
-        serve_docs=api.serve_docs,
-    )
-
-
-def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
-    if given := cursor_secrets(settings):
-        return given
-    log.warning("api.cursor_secret is not set: a page can't be continued after a restart or elsewhere")
-    return (Secret(secrets.token_urlsafe(32)),)
