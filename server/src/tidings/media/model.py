@@ -37,7 +37,7 @@ class CheckState(StrEnum):
 
 
 class MediaFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the media worker found out about a file.
+    """Facts about a file that the media worker found out.
 
     type: the type of the bytes, whatever the client declared. is_clean: the object `clean` replaces the original; it has
         no metadata. reason: why the file was refused.

@@ -12,7 +12,7 @@ type CheckSend = Callable[[ChatKey, UserId], Awaitable[Code | None]]
 
 
 type ReadAttachments = Callable[[ChatKey, UserId, int], Awaitable[Sequence[str]]]
-"""Returns the uploads of a message that a user may read now; none if its content is gone. Raises `message_not_found`."""
+"""Returns the uploads of a message that a user may read now; none if it was redacted or has expired. Raises `message_not_found`."""
 
 
 class UploadStore(Protocol):

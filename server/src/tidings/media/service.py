@@ -117,7 +117,7 @@ class MediaService:
     ) -> Upload:
         """Check that the file is in the bucket, and let the worker process it. Idempotent.
 
-        `parts`: all parts of a multipart upload. Raises `upload_incomplete` if the file is not there.
+        `parts`: all parts of a multipart upload. Raises `upload_incomplete` if the bucket does not have it.
         """
         found = await self._own(tenant, user, upload)
         if found.state is UploadState.PENDING:

@@ -91,7 +91,7 @@ class MediaWorker:
             await self._deps.failpoints.hit("media.original_deleted")
 
     async def _examine(self, upload: Upload, folder: Path) -> MediaFacts | None:
-        """Return the facts, or None if the object is gone, because the upload is being deleted."""
+        """Return the facts, or None if the object was deleted with its upload."""
         path = folder / "file"
         try:
             found = await self._fetch(upload, path)
@@ -128,7 +128,7 @@ class MediaWorker:
             await self._deps.failpoints.hit("media.recorded")
             return True
         # Race: the message is redacted while its file is processed, and another worker has deleted the objects before
-        # these were written. If the row is gone too, the sweeper would find them later.
+        # these were written. If the row was deleted too, the sweeper would find them later.
         for key in upload.objects:
             await self._objects.delete(key)
         return False

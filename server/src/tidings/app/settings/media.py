@@ -25,9 +25,7 @@ class MediaSettings(Struct, frozen=True, kw_only=True):
         Meta(description="The URL of the same store for clients, if they reach it at another address."),
     ] = None
     region: Annotated[str, Meta(description="Region of the bucket.", min_length=1)] = "us-east-1"
-    bucket: Annotated[
-        Bucket, Meta(description="The bucket. `tidings run media` needs nobody else to write there.")
-    ] = "tidings-media"
+    bucket: Annotated[Bucket, Meta(description="The bucket. Only Tidings may write to it.")] = "tidings-media"
     access_key: Annotated[
         str | None,
         Meta(description='Access key. Unset, with "aws": from the usual AWS environment, files or roles.'),

@@ -284,7 +284,7 @@ UPLOADS = Table(
     backup=Backup.CRITICAL,
     why="A row for each file in the bucket. The sweeper lists a tenant's 16 partitions in the order of the bucket's keys and "
     "compares both. No TTL: an object is deleted before its row, and the total changes with the row.",
-    capacity_why="Follows attachments, which come in bursts.",
+    capacity_why="Follows attachments, which are sent in bursts.",
 )
 
 TABLES = (

@@ -35,7 +35,7 @@ UPLOAD = TableItem(
         "facts": BlobLimit(1024),
     },
     max_bytes=3 * 1024,
-    holds="an upload: who may attach it where, its state, and what the media worker found out about the file",
+    holds="an upload: its owner and chat, its state, and what the media worker found out about the file",
     growth=Growth("limited by the bytes that a tenant may store"),
 )
 TOTAL = TableItem(
