@@ -8,8 +8,8 @@ import pytest
 
 from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, seaweedfs
 from tidings.engines.jars import DownloadCache, default_cache
-from tidings.engines.model import Engine, EngineNode, StartRequest, endpoints
-from tidings.engines.node_plan import _data, plan_nodes
+from tidings.engines.model import Engine, EngineNode, endpoints
+from tidings.engines.node_plan import SEAWEEDFS_PORTS, _data
 from tidings.kernel.errors import Code, TidingsError
 
 HOME = Path("/somewhere/.tidings")
@@ -120,9 +120,10 @@ def test_scratch_data_of_two_directories_is_separate() -> None:
     assert one != other
 
 
-def test_every_part_of_the_local_s3_listens_on_loopback_with_a_port_of_its_own(tmp_path: Path) -> None:
-    (node,) = plan_nodes(tmp_path, StartRequest(engines=frozenset({Engine.S3})))
-    command = seaweedfs.command(node, default_cache())
-    assert "-ip.bind=127.0.0.1" in command
-    assert len({node.port, *node.ports.values()}) == 1 + len(node.ports)
-    assert f'endpoint = "http://127.0.0.1:{node.port}"' in endpoints([node])
+def test_every_part_of_the_local_s3_listens_on_loopback_with_a_port_of_its_own() -> None:
+    ports = {role: 9001 + number for number, role in enumerate(SEAWEEDFS_PORTS)}
+    s3 = node(Engine.S3, "seaweedfs", 9000, ports=ports)
+    command = seaweedfs.command(s3, default_cache())
+    assert {"-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3.port=9000"} <= set(command)
+    assert {f"-{role}={port}" for role, port in ports.items()} <= set(command)
+    assert 'endpoint = "http://127.0.0.1:9000"' in endpoints([s3])
