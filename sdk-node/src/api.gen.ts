@@ -1328,6 +1328,26 @@ export interface paths {
         patch: operations["edit_message"];
         trace?: never;
     };
+    "/v1/messages/{message}/attachments/{upload}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an attachment
+         * @description Get URLs of a file of a message that the user may read. Others than the sender wait until it was processed.
+         */
+        get: operations["get_attachment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{message}/pushes": {
         parameters: {
             query?: never;
@@ -1560,6 +1580,95 @@ export interface paths {
          * @description Log a device out. A session that does not exist causes no error.
          */
         delete: operations["end_session"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Start an upload
+         * @description Start to upload a file for one chat. The bucket accepts only bytes with this size and checksum.
+         *
+         *     Send a small file with the request `put`. Divide a larger one into parts of `part_bytes`, and get a request for each.
+         *     Then complete the upload, and send a message with its id.
+         */
+        post: operations["start_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get an upload
+         * @description Get an upload of the user. `received` lists the parts that need not be sent again.
+         */
+        get: operations["get_upload"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete an upload
+         * @description Delete an upload that no message refers to.
+         */
+        delete: operations["delete_upload"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Complete an upload
+         * @description Complete an upload, so that a message can refer to it. A media worker processes the file.
+         *
+         *     A retry returns the present state.
+         */
+        post: operations["complete_upload"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/uploads/{upload}/parts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get requests for parts
+         * @description Get a request for each of these parts. Parts can be sent in any order, and again.
+         */
+        post: operations["sign_parts"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1989,6 +2098,62 @@ export interface components {
              * @example com.example.chat
              */
             topic: string;
+        };
+        /**
+         * AttachmentResponse
+         * @description A file of a message. `url` and `thumbnail_url` are valid until `expires_at`; anyone who has them can download.
+         * @example {
+         *       "blurhash": "LEHV6nWB2yk8pyo0adR*.7kCMdnj",
+         *       "expires_at": "2026-11-18T02:16:21.957Z",
+         *       "height": 768,
+         *       "id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "is_inline": true,
+         *       "name": "beach.jpg",
+         *       "size": 4,
+         *       "thumbnail_url": "https://tidings-media.s3.eu-central-1.amazonaws.com/…",
+         *       "type": "image/jpeg",
+         *       "url": "https://tidings-media.s3.eu-central-1.amazonaws.com/…",
+         *       "width": 1024
+         *     }
+         */
+        AttachmentResponse: {
+            /** Blurhash */
+            blurhash?: string | null;
+            /** Duration Ms */
+            duration_ms?: number | null;
+            /**
+             * Expires At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            expires_at: string;
+            /** Height */
+            height?: number | null;
+            /** Id */
+            id: string;
+            /**
+             * Is Inline
+             * @description Whether a browser shows the file instead of saving it.
+             */
+            is_inline: boolean;
+            /** Name */
+            name: string;
+            /**
+             * Size
+             * @description Bytes of the file as it was uploaded.
+             */
+            size: number;
+            /** Thumbnail Url */
+            thumbnail_url?: string | null;
+            /**
+             * Type
+             * @description The type of the bytes; `application/octet-stream` if it could be harmful.
+             */
+            type: string;
+            /** Url */
+            url: string;
+            /** Width */
+            width?: number | null;
         };
         /**
          * BadgeResponse
@@ -2502,7 +2667,7 @@ export interface components {
          * @description The error code, for programs. A code is never reused with another meaning.
          * @enum {string}
          */
-        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "search_off" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
+        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "search_off" | "media_not_configured" | "upload_not_found" | "upload_incomplete" | "upload_attached" | "upload_processing" | "upload_refused" | "upload_too_large" | "storage_full" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
         /**
          * CodeSentResponse
          * @description A requested code. The answer is the same for known and unknown numbers.
@@ -2520,6 +2685,25 @@ export interface components {
              * @example 2026-11-15T02:11:21.957Z
              */
             expires_at: string;
+        };
+        /**
+         * CompleteUploadBody
+         * @example {}
+         * @example {
+         *       "parts": [
+         *         {
+         *           "number": 1,
+         *           "sha256": "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
+         *         }
+         *       ]
+         *     }
+         */
+        CompleteUploadBody: {
+            /**
+             * Parts
+             * @description All parts of a file that was uploaded in parts.
+             */
+            parts?: components["schemas"]["PartBody"][];
         };
         /** CountReasonResponse */
         CountReasonResponse: {
@@ -2957,6 +3141,11 @@ export interface components {
          *     }
          */
         EntryResponse: {
+            /**
+             * Attachments
+             * @description Ids of uploads.
+             */
+            attachments?: string[] | null;
             /**
              * Client Message Id
              * @description Only on the caller's own entries.
@@ -4377,6 +4566,17 @@ export interface components {
             /** Phone Search */
             phone_search?: ("everyone" | "nobody") | null;
         };
+        /** PartBody */
+        PartBody: {
+            /** Number */
+            number: number;
+            /**
+             * Sha256
+             * @description SHA-256 in base64.
+             * @example n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=
+             */
+            sha256: string;
+        };
         /**
          * PreferencesResponse
          * @description The channels that a user's notifications take.
@@ -4851,6 +5051,13 @@ export interface components {
             /** Users */
             users: components["schemas"]["RecallProofResponse"][];
         };
+        /** ReceivedPart */
+        ReceivedPart: {
+            /** Number */
+            number: number;
+            /** Size */
+            size: number;
+        };
         /**
          * RedeemCodeBody
          * @example {
@@ -5195,6 +5402,12 @@ export interface components {
          *       "ttl_seconds": 86400
          *     }
          * @example {
+         *       "attachments": [
+         *         "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
+         *       ],
+         *       "text": "The beach"
+         *     }
+         * @example {
          *       "content_type": "application/geo+json",
          *       "data": {
          *         "location": {
@@ -5210,6 +5423,11 @@ export interface components {
              * @description The highest sequence that the client had at its first attempt. Send the same value in retries.
              */
             after?: number | null;
+            /**
+             * Attachments
+             * @description Ids of complete uploads of the sender for this chat.
+             */
+            attachments?: string[];
             /** Client Message Id */
             client_message_id?: string | null;
             /**
@@ -5336,6 +5554,93 @@ export interface components {
         SessionsResponse: {
             /** Sessions */
             sessions: components["schemas"]["SessionResponse"][];
+        };
+        /**
+         * SignedPartsResponse
+         * @description A request for each part, in the order of the parts that were asked for.
+         * @example {
+         *       "parts": [
+         *         {
+         *           "headers": {
+         *             "Content-Length": "8388608"
+         *           },
+         *           "url": "https://tidings-media.s3.eu-central-1.amazonaws.com/…"
+         *         }
+         *       ]
+         *     }
+         */
+        SignedPartsResponse: {
+            /** Parts */
+            parts: components["schemas"]["SignedRequestResponse"][];
+        };
+        /**
+         * SignedRequestResponse
+         * @description A PUT request to the bucket. Send the bytes with exactly these headers.
+         */
+        SignedRequestResponse: {
+            /** Headers */
+            headers: {
+                [key: string]: string;
+            };
+            /**
+             * Url
+             * @example https://tidings-media.s3.eu-central-1.amazonaws.com/…
+             */
+            url: string;
+        };
+        /**
+         * SignPartsBody
+         * @example {
+         *       "parts": [
+         *         {
+         *           "number": 1,
+         *           "sha256": "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
+         *         }
+         *       ]
+         *     }
+         */
+        SignPartsBody: {
+            /** Parts */
+            parts: components["schemas"]["PartBody"][];
+        };
+        /**
+         * StartUploadBody
+         * @example {
+         *       "chat": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
+         *       "name": "beach.jpg",
+         *       "sha256": "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=",
+         *       "size": 4,
+         *       "type": "image/jpeg"
+         *     }
+         */
+        StartUploadBody: {
+            /**
+             * Chat
+             * @description A chat id.
+             */
+            chat: string;
+            /**
+             * Name
+             * @example beach.jpg
+             */
+            name: string;
+            /**
+             * Sha256
+             * @description SHA-256 in base64.
+             * @example n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=
+             */
+            sha256: string;
+            /**
+             * Size
+             * @description Bytes of the file.
+             */
+            size: number;
+            /**
+             * Type
+             * @description The media type, in lower case and without parameters.
+             * @example image/jpeg
+             */
+            type: string;
         };
         /** @enum {string} */
         StatusName: "enabled" | "disabled";
@@ -5480,6 +5785,72 @@ export interface components {
             status?: components["schemas"]["StatusName"] | null;
             /** Url */
             url?: string | null;
+        };
+        /**
+         * UploadResponse
+         * @description An upload. `put`: where a small file goes. `part_bytes` and `part_count`: how a large file is divided.
+         * @example {
+         *       "chat": "gLAJWK6M7H3QFQ3PWXCZ5GZQD",
+         *       "check": "waiting",
+         *       "expires_at": "2026-11-19T02:11:21.957Z",
+         *       "id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "name": "beach.jpg",
+         *       "put": {
+         *         "headers": {
+         *           "Content-Type": "image/jpeg"
+         *         },
+         *         "url": "https://tidings-media.s3.eu-central-1.amazonaws.com/…"
+         *       },
+         *       "size": 4,
+         *       "state": "pending",
+         *       "type": "image/jpeg"
+         *     }
+         */
+        UploadResponse: {
+            /** Chat */
+            chat: string;
+            /**
+             * Check
+             * @description Whether the media worker has processed the file.
+             * @enum {string}
+             */
+            check: "waiting" | "ready" | "refused";
+            /**
+             * Expires At
+             * @description The upload is deleted if no message refers to it by then.
+             */
+            expires_at?: string | null;
+            /** Id */
+            id: string;
+            /**
+             * Name
+             * @description The name without paths and control characters.
+             */
+            name: string;
+            /** Part Bytes */
+            part_bytes?: number | null;
+            /** Part Count */
+            part_count?: number | null;
+            put?: components["schemas"]["SignedRequestResponse"] | null;
+            /**
+             * Reason
+             * @description Why the file was refused.
+             */
+            reason?: string | null;
+            /**
+             * Received
+             * @description Parts that the bucket has, to resume an upload.
+             */
+            received?: components["schemas"]["ReceivedPart"][] | null;
+            /** Size */
+            size: number;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "pending" | "uploaded" | "attached" | "deleting";
+            /** Type */
+            type: string;
         };
         /**
          * UserResponse
@@ -8292,7 +8663,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `chat_not_found` */
+            /** @description `chat_not_found`, `media_not_configured`, `upload_not_found` */
             404: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -8302,7 +8673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `idempotency_conflict`, `position_ahead`, `position_too_old`, `write_conflict` */
+            /** @description `idempotency_conflict`, `position_ahead`, `position_too_old`, `upload_attached`, `upload_incomplete`, `write_conflict` */
             409: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -8332,7 +8703,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `content_invalid`, `message_refused` */
+            /** @description `content_invalid`, `message_refused`, `upload_refused` */
             422: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -14298,6 +14669,125 @@ export interface operations {
             };
         };
     };
+    get_attachment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A message id: chat id and sequence, separated by a dot. */
+                message: string;
+                /** @description The id of an upload. */
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AttachmentResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `message_not_found`, `upload_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_processing` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_refused` */
+            422: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `decryption_failed`, `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     list_pushes: {
         parameters: {
             query?: never;
@@ -15693,6 +16183,558 @@ export interface operations {
                 };
             };
             /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    start_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartUploadBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `blocked`, `forbidden`, `not_a_member` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chat_not_found`, `media_not_configured` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large`, `upload_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `storage_full` */
+            507: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description The id of an upload. */
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `upload_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    delete_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description The id of an upload. */
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `upload_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_attached`, `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    complete_upload: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description The id of an upload. */
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CompleteUploadBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UploadResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `upload_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `upload_incomplete` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    sign_parts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description The id of an upload. */
+                upload: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignPartsBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedPartsResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `upload_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

@@ -27,7 +27,11 @@ export interface Resume {
   readonly has_more?: boolean | undefined;
 }
 
-/** Send a message with a text, data or both, at most 4 KB in total. */
+/**
+ * Send a message with a text, data, attachments or several of them, at most 4 KB in total.
+ *
+ * `attachments`: ids of complete uploads.
+ */
 export interface Send {
   readonly chat: string;
   readonly client_message_id: string;
@@ -36,6 +40,7 @@ export interface Send {
   readonly data?: JsonObject | undefined;
   readonly reply_to?: number | undefined;
   readonly mentions?: readonly string[] | undefined;
+  readonly attachments?: readonly string[] | undefined;
   readonly content_type?: string | undefined;
   readonly ttl_seconds?: number | undefined;
 }
@@ -295,6 +300,7 @@ export interface Entry {
   readonly data?: JsonObject;
   readonly reply_to?: number;
   readonly mentions: readonly string[];
+  readonly attachments: readonly string[];
   readonly content_type?: string;
   readonly client_message_id?: string;
   readonly edited_at?: number;
@@ -324,6 +330,7 @@ export interface MessageState {
   readonly data?: JsonObject;
   readonly reply_to?: number;
   readonly mentions: readonly string[];
+  readonly attachments: readonly string[];
   readonly content_type?: string;
   readonly edited_at?: number;
   readonly redacted_at?: number;
@@ -441,6 +448,7 @@ export interface EntryPush {
   readonly data?: JsonObject;
   readonly reply_to?: number;
   readonly mentions: readonly string[];
+  readonly attachments: readonly string[];
   readonly content_type?: string;
   readonly client_message_id?: string;
   readonly edited_at?: number;
@@ -674,15 +682,15 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   Resumed: ["nepoch", { is_reset: false, has_more: false }],
   CommitResult: ["nsequence", { is_repeat: false }],
   HistoryPage: ["nafter nup_to oentries", { has_older: false, has_newer: false }, { entries: "Entry" }],
-  Entry: ["nsequence sby nat", { kind: "message", state: "active", text: "", mentions: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
+  Entry: ["nsequence sby nat", { kind: "message", state: "active", text: "", mentions: [], attachments: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
   Reaction: ["semoji ncount", { users: [] }],
-  MessageState: ["", { state: "active", text: "", mentions: [], reactions: [] }, { reactions: "Reaction" }],
+  MessageState: ["", { state: "active", text: "", mentions: [], attachments: [], reactions: [] }, { reactions: "Reaction" }],
   InboxCounts: ["sinbox nversion nat", { unread: 0, unseen: 0, categories: {}, broadcasts_up_to: 0 }],
   NotificationPage: ["onotifications ocounts", {}, { notifications: "Notification", counts: "InboxCounts" }],
   Notification: ["sid nat ndelivered_at omessage", { is_read: false, is_seen: false, is_archived: false, version: 1, digest_count: 1 }],
   InboxPreferences: ["sinbox ochannels", { chosen: {}, categories: [] }, { categories: "CategoryPreferences" }],
   CategoryPreferences: ["sname ochannels", { chosen: {}, is_critical: false }],
-  EntryPush: ["nsequence sby nat schat", { kind: "message", state: "active", text: "", mentions: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
+  EntryPush: ["nsequence sby nat schat", { kind: "message", state: "active", text: "", mentions: [], attachments: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
   Entries: ["schat nafter nup_to oentries", {}, { entries: "Entry" }],
   ChatRow: ["schat nhead", { unread: 0, read: 0, members: [], last: 0, state: "active", is_muted: false, is_pinned: false, is_archived: false }],
   ChatRows: ["orows", {}, { rows: "ChatRow" }],

@@ -39,6 +39,7 @@ class Chat:
         data: Data | None = None,
         reply_to: int | None = None,
         mentions: Sequence[str] = (),
+        attachments: Sequence[str] = (),
         content_type: str | None = None,
         ttl_seconds: int | None = None,
     ) -> QueuedSend:
@@ -55,6 +56,7 @@ class Chat:
                 data=data,
                 reply_to=reply_to,
                 mentions=tuple(mentions),
+                attachments=tuple(attachments),
                 content_type=content_type,
                 ttl_seconds=ttl_seconds,
             )

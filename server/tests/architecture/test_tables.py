@@ -21,6 +21,7 @@ ADDED_TABLES = {
     "webhooks",
     "devices",
     "push_results",
+    "uploads",
 }
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
@@ -48,6 +49,7 @@ def test_keys_are_as_decided() -> None:
         "webhooks": "endpoint (S), item (S)",
         "devices": "user_id (S), item (S)",
         "push_results": "message (S), recipient (S)",
+        "uploads": "tenant_shard (S), upload (S)",
     }
     assert {table.name: show_keys(table.keys) for table in TABLES} == asked.KEYS | added
 
@@ -161,7 +163,14 @@ def test_counted_items_never_expire() -> None:
 def test_backup_classes_are_as_decided() -> None:
     """backup_enabled."""
     by_class = {kind: {table.name for table in TABLES if table.backup is kind} for kind in Backup}
-    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {"tenants", "erasures", "inbox", "audit", "devices"}
+    assert by_class[Backup.CRITICAL] == asked.CRITICAL | {
+        "tenants",
+        "erasures",
+        "inbox",
+        "audit",
+        "devices",
+        "uploads",
+    }
     assert by_class[Backup.SHORT] == {"user_keys"}
     assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {
         "pending_queue",

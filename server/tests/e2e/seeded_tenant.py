@@ -14,6 +14,7 @@ from typing import Any
 from contract.telemetry.running import eventually
 from e2e.conftest import Api
 from e2e.operation_groups import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, OF_NOTIFICATIONS
+from e2e.seeded_uploads import seed_uploads
 from fixtures.memory_accounts import claims_of, mint
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import file_key_ring
@@ -130,6 +131,7 @@ class _Builder:
             self._chats() | self._messages() | self._people() | self._notifications() | self._broadcasts()
         )
         values.update(self._webhooks())
+        values.update(seed_uploads(self._ok, self._group(), self._seeded.bodies))
         values["end_session"] = {"session": [self._login("anna")["session"] for _ in range(2)]}
         self._seeded.bodies["refresh_session"] = {"refresh_token": self._login("ben")["refresh_token"]}
         self._seeded.bodies["redeem_code"] = self._code("cleo")

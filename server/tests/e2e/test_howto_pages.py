@@ -22,6 +22,7 @@ PAGES = [
     "howto/trace-a-message.md",
     "howto/send-notifications.md",
     "howto/send-push-notifications.md",
+    "howto/send-attachments.md",
     "howto/send-broadcasts.md",
     "howto/let-users-choose-notifications.md",
     "howto/send-notifications-by-email.md",

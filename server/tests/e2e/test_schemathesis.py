@@ -9,6 +9,7 @@ from e2e.conftest import Start
 from e2e.schemathesis_driver import run_schemathesis
 from e2e.seeded_tenant import seed_tenant
 from fixtures.engines import Namespace
+from fixtures.media_env import make_bucket
 from fixtures.tables import Tables
 
 from tidings.api.app import app_for_schema
@@ -26,8 +27,9 @@ NO_LIMITS = {f"TIDINGS_LIMITS_{name}_RATE": "100000/s" for name in BUCKETS} | {
 def test_every_operation_matches_its_openapi_description(
     start: Start, tables_local: Tables, space: Namespace, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    api = start(**NO_LIMITS, TIDINGS_SEARCH_ENGINE="tantivy")
-    start(kind="delivery")
+    settings = make_bucket(request.getfixturevalue("s3"), space)
+    api = start(**NO_LIMITS, **settings, TIDINGS_SEARCH_ENGINE="tantivy")
+    start(kind="delivery", **settings)
     seeded = seed_tenant(api, tables_local, TenantId(space.tenant), tmp_path)
     began = time.perf_counter()
     found = run_schemathesis(

@@ -26,6 +26,7 @@ MAX_ID_CHARS: Final = 64
 MAX_CLIENT_MESSAGE_ID_CHARS: Final = 48
 MAX_TEXT_CHARS: Final = 4_096
 MAX_MENTIONS: Final = 50
+MAX_ATTACHMENTS: Final = 10
 MAX_EMOJI_CHARS: Final = 32
 MAX_TTL_SECONDS: Final = 365 * 24 * 3600
 MAX_POSITIONS: Final = 1_000
@@ -68,6 +69,8 @@ Emoji = Annotated[str, Meta(min_length=1, max_length=MAX_EMOJI_CHARS)]
 ContentType = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"^[!-~]+$(?!\n)")]
 TtlSeconds = Annotated[int, Meta(ge=1, le=MAX_TTL_SECONDS)]
 Data = dict[str, Any]
+UploadId = Annotated[str, Meta(pattern=r"^[0-9A-HJKMNP-TV-Z]{26}$")]
+Attachments = Annotated[tuple[UploadId, ...], Meta(max_length=MAX_ATTACHMENTS)]
 Mentions = Annotated[tuple[UserName, ...], Meta(max_length=MAX_MENTIONS)]
 Positions = Annotated[dict[ChatName, Position], Meta(max_length=MAX_POSITIONS)]
 Watermarks = Annotated[dict[ChatName, Sequence], Meta(min_length=1, max_length=MAX_WATERMARKS)]

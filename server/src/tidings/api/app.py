@@ -1,5 +1,7 @@
 """Build the ASGI application: routes, middleware and error handlers."""
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import override
 
 from fastapi import FastAPI
@@ -26,6 +28,7 @@ from tidings.api.routes import (
     legacy_inbox,
     login,
     mail,
+    media,
     members,
     messages,
     notifications,
@@ -52,6 +55,7 @@ ROUTERS = (
     login.sessions_router,
     users.router,
     push.router,
+    media.router,
     notifications.router,
     preferences.router,
     mail.router,
@@ -142,3 +146,10 @@ def _methods_at(app: FastAPI, path: str) -> set[str]:
     """Return the methods of all routes with this path. The framework reports those of the first route only."""
     routes = (route for route in app.routes if isinstance(route, APIRoute) and route.path_regex.match(path))
     return {method for route in routes for method in route.methods or ()}
+
+
+def api_operations() -> Iterator[str]:
+    """`GET /v1/chats/{chat_id}` …: what requests are counted by."""
+    for route in chain.from_iterable(router.routes for router in ROUTERS):
+        for method in sorted(getattr(route, "methods", None) or ()):
+            yield f"{method} {getattr(route, 'path', '')}"

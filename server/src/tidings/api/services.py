@@ -33,6 +33,7 @@ from tidings.inboxes.sender import NotificationSender
 from tidings.jobs.service import JobService
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, Secret
+from tidings.media.service import MediaService
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History, VisibleEntry
 from tidings.messages.sender import MessageSender
@@ -182,5 +183,6 @@ class ApiServices:
     audit: AuditLog
     webhooks: WebhookService
     before_send: BeforeSendService
+    media: MediaService | None = None
     limits: ApiLimits = field(default_factory=ApiLimits)
     telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

@@ -30,7 +30,7 @@ _LOOK_EVERY_S = 1.0
 
 @click.group(name="engines")
 def group() -> None:
-    """Kafka, DynamoDB and Valkey on this machine, for development and tests."""
+    """Kafka, DynamoDB, Valkey and S3 on this machine, for development and tests."""
 
 
 @group.command()
@@ -71,6 +71,7 @@ def _request(
             Engine.DYNAMO: chosen.dynamo_port,
             Engine.KAFKA: chosen.kafka_port,
             Engine.VALKEY: chosen.valkey_port,
+            Engine.S3: chosen.s3_port,
         },
         ready_timeout_s=chosen.ready_timeout_s,
     )

@@ -180,6 +180,9 @@ class OfflineCheckPublisher(Protocol):
 type PublishOfflineMessage = Callable[[OfflineMessage], Awaitable[None]]
 """Publishes an event and returns after Kafka has stored it. Raises `overloaded` if that fails."""
 
+type DeleteUploads = Callable[[TenantId, Sequence[str]], Awaitable[None]]
+"""Lets the media worker delete these uploads. Idempotent."""
+
 type ClearReactions = Callable[[ChatKey, int], Awaitable[None]]
 """Deletes all reactions to a redacted message. Idempotent; raises as `OfflineQueue` does."""
 

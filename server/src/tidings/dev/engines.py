@@ -1,5 +1,6 @@
-"""Start the engines of `tidings dev`, and create its tables and topics. All functions block."""
+"""Start the engines of `tidings dev`, and create its tables, topics and bucket. All functions block."""
 
+import asyncio
 import dataclasses
 from dataclasses import dataclass
 from time import sleep
@@ -12,11 +13,13 @@ from tidings.app.settings import Settings
 from tidings.app.settings.loader import Key, LoadedSettings
 from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring import schema
+from tidings.app.wiring.media import s3_options
 from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
 from tidings.engines.local_cluster import RUNNERS, LocalCluster
 from tidings.engines.model import Engine, RunningEngine, StartRequest
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.redis.options import RedisOptions
+from tidings.platform.s3.client import open_s3
 from tidings.schema.plan import SchemaPlan
 from tidings.schema.reconcile import ProgressEvent
 from tidings.schema.tables.apply import apply_tables
@@ -35,6 +38,20 @@ def create_topics(settings: Settings) -> str:
     plan = schema.topics_plan(plane, settings.kafka)
     apply_topics(plane, plan, _silent)
     return _step_text(plan)
+
+
+def create_bucket(settings: Settings) -> str:
+    """Create the bucket of attachments in the local store."""
+    options = s3_options(settings)
+    if options is None:
+        return "no store: attachments are off"
+
+    async def act() -> None:
+        async with open_s3(options) as s3:
+            await s3.create_bucket()
+
+    asyncio.run(act())
+    return options.bucket
 
 
 def _step_text(plan: SchemaPlan[Any, Any, Any]) -> str:
@@ -119,6 +136,7 @@ def _start_request(
             Engine.DYNAMO: chosen.dynamo_port,
             Engine.KAFKA: chosen.kafka_port,
             Engine.VALKEY: chosen.valkey_port,
+            Engine.S3: chosen.s3_port,
         },
         ready_timeout_s=chosen.ready_timeout_s,
     )
@@ -146,6 +164,8 @@ def _hosts(loaded: LoadedSettings) -> dict[str, set[str]]:
         hosts["kafka.bootstrap_servers"] = {server.rpartition(":")[0] for server in servers}
     if Engine.VALKEY in away and settings.redis.url:
         hosts["redis.url"] = {str(seed[0]) for seed in RedisOptions.from_url(settings.redis.url).seeds}
+    if Engine.S3 in away:
+        hosts["media.endpoint"] = {urlsplit(settings.media.endpoint or "").hostname or "aws"}
     return hosts
 
 
@@ -153,6 +173,7 @@ _ENDPOINT_SETTINGS: dict[Engine, Key] = {
     Engine.DYNAMO: ("dynamo", "endpoint"),
     Engine.KAFKA: ("kafka", "bootstrap_servers"),
     Engine.VALKEY: ("redis", "url"),
+    Engine.S3: ("media", "endpoint"),
 }
 
 

@@ -230,6 +230,10 @@ def _prepare(
         from tidings.dev.engines import create_topics  # noqa: PLC0415 - see the top: slow to import
 
         said.append(create_topics(load().settings))
+    with console.step("bucket") as said:
+        from tidings.dev.engines import create_bucket  # noqa: PLC0415 - see the top: slow to import
+
+        said.append(create_bucket(load().settings))
 
 
 def _tables(engines: DevEngines, loaded: LoadedSettings) -> str:

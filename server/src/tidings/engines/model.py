@@ -17,6 +17,11 @@ class Engine(StrEnum):
     DYNAMO = "dynamo"
     KAFKA = "kafka"
     VALKEY = "valkey"
+    S3 = "s3"
+
+
+CHAT_ENGINES = frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY})
+"""The engines that every installation needs. S3 is for attachments."""
 
 
 type DynamoKind = Literal["local", "dynoxide"]
@@ -26,7 +31,7 @@ type DynamoKind = Literal["local", "dynoxide"]
 class StartRequest:
     """The engines to start. Port 0 means any free port."""
 
-    engines: frozenset[Engine] = frozenset(Engine)
+    engines: frozenset[Engine] = CHAT_ENGINES
     dynamo: DynamoKind = "local"
     on_disk: bool = False
     kafka_brokers: int = 1
@@ -44,13 +49,14 @@ class EngineNode:
     name: str
     engine: Engine
     kind: str
-    """`local`, `dynoxide`, `broker` or `valkey`: the module of this package that runs it."""
+    """`local`, `dynoxide`, `broker`, `valkey` or `seaweedfs`: the module of this package that runs it."""
     data: Path
     log: Path
     on_disk: bool
     port: int
     ports: dict[str, int] = field(default_factory=dict)
-    """Other ports, by role: `controller` of a broker, its `proxied` listener and the port `advertised` for it."""
+    """Other ports, by role: `controller` of a broker, its `proxied` listener and the port `advertised` for it; the parts
+    of SeaweedFS."""
     peers: dict[str, int] = field(default_factory=dict)
     """Controller ports of the Kafka cluster by node name, also for one broker."""
     extra: dict[str, str] = field(default_factory=dict)
@@ -70,6 +76,8 @@ class EngineNode:
 
 
 ENDPOINTS_FILE = "endpoints.toml"
+LOCAL_S3_KEYS = {"access_key": "local", "secret_key": "local-secret"}
+"""Credentials of the local S3, which listens on the loopback address only."""
 
 
 @dataclass(frozen=True)
@@ -143,4 +151,7 @@ def endpoints(nodes: list[EngineNode]) -> str:
             lines += ["[dynamo]", f'endpoint = "http://{node.address}"']
         elif node.engine is Engine.VALKEY:
             lines += ["[redis]", f'url = "redis://{node.address}"']
+        elif node.engine is Engine.S3:
+            lines += ["[media]", f'endpoint = "http://{node.address}"']
+            lines += [f'{name} = "{value}"' for name, value in LOCAL_S3_KEYS.items()]
     return "\n".join(lines) + "\n"

@@ -3,12 +3,18 @@
 import hashlib
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
 from tidings.engines.model import Engine, EngineNode, StartRequest
 from tidings.kernel.errors import Code, TidingsError
+
+SEAWEEDFS_PORTS = (
+    *("master.port", "master.port.grpc", "volume.port", "volume.port.grpc", "filer.port", "filer.port.grpc"),
+    *("s3.port.grpc", "admin.port", "admin.port.grpc"),
+)
 
 
 class PortAllocator:
@@ -65,7 +71,12 @@ def _holder(port: int) -> str:
 
 
 def engine_modules(request: StartRequest) -> list[str]:
-    of = {Engine.DYNAMO: request.dynamo, Engine.KAFKA: "broker", Engine.VALKEY: "valkey"}
+    of = {
+        Engine.DYNAMO: request.dynamo,
+        Engine.KAFKA: "broker",
+        Engine.VALKEY: "valkey",
+        Engine.S3: "seaweedfs",
+    }
     return [of[engine] for engine in Engine if engine in request.engines]
 
 
@@ -79,6 +90,9 @@ def plan_nodes(home: Path, request: StartRequest) -> list[EngineNode]:
         nodes.append(_node(home, request, ports, Engine.VALKEY, "valkey"))
     if Engine.KAFKA in request.engines:
         nodes += _brokers(home, request, ports)
+    if Engine.S3 in request.engines:
+        s3 = _node(home, request, ports, Engine.S3, "seaweedfs")
+        nodes.append(replace(s3, ports=_seaweedfs_ports(ports)))
     return nodes
 
 
@@ -113,6 +127,11 @@ def _brokers(home: Path, request: StartRequest, ports: PortAllocator) -> list[En
         )
         for offset, name in enumerate(names)
     ]
+
+
+def _seaweedfs_ports(ports: PortAllocator) -> dict[str, int]:
+    """Return a port for each part of SeaweedFS, which would otherwise use fixed ones."""
+    return {role: ports.take(0, f"s3-{role}") for role in SEAWEEDFS_PORTS}
 
 
 def _proxied(request: StartRequest, ports: PortAllocator, name: str) -> dict[str, int]:

@@ -15,6 +15,7 @@ from tidings.messages.model import EntryKind
 from tidings.messages.sender import Content
 from tidings_wire.frames.history import ChatRow, Entry, EntryPush, HistoryPage, MessageState, Reaction
 from tidings_wire.frames.inbox import InboxCounts, Notification, NotificationPage
+from tidings_wire.frames.messages import Edit, Send
 
 CHANGES = frozenset({EntryKind.EDIT, EntryKind.REDACTION, EntryKind.REACTION})
 """Entries without content of their own: each changes a message."""
@@ -50,6 +51,7 @@ def message_state_frame(shown: VisibleEntry) -> MessageState:
         data=content.data,
         reply_to=content.reply_to,
         mentions=content.mentions,
+        attachments=stored.attachments if shown.content else (),
         content_type=stored.content_type,
         edited_at=stored.edited_at_ms,
         redacted_at=stored.redacted_at_ms,
@@ -81,6 +83,8 @@ def _fields(shown: VisibleEntry, *, is_own: bool, changed: VisibleEntry | None) 
         "redacted_at": stored.redacted_at_ms,
         "expires_at": stored.visible_until_ms,
     }
+    if stored.attachments and shown.content is not None:
+        fields["attachments"] = stored.attachments
     if stored.reaction_counts:
         fields["reactions"] = _reactions(stored)
     if stored.kind is not EntryKind.MESSAGE:
@@ -171,4 +175,14 @@ def chat_row_frame(listed: ChatListItem) -> ChatRow:
         is_muted=listed.muted_until_ms is not None,
         is_pinned=listed.is_pinned,
         is_archived=listed.is_archived,
+    )
+
+
+def content_from_frame(frame: Send | Edit) -> Content:
+    return Content(
+        text=frame.text,
+        data=frame.data,
+        reply_to=frame.reply_to,
+        mentions=tuple(UserId(user) for user in frame.mentions),
+        attachments=frame.attachments if isinstance(frame, Send) else (),
     )

@@ -8,7 +8,12 @@ from msgspec import Struct
 
 from tidings.accounts.model import Principal
 from tidings.gateway.connected_device import ConnectedDevice
-from tidings.gateway.frames import counts_frame, history_page_frame, notification_page_frame
+from tidings.gateway.frames import (
+    content_from_frame,
+    counts_frame,
+    history_page_frame,
+    notification_page_frame,
+)
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.ports import GatewayUseCases, InboxUseCases
 from tidings.gateway.preferences import serve_preferences
@@ -34,7 +39,6 @@ from tidings.kernel.ids import (
 )
 from tidings.kernel.security import ADDRESS
 from tidings.messages.edits import ChangeRequest
-from tidings.messages.sender import Content
 from tidings_wire.fields import PROTOCOL
 from tidings_wire.frames.ephemeral import Ack, Presence, Read, Subscribe, Typing, Unsubscribe
 from tidings_wire.frames.history import GetHistory, HistoryPage
@@ -147,7 +151,7 @@ async def send(context: RequestContext, frame: Send) -> CommitResult:
         context.chat(frame.chat),
         context.user,
         ClientKey(frame.client_message_id),
-        _content(frame),
+        content_from_frame(frame),
         after=frame.after,
         content_type=frame.content_type,
         ttl_s=frame.ttl_seconds,
@@ -157,7 +161,7 @@ async def send(context: RequestContext, frame: Send) -> CommitResult:
 
 
 async def edit(context: RequestContext, frame: Edit) -> CommitResult:
-    done = await context.cases.edits.edit(_change(context, frame), _content(frame))
+    done = await context.cases.edits.edit(_change(context, frame), content_from_frame(frame))
     return CommitResult(sequence=done.sequence, is_repeat=done.is_repeat)
 
 
@@ -296,11 +300,6 @@ HANDLERS: Final[Mapping[type[Struct], Handler]] = {
     **dict.fromkeys(PUSH_REQUESTS, push_request),
 }
 """The handler of each request. The connection's protocol answers `ping` and `pong` itself."""
-
-
-def _content(frame: Send | Edit) -> Content:
-    users = tuple(UserId(user) for user in frame.mentions)
-    return Content(text=frame.text, data=frame.data, reply_to=frame.reply_to, mentions=users)
 
 
 def _change(context: RequestContext, frame: Edit | Redact | React) -> ChangeRequest:

@@ -59,6 +59,14 @@ class Code(StrEnum):
     WEBHOOK_NOT_FOUND = "webhook_not_found"
     PUSH_NOT_CONFIGURED = "push_not_configured"
     SEARCH_OFF = "search_off"
+    MEDIA_NOT_CONFIGURED = "media_not_configured"
+    UPLOAD_NOT_FOUND = "upload_not_found"
+    UPLOAD_INCOMPLETE = "upload_incomplete"
+    UPLOAD_ATTACHED = "upload_attached"
+    UPLOAD_PROCESSING = "upload_processing"
+    UPLOAD_REFUSED = "upload_refused"
+    UPLOAD_TOO_LARGE = "upload_too_large"
+    STORAGE_FULL = "storage_full"
     NO_CHANGE = "no_change"
     IDEMPOTENCY_CONFLICT = "idempotency_conflict"
     POSITION_AHEAD = "position_ahead"
@@ -85,6 +93,8 @@ _RETRYABLE = frozenset(
         Code.OUTCOME_UNKNOWN,
         Code.OVERLOADED,
         Code.RATE_LIMITED,
+        Code.UPLOAD_INCOMPLETE,
+        Code.UPLOAD_PROCESSING,
         Code.REQUEST_TOO_SLOW,
     }
 )

@@ -81,6 +81,8 @@ class MessageEdits[S]:
 
     async def edit(self, request: ChangeRequest, content: Content) -> Appended:
         """Replace the content of a message; allowed to its sender only. Encrypted for the message's own sequence."""
+        if content.attachments:
+            raise TidingsError(Code.REQUEST_INVALID, "An edit does not change attachments.")
         body = contents.encode_content(content)
         review = await contents.review_content(
             self._before_send,

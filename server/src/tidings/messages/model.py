@@ -11,6 +11,9 @@ from msgspec import Struct
 from tidings.kernel.errors import Code, wrap_decoder
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 
+UPLOAD_ID = r"^[0-9A-HJKMNP-TV-Z]{26}$"
+"""The id of an upload: a ULID."""
+
 
 class EntryKind(StrEnum):
     CREATE = "create"
@@ -54,6 +57,7 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
     role: str | None = None
     users: tuple[UserId, ...] = ()
     member_count: int | None = None
+    attachments: tuple[str, ...] = ()
 
     @property
     def key(self) -> IdempotencyKey:
@@ -88,6 +92,7 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     large: bool = False
     reaction_counts: dict[str, int] | None = None
     reaction_users: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
 
     @property
     def key(self) -> IdempotencyKey:

@@ -6,7 +6,7 @@ from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import (
     Draft,
     Entry,
@@ -116,10 +116,17 @@ class EditStore(Protocol):
         """Put the content of an ephemeral message into an item of its own."""
         ...
 
+    def attach(self, chat: ChatKey, sequence: int, draft: Draft, content: bytes | None) -> SideWrites:
+        """Let the draft's uploads belong to the message, if they are complete and of its sender and chat.
+
+        `content`: that of an ephemeral message, as in `ephemeral`.
+        """
+        ...
+
     def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> SideWrites: ...
 
     def redaction(self, chat: ChatKey, seen: Entry, now_ms: int) -> SideWrites:
-        """Remove content, reactions and ephemeral content."""
+        """Remove content, reactions and ephemeral content. Uploads that the message refers to will be deleted."""
         ...
 
     def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> SideWrites:
@@ -146,6 +153,19 @@ class BeforeSend(Protocol):
 
         Returns the given body at once for a tenant without a hook. Raises `overloaded` if the hook does not answer and
         the tenant refuses messages without an answer.
+        """
+        ...
+
+
+class AttachmentCheck(Protocol):
+    """Decides whether a message may refer to uploads, before it is appended. The append decides again."""
+
+    async def check(
+        self, chat: ChatKey, sender: UserId, client_key: ClientKey, uploads: Sequence[str], /
+    ) -> Code | None:
+        """Return None if the uploads may be attached or were attached to this message.
+
+        Returns the code of a refusal if a retry could be of a message that was appended. Raises the error otherwise.
         """
         ...
 

@@ -241,6 +241,7 @@ def make_entry(
         role=draft.role,
         users=draft.users,
         member_count=draft.member_count,
+        attachments=draft.attachments,
     )
 
 
@@ -258,5 +259,6 @@ _REASONS = {
     Code.FORBIDDEN: "The sender may not do this in this chat.",
     Code.MESSAGE_REFUSED: "The message was refused.",
     Code.BLOCKED: "One of the two users has blocked the other.",
+    Code.UPLOAD_NOT_FOUND: "One of the attachments does not exist, or it belongs to another message.",
     Code.WRITE_CONFLICT: "The item was changed by another request. Read it again and retry.",
 }

@@ -3,16 +3,19 @@
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from msgspec import Meta, Struct
 
 from tidings.kernel.clock import Clock
+from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, UserId, message_id
 from tidings.messages.append_queue import AppendDeps, AppendQueue
 from tidings.messages.model import (
+    UPLOAD_ID,
     Appended,
     Draft,
     Entry,
@@ -27,8 +30,17 @@ from tidings.messages.model import (
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
-from tidings.messages.ports import COMMITTED, AuthorKey, BeforeSend, EditStore, KeyProvider, PositionTaken
+from tidings.messages.ports import (
+    COMMITTED,
+    AttachmentCheck,
+    AuthorKey,
+    BeforeSend,
+    EditStore,
+    KeyProvider,
+    PositionTaken,
+)
 from tidings.messages.rules import make_entry
+from tidings.schema.tables.limits import MAX_ATTACHMENTS
 
 MAX_CONTENT_BYTES = 4096
 MAX_MENTIONS = 50
@@ -43,12 +55,18 @@ _encode = msgspec.json.Encoder(order="sorted").encode
 
 
 class Content(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """`data` belongs to the application; `reply_to` is the sequence of a message in the same chat."""
+    """`data` belongs to the application; `reply_to` is the sequence of a message in the same chat.
+
+    `attachments` are ids of uploads. The entry has them too; an edit does not change them.
+    """
 
     text: str = ""
     data: dict[str, Any] | None = None
     reply_to: Annotated[int, Meta(ge=1)] | None = None
     mentions: Annotated[tuple[UserId, ...], Meta(max_length=MAX_MENTIONS)] = ()
+    attachments: Annotated[
+        tuple[Annotated[str, Meta(pattern=UPLOAD_ID)], ...], Meta(max_length=MAX_ATTACHMENTS)
+    ] = ()
 
 
 _decode = msgspec.json.Decoder(Content).decode
@@ -56,8 +74,10 @@ _decode = msgspec.json.Decoder(Content).decode
 
 def encode_content(content: Content) -> bytes:
     """Encode content. Raises `content_too_large` above 4 KB, `content_invalid` if it is empty or nested too deep."""
-    if not content.text and content.data is None:
-        raise TidingsError(Code.CONTENT_INVALID, "A message needs `text` or `data`.")
+    if not content.text and content.data is None and not content.attachments:
+        raise TidingsError(Code.CONTENT_INVALID, "A message needs `text`, `data` or `attachments`.")
+    if len(set(content.attachments)) < len(content.attachments):
+        raise TidingsError(Code.CONTENT_INVALID, "`attachments` contains an upload twice.")
     if content.data is not None and _depth(content.data) > MAX_DATA_DEPTH:
         raise TidingsError(Code.CONTENT_INVALID, f"`data` is nested more than {MAX_DATA_DEPTH} deep.")
     body = _encode(content)
@@ -65,7 +85,7 @@ def encode_content(content: Content) -> bytes:
         raise TidingsError(
             Code.CONTENT_TOO_LARGE,
             f"The content is {len(body)} bytes; {MAX_CONTENT_BYTES} are allowed.",
-            hint="Keep files elsewhere and send a link in `data`.",
+            hint="Send files as attachments.",
         )
     return body
 
@@ -198,8 +218,10 @@ class MessageSender[S]:
         may_send: PermissionCheck[S],
         clock: Clock,
         before_send: BeforeSend | None = None,
+        attachments: AttachmentCheck | None = None,
     ) -> None:
         self._before_send = before_send
+        self._attachments = attachments
         self._appends = appends
         self._edits = edits
         self._keys = keys
@@ -237,20 +259,47 @@ class MessageSender[S]:
             body=None if ttl_s else review.body,
             content_type=content_type,
             visible_until_ms=None if ttl_s is None else self._clock.now_ms() + limit_ttl(ttl_s) * 1000,
+            attachments=content.attachments,
         )
         proposal = Proposal(draft, review.permit(self._may_send), after, keys.seal)
-        side_writes_at = None if ttl_s is None else self._ephemeral_content(chat, draft, review.body, keys)
         with review.explained():
-            appended = await self._appends.append(chat, proposal, side_writes_at)
+            appended = await self._append(chat, proposal, review.body, keys)
         return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
 
-    def _ephemeral_content(
-        self, chat: ChatKey, draft: Draft, body: bytes, keys: AuthorKey
-    ) -> SideWritesFactory:
-        def side_writes_at(sequence: int) -> SideWrites:
-            return self._edits.ephemeral(chat, sequence, keys.seal(chat, sequence, body), draft)
+    async def _append(self, chat: ChatKey, proposal: Proposal[S], body: bytes, keys: AuthorKey) -> Appended:
+        draft = proposal.draft
+        is_ephemeral = draft.visible_until_ms is not None
 
-        return side_writes_at
+        def side_writes_at(sequence: int) -> SideWrites:
+            content = keys.seal(chat, sequence, body) if is_ephemeral else None
+            if draft.attachments:
+                return self._edits.attach(chat, sequence, draft, content)
+            return self._edits.ephemeral(chat, sequence, content or b"", draft)
+
+        if not draft.attachments:
+            return await self._appends.append(chat, proposal, side_writes_at if is_ephemeral else None)
+
+        # Race: two messages attach one upload, or the owner deletes it, between the check and the commit. The condition
+        # of the upload's row fails, nothing is written, and the check runs again and says why.
+        async def once() -> Appended:
+            permitted = replace(proposal, may=await self._permit_attachments(chat, proposal))
+            return await self._appends.append(chat, permitted, side_writes_at)
+
+        return await retry_on_conflict(once)
+
+    async def _permit_attachments(self, chat: ChatKey, proposal: Proposal[S]) -> PermissionCheck[S]:
+        """Return a permission check that refuses uploads which cannot be attached, as `ContentReview.permit` does."""
+        if self._attachments is None:
+            raise TidingsError(Code.MEDIA_NOT_CONFIGURED, "This installation has no attachments.")
+        draft = proposal.draft
+        code = await self._attachments.check(chat, draft.sender, draft.client_key, draft.attachments)
+        if code is None:
+            return proposal.may
+
+        def refuse(status: S, after: int | None, /) -> Code | None:
+            return proposal.may(status, after) or code
+
+        return refuse
 
 
 class ContentReview(NamedTuple):

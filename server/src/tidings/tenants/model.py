@@ -84,6 +84,9 @@ MAX_MEMBERS = 100_000
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
 """The first digits of a phone number: a country, or a part of one. `+49`, `+1787`."""
 
+type MediaTypes = Annotated[
+    str, Meta(max_length=127, pattern=r"^[a-z0-9!#$&^_.+-]+/([a-z0-9!#$&^_.+-]+|\*)$")
+]
 type Audience = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
@@ -169,6 +172,15 @@ class BeforeSendSettings(Struct, frozen=True, kw_only=True):
     on_failure: Literal["allow", "refuse"] = "allow"
 
 
+class MediaPolicy(Struct, frozen=True, kw_only=True):
+    """Attachments. `types`: those allowed, such as `image/*`; empty: all. `strips_metadata`: images lose their metadata."""
+
+    max_file_mb: Annotated[int, Meta(ge=1, le=5_120)] = 100
+    total_mb: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 100_000
+    types: Annotated[tuple[MediaTypes, ...], Meta(max_length=100)] = ()
+    strips_metadata: bool = True
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=32)]
     tokens: TokenSettings = TokenSettings()
@@ -184,6 +196,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     before_send: BeforeSendSettings | None = None
     has_search: bool = False
     """Whether users may search their messages. The index then has the words of all messages of the tenant."""
+    media: MediaPolicy = MediaPolicy()
     form: int = SETTINGS_FORM
 
 

@@ -60,6 +60,8 @@ REDEEMED = {
     "code": "123456",
     "device": {"id": "laptop"},
 }
+SHA256 = "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg="
+UPLOADED = {"name": "a.png", "size": 1, "type": "image/png", "sha256": SHA256}
 GROUP = {"type": "group", "name": "new", "members": ["eve"], "client_message_id": "matrix"}
 EXAMPLES: dict[str, Example] = {
     "create_chat.direct": Example("/v1/chats", {"type": "direct", "user": "eve"}, Reach.OWN),
@@ -95,6 +97,14 @@ EXAMPLES: dict[str, Example] = {
     "end_sessions": Example("/v1/sessions", reach=Reach.OWN),
     "get_me": Example("/v1/me", reach=Reach.OWN),
     "update_me": Example("/v1/me", {"avatar_uri": "https://img.example.com/a.png"}, Reach.OWN),
+    "start_upload": Example("/v1/uploads", UPLOADED | {"chat": "{chat}"}),
+    "get_upload": Example("/v1/uploads/{upload}", reach=Reach.OWN),
+    "sign_parts": Example(
+        "/v1/uploads/{large}/parts", {"parts": [{"number": 1, "sha256": SHA256}]}, Reach.OWN
+    ),
+    "complete_upload": Example("/v1/uploads/{upload}/complete", {}, Reach.OWN),
+    "delete_upload": Example("/v1/uploads/{upload}", reach=Reach.OWN),
+    "get_attachment": Example("/v1/messages/{message}/attachments/{attached}", reach=Reach.PAST),
     "register_push": Example("/v1/devices/phone/push", {"fcm": {"token": "t1"}}, Reach.OWN),
     "unregister_push": Example("/v1/devices/phone/push", reach=Reach.OWN),
     "get_badge": Example("/v1/me/badge", reach=Reach.OWN),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
-from contract.api.examples import FOUND, HOOK, Example, Reach
+from contract.api.examples import FOUND, HOOK, UPLOADED, Example, Reach
 from fastapi import FastAPI
 from fixtures.credentials import create_tenant_row
 from fixtures.rest_app import RestApp
@@ -21,7 +21,10 @@ from tidings.inboxes.mail.service import MAIL_ID
 from tidings.inboxes.model import InboxId, InboxKey
 from tidings.inboxes.sender import SendNotificationRequest, SendNotificationResult
 from tidings.kernel.clock import format_ms
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, message_id
+from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId, message_id
+from tidings.media.model import SINGLE_BYTES, CheckState, MediaFacts
+from tidings.media.store.uploads import DynamoUploadStore
+from tidings.messages.sender import Content
 from tidings.push.providers_cache import PushProviderService
 from tidings.push.store.providers import DynamoProviderStore
 
@@ -42,6 +45,9 @@ class MatrixEnv:
     member_job: str
     endpoint: str
     mail: str
+    upload: str
+    large: str
+    attached: str
     later: str = "said after cleo left"
     private: str = "Anna of this tenant"
 
@@ -56,9 +62,13 @@ class MatrixEnv:
             broadcast=self.broadcast,
             member_job=self.member_job,
             endpoint=self.endpoint,
+            upload=self.upload,
+            large=self.large,
+            attached=self.attached,
         )
         now = format_ms(self.api.use_cases.clock.now_ms())
         given = {"{tenant}": tenant, "{notification}": self.notification, "{now}": now, "{mail}": self.mail}
+        given["{chat}"] = self.chat.chat
         body = (
             None
             if example.body is None
@@ -93,7 +103,9 @@ class MatrixEnv:
 async def seed_matrix(api: RestApp) -> MatrixEnv:
     use_cases = api.use_cases
     chat = await use_cases.group(BEN, CLEO)
-    sent = await use_cases.send(chat, ANNA, "said while cleo was in")
+    attached = await set_upload(api, chat)
+    content = Content(text="said while cleo was in", attachments=(attached,))
+    sent = await use_cases.sender.send(chat, ANNA, ClientKey("first"), content, after=1)
     await api.user(ANNA).ok("PUT", f"/v1/messages/{sent.message_id}/reactions/ok")
     await use_cases.manage.remove(chat, by(ANNA), CLEO)
     await use_cases.send(chat, ANNA, MatrixEnv.later)
@@ -116,7 +128,24 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
         added["job"],
         endpoint,
         await mail_id(use_cases),
+        await set_upload(api, chat),
+        await set_upload(api, chat, SINGLE_BYTES + 1),
+        attached,
     )
+
+
+async def set_upload(api: RestApp, chat: ChatKey, size: int = 1) -> str:
+    """Start an upload. A small file is stored and processed."""
+    use_cases, body = api.use_cases, UPLOADED | {"chat": chat.chat, "size": size}
+    made = await api.user(ANNA).ok("POST", "/v1/uploads", body)
+    if "put" in made:
+        store = DynamoUploadStore(use_cases.client)
+        upload = await store.find(use_cases.tenant, made["id"])
+        assert upload is not None
+        await api.objects.put(upload.original, b"x", "image/png")
+        await api.user(ANNA).ok("POST", f"/v1/uploads/{made['id']}/complete", {})
+        await store.record_facts(upload, CheckState.READY, MediaFacts())
+    return str(made["id"])
 
 
 async def mail_id(use_cases: UseCaseEnv) -> str:

@@ -6,10 +6,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster
-from tidings.engines.jars import DownloadCache
+from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, seaweedfs
+from tidings.engines.jars import DownloadCache, default_cache
 from tidings.engines.model import Engine, EngineNode, endpoints
-from tidings.engines.node_plan import _data
+from tidings.engines.node_plan import SEAWEEDFS_PORTS, _data
 from tidings.kernel.errors import Code, TidingsError
 
 HOME = Path("/somewhere/.tidings")
@@ -118,3 +118,12 @@ def test_scratch_data_of_two_directories_is_separate() -> None:
     one = _data(Path("/a"), "dynamo", "dynoxide", is_kept=False)
     other = _data(Path("/b"), "dynamo", "dynoxide", is_kept=False)
     assert one != other
+
+
+def test_every_part_of_the_local_s3_listens_on_loopback_with_a_port_of_its_own() -> None:
+    ports = {role: 9001 + number for number, role in enumerate(SEAWEEDFS_PORTS)}
+    s3 = node(Engine.S3, "seaweedfs", 9000, ports=ports)
+    command = seaweedfs.command(s3, default_cache())
+    assert {"-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3.port=9000"} <= set(command)
+    assert {f"-{role}={port}" for role, port in ports.items()} <= set(command)
+    assert 'endpoint = "http://127.0.0.1:9000"' in endpoints([s3])

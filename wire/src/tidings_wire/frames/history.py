@@ -48,6 +48,7 @@ class MessageState(ResponseBody, frozen=True, kw_only=True):
     data: Data | None = None
     reply_to: SequenceOut | None = None
     mentions: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
     content_type: str | None = None
     edited_at: MillisecondsOut | None = None
     redacted_at: MillisecondsOut | None = None
@@ -72,6 +73,7 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
     data: Data | None = None
     reply_to: SequenceOut | None = None
     mentions: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
     content_type: str | None = None
     client_message_id: str | None = None
     edited_at: MillisecondsOut | None = None

@@ -1,6 +1,7 @@
 """Requests that append to a log: messages, edits, redactions, reactions. Each is answered after its commit."""
 
 from tidings_wire.fields import (
+    Attachments,
     ChatName,
     ClientMessageId,
     ContentType,
@@ -29,12 +30,16 @@ class IdempotentRequest(RequestBody, frozen=True, kw_only=True):
 
 
 class Send(IdempotentRequest, frozen=True, kw_only=True):
-    """Send a message with a text, data or both, at most 4 KB in total."""
+    """Send a message with a text, data, attachments or several of them, at most 4 KB in total.
+
+    `attachments`: ids of complete uploads.
+    """
 
     text: Text = ""
     data: Data | None = None
     reply_to: Sequence | None = None
     mentions: Mentions = ()
+    attachments: Attachments = ()
     content_type: ContentType | None = None
     ttl_seconds: TtlSeconds | None = None
 

@@ -60,6 +60,14 @@ _SEND = (
     "messages.append_ephemeral",
     *_FOLLOW,
 )
+_ATTACH = ("uploads.read_many", "messages.append_attachments")
+_OF_ATTACHMENTS = (
+    Code.MEDIA_NOT_CONFIGURED,
+    Code.UPLOAD_NOT_FOUND,
+    Code.UPLOAD_INCOMPLETE,
+    Code.UPLOAD_ATTACHED,
+    Code.UPLOAD_REFUSED,
+)
 _STATUS = ("chats.check", "memberships.list", "watermarks.read_members")
 _CHANGE = ("messages.read_one", "messages.append_change", *_FOLLOW)
 _REACT = (*_CHANGE, "messages.read_reaction")
@@ -84,9 +92,10 @@ EmojiInPath = Annotated[
         *OF_CHANGES,
         *_OF_POSITIONS,
         *_OF_CONTENT,
+        *_OF_ATTACHMENTS,
         Code.BLOCKED,
         Code.USER_ERASED,
-        touches=_SEND,
+        touches=(*_SEND, *_ATTACH),
         repeat=MessageSentResponse,
         status_code=201,
         summary="Send a message",
@@ -220,7 +229,11 @@ async def edit_message(
 @router.delete(
     "/messages/{message}",
     **route_options(
-        "redact_message", *_OF_MESSAGES, Code.NO_CHANGE, touches=_CHANGE, summary="Redact a message"
+        "redact_message",
+        *_OF_MESSAGES,
+        Code.NO_CHANGE,
+        touches=(*_CHANGE, "messages.redact_attachments"),
+        summary="Redact a message",
     ),
 )
 async def redact_message(

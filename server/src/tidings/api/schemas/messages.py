@@ -1,14 +1,17 @@
 """Schemas of messages and other log entries."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, override
 
+from msgspec.structs import replace
 from pydantic import Field, JsonValue, model_validator
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.api_model import ApiModel, Position, Sequence, Time, UserName, with_examples
 from tidings.api.schemas.chat_list import StatusName
 from tidings.api.schemas.chats import IdempotentBody
+from tidings.messages.model import UPLOAD_ID
 from tidings.messages.sender import MAX_MENTIONS, MAX_TTL_S, Content, SendResult
+from tidings.schema.tables.limits import MAX_ATTACHMENTS
 
 _KEY = "01JCQ4Z7N3V5X9B2M8K6T1R0WD"
 _ID = "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7"
@@ -60,6 +63,7 @@ class SendMessageBody(ContentBody):
             "ttl_seconds": 86400,
             "after": 6,
         },
+        {"attachments": [_KEY], "text": "The beach"},
         {"data": {"location": {"lat": 52.52, "lon": 13.4}}, "content_type": "application/geo+json"},
     )
 
@@ -69,6 +73,14 @@ class SendMessageBody(ContentBody):
     ttl_seconds: Annotated[
         int | None, Field(ge=1, le=MAX_TTL_S, description="Hide the content after this time.")
     ] = None
+    attachments: Annotated[
+        list[Annotated[str, Field(pattern=UPLOAD_ID)]],
+        Field(max_length=MAX_ATTACHMENTS, description="Ids of complete uploads of the sender for this chat."),
+    ] = Field(default_factory=list)
+
+    @override
+    def content(self) -> Content:
+        return replace(super().content(), attachments=tuple(self.attachments))
 
 
 class EditMessageBody(ContentBody):
@@ -126,6 +138,7 @@ class EntryResponse(ApiModel):
     data: Data | None = None
     reply_to: int | None = None
     mentions: list[str] | None = None
+    attachments: Annotated[list[str] | None, Field(description="Ids of uploads.")] = None
     content_type: str | None = None
     edited_at: Time | None = None
     redacted_at: Time | None = None

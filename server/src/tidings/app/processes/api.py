@@ -3,12 +3,10 @@
 On stop it accepts no new connections, finishes the requests in flight, and closes idle connections at once.
 """
 
-import secrets
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
-from itertools import chain
 from typing import Any, NoReturn, override
 
 import uvicorn
@@ -20,11 +18,11 @@ from tidings.accounts.session_cache import RevocationWatch
 from tidings.accounts.store.sessions import DynamoRevocationLog
 from tidings.accounts.store.users import DynamoUserStore
 from tidings.accounts.users import PhoneDirectory
-from tidings.api.app import ROUTERS, make_app
+from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiOptions, ApiServices, ApiTelemetry
+from tidings.api.services import ApiServices, ApiTelemetry
 from tidings.app.processes.http_socket import BACKLOG, open_http_socket
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
@@ -36,6 +34,7 @@ from tidings.app.wiring.accounts import (
     build_phone_login,
     build_process_login,
 )
+from tidings.app.wiring.api_options import api_options
 from tidings.app.wiring.chats import (
     build_chat_lists,
     make_chat_row_notifier,
@@ -43,6 +42,7 @@ from tidings.app.wiring.chats import (
     make_receipt_publisher,
 )
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
+from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
 from tidings.app.wiring.options import (
     allowed_origins,
@@ -68,12 +68,14 @@ from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
-from tidings.kernel.security import Secret, UntrustedProxyDetector
+from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
+from tidings.media.service import MediaService
 from tidings.messages.history import VisibleEntry
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.platform.s3.client import S3Client
 from tidings.platform.telemetry import logs
 from tidings.search.query import MessageSearch
 from tidings.webhooks.before_send import BeforeSendHook
@@ -168,6 +170,7 @@ BUILDS = (
     cursor_secrets,
     allowed_origins,
     search_engine,
+    s3_options,
     *production.API,
 )
 
@@ -185,14 +188,15 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     http = transport_component(settings)
     before_send = before_send_component(host, engines, accounts, http)
     search = search_component(settings, host, engines, accounts)
+    s3 = s3_component(settings)
 
     def app() -> Asgi:
         requests = HttpTelemetry(host.metrics, host.tracing, settings.api.access_log_ratio)
-        requests.declare(api_operations_of())
+        requests.declare(api_operations())
         joined = ApiWiring(
-            settings, host, engines, accounts.value, publisher.value, gains.value, search.value
+            settings, host, engines, accounts.value, publisher.value, gains.value, search.value, s3.value
         )
-        return make_app(joined.services(requests, http.value, before_send.value), _options(settings))
+        return make_app(joined.services(requests, http.value, before_send.value), api_options(settings))
 
     return [
         *engines.components,
@@ -202,6 +206,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
         http,
         before_send,
         search,
+        s3,
         HttpServer(settings, app, host.tasks),
     ]
 
@@ -217,6 +222,7 @@ class ApiWiring:
     publisher: KafkaPublisher
     gains: ReceiptPublisher
     search: MessageSearch[VisibleEntry]
+    s3: S3Client | None
 
     def services(
         self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
@@ -253,8 +259,14 @@ class ApiWiring:
             audit=AuditLog(DynamoAuditStore(client), clock),
             webhooks=(webhooks := make_webhook_service(client, keys, clock, http)),
             before_send=make_before_send_service(webhooks, client, keys, clock),
+            media=self._media(cases),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
+        )
+
+    def _media(self, cases: chats.ChatServices) -> MediaService | None:
+        return api_media(
+            self.settings, self.engines, self.host.clock, cases=cases, publisher=self.publisher, s3=self.s3
         )
 
     def _chats(self, lists: chats.ChatListServices, before_send: BeforeSendHook) -> chats.ChatServices:
@@ -268,6 +280,7 @@ class ApiWiring:
             epoch=self.engines.epoch,
             traces=traces,
             before_send=before_send,
+            attachments=upload_check(self.settings, self.engines.dynamo.value),
         )
 
     def _credentials(self, people: LoginServices) -> CredentialVerifierChain:
@@ -308,32 +321,3 @@ class ApiWiring:
         # codes that are queued when the process stops are not sent: users request another
         _ = self.host.tasks.spawn("sms outbox", outbox.run())
         return login
-
-
-def _options(settings: Settings) -> ApiOptions:
-    api = settings.api
-    return ApiOptions(
-        cursor_secrets=_signing_secrets(settings),
-        max_body_bytes=api.max_body_bytes,
-        max_body_depth=api.max_body_depth,
-        max_body_values=api.max_body_values,
-        docs_root=api.docs_root,
-        trust_traceparent=api.trust_traceparent,
-        allowed_origins=allowed_origins(settings),
-        serve_docs=api.serve_docs,
-    )
-
-
-def _signing_secrets(settings: Settings) -> tuple[Secret, ...]:
-    """Without one that is set, cursors end with the process: fine on a laptop, not behind a load balancer."""
-    if given := cursor_secrets(settings):
-        return given
-    log.warning("api.cursor_secret is not set: a page can't be continued after a restart or elsewhere")
-    return (Secret(secrets.token_urlsafe(32)),)
-
-
-def api_operations_of() -> Iterator[str]:
-    """`GET /v1/chats/{chat_id}` …: what requests are counted by."""
-    for route in chain.from_iterable(router.routes for router in ROUTERS):
-        for method in sorted(getattr(route, "methods", None) or ()):
-            yield f"{method} {getattr(route, 'path', '')}"

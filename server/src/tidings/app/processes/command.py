@@ -253,3 +253,14 @@ def search() -> None:
     from tidings.app.processes.search import run_search  # noqa: PLC0415 - see above
 
     run_search(_settings())
+
+
+@group.command()
+def media() -> None:
+    """Run a media worker.
+
+    Workers process attachments and delete files that nothing refers to. Run as many as you need.
+    """
+    from tidings.app.processes.media import run_media  # noqa: PLC0415 - see above
+
+    run_media(_settings())

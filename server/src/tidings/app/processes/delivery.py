@@ -11,6 +11,7 @@ from typing import NoReturn, override
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.delivery import build_worker, make_offline_checks, redis_ports
+from tidings.app.wiring.media import make_delete_uploads
 from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.delivery.batch_combiner import BatchCombiner
@@ -99,6 +100,7 @@ class DeliveryConsumer(Component):
             counts=counts,
             epoch=self._engines.epoch,
             traces=None if traces is None else traces.delivering,
+            delete_uploads=make_delete_uploads(self._settings, self._publisher.value),
         )
         return DeliveryHandler(worker, self._host, traces)
 

@@ -33,6 +33,7 @@ from tidings.app.wiring.listener_options import (
     listen_options,
     with_fitting_limits,
 )
+from tidings.app.wiring.media import upload_check
 from tidings.app.wiring.message_traces import MessageTraces, make_traces
 from tidings.app.wiring.options import otlp_headers, process_options, validate_settings
 from tidings.app.wiring.push import build_push_cases
@@ -288,6 +289,7 @@ class GatewayWiring:
             epoch=epoch,
             traces=self.traces,
             before_send=before_send,
+            attachments=upload_check(self.settings, client),
         )
         limiter = engine_clients.build_limiter(self.settings, redis, self.engines.keys.value, self.host)
         inboxes = self._inboxes()

@@ -12,6 +12,7 @@ from tidings.app.settings.accounts import AccountsSettings, Endpoint
 from tidings.app.settings.console import ConsoleSettings
 from tidings.app.settings.gateway import GatewaySettings
 from tidings.app.settings.mail import MailSettings
+from tidings.app.settings.media import MediaSettings
 from tidings.app.settings.processes import (
     ApiSettings,
     LimitsSettings,
@@ -208,6 +209,7 @@ class EnginesSettings(Struct, frozen=True, kw_only=True):
     dynamo_port: Annotated[Port, Meta(description="0: any free port.")] = 0
     kafka_port: Annotated[Port, Meta(description="0: any free port. With 3 brokers the first of them.")] = 0
     valkey_port: Annotated[Port, Meta(description="0: any free port.")] = 0
+    s3_port: Annotated[Port, Meta(description="0: any free port.")] = 0
     ready_timeout_s: Annotated[float, Meta(description="How long an engine may take to start.", gt=0)] = 90.0
 
 
@@ -249,4 +251,5 @@ class Settings(Struct, frozen=True, kw_only=True):
     search: SearchSettings = field(default_factory=SearchSettings)
     push: PushSettings = field(default_factory=PushSettings)
     mail: MailSettings = field(default_factory=MailSettings)
+    media: MediaSettings = field(default_factory=MediaSettings)
     engines: EnginesSettings = field(default_factory=EnginesSettings)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
+from tidings.app.wiring.chat_permissions import CHANGE_PERMISSIONS, permission_check
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, TracedMessageSender
 from tidings.app.wiring.webhook_events import PresenceEvents
@@ -15,7 +16,7 @@ from tidings.chats.commands import ChatCommands
 from tidings.chats.items import chat_from_item
 from tidings.chats.model import DEFAULT_MAX_MEMBERS, MemberStatus
 from tidings.chats.queries import DirectChatCache
-from tidings.chats.rules import ChatAction, check_permission
+from tidings.chats.rules import ChatAction
 from tidings.chats.store import DynamoChatStore
 from tidings.connections.store import RedisConnectionRegistry
 from tidings.delivery.audience import StoredAudience
@@ -36,14 +37,12 @@ from tidings.ephemeral.receipts import ChatRowNotifier, ReceiptPublisher, Receip
 from tidings.ephemeral.store import RedisPresenceStore
 from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
 from tidings.kernel.clock import Clock, SystemClock
-from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, Epoch, TenantId, UserId, initial_epoch
 from tidings.messages import sender
 from tidings.messages.append_queue import AppendDeps, OnCommit
-from tidings.messages.edits import ChangePermissions, MessageEdits
+from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
-from tidings.messages.model import PermissionCheck
-from tidings.messages.ports import BeforeSend, KeyProvider, ReadIntervals
+from tidings.messages.ports import AttachmentCheck, BeforeSend, KeyProvider, ReadIntervals
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, DynamoMessageLog
 from tidings.platform.dynamo.client import DynamoClient
@@ -256,6 +255,7 @@ def build_chat_services(
     epoch: Epoch,
     traces: MessageTraces | None = None,
     before_send: BeforeSend | None = None,
+    attachments: AttachmentCheck | None = None,
 ) -> ChatServices:
     """Build the use cases of chats. `on_commit` is called with each commit, and does not delay the answer."""
     rows, reader, edits = DynamoChatStore(client, clock), DynamoLogReader(client), DynamoEditStore(client)
@@ -264,13 +264,15 @@ def build_chat_services(
         appends=appends,
         rows=rows,
         reader=reader,
-        sender=_build_sender(appends, edits, keys, clock, traces=traces, before_send=before_send),
+        sender=_build_sender(
+            appends, edits, keys, clock, traces=traces, before_send=before_send, attachments=attachments
+        ),
         change=MessageEdits(
             appends,
             reader,
             edits,
             keys=keys,
-            permissions=_PERMISSIONS,
+            permissions=CHANGE_PERMISSIONS,
             clock=clock,
             before_send=before_send,
         ),
@@ -286,10 +288,19 @@ def _build_sender(
     *,
     traces: MessageTraces | None,
     before_send: BeforeSend | None,
+    attachments: AttachmentCheck | None,
 ) -> MessageSender[MemberStatus]:
     kind = MessageSender if traces is None else TracedMessageSender
     may_send = permission_check(ChatAction.SEND)
-    sender = kind(appends, edits, keys=keys, may_send=may_send, clock=clock, before_send=before_send)
+    sender = kind(
+        appends,
+        edits,
+        keys=keys,
+        may_send=may_send,
+        clock=clock,
+        before_send=before_send,
+        attachments=attachments,
+    )
     if not isinstance(sender, TracedMessageSender) or traces is None:
         return sender
     sender.traces = traces
@@ -331,18 +342,3 @@ def make_chat_commands(
         return DEFAULT_MAX_MEMBERS if found is None else found.settings.max_members
 
     return ChatCommands(rows, appends, max_members)
-
-
-def permission_check(action: ChatAction) -> PermissionCheck[MemberStatus]:
-    def check(status: MemberStatus, after: int | None, /) -> Code | None:
-        return check_permission(action, status, after)
-
-    return check
-
-
-_PERMISSIONS = ChangePermissions(
-    edit_own=permission_check(ChatAction.EDIT_OWN),
-    redact_own=permission_check(ChatAction.REDACT_OWN),
-    redact_others=permission_check(ChatAction.REDACT_OTHERS),
-    react=permission_check(ChatAction.REACT),
-)

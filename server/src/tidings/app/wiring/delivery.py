@@ -27,7 +27,7 @@ from tidings.delivery.offline_checker import (
     OfflineCheckerDeps,
     OfflineCheckStats,
 )
-from tidings.delivery.ports import DeliveryCheckpoints, OfflineCheckPublisher
+from tidings.delivery.ports import DeleteUploads, DeliveryCheckpoints, OfflineCheckPublisher
 from tidings.delivery.rules import highest_sequence
 from tidings.delivery.store import DynamoOfflineQueue, KafkaOfflineChecks, KafkaOfflineEvents
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
@@ -127,6 +127,7 @@ def build_worker(
     counts: DeliveryStats,
     epoch: Epoch = initial_epoch,
     traces: Mapping[ChatKey, tuple[str, ...]] | None = None,
+    delete_uploads: DeleteUploads | None = None,
 ) -> DeliveryWorker:
     log, queue = DynamoLogReader(client), DynamoOfflineQueue(client, clock)
     audience = CachedAudience(StoredAudience(DirectChatCache(DynamoChatStore(client, clock))))
@@ -134,7 +135,9 @@ def build_worker(
         rows=build_row_projector(client, keys, audience, epoch),
         audience=audience,
         log=log,
-        redactor=OfflineQueueRedactor(queue, audience, log, DynamoEditStore(client).clear_reactions),
+        redactor=OfflineQueueRedactor(
+            queue, audience, log, DynamoEditStore(client).clear_reactions, delete_uploads
+        ),
         checkpoints=wiring.checkpoints,
         fanout=Fanout(
             wiring.routes,

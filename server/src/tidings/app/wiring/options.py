@@ -66,6 +66,7 @@ ADMIN_PORTS = {
     "webhooks": 9750,
     "push": 9740,
     "search": 9760,
+    "media": 9770,
 }
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 

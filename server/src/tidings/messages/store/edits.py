@@ -12,11 +12,13 @@ from tidings.messages.store.log import ephemeral_partition
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
-from tidings.platform.dynamo.requests import Delete, Put, Query, TransactionPart, Update
+from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, TransactionPart, Update
 from tidings.schema.tables.items.chats import REACTION, chat_key
+from tidings.schema.tables.items.media import upload_key
 from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import media as media_patterns
 
-_TABLE = "messages"
+_TABLE, _UPLOADS = "messages", "uploads"
 _REACTION_BYTES = 15
 _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
 
@@ -39,6 +41,11 @@ class DynamoEditStore:
         put = Put(table=_TABLE, item=item, condition="attribute_not_exists(chat_id)")
         return TransactionPart(patterns.APPEND_EPHEMERAL, (put,))
 
+    def attach(self, chat: ChatKey, sequence: int, draft: Draft, content: bytes | None) -> TransactionPart:
+        ephemeral = () if content is None else self.ephemeral(chat, sequence, content, draft).actions
+        uploads = tuple(_attached(chat, sequence, draft, upload) for upload in draft.attachments)
+        return TransactionPart(media_patterns.APPEND_ATTACHMENTS, (*ephemeral, *uploads))
+
     def edit(self, chat: ChatKey, seen: Entry, content: bytes, now_ms: int) -> TransactionPart:
         update = Update(
             table=_TABLE,
@@ -57,12 +64,13 @@ class DynamoEditStore:
             condition=_NOT_REDACTED,
             values={":now": format_ms(now_ms)},
         )
-        if seen.visible_until_ms is None:
-            return TransactionPart(patterns.APPEND_CHANGE, (empty,))
-        ephemeral = Delete(
-            table=_TABLE, key={"chat_id": ephemeral_partition(chat), "sequence": seen.sequence}
-        )
-        return TransactionPart(patterns.APPEND_CHANGE, (empty, ephemeral))
+        actions: list[TransactAction] = [empty]
+        if seen.visible_until_ms is not None:
+            place: dict[str, ItemValue] = {"chat_id": ephemeral_partition(chat), "sequence": seen.sequence}
+            actions.append(Delete(table=_TABLE, key=place))
+        actions += [_deleted(chat, upload) for upload in seen.attachments]
+        pattern = media_patterns.REDACT_ATTACHMENTS if seen.attachments else patterns.APPEND_CHANGE
+        return TransactionPart(pattern, tuple(actions))
 
     def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
         values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
@@ -100,6 +108,43 @@ class DynamoEditStore:
                     await self._client.batch_write(
                         patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
                     )
+
+
+def _attached(chat: ChatKey, sequence: int, draft: Draft, upload: str) -> Update:
+    """Return the write that attaches an upload. It expires with the content of an ephemeral message."""
+    values: dict[str, ItemValue] = {
+        ":attached": "attached",
+        ":uploaded": "uploaded",
+        ":refused": "refused",
+        ":sequence": sequence,
+        ":key": draft.client_key,
+        ":owner": draft.sender,
+        ":chat": chat.chat,
+    }
+    change = "SET upload_state = :attached, message_sequence = :sequence, client_message_id = :key"
+    if draft.visible_until_ms is None:
+        change += " REMOVE expires_ms"
+    else:
+        change += ", expires_ms = :until"
+        values[":until"] = draft.visible_until_ms
+    return Update(
+        table=_UPLOADS,
+        key=dict(upload_key(chat.tenant, upload)),
+        update=change,
+        condition="upload_state = :uploaded AND owner_id = :owner AND chat_id = :chat AND check_state <> :refused",
+        values=values,
+    )
+
+
+def _deleted(chat: ChatKey, upload: str) -> Update:
+    # Without a condition: an upload that expired before may have no row, and must not prevent the redaction. The sweeper
+    # deletes the row that this write then creates.
+    return Update(
+        table=_UPLOADS,
+        key=dict(upload_key(chat.tenant, upload)),
+        update="SET upload_state = :deleting",
+        values={":deleting": "deleting"},
+    )
 
 
 def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:

@@ -69,6 +69,8 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
             item[name] = value
     if entry.users:
         item["users"] = list(entry.users)
+    if entry.attachments:
+        item["attachments"] = list(entry.attachments)
     if entry.epoch:
         item["epoch"] = entry.epoch
     if entry.large:
@@ -98,6 +100,7 @@ def _rare_fields(item: Item) -> dict[str, Any]:
         "edited_at_ms": parse_ms_or_none(item.get("edited_at")),
         "redacted_at_ms": parse_ms_or_none(item.get("redacted_at")),
         "users": tuple(item.get("users", ())),
+        "attachments": tuple(item.get("attachments", ())),
         "large": item.get("large", False),
         "reaction_counts": _counts(item.get("reaction_counts")),
         "reaction_users": tuple(item.get("reaction_users", ())),
@@ -124,6 +127,7 @@ class EntryItem(Struct, gc=False):
     edited_at: AttributeValue | None = None
     redacted_at: AttributeValue | None = None
     users: AttributeValue | None = None
+    attachments: AttributeValue | None = None
     large: AttributeValue | None = None
     reaction_counts: AttributeValue | None = None
     reaction_users: AttributeValue | None = None

@@ -1,9 +1,9 @@
-"""The eighteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
+"""The nineteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
 
-from tidings.schema.tables.items import accounts, chats, inboxes, push, webhooks
+from tidings.schema.tables.items import accounts, chats, inboxes, media, push, webhooks
 from tidings.schema.tables.model import (
     Backup,
     CapacityUnits,
@@ -276,6 +276,16 @@ PUSH_RESULTS = Table(
     "by the worker before it sends, so that a repeated event sends nothing twice.",
     capacity_why="As variable as the messages to users who are offline.",
 )
+UPLOADS = Table(
+    name="uploads",
+    partition=KeyAttribute("tenant_shard"),
+    sort=KeyAttribute("upload"),
+    items=(media.UPLOAD, media.TOTAL),
+    backup=Backup.CRITICAL,
+    why="A row for each file in the bucket. The sweeper lists a tenant's 16 partitions in the order of the bucket's keys and "
+    "compares both. No TTL: an object is deleted before its row, and the total changes with the row.",
+    capacity_why="Follows attachments, which are sent in bursts.",
+)
 
 TABLES = (
     MESSAGES,
@@ -296,6 +306,7 @@ TABLES = (
     WEBHOOKS,
     DEVICES,
     PUSH_RESULTS,
+    UPLOADS,
 )
 BY_NAME = {table.name: table for table in TABLES}
 PARTITION_KEYS = {table.name: table.partition.name for table in TABLES}

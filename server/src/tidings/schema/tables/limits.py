@@ -34,6 +34,7 @@ PART_BYTES = {
     "event": 36,  # `evt_` and 32 hexadecimal digits
     "device": 64,
     "provider": 8,
+    "upload": 26,
 }
 PART_DIGITS = {
     "at_ms": 13,
@@ -61,6 +62,7 @@ INTERVALS = 8  # how often a user can leave a chat and rejoin
 MAX_JOINS_PER_ENTRY = (
     97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows
 )
+MAX_ATTACHMENTS = 10  # of a message
 EMOJI = 20
 EMOJI_BYTES = 32
 REACTORS = 20  # in total for a message, not for each emoji

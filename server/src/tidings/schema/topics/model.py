@@ -292,6 +292,22 @@ INDEXING = Topic(
     purpose="Chunks of jobs that rebuild the search index of a tenant. `tidings run search` processes them.",
 )
 
+MEDIA = Topic(
+    name="media",
+    key="tenant#upload",
+    order="",
+    partitions=Partitions(
+        small=3,
+        medium=12,
+        large=96,
+        why="A file takes about a second of CPU, which the workers limit, not Kafka.",
+    ),
+    retention_s=24 * HOUR_S,
+    retention_why="The sweeper publishes an upload again that was not processed.",
+    max_message_bytes=MEBIBYTE,
+    purpose="Uploads to process, and uploads of redacted messages to delete. `tidings run media` reads it.",
+)
+
 TOPICS = (
     MESSAGES,
     MESSAGES_DEAD,
@@ -308,6 +324,7 @@ TOPICS = (
     MAILS,
     PUSHES,
     INDEXING,
+    MEDIA,
 )
 
 DEAD_LETTER_TOPICS = {

@@ -2,10 +2,20 @@
 
 from itertools import chain
 
-from tidings.schema.tables.patterns import accounts, chats, delivery, inboxes, mail, operators, push, webhooks
+from tidings.schema.tables.patterns import (
+    accounts,
+    chats,
+    delivery,
+    inboxes,
+    mail,
+    media,
+    operators,
+    push,
+    webhooks,
+)
 from tidings.schema.tables.patterns.builders import Pattern
 
-SUBJECTS = (chats, delivery, accounts, inboxes, mail, operators, push, webhooks)
+SUBJECTS = (chats, delivery, accounts, inboxes, mail, media, operators, push, webhooks)
 
 PATTERNS: tuple[Pattern, ...] = tuple(
     value

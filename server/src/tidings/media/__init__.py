@@ -1,0 +1,1 @@
+"""Attachments: uploads, their objects in the bucket, and the worker that processes them."""

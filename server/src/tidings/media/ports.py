@@ -1,0 +1,107 @@
+"""Ports of attachments: the table, the bucket, and the tasks of the media worker."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from typing import Protocol
+
+from tidings.kernel.errors import Code
+from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.media.model import CheckState, MediaFacts, MediaTask, Upload, UploadState
+
+type CheckSend = Callable[[ChatKey, UserId], Awaitable[Code | None]]
+"""Returns why a user may not send to a chat, or None if they may."""
+
+
+type ReadAttachments = Callable[[ChatKey, UserId, int], Awaitable[Sequence[str]]]
+"""Returns the uploads of a message that a user may read now; none if it was redacted or has expired. Raises `message_not_found`."""
+
+
+class UploadStore(Protocol):
+    """The rows of uploads. Reads are strongly consistent."""
+
+    async def create(self, upload: Upload, /) -> None:
+        """Write a row and count its bytes; atomic."""
+        ...
+
+    async def find(self, tenant: TenantId, upload: str, /) -> Upload | None: ...
+
+    async def find_many(self, tenant: TenantId, uploads: Collection[str], /) -> Mapping[str, Upload]: ...
+
+    async def total_bytes(self, tenant: TenantId, /) -> int:
+        """Return the bytes of all uploads of a tenant."""
+        ...
+
+    async def change_state(self, upload: Upload, to: UploadState, /) -> bool:
+        """Change the state if it is still that of `upload`; atomic. False: it has changed. Repeatable."""
+        ...
+
+    async def record_facts(self, upload: Upload, check: CheckState, facts: MediaFacts, /) -> bool:
+        """Record the result of processing. False: the upload is being deleted or does not exist."""
+        ...
+
+    async def delete(self, upload: Upload, /) -> bool:
+        """Delete a row that is `DELETING`, and uncount its bytes; atomic. False: it does not exist. Repeatable."""
+        ...
+
+    def list_shard(self, tenant: TenantId, shard: int, /) -> AsyncIterator[Upload]:
+        """Yield the uploads of a partition in the order of their ids."""
+        ...
+
+
+class StoredPart(Protocol):
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+class OpenMultipart(Protocol):
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def upload_id(self) -> str: ...
+
+
+class ObjectStore(Protocol):
+    """The bucket. Raises `UnavailableError`."""
+
+    def presign(
+        self,
+        method: str,
+        key: str,
+        life_s: int,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> str: ...
+
+    async def size_of(self, key: str) -> int | None: ...
+
+    def read(self, key: str) -> AsyncIterator[bytes]: ...
+
+    async def put(self, key: str, body: bytes, content_type: str) -> None: ...
+
+    async def delete(self, key: str) -> None: ...
+
+    def keys(self, prefix: str) -> AsyncIterator[str]: ...
+
+    async def start_multipart(self, key: str, content_type: str) -> str: ...
+
+    async def parts(self, key: str, upload_id: str) -> Sequence[StoredPart] | None: ...
+
+    async def complete_multipart(self, key: str, upload_id: str, sums: Mapping[int, str]) -> None: ...
+
+    async def abort_multipart(self, key: str, upload_id: str) -> None: ...
+
+    def open_multiparts(self, prefix: str) -> AsyncIterator[OpenMultipart]: ...
+
+
+class MediaTaskPublisher(Protocol):
+    async def publish(self, task: MediaTask, /) -> None:
+        """Publish a task and wait for Kafka. Raises `overloaded`."""
+        ...
+
+    def publish_soon(self, task: MediaTask, /) -> None:
+        """Publish a task without waiting. The sweeper finds what Kafka did not accept."""
+        ...

@@ -1,0 +1,167 @@
+"""The decoder in its own process: facts, metadata, and files that are made to exhaust it."""
+
+import io
+import os
+import struct
+import subprocess
+import wave
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tidings.media import decoder
+from tidings.media.model import MediaFacts
+from tidings.media.sandbox import decoder_command, run_decoder
+
+GPS = 0x8825
+MAX_RSS_KB = decoder.MEMORY_BYTES // 1024
+
+
+async def decode(tmp_path: Path, data: bytes, *, strips: bool = True, **more: Any) -> MediaFacts:
+    (tmp_path / "file").write_bytes(data)
+    return await run_decoder(tmp_path / "file", tmp_path, strips_metadata=strips, **more)
+
+
+def photo(kind: str = "JPEG", size: tuple[int, int] = (60, 30)) -> bytes:
+    """Return a picture with a place in its metadata, stored on its side."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    exif.get_ifd(GPS)[2] = (52.0, 31.0, 12.0)
+    exif[0x010E] = "secret-place"
+    out = io.BytesIO()
+    Image.new("RGB", size, (200, 30, 30)).save(out, kind, exif=exif)
+    return out.getvalue()
+
+
+def png(width: int, height: int, data: bytes, *chunks: tuple[bytes, bytes]) -> bytes:
+    def chunk(name: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + name + body + struct.pack(">I", zlib.crc32(name + body))
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    parts = [
+        chunk(b"IHDR", head),
+        *(chunk(*each) for each in chunks),
+        chunk(b"IDAT", data),
+        chunk(b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "WEBP"])
+async def test_an_image_is_stored_upright_and_without_its_place(tmp_path: Path, kind: str) -> None:
+    data = photo(kind)
+    assert b"secret-place" in data
+    facts = await decode(tmp_path, data)
+    assert (facts.reason, facts.width, facts.height, facts.is_clean) == (None, 30, 60, True)
+    for name in ("clean", "thumbnail"):
+        made = (tmp_path / name).read_bytes()
+        assert b"secret-place" not in made
+        with Image.open(io.BytesIO(made)) as image:
+            assert image.size == (30, 60)
+            assert not dict(image.getexif())
+    assert facts.blurhash is not None
+    assert len(facts.blurhash) == 28
+
+
+async def test_a_tenant_may_keep_metadata(tmp_path: Path) -> None:
+    facts = await decode(tmp_path, photo(), strips=False)
+    assert (facts.is_clean, facts.has_thumbnail) == (False, True)
+    assert not (tmp_path / "clean").exists()
+
+
+async def test_an_animation_keeps_its_frames_and_loses_its_comment(tmp_path: Path) -> None:
+    frames = [Image.new("P", (8, 8), number) for number in range(4)]
+    out = io.BytesIO()
+    frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=50, comment=b"secret-place")
+    facts = await decode(tmp_path, out.getvalue())
+    assert facts.type == "image/gif"
+    with Image.open(tmp_path / "clean") as image:
+        assert getattr(image, "n_frames", 1) >= 1
+        assert "comment" not in image.info
+    assert b"secret-place" not in (tmp_path / "clean").read_bytes()
+
+
+async def test_the_duration_of_a_recording_is_read(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with wave.open(out, "wb") as recording:
+        recording.setnchannels(1)
+        recording.setsampwidth(2)
+        recording.setframerate(8_000)
+        recording.writeframes(b"\0\0" * 12_000)
+    facts = await decode(tmp_path, out.getvalue())
+    assert (facts.type, facts.duration_ms) == ("audio/wav", 1_500)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"<html><script>alert(1)</script>", b"<svg xmlns='http://www.w3.org/2000/svg'/>", b"%PDF-1.7", b""],
+)
+async def test_what_can_contain_scripts_is_opaque(tmp_path: Path, data: bytes) -> None:
+    assert await decode(tmp_path, data) == MediaFacts()
+
+
+def _pixel_bomb() -> bytes:
+    return png(60_000, 60_000, zlib.compress(b"\0" * 1000))
+
+
+def _zlib_bomb() -> bytes:
+    return png(4_000, 4_000, zlib.compress(b"\0" * 400_000_000, 9))
+
+
+def _text_bomb() -> bytes:
+    return png(1, 1, zlib.compress(b"\0" * 4), (b"zTXt", b"note\0\0" + zlib.compress(b"a" * 500_000_000, 9)))
+
+
+def _frame_bomb() -> bytes:
+    """Return a GIF of one small file with many frames of many pixels."""
+    screen = struct.pack("<HHBBB", 4_000, 4_000, 0x80, 0, 0) + b"\0\0\0\xff\xff\xff"
+    frame = b"," + struct.pack("<HHHHB", 0, 0, 4_000, 4_000, 0) + b"\x02\x02\x4c\x01\0"
+    return b"GIF89a" + screen + frame * 2_000 + b";"
+
+
+def _zip_bomb() -> bytes:
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("zeros", "w", force_zip64=True) as file,
+    ):
+        for _ in range(400):
+            file.write(b"\0" * 1024 * 1024)
+    return out.getvalue()
+
+
+BOMBS = [_pixel_bomb, _zlib_bomb, _text_bomb, _frame_bomb, _zip_bomb]
+
+
+@pytest.mark.parametrize("bomb", BOMBS, ids=lambda made: made.__name__.strip("_"))
+def test_a_bomb_is_harmless_in_bounded_memory(tmp_path: Path, bomb: Any) -> None:
+    (tmp_path / "file").write_bytes(bomb())
+    command = decoder_command(tmp_path / "file", tmp_path, strips_metadata=True)
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, _, used = os.wait4(child.pid, 0)
+    child.returncode = 0
+    assert used.ru_maxrss < MAX_RSS_KB, "kilobytes"
+    assert used.ru_utime + used.ru_stime < decoder.CPU_S
+    produced = [each for each in tmp_path.iterdir() if each.name in ("clean", "thumbnail")]
+    facts = (tmp_path / "facts.json").read_text() if (tmp_path / "facts.json").exists() else ""
+    if bomb is not _zlib_bomb:  # it decodes no more than the pixels that it declares
+        assert "reason" in facts or not facts
+        assert produced == []
+
+
+async def test_a_decoder_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tidings.media.sandbox.decoder_command", lambda *_, **__: ["/bin/sleep", "60"])
+    facts = await decode(tmp_path, b"x", timeout_s=0.2)
+    assert facts.reason is not None
+
+
+async def test_the_decoder_has_no_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "hidden")
+    command = ["/bin/sh", "-c", f"env > {tmp_path}/env"]
+    monkeypatch.setattr("tidings.media.sandbox.decoder_command", lambda *_, **__: command)
+    await decode(tmp_path, b"x")
+    assert "hidden" not in (tmp_path / "env").read_text()
