@@ -59,8 +59,8 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
         Meta(
             description="Port of these pages; 0: any free port, which is logged. Unset: 9500 for `api`, "
             "9600 for `gateway`, 9700 for `delivery`, 9710 for `relay`, 9720 for `notifications`, 9730 for `console`, "
-            "9740 for `push`, 9750 for `webhooks`, 9760 for `search`, 9770 for `media`, or any free port with a "
-            "warning if that is taken. With `--processes` the first process has it; the others have the next numbers."
+            "9740 for `push`, 9750 for `webhooks`, 9760 for `search`, 9770 for `media`. If that is taken: any free "
+            "port, with a warning. With `--processes` the first process has it; the others have the next numbers."
         ),
     ] = None
     drain_s: Annotated[
