@@ -4,7 +4,7 @@ Real processes run on real engines (dynoxide and Valkey) with users whose tokens
 machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
 number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
 `p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
-`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law, and a proxy enforces the
+`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law. A proxy enforces the
 declared capacity of tables and the limits of partitions: `throttled` counts its refusals, and `hottest_partition_…` are the
 units a second of its most used partition. Each figure is the median of the rounds.
 """
