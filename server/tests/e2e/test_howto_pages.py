@@ -132,7 +132,7 @@ def _until(text: str, file: str) -> str:
 
 def test_the_page_of_the_metrics_has_every_metric_of_every_process(dev: Path) -> None:
     ports = json.loads((dev / ".tidings/dev/client.json").read_text())["admin_ports"]
-    assert len(ports) == 9
+    assert len(ports) == 10
     page = (DOCS / "reference/metrics.md").read_text()
     for port in ports.values():
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:

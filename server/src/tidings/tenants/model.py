@@ -74,7 +74,6 @@ USER_KEY: Final = "k"
 PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
-
 SETTINGS_FORM = 8
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
@@ -195,7 +194,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     """Members of a group, with its owner."""
     before_send: BeforeSendSettings | None = None
     has_search: bool = False
-    """Whether users may search their messages. The index then has the words of all messages of the tenant."""
+    """Whether users may search their messages."""
     media: MediaPolicy = MediaPolicy()
     form: int = SETTINGS_FORM
 
