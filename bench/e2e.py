@@ -28,7 +28,7 @@ from bench.report import print_figures, print_table
 from bench.whole.using import cpu_us
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import Engine, StartRequest
+from tidings.engines.model import StartRequest
 
 _TICKS_PER_S = 100
 _MISSED = 100
@@ -223,7 +223,7 @@ def installation(**changes: str) -> Iterator[Installation]:
     with tempfile.TemporaryDirectory(prefix="tidings-") as place:
         fleet = LocalCluster(Path(place) / "engines", default_cache(), dies_with_us=True)
         try:
-            fleet.start(StartRequest(engines=frozenset(Engine), dynamo="dynoxide"))
+            fleet.start(StartRequest(dynamo="dynoxide"))
             with installation_on(fleet, "dynoxide", Path(place)) as env:
                 asyncio.run(env.create_tenant())
                 here = Installation(env)

@@ -20,6 +20,7 @@ from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cach
 from tidings.engines.local_cluster import RUNNERS, LocalCluster, no_progress
 from tidings.engines.model import DynamoKind, Engine, RunningEngine, StartRequest
 from tidings.engines.node_plan import engine_modules
+from tidings.engines.seaweedfs import default_engines
 from tidings.engines.snapshots import delete_old_snapshots, restore_snapshot, take_snapshot
 from tidings.kernel.errors import Code, TidingsError
 
@@ -63,7 +64,7 @@ def _request(
     chosen = loaded.settings.engines
     return StartRequest(
         engines=frozenset(Engine(name) for name in names)
-        or frozenset(Engine) - remote_engines(loaded).keys(),
+        or default_engines() - remote_engines(loaded).keys(),
         dynamo=dynamo or chosen.dynamo,
         on_disk=on_disk or chosen.on_disk,
         kafka_brokers=int(brokers or chosen.kafka_brokers),

