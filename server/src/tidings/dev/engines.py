@@ -13,10 +13,10 @@ from tidings.app.settings import Settings
 from tidings.app.settings.loader import Key, LoadedSettings
 from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring import schema
-from tidings.app.wiring.media import s3_options
+from tidings.app.wiring.media import has_decoder, s3_options
 from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
 from tidings.engines.local_cluster import RUNNERS, LocalCluster
-from tidings.engines.model import Engine, RunningEngine, StartRequest
+from tidings.engines.model import CHAT_ENGINES, Engine, RunningEngine, StartRequest
 from tidings.engines.seaweedfs import default_engines
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.redis.options import RedisOptions
@@ -68,6 +68,11 @@ _POLL_S = 0.1
 _HERE = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
+def wanted_engines() -> frozenset[Engine]:
+    """Return the engines to start. Without the extra `media` there are no attachments, and no S3."""
+    return default_engines() if has_decoder() else CHAT_ENGINES
+
+
 @dataclass(slots=True)
 class DevEngines:
     """`were_running`: engines that ran before; `tidings dev` does not stop them."""
@@ -86,7 +91,7 @@ class DevEngines:
         running = [each for each in cluster.status() if each.is_alive]
         return cls(
             cluster,
-            _start_request(loaded, running, default_engines() - away.keys()),
+            _start_request(loaded, running, wanted_engines() - away.keys()),
             running,
             Engine.DYNAMO in away,
         )

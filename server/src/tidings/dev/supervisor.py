@@ -12,11 +12,14 @@ from importlib.util import find_spec
 
 from tidings.app.processes.command import group
 from tidings.app.settings.loader import Key, LoadedSettings, env_name
+from tidings.app.wiring.media import has_decoder
 from tidings.dev import process_runner
 from tidings.dev.console import DevConsole
+from tidings.dev.engines import wanted_engines
 from tidings.dev.process_runner import ChildProcess, ProcessRunner
 from tidings.dev.seed_data import is_http_ready
 from tidings.doctor.machine import find_port_holder
+from tidings.engines.model import Engine
 from tidings.engines.node_plan import PortAllocator
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import LOCAL
@@ -62,10 +65,14 @@ class ProcessSpec:
 
 
 def process_specs(loaded: LoadedSettings) -> list[ProcessSpec]:
-    ports = PortAllocator()
+    ports, chosen = PortAllocator(), loaded.settings
+    left_out = set()
     # Without the extra `search` and without an engine of the user, there is no index to write.
-    has_search = find_spec("tantivy") is not None or loaded.settings.search.engine != "none"
-    return [_kind(name, loaded, ports) for name in sorted(group.commands) if has_search or name != "search"]
+    if find_spec("tantivy") is None and chosen.search.engine == "none":
+        left_out.add("search")
+    if not has_decoder() or (Engine.S3 not in wanted_engines() and not chosen.media.endpoint):
+        left_out.add("media")
+    return [_kind(name, loaded, ports) for name in sorted(group.commands) if name not in left_out]
 
 
 def _kind(name: str, loaded: LoadedSettings, ports: PortAllocator) -> ProcessSpec:

@@ -145,9 +145,14 @@ def api_media(
     )
 
 
+def has_decoder() -> bool:
+    """Return whether the libraries of the extra `media` are installed."""
+    return find_spec("PIL") is not None and find_spec("tinytag") is not None
+
+
 def require_decoder() -> None:
     """Raise `settings_invalid` if the libraries of the extra `media` are not installed."""
-    if find_spec("PIL") is None or find_spec("tinytag") is None:
+    if not has_decoder():
         raise TidingsError(
             Code.SETTINGS_INVALID,
             "The libraries that decode files are not installed.",

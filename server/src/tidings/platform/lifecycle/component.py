@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from typing import override
+from typing import cast, override
 
 from tidings.kernel.clock import Clock
 from tidings.platform.telemetry.masking import SizeLimits, mask_text
@@ -250,9 +250,9 @@ class ManagedResource[T](Component):
 
     @property
     def value(self) -> T:
-        if self._value is None:
+        if self._context is None:
             raise RuntimeError(f"{self.name} was used before it was started")
-        return self._value
+        return cast("T", self._value)
 
     @override
     async def start(self) -> None:
