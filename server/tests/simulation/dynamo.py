@@ -1,7 +1,7 @@
 """The project's DynamoDB client on simulated tables: the same calls, patterns, errors and retries, without bytes."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import override
 
 from simulation.network import Network, NoAnswerError, RefusedForNowError
@@ -162,6 +162,21 @@ class SimClient(DynamoClient):
             return [item for item in found if item is not None]
 
         return (await self._call(pattern, read, timeout_s=timeout_s))[0]
+
+    @override
+    async def batch_get_tables(
+        self, pattern: AccessPattern, keys: Mapping[str, Sequence[Attributes]]
+    ) -> dict[str, list[Item]]:
+        plan = self._plan(pattern, Operation.BATCH_GET_ITEM)
+
+        def read() -> dict[str, list[Item]]:
+            found = {
+                table: [self.tables.get(plan.table_of(table), key, None, {}) for key in some]
+                for table, some in keys.items()
+            }
+            return {table: [item for item in items if item is not None] for table, items in found.items()}
+
+        return (await self._call(pattern, read, timeout_s=None))[0]
 
     @override
     async def batch_write(

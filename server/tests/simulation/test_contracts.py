@@ -43,7 +43,7 @@ LEFT_OUT = {
     "test_delivery_status_of_a_page_of_any_length_costs_two_reads",
     "test_putting_and_deleting_an_item_costs_two_write_units",
     "test_items_cost_one_unit_each_and_one_call_for_every_twenty_five",
-    "test_a_page_costs_one_query_and_one_batch_of_names",
+    "test_a_page_costs_one_query_and_one_batch_of_heads_and_names",
     "test_asking_for_a_direct_chat_that_exists_costs_one_read",
 }
 """They read the cost ledger, which the simulation does not keep."""

@@ -106,7 +106,7 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.UPLOAD_PROCESSING: 409,
     Code.UPLOAD_REFUSED: 422,
     Code.UPLOAD_TOO_LARGE: 413,
-    Code.STORAGE_FULL: 507,
+    Code.STORAGE_FULL: 409,
     Code.NO_CHANGE: 409,
     Code.IDEMPOTENCY_CONFLICT: 409,
     Code.POSITION_AHEAD: 409,

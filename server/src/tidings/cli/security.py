@@ -27,7 +27,7 @@ READING: Final = frozenset(
 """Names of commands that change nothing. Every other command of an administrative group is recorded."""
 ADMINISTRATIVE: Final = frozenset(
     {
-        *("broadcast", "dead-letter", "inbox", "job", "push", "relay", "restore"),
+        *("broadcast", "dead-letter", "inbox", "job", "media", "push", "relay", "restore"),
         *("search", "segment", "tables", "tenant", "topics", "user", "webhook"),
     }
 )

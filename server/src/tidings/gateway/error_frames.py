@@ -61,6 +61,9 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
 HIDDEN: Final = frozenset(
     {
         Code.SETTINGS_INVALID,
+        Code.UPLOAD_PROCESSING,
+        Code.UPLOAD_TOO_LARGE,
+        Code.STORAGE_FULL,
         Code.ENGINE_NOT_INSTALLED,
         Code.ENGINE_NOT_SUPPORTED,
         Code.ENGINE_FETCH_FAILED,

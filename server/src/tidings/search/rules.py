@@ -35,6 +35,7 @@ _LETTER: Final = rf"(?![{_SINGLE}])[^\W_]"
 _WORD: Final = re.compile(rf"[{_SINGLE}]|(?:{_LETTER})(?:{_LETTER}|[\u0300-\u036f])*")
 
 _ORDER_BITS: Final = 20
+_CHAT_BITS: Final = 10
 _EXTRACT_CHARS: Final = 160
 _LEAD_CHARS: Final = 40
 """Characters of the extract before the first match."""
@@ -85,9 +86,11 @@ def _invalid(reason: str) -> TidingsError:
 
 
 def order_of(ref: MessageRef, at_ms: int) -> int:
-    """Return the position of a message among all results: by time, then by a hash of its place."""
-    digest = hashlib.blake2b(f"{ref.chat.chat}#{ref.sequence}".encode(), digest_size=4).digest()
-    return first_order_at(at_ms) | int.from_bytes(digest) >> (32 - _ORDER_BITS)
+    """Return the position of a message among all results: by time, then by sequence, then by a hash of its chat."""
+    digest = hashlib.blake2b(ref.chat.chat.encode(), digest_size=4).digest()
+    of_chat = int.from_bytes(digest) >> (32 - _CHAT_BITS)
+    in_chat = ref.sequence % (1 << (_ORDER_BITS - _CHAT_BITS))
+    return first_order_at(at_ms) | in_chat << _CHAT_BITS | of_chat
 
 
 def first_order_at(at_ms: int) -> int:

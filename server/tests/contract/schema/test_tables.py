@@ -24,19 +24,19 @@ def test_applied_tables_are_as_declared(applied: Installation) -> None:
     assert {entry.verdict for entry in applied.plan().entries} == {ChangeKind.UNCHANGED}
     result = applied.run("check")
     assert result.exception is None
-    assert "ok: 18 tables as declared" in result.output
+    assert "ok: 19 tables as declared" in result.output
 
 
 def test_apply_can_be_repeated(applied: Installation) -> None:
     result = applied.run("apply")
     assert result.exception is None
-    assert "ok: 0 of 18" in result.output
+    assert "ok: 0 of 19" in result.output
 
 
 def test_plan_changes_nothing(installation: Installation) -> None:
     result = installation.run("plan")
     assert result.exception is None
-    assert "18 create" in result.output
+    assert "19 create" in result.output
     assert installation.plane.observe(TABLES) == {}
 
 

@@ -91,6 +91,7 @@ def test_every_attribute_is_declared() -> None:
         name="n",
         role="r",
         users=(UserId("b"),),
+        attachments=("u",),
         member_count=1,
         large=True,
     )

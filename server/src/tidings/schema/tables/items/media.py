@@ -7,6 +7,7 @@ from tidings.schema.tables.model import Growth, KeyTemplate, TableItem
 
 SHARDS = 16
 """Partitions of a tenant. A partition takes about 500 new uploads a second. Part of the keys: never change it."""
+FILES_OF_A_SHARD = 2_000_000
 MAX_NAME_BYTES = 255
 MAX_TYPE_BYTES = 127
 
@@ -36,7 +37,7 @@ UPLOAD = TableItem(
     },
     max_bytes=3 * 1024,
     holds="an upload: its owner and chat, its state, and what the media worker found out about the file",
-    growth=Growth("limited by the bytes that a tenant may store"),
+    growth=Growth("32 million files of a tenant in 16 partitions", FILES_OF_A_SHARD),
 )
 TOTAL = TableItem(
     "upload total",
