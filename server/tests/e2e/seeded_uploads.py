@@ -13,7 +13,7 @@ from tidings.media.model import SINGLE_BYTES
 def seed_uploads(
     ok: Callable[..., Any], chat: str, bodies: dict[str, dict[str, Any]]
 ) -> dict[str, dict[str, list[Any]]]:
-    """Start uploads, and send a message with a file. Return values by operation, and add bodies that succeed."""
+    """Start uploads, and send a message with-a-file. Return values by operation, and add bodies that succeed."""
     small = {
         "chat": chat,
         "name": "a.txt",
@@ -30,7 +30,7 @@ def seed_uploads(
         return str(started["id"])
 
     large, attached = ok("POST", "/v1/uploads", small | {"size": SINGLE_BYTES + 1})["id"], uploaded()
-    said = {"attachments": [attached], "client_message_id": "with a file"}
+    said = {"attachments": [attached], "client_message_id": "with-a-file"}
     message = ok("POST", f"/v1/chats/{chat}/messages", said)["id"]
     sums = [{"number": 1, "sha256": small["sha256"]}]
     bodies |= {"start_upload": small, "sign_parts": {"parts": sums}, "complete_upload": {}}
