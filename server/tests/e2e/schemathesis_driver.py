@@ -64,6 +64,8 @@ REFUSED_BY_RULE = (
     Rule(
         400, _INVALID, "^Unknown placeholder|^A category has two templates|KB of them"
     ),  # templates of mails
+    Rule(400, _INVALID, "^The parts of this upload"),  # as many as its size needs
+    Rule(422, "content_invalid", "contains an upload twice"),
     Rule(400, _INVALID, "^`host_system_id` is missing"),  # a field that requires another one
     Rule(400, _INVALID, "^query /(unread|archived): "),  # Schemathesis accepts any text as a boolean
     Rule(
@@ -71,7 +73,9 @@ REFUSED_BY_RULE = (
     ),  # a repeat
     Rule(400, "cursor_invalid", ""),  # signed by the server, for one list and filter
     Rule(413, "content_too_large", r"^The content is \d+ bytes"),  # a schema counts characters
-    Rule(422, "content_invalid", "^A message needs `text` or `data`"),  # at least one of two optional fields
+    Rule(
+        422, "content_invalid", "^A message needs `text`, `data` or"
+    ),  # at least one of three optional fields
 )
 
 

@@ -13,7 +13,7 @@ PART_BYTES = 8 * 1024 * 1024
 SINGLE_BYTES = 16 * 1024 * 1024
 """Larger files are uploaded in parts."""
 MAX_FILE_BYTES = 5 * 1024 * 1024 * 1024
-MAX_PARTS = 10_000
+MAX_PARTS = MAX_FILE_BYTES // PART_BYTES
 
 
 class UploadState(StrEnum):

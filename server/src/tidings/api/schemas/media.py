@@ -171,7 +171,7 @@ class CompleteUploadBody(ApiModel):
 
     parts: Annotated[
         list[PartBody],
-        Field(max_length=1_000, description="All parts of a file that was uploaded in parts."),
+        Field(max_length=MAX_PARTS, description="All parts of a file that was uploaded in parts."),
     ] = Field(default_factory=list)
 
 
