@@ -51,7 +51,8 @@ VERIFIED_SHARE = 0.02
 """Signatures that the receiver verifies. All would cost as much as the rest of the run."""
 SENT_AT_A_TIME = 10
 """Messages of one chat that are sent at the same time: they share an append."""
-KILL_EVERY_S = 8.0
+FIRST_KILL_S, KILL_EVERY_S = 0.5, 8.0
+"""The first worker is killed while messages are still sent: a short run would otherwise end before its first kill."""
 RETRY_EVERY_S = 30.0
 """How often everything that waits is tried again at the end. Automatic attempts would take days."""
 WORKER = {"FAILPOINTS_PAUSE_AT": "", "WEBHOOKS_TIMEOUT_S": "3"}
@@ -200,15 +201,15 @@ async def send_one(use_cases: UseCaseEnv, chat: ChatKey, after: int) -> int:
 
 async def kill_workers(installation: InstallationProcesses, done: asyncio.Event, kill_every_s: float) -> int:
     """Kill one of two workers at a time, until everything has arrived."""
-    workers, kills = list(installation.ready("webhooks", "webhooks", **WORKER)), 0
+    workers, kills, wait_s = list(installation.ready("webhooks", "webhooks", **WORKER)), 0, FIRST_KILL_S
     while not done.is_set():
         try:
-            await asyncio.wait_for(done.wait(), kill_every_s * random.uniform(0.5, 1.5))
+            await asyncio.wait_for(done.wait(), wait_s)
         except TimeoutError:
             victim = workers.pop(0)
             victim.popen.kill()
             victim.exit_code()
-            kills += 1
+            kills, wait_s = kills + 1, kill_every_s * random.uniform(0.5, 1.5)
             # The next kill waits for the new worker: on a busy machine, it would otherwise be killed while it starts.
             workers += await asyncio.to_thread(installation.ready, "webhooks", **WORKER)
     return kills
