@@ -1,4 +1,4 @@
-"""Follow the log by the topic `messages`, for consumers beside delivery: find the entries that Kafka lacks."""
+"""Follow the log by the topic `messages`, for consumers other than delivery: find the entries that Kafka lacks."""
 
 import logging
 from collections import OrderedDict

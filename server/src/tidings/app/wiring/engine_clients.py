@@ -107,7 +107,7 @@ def consumer_health[T](consumer: KafkaConsumer[T] | None, since: datetime) -> He
 
 
 async def drop_undecodable(record: Record, reason: str) -> None:
-    """Drop a record that cannot be decoded. What it announced is found in another way: in the log, or by a sweeper."""
+    """Drop a record that cannot be decoded. Its consumer finds the same work in the log, or a sweeper publishes it again."""
     log.error("record cannot be decoded", topic=record.topic, offset=record.offset, reason=reason)
 
 
