@@ -4,9 +4,10 @@ Real processes run on real engines (dynoxide and Valkey) with users whose tokens
 machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
 number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
 `p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
-`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law. A proxy enforces the
-declared capacity of tables and the limits of partitions: `throttled` counts its refusals, and `hottest_partition_…` are the
-units a second of its most used partition. Each figure is the median of the rounds.
+`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law, with a group of `--members` as
+its most used chat. A proxy enforces the declared capacity of tables and the limits of partitions: `throttled` counts its
+refusals, and `hottest_partition_…` are the units a second of the most used partition, for `…_adding` while a job adds the
+members. Each figure is the median of the rounds.
 """
 
 import argparse
@@ -14,17 +15,17 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import cycle
 
 import uvloop
 from contract.telemetry.running import Running
-from faults.proxy import CapacityLimit
 
 from bench.api_world import (
     CONNECTIONS,
     Cpu,
+    LimitedUse,
     Place,
     World,
     engines,
@@ -117,9 +118,9 @@ class Measurement:
             self._figures.add(**{f"dynamo_calls_per_{name}": calls / PAGES})
 
     async def _calls(self, requests: list[Request]) -> float:
-        before = _sums(self._api)["calls"]
+        before = _dynamo_calls(self._api)
         await asyncio.gather(*(self.loader.ask(each, time.perf_counter()) for each in requests))
-        return _sums(self._api)["calls"] - before
+        return _dynamo_calls(self._api) - before
 
     async def p99_ms_at(self, per_s: float, seconds: float) -> float:
         outcome, _, _ = await self._under(self.loader.run(_mixed(self._world), per_s, seconds))
@@ -140,21 +141,26 @@ class Measurement:
             **{f"{name}_cores": used_s / took_s for name, used_s in cpu.items()},
         )
 
-    async def measure_throttling(self, given: argparse.Namespace, limit: CapacityLimit) -> None:
+    async def measure_throttling(self, given: argparse.Namespace, count: Callable[[], LimitedUse]) -> None:
         """Offer the mix, skewed by Zipf's law, to an API whose engine enforces capacity."""
-        before = _sums(self._api)["throttled"]
+        began = time.perf_counter()
+        await self._world.make_large_group(self.loader, given.members)
+        for kind, units in _hottest(added := count(), time.perf_counter() - began).items():
+            self._figures.add(**{f"hottest_partition_{kind}_units_adding": units})
         self.loader.outcome = Outcome()
         began = time.perf_counter()
         await asyncio.gather(
             self.loader.run(self._world.sends(is_skewed=True), given.sends, given.seconds),
             self.loader.run(self._world.reads(is_skewed=True), given.reads, given.seconds),
         )
-        took_s = time.perf_counter() - began
+        took_s, limited = time.perf_counter() - began, count()
         for kind in ("read", "write"):
-            hottest = max((units for (_, each, _), units in limit.used.items() if each == kind), default=0.0)
+            hottest = max(
+                (units for (_, each, _), units in limited.used.items() if each == kind), default=0.0
+            )
             self._figures.add(**{f"hottest_partition_{kind}_units": hottest / took_s})
         self._figures.add(
-            throttled=_sums(self._api)["throttled"] - before,
+            throttled=sum(limited.refused.values()) + sum(added.refused.values()),
             answered_per_s_limited=self.loader.outcome.count / took_s,
         )
         self._figures.add_bad(self.loader.outcome)
@@ -174,19 +180,20 @@ def _mixed(world: World) -> Iterator[Request]:
         yield next(reads if number else sends)
 
 
-_COUNTED = re.compile(r"^tidings_dynamo_(calls|errors)_total\{([^}]*)\} (\S+)$", re.MULTILINE)
+def _hottest(use: LimitedUse, seconds: float) -> dict[str, float]:
+    """Return the units a second of the most used partition, for reads and writes."""
+    return {
+        kind: max((units for (_, each, _), units in use.used.items() if each == kind), default=0.0) / seconds
+        for kind in ("read", "write")
+    }
 
 
-def _sums(api: Running) -> dict[str, float]:
-    """Return the calls to DynamoDB and the throttled ones, of all API processes since they started."""
-    sums = {"calls": 0.0, "throttled": 0.0}
-    for page in read_admin_pages(api, "/metrics"):
-        for name, labels, value in _COUNTED.findall(page):
-            if name == "calls":
-                sums["calls"] += float(value)
-            elif "Throttled" in labels or "Unprocessed" in labels:
-                sums["throttled"] += float(value)
-    return sums
+_CALLS = re.compile(r"^tidings_dynamo_calls_total\{[^}]*\} (\S+)$", re.MULTILINE)
+
+
+def _dynamo_calls(api: Running) -> float:
+    """Return the calls of all API processes since they started."""
+    return sum(float(value) for page in read_admin_pages(api, "/metrics") for value in _CALLS.findall(page))
 
 
 async def run_round(place: Place, fleet: LocalCluster, world: World, given: argparse.Namespace) -> Figures:
@@ -203,14 +210,12 @@ async def run_round(place: Place, fleet: LocalCluster, world: World, given: argp
         await whole.loader.open()
         await whole.measure_mix(given)
     with (
-        with_declared_capacity(place) as (limited, limit),
-        serving(limited, given.processes, given.python) as api,
+        with_declared_capacity(place) as (limited, count),
+        serving(limited, given.processes, given.python, is_skewed=True) as api,
     ):
         whole = Measurement(api, fleet, world, figures)
         await whole.loader.open()
-        await whole.measure_throttling(given, limit)
-        for target, count in limit.refused.items():
-            sys.stdout.write(f"throttled {count} times: {target.table.removeprefix(place.prefix)}\n")
+        await whole.measure_throttling(given, count)
     return figures
 
 
@@ -231,6 +236,9 @@ def main() -> None:
     options.add_argument("--reads", type=float, default=1200, help="a second, in the whole mix")
     options.add_argument("--seconds", type=float, default=20, help="of each measurement")
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument(
+        "--members", type=int, default=1000, help="of the group that the skewed mix uses most"
+    )
     options.add_argument("--python", help="interpreter of the API processes, with the packages installed")
     given = options.parse_args()
     with engines(given.engine) as (place, fleet):

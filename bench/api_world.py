@@ -3,17 +3,22 @@
 import asyncio
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 import psutil
+import uvloop
 from contract.telemetry.running import Running, eventually
 from faults.proxy import CapacityLimit, DynamoProxy, TableCapacity
 from fixtures.engines import Dynamo, Namespace
@@ -33,7 +38,8 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.platform.dynamo.open_client import open_client
 from tidings.schema.tables.declaration import TABLES
-from tidings.tenants.model import TenantSettings
+from tidings.schema.topics.model import TOPICS
+from tidings.tenants.model import MAX_MEMBERS, TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
@@ -74,33 +80,76 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
             for tables in make_tables(Dynamo(kind, url), space.table_prefix):
                 redis = f"redis://{fleet.find('valkey').node.address}"
                 kafka = fleet.find("kafka-1").node.address
-                make_topics(kafka, space)
+                make_topics(kafka, space, TOPICS)
                 yield Place(directory, tables.url, tables.prefix, redis, kafka, space), fleet
         finally:
             fleet.stop()
 
 
+class LimitedUse(NamedTuple):
+    """What the proxy counted: refused requests by table, and units by table, kind and partition."""
+
+    refused: Mapping[str, int]
+    used: Mapping[tuple[str, str, str], float]
+
+
 @contextmanager
-def with_declared_capacity(place: Place) -> Iterator[tuple[Place, CapacityLimit]]:
-    """Put a proxy before the engine that enforces the declared units of tables and the limits of partitions."""
-    limit = CapacityLimit(
-        {
-            place.prefix + table.name: TableCapacity(
-                table.partition.name,
-                None if table.units is None else table.units.read,
-                None if table.units is None else table.units.write,
-            )
-            for table in TABLES
-        }
+def with_declared_capacity(place: Place) -> Iterator[tuple[Place, Callable[[], LimitedUse]]]:
+    """Put a proxy before the engine that enforces the declared units of tables and the limits of partitions.
+
+    It runs in a process of its own: the load generator would otherwise share its interpreter.
+    """
+    context = multiprocessing.get_context("spawn")
+    mine, theirs = context.Pipe()
+    process = context.Process(
+        target=_limit_capacity, args=(theirs, place.endpoint, place.prefix), daemon=True
     )
-    with DynamoProxy(place.endpoint) as proxy:
+    process.start()
+
+    def count() -> LimitedUse:
+        mine.send("count")
+        found: LimitedUse = mine.recv()
+        return found
+
+    try:
+        yield replace(place, endpoint=mine.recv()), count
+    finally:
+        process.terminate()
+        process.join()
+
+
+def _limit_capacity(line: Connection, endpoint: str, prefix: str) -> None:
+    """Run the proxy. Send its address, then counts whenever the parent asks; they start again at zero."""
+    tables = {
+        prefix + table.name: TableCapacity(
+            table.partition.name,
+            None if table.units is None else table.units.read,
+            None if table.units is None else table.units.write,
+        )
+        for table in TABLES
+    }
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    limit = CapacityLimit(tables)
+    with DynamoProxy(endpoint, record=False) as proxy:
         proxy.fault(limit)
-        yield replace(place, endpoint=proxy.url), limit
+        line.send(proxy.url)
+        while line.recv():
+            refused = Counter[str]()
+            for target, count in limit.refused.items():
+                refused[target.table.removeprefix(prefix)] += count
+            line.send(LimitedUse(refused, dict(limit.used)))
+            limit.refused.clear()
+            limit.used.clear()
 
 
 @contextmanager
-def serving(place: Place, processes: int, python: str | None = None) -> Iterator[Running]:
-    """Run API processes, with the interpreter `python` if it is given, and a delivery worker."""
+def serving(
+    place: Place, processes: int, python: str | None = None, *, is_skewed: bool = False
+) -> Iterator[Running]:
+    """Run API processes, with the interpreter `python` if it is given, and a delivery worker.
+
+    is_skewed: some users send more requests than the limit of a user allows, so it is raised.
+    """
     settings = {
         "TIDINGS_INSTALLATION": "development",
         "TIDINGS_PROCESS_ADMIN_PORT": "0",
@@ -114,19 +163,23 @@ def serving(place: Place, processes: int, python: str | None = None) -> Iterator
         "TIDINGS_API_PORT": "0",
         "TIDINGS_API_CURSOR_SECRET": "secret of the benchmark",
     }
-    # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
-    for kind in ("ADDRESS", "USER", "TENANT"):
+    # All requests come from one address and create chats at full speed, so these limits must count but never reject.
+    for kind in ("ADDRESS", "TENANT", *(("USER",) if is_skewed else ())):
         settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
     words = [python or TIDINGS[0], *TIDINGS[1:], "run", "api", "--processes", str(processes)]
     environment = dict(os.environ) | settings
     process = Running(words, cwd=place.directory, environment=environment)
     # A delivery worker processes the commits, as in production, and uses its share of the machine.
-    delivery = Running([*TIDINGS, "run", "delivery"], cwd=place.directory, environment=environment)
+    others = [
+        Running([*TIDINGS, "run", name], cwd=place.directory, environment=environment)
+        for name in ("delivery", *(("notifications",) if is_skewed else ()))
+    ]
     try:
         eventually(lambda: len(process.events("process started")) == processes or None, "processes")
         yield process
     finally:
-        delivery.close()
+        for other in others:
+            other.close()
         process.close()
 
 
@@ -147,6 +200,7 @@ class World:
         self.users = [f"user{n}" for n in range(USERS)]
         self.headers: dict[str, str] = {}
         self.chats: list[tuple[str, str, str]] = []
+        self.large_group = ""
         self._zipf: list[float] = []
         self.chance = random.Random(7)  # noqa: S311 - a repeatable load
 
@@ -155,7 +209,7 @@ class World:
         async with open_client(place.endpoint, REGION, place.prefix) as client:
             rows = file_rows(client, place.directory)
             await TenantService(DynamoTenantStore(client, rows), clock).create(
-                self.tenant, TenantSettings(name="bench")
+                self.tenant, TenantSettings(name="bench", max_members=MAX_MEMBERS)
             )
             signing = SigningKeyService(DynamoSigningKeyStore(client, rows), clock)
             pair = await signing.make(self.tenant, "Ed25519")
@@ -210,12 +264,35 @@ class World:
         body = {"type": "group", "name": "group", "members": members, "client_message_id": new_ulid()}
         return await self._create(loader, owner, body)
 
+    async def make_large_group(self, loader: Loader, members: int) -> None:
+        """Create the group that most of the skewed load goes to, by a job. Its other members do nothing."""
+        owner, *users = self.users
+        others = [*users, *(f"member{n}" for n in range(members - USERS))]
+        body = {"type": "group", "name": "large", "members": others, "client_message_id": new_ulid()}
+        made = await self._asked(loader, owner, "POST", "/v1/chats", body)
+        self.large_group = made["id"]
+        while "job" in made:
+            await asyncio.sleep(0.5)
+            path = f"/v1/chats/{self.large_group}/member-jobs/{made['job']}"
+            job = await self._asked(loader, owner, "GET", path)
+            if job["state"] == "done":
+                break
+        for number in range(MESSAGES):
+            await self._ask(loader, self.users[number], *self._send(self.large_group, after=1))
+
     async def _create(self, loader: Loader, user: str, body: Mapping[str, object]) -> str:
-        status, answer = await self._ask(loader, user, "POST", "/v1/chats", json.dumps(body).encode())
+        return str((await self._asked(loader, user, "POST", "/v1/chats", body))["id"])
+
+    async def _asked(
+        self, loader: Loader, user: str, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        status, answer = await self._ask(
+            loader, user, method, path, json.dumps(body).encode() if body else b""
+        )
         if status >= BAD:
-            raise RuntimeError(f"The API did not create the chat {body}: {answer!r}")
-        chat: str = json.loads(answer)["id"]
-        return chat
+            raise RuntimeError(f"The API did not answer {method} {path}: {status} {answer[:500]!r}")
+        found: dict[str, Any] = json.loads(answer)
+        return found
 
     async def _ask(
         self, loader: Loader, user: str, method: str, path: str, body: bytes = b""
@@ -228,12 +305,19 @@ class World:
         return "POST", f"/v1/chats/{chat}/messages", json.dumps(body).encode()
 
     def _pick(self, *, is_skewed: bool) -> tuple[str, str, str]:
-        """Return a chat: any, or by Zipf's law, so that a few chats and users have most of the load."""
+        """Return a chat and two members: any, or by Zipf's law, so that a few chats and users have most of the load.
+
+        The large group has the first rank.
+        """
         if not is_skewed:
             return self.chance.choice(self.chats)
         if not self._zipf:
-            self._zipf = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(self.chats))))
-        return self.chance.choices(self.chats, cum_weights=self._zipf)[0]
+            self._zipf = list(itertools.accumulate(1 / (rank + 1) for rank in range(1 + len(self.chats))))
+        rank = self.chance.choices(range(1 + len(self.chats)), cum_weights=self._zipf)[0]
+        if rank:
+            return self.chats[rank - 1]
+        one, other = self.chance.sample(self.users, 2)
+        return self.large_group, one, other
 
     def sends(self, *, is_skewed: bool = False) -> Iterator[Request]:
         """Send messages, half of them with a position."""

@@ -25,7 +25,7 @@ from fixtures.installation_processes import InstallationProcesses, ProcessKind, 
 from bench.e2e_devices import Line, Pair, Tally
 from bench.e2e_floor import floor_us
 from bench.report import print_figures, print_table
-from bench.whole.using import cpu_us
+from bench.whole.using import cpu_us, dynamo_units
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import StartRequest
@@ -54,7 +54,7 @@ class Installation:
         return {name: cpu_us(process.popen.pid) / 1e6 for name, process in self.processes.items()}
 
     def units(self, kind: str) -> float:
-        return sum(_units(process, kind) for process in self.processes.values())
+        return sum(dynamo_units(process, kind) for process in self.processes.values())
 
     def engines_cpu_s(self) -> dict[str, float]:
         return {each.node.engine.value: _cpu_s(each.pid.pid) for each in self.env.fleet.status()}
@@ -242,17 +242,6 @@ def _cpu_s(pid: int) -> float:
 def _own_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
-
-
-def _units(process: RunningGateway, kind: str) -> float:
-    """Return the units so far, without those of the relay's leases, which do not depend on messages."""
-    page: str = process.get("/metrics")[1]
-    found = [
-        line
-        for line in page.splitlines()
-        if line.startswith(f"tidings_dynamo_{kind}_units_total") and 'table="leases"' not in line
-    ]
-    return sum(float(line.rpartition(" ")[2]) for line in found)
 
 
 def main() -> None:

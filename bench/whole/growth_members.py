@@ -20,13 +20,13 @@ from tidings.tenants.model import MAX_MEMBERS
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
-_HANDLED_WITHIN_S = 240.0
+_HANDLED_WITHIN_S = 900.0
 _POLL_S = 0.1
 _WHY = (
-    "For up to a hundred members, the delivery worker writes the chat row of each member, and an offline queue entry for"
-    " each member without a connected device. For a larger group it writes one row of the chat and publishes the message"
-    " once on the chat's channel, so the work does not depend on the number of members. Only the sender and one receiver"
-    " are connected here: the figures show the cost of a member, without the cost of a push to it."
+    "The delivery worker writes the chat row of the sender and one head of the group. It looks up the routes of up to a"
+    " hundred members, and publishes a message of a larger group once on the chat's channel. So the writes do not depend"
+    " on the number of members, and the CPU does only up to a hundred. Only the sender and one receiver are connected"
+    " here: the figures show the cost of a member, without the cost of a push to it."
 )
 
 
@@ -40,7 +40,7 @@ class _Points:
 
 
 def members(*, is_short: bool) -> Found:
-    sizes = [2, 20, 120] if is_short else [2, 10, 30, 100, 300, 1_000, 3_000, 10_000]
+    sizes = [2, 20, 120] if is_short else [2, 10, 30, 100, 300, 1_000, 10_000, 100_000]
     with installation() as here:
         return uvloop.run(_grown(here, sizes, 10 if is_short else 100))
 
