@@ -143,10 +143,7 @@ class Measurement:
 
     async def measure_throttling(self, given: argparse.Namespace, count: Callable[[], LimitedUse]) -> None:
         """Offer the mix, skewed by Zipf's law, to an API whose engine enforces capacity."""
-        began = time.perf_counter()
-        await self._world.make_large_group(self.loader, given.members)
-        for kind, units in _hottest(added := count(), time.perf_counter() - began).items():
-            self._figures.add(**{f"hottest_partition_{kind}_units_adding": units})
+        throttled = 0 if self._world.large_group else await self._add_large_group(given.members, count)
         self.loader.outcome = Outcome()
         began = time.perf_counter()
         await asyncio.gather(
@@ -154,16 +151,23 @@ class Measurement:
             self.loader.run(self._world.reads(is_skewed=True), given.reads, given.seconds),
         )
         took_s, limited = time.perf_counter() - began, count()
-        for kind in ("read", "write"):
-            hottest = max(
-                (units for (_, each, _), units in limited.used.items() if each == kind), default=0.0
-            )
-            self._figures.add(**{f"hottest_partition_{kind}_units": hottest / took_s})
+        for kind, units in _hottest(limited, took_s).items():
+            self._figures.add(**{f"hottest_partition_{kind}_units": units})
         self._figures.add(
-            throttled=sum(limited.refused.values()) + sum(added.refused.values()),
+            throttled=throttled + sum(limited.refused.values()),
             answered_per_s_limited=self.loader.outcome.count / took_s,
         )
         self._figures.add_bad(self.loader.outcome)
+
+    async def _add_large_group(self, members: int, count: Callable[[], LimitedUse]) -> int:
+        """Create the large group, once. Return how many requests were throttled."""
+        began = time.perf_counter()
+        await self._world.make_large_group(self.loader, members)
+        took_s, added = time.perf_counter() - began, count()
+        for kind, units in _hottest(added, took_s).items():
+            self._figures.add(**{f"hottest_partition_{kind}_units_adding": units})
+        self._figures.add(members_added_per_s=members / took_s)
+        return sum(added.refused.values())
 
     async def _under(self, load: object) -> tuple[Outcome, Mapping[str, float], float]:
         self.loader.outcome = outcome = Outcome()
