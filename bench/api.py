@@ -7,7 +7,8 @@ number of requests that the API answers in a second of its CPU time, in a closed
 `--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law, with a group of `--members` as
 its most used chat. A proxy enforces the declared capacity of tables and the limits of partitions: `throttled` counts its
 refusals, and `hottest_partition_…` are the units a second of the most used partition, for `…_adding` while a job adds the
-members. Each figure is the median of the rounds.
+members. `highest_share_of_scaling_bound` compares the units a second of provisioned tables with the upper bounds of auto
+scaling. Each figure is the median of the rounds.
 """
 
 import argparse
@@ -15,7 +16,8 @@ import asyncio
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import cycle
 
@@ -24,6 +26,7 @@ from contract.telemetry.running import Running
 
 from bench.api_world import (
     CONNECTIONS,
+    CapacityProxy,
     Cpu,
     LimitedUse,
     Place,
@@ -31,7 +34,6 @@ from bench.api_world import (
     engines,
     read_admin_pages,
     serving,
-    with_declared_capacity,
 )
 from bench.http_load import Loader, Outcome, Request
 from bench.report import Spread, print_figures, print_table
@@ -141,33 +143,35 @@ class Measurement:
             **{f"{name}_cores": used_s / took_s for name, used_s in cpu.items()},
         )
 
-    async def measure_throttling(self, given: argparse.Namespace, count: Callable[[], LimitedUse]) -> None:
+    async def measure_throttling(self, given: argparse.Namespace, proxy: CapacityProxy) -> None:
         """Offer the mix, skewed by Zipf's law, to an API whose engine enforces capacity."""
-        throttled = 0 if self._world.large_group else await self._add_large_group(given.members, count)
+        if not self._world.large_group:
+            await self._add_large_group(given.members, proxy)
+        proxy.count(then_enforce_tables=True)
         self.loader.outcome = Outcome()
         began = time.perf_counter()
         await asyncio.gather(
             self.loader.run(self._world.sends(is_skewed=True), given.sends, given.seconds),
             self.loader.run(self._world.reads(is_skewed=True), given.reads, given.seconds),
         )
-        took_s, limited = time.perf_counter() - began, count()
+        took_s, limited = time.perf_counter() - began, proxy.count()
         for kind, units in _hottest(limited, took_s).items():
             self._figures.add(**{f"hottest_partition_{kind}_units": units})
+        self._figures.add(highest_share_of_scaling_bound=limited.share_of_bounds(took_s))
         self._figures.add(
-            throttled=throttled + sum(limited.refused.values()),
+            throttled=sum(limited.refused.values()),
             answered_per_s_limited=self.loader.outcome.count / took_s,
         )
         self._figures.add_bad(self.loader.outcome)
 
-    async def _add_large_group(self, members: int, count: Callable[[], LimitedUse]) -> int:
-        """Create the large group, once. Return how many requests were throttled."""
+    async def _add_large_group(self, members: int, proxy: CapacityProxy) -> None:
+        """Create the large group, once."""
         began = time.perf_counter()
         await self._world.make_large_group(self.loader, members)
-        took_s, added = time.perf_counter() - began, count()
+        took_s, added = time.perf_counter() - began, proxy.count()
         for kind, units in _hottest(added, took_s).items():
             self._figures.add(**{f"hottest_partition_{kind}_units_adding": units})
-        self._figures.add(members_added_per_s=members / took_s)
-        return sum(added.refused.values())
+        self._figures.add(members_added_per_s=members / took_s, throttled_adding=sum(added.refused.values()))
 
     async def _under(self, load: object) -> tuple[Outcome, Mapping[str, float], float]:
         self.loader.outcome = outcome = Outcome()
@@ -214,12 +218,12 @@ async def run_round(place: Place, fleet: LocalCluster, world: World, given: argp
         await whole.loader.open()
         await whole.measure_mix(given)
     with (
-        with_declared_capacity(place) as (limited, count),
-        serving(limited, given.processes, given.python, is_skewed=True) as api,
+        closing(CapacityProxy(place)) as proxy,
+        serving(proxy.place, given.processes, given.python, adds_members=True) as api,
     ):
         whole = Measurement(api, fleet, world, figures)
         await whole.loader.open()
-        await whole.measure_throttling(given, count)
+        await whole.measure_throttling(given, proxy)
     return figures
 
 

@@ -8,8 +8,8 @@ import os
 import random
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -92,63 +92,85 @@ class LimitedUse(NamedTuple):
     refused: Mapping[str, int]
     used: Mapping[tuple[str, str, str], float]
 
+    def share_of_bounds(self, seconds: float) -> float:
+        """Return the highest share that a provisioned table used of the upper bound of its auto scaling."""
+        units = defaultdict[tuple[str, str], float](float)
+        for (table, kind, _), used in self.used.items():
+            units[table, kind] += used
+        return max(
+            units[table.name, kind] / seconds / most
+            for table in TABLES
+            if table.highest_units is not None
+            for kind, most in (("read", table.highest_units.read), ("write", table.highest_units.write))
+        )
 
-@contextmanager
-def with_declared_capacity(place: Place) -> Iterator[tuple[Place, Callable[[], LimitedUse]]]:
-    """Put a proxy before the engine that enforces the declared units of tables and the limits of partitions.
+
+class CapacityProxy:
+    """A proxy before the engine that enforces the limits of partitions, and later the declared units of tables too.
 
     It runs in a process of its own: the load generator would otherwise share its interpreter.
     """
-    context = multiprocessing.get_context("spawn")
-    mine, theirs = context.Pipe()
-    process = context.Process(
-        target=_limit_capacity, args=(theirs, place.endpoint, place.prefix), daemon=True
-    )
-    process.start()
 
-    def count() -> LimitedUse:
-        mine.send("count")
-        found: LimitedUse = mine.recv()
+    def __init__(self, place: Place) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_limit_capacity, args=(theirs, place.endpoint, place.prefix), daemon=True
+        )
+        self._process.start()
+        self.place = replace(place, endpoint=self._line.recv())
+
+    def count(self, *, then_enforce_tables: bool = False) -> LimitedUse:
+        """Return what was counted since the last call."""
+        self._line.send(then_enforce_tables)
+        found: LimitedUse = self._line.recv()
         return found
 
-    try:
-        yield replace(place, endpoint=mine.recv()), count
-    finally:
-        process.terminate()
-        process.join()
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.join()
 
 
 def _limit_capacity(line: Connection, endpoint: str, prefix: str) -> None:
-    """Run the proxy. Send its address, then counts whenever the parent asks; they start again at zero."""
-    tables = {
-        prefix + table.name: TableCapacity(
-            table.partition.name,
-            None if table.units is None else table.units.read,
-            None if table.units is None else table.units.write,
-        )
-        for table in TABLES
-    }
+    """Run the proxy. Send its address, then the counts whenever the parent asks for them."""
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    limit = CapacityLimit(tables)
     with DynamoProxy(endpoint, record=False) as proxy:
-        proxy.fault(limit)
+        limit = CapacityLimit(_capacities(prefix, are_enforced=False))
+        installed = proxy.fault(limit)
         line.send(proxy.url)
-        while line.recv():
+        while True:
+            are_enforced = line.recv()
             refused = Counter[str]()
             for target, count in limit.refused.items():
                 refused[target.table.removeprefix(prefix)] += count
-            line.send(LimitedUse(refused, dict(limit.used)))
-            limit.refused.clear()
-            limit.used.clear()
+            used = {
+                (table.removeprefix(prefix), kind, partition): units
+                for (table, kind, partition), units in limit.used.items()
+            }
+            installed.remove()
+            limit = CapacityLimit(_capacities(prefix, are_enforced=are_enforced))
+            installed = proxy.fault(limit)
+            line.send(LimitedUse(refused, used))
+
+
+def _capacities(prefix: str, *, are_enforced: bool) -> dict[str, TableCapacity]:
+    """Return the capacity of all tables by physical name. Not enforced: all tables are on demand."""
+    found = dict[str, TableCapacity]()
+    for table in TABLES:
+        capacity = TableCapacity(table.partition.name)
+        if are_enforced and table.units is not None:
+            capacity = capacity._replace(read=table.units.read, write=table.units.write)
+        found[prefix + table.name] = capacity
+    return found
 
 
 @contextmanager
 def serving(
-    place: Place, processes: int, python: str | None = None, *, is_skewed: bool = False
+    place: Place, processes: int, python: str | None = None, *, adds_members: bool = False
 ) -> Iterator[Running]:
     """Run API processes, with the interpreter `python` if it is given, and a delivery worker.
 
-    is_skewed: some users send more requests than the limit of a user allows, so it is raised.
+    adds_members: run also the process whose jobs add members.
     """
     settings = {
         "TIDINGS_INSTALLATION": "development",
@@ -163,8 +185,8 @@ def serving(
         "TIDINGS_API_PORT": "0",
         "TIDINGS_API_CURSOR_SECRET": "secret of the benchmark",
     }
-    # All requests come from one address and create chats at full speed, so these limits must count but never reject.
-    for kind in ("ADDRESS", "TENANT", *(("USER",) if is_skewed else ())):
+    # All requests come from one address and create chats at full speed, so rate limits must count but never reject.
+    for kind in ("ADDRESS", "USER", "TENANT"):
         settings |= {f"TIDINGS_LIMITS_{kind}_RATE": UNLIMITED, f"TIDINGS_LIMITS_{kind}_BURST": "10000000"}
     words = [python or TIDINGS[0], *TIDINGS[1:], "run", "api", "--processes", str(processes)]
     environment = dict(os.environ) | settings
@@ -172,7 +194,7 @@ def serving(
     # A delivery worker processes the commits, as in production, and uses its share of the machine.
     others = [
         Running([*TIDINGS, "run", name], cwd=place.directory, environment=environment)
-        for name in ("delivery", *(("notifications",) if is_skewed else ()))
+        for name in ("delivery", *(("notifications",) if adds_members else ()))
     ]
     try:
         eventually(lambda: len(process.events("process started")) == processes or None, "processes")

@@ -4,6 +4,7 @@ Only the sender and one receiver are connected. The result is the cost of a memb
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -90,7 +91,7 @@ async def gathered(here: Installation, people: Sequence[str]) -> Pair:
     ]
     pair = Pair(chat, *lines)
     async with asyncio.timeout(_HANDLED_WITHIN_S):
-        await pair.send(Tally(), asyncio.get_running_loop().time())
+        await pair.send(Tally(), time.perf_counter())
     return pair
 
 
@@ -129,8 +130,8 @@ async def serve_large_groups(here: Installation) -> None:
 
 async def _sent(here: Installation, pair: Pair, messages: int) -> Measured:
     """Send messages one after the other: the next one when the previous one was delivered."""
-    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
-    began = loop.time()
+    tally, phase = Tally(), Phase(here)
+    began = time.perf_counter()
     for _ in range(messages):
-        await pair.send(tally, loop.time())
-    return phase.end(tally, loop.time() - began)
+        await pair.send(tally, time.perf_counter())
+    return phase.end(tally, time.perf_counter() - began)
