@@ -15317,7 +15317,7 @@ export interface operations {
     };
     search_messages: {
         parameters: {
-            query: {
+            query?: {
                 /** @description Only messages that were sent at this time or later. */
                 after?: string;
                 /** @description Only messages that were sent before this time. */
@@ -15327,9 +15327,11 @@ export interface operations {
                 cursor?: string;
                 /** @description Only messages of this user. */
                 from?: string;
+                /** @description Only messages with attachments. */
+                has?: "attachment";
                 limit?: number;
-                /** @description Words that the message must have, in any order. Case and accents do not matter. `lun*` finds all words that start with `lun`. */
-                q: string;
+                /** @description Words that the message must have, in any order. Case and accents do not matter. `lun*` finds all words that start with `lun`. It can be left out if `has` is given. */
+                q?: string;
             };
             header?: {
                 /** @description The user to act for. Requires an API key with the scope `act_as_user`. */

@@ -12,6 +12,8 @@ MAX_QUERY_WORDS: Final = 16
 MAX_WORD_CHARS: Final = 64
 """Longer words are cut, in messages and in queries."""
 MIN_PREFIX_CHARS: Final = 2
+ATTACHMENT_WORD: Final = "has:attachment"
+"""Indexed for every message with attachments. It has a colon, so no text has it: only letters and digits are indexed."""
 
 
 class MessageRef(NamedTuple):
@@ -70,13 +72,22 @@ class QueryWord(NamedTuple):
 
 
 class SearchQuery(Struct, frozen=True, kw_only=True):
-    """A message matches if it has all words and passes all filters. `before_ms` is excluded, `after_ms` is included."""
+    """A message matches if it has all words and passes all filters. `before_ms` is excluded, `after_ms` is included.
+
+    If `words` is empty, `has_attachment` is set.
+    """
 
     words: tuple[QueryWord, ...]
     chat: ChatId | None = None
     sender: UserId | None = None
     before_ms: int | None = None
     after_ms: int | None = None
+    has_attachment: bool = False
+
+    @property
+    def indexed_words(self) -> tuple[QueryWord, ...]:
+        """Return the words that a document must have."""
+        return (*self.words, QueryWord(ATTACHMENT_WORD)) if self.has_attachment else self.words
 
 
 class CandidateRequest(Struct, frozen=True, kw_only=True):

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.search.model import (
+    ATTACHMENT_WORD,
     MAX_QUERY_CHARS,
     MAX_QUERY_WORDS,
     MAX_WORD_CHARS,
@@ -100,8 +101,12 @@ def first_order_at(at_ms: int) -> int:
 
 def index_change(ref: MessageRef, message: MessageText | None, version: int) -> IndexChange:
     """Return what the index must have for a message in this state."""
-    words = {word.text for word in split_words(message.text or "")} if message is not None else set()
-    if message is None or not words:
+    if message is None or message.text is None:
+        return DocumentRemoval(ref, version)
+    words = {word.text for word in split_words(message.text)}
+    if message.entry.attachments:
+        words.add(ATTACHMENT_WORD)
+    if not words:
         return DocumentRemoval(ref, version)
     return SearchDocument(
         ref=ref,
@@ -122,6 +127,7 @@ def is_match(query: SearchQuery, message: MessageText) -> bool:
         and query.sender in (None, entry.sender)
         and (query.before_ms is None or entry.created_at_ms < query.before_ms)
         and (query.after_ms is None or entry.created_at_ms >= query.after_ms)
+        and (not query.has_attachment or bool(entry.attachments))
         and _has_all(query.words, message.text)
     )
 

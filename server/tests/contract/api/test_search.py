@@ -1,5 +1,7 @@
 """`GET /v1/search`."""
 
+from fixtures.engines import Namespace
+from fixtures.media_env import MediaEnv, open_bucket
 from fixtures.rest_app import RestApp
 from fixtures.search import SearchEnv
 from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv
@@ -8,7 +10,7 @@ from msgspec.structs import replace
 from tidings.accounts.model import Principal
 from tidings.api.services import ApiLimits, RateLimitState
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 
 
 async def seeded(use_cases: UseCaseEnv, limits: ApiLimits | None = None) -> tuple[RestApp, SearchEnv, str]:
@@ -34,6 +36,26 @@ async def test_a_result_has_the_message_its_chat_and_marked_matches(use_cases: U
         {"text": "3", "is_match": True},
     ]
     assert "cursor" not in found
+
+
+async def test_messages_with_attachments_are_found_with_and_without_words(
+    use_cases: UseCaseEnv, s3: str, space: Namespace
+) -> None:
+    api, search, chat = await seeded(use_cases)
+    where = ChatKey(use_cases.tenant, ChatId(chat))
+    async with open_bucket(s3, space) as bucket:
+        media = MediaEnv(use_cases, bucket)
+        await media.message(where, await media.put(where))
+    await search.handle()
+    ben = api.user(BEN)
+    for params in ("has=attachment", "q=look&has=attachment", f"q=look&chat={chat}&has=attachment"):
+        [result] = (await ben.ok("GET", f"/v1/search?{params}"))["results"]
+        assert result["message"]["text"] == "look"
+        assert result["highlights"] == [{"text": "look", "is_match": "q=" in params}]
+    assert await ben.ok("GET", "/v1/search?q=cafe&has=attachment") == {"results": []}
+    assert await api.user(CLEO).ok("GET", "/v1/search?has=attachment") == {"results": []}
+    for params in ("", "has=link", "q=has:attachment&has="):
+        assert await ben.code("GET", f"/v1/search?{params}") is Code.REQUEST_INVALID
 
 
 async def test_filters_and_pages(use_cases: UseCaseEnv) -> None:

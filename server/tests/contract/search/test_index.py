@@ -5,9 +5,10 @@ from typing import Any
 
 from fixtures.engines import Namespace
 from fixtures.search import IndexFactory, document, request
+from msgspec.structs import replace
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.search.model import Candidate, DocumentRemoval, MessageRef
+from tidings.search.model import ATTACHMENT_WORD, Candidate, DocumentRemoval, MessageRef
 from tidings.search.ports import SearchIndex
 
 
@@ -49,8 +50,12 @@ async def test_every_filter_applies(indexes: IndexFactory, space: Namespace) -> 
                 document(t, 1, "word", at_ms=1_000, sender="anna"),
                 document(t, 2, "word", at_ms=2_000, sender="ben"),
                 document(t, 3, "word", at_ms=3_000, sender="anna", chat="g2"),
+                replace(document(t, 4, "has attachment", at_ms=4_000), words=(ATTACHMENT_WORD,)),
+                document(t, 5, "has attachment", at_ms=5_000),
             ]
         )
+        assert await found(index, t, "", has_attachment=True) == [4]
+        assert await found(index, t, "word", has_attachment=True) == []
         assert await found(index, t, "word", chats=("g1",)) == [2, 1]
         assert await found(index, t, "word", chats=("g2",)) == [3]
         assert await found(index, t, "word", chats=("g3",)) == []

@@ -9,6 +9,7 @@ from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import Entry, EntryKind
 from tidings.search import rules
 from tidings.search.model import (
+    ATTACHMENT_WORD,
     DocumentRemoval,
     Highlight,
     MessageRef,
@@ -21,7 +22,9 @@ from tidings.search.model import (
 REF = MessageRef(ChatKey(TenantId("t"), ChatId("g1")), 7)
 
 
-def message(text: str | None, *, at_ms: int = 1_000, sender: str = "anna") -> MessageText:
+def message(
+    text: str | None, *, at_ms: int = 1_000, sender: str = "anna", attachments: tuple[str, ...] = ()
+) -> MessageText:
     entry = Entry(
         sequence=7,
         ordinal=6,
@@ -30,6 +33,7 @@ def message(text: str | None, *, at_ms: int = 1_000, sender: str = "anna") -> Me
         client_key=ClientKey("k"),
         fingerprint=b"",
         created_at_ms=at_ms,
+        attachments=attachments,
     )
     return MessageText(entry, text)
 
@@ -104,6 +108,17 @@ def test_a_query_without_words_or_with_too_many_is_refused(text: str) -> None:
 )
 def test_a_message_matches_if_it_passes_every_filter(asked: SearchQuery, is_match: bool) -> None:  # noqa: FBT001
     assert rules.is_match(asked, message("Lunch today?")) is is_match
+
+
+def test_attachments_are_found_without_words() -> None:
+    asked, with_file = SearchQuery(words=(), has_attachment=True), message("", attachments=("upload",))
+    assert rules.is_match(asked, with_file)
+    assert not rules.is_match(asked, message("has:attachment"))
+    made = rules.index_change(REF, with_file, 9)
+    assert isinstance(made, SearchDocument)
+    assert made.words == (ATTACHMENT_WORD,)
+    assert rules.index_change(REF, message(None, attachments=("upload",)), 9) == DocumentRemoval(REF, 9)
+    assert ATTACHMENT_WORD not in {word.text for word in rules.split_words(ATTACHMENT_WORD)}
 
 
 def test_a_message_without_text_never_matches() -> None:

@@ -1,6 +1,6 @@
 """Schemas of search."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from pydantic.config import JsonDict
@@ -31,15 +31,15 @@ _RESULT: JsonDict = {
 
 class SearchParams(ApiModel):
     q: Annotated[
-        str,
+        str | None,
         Field(
             min_length=1,
             max_length=MAX_QUERY_CHARS,
             description="Words that the message must have, in any order. Case and accents do not matter. `lun*` finds all "
-            "words that start with `lun`.",
+            "words that start with `lun`. It can be left out if `has` is given.",
             examples=["lunch noon"],
         ),
-    ]
+    ] = None
     chat: Annotated[
         ChatId | None,
         Field(min_length=1, max_length=64, pattern=PART, description="Only messages in this chat."),
@@ -51,16 +51,18 @@ class SearchParams(ApiModel):
     after: Annotated[
         TimeText | None, Field(description="Only messages that were sent at this time or later.")
     ] = None
+    has: Annotated[Literal["attachment"] | None, Field(description="Only messages with attachments.")] = None
     cursor: Cursor | None = None
     limit: Annotated[int, Field(ge=1, le=MAX_LIMIT, strict=False)] = 20
 
     def to_query(self) -> SearchQuery:
         return SearchQuery(
-            words=rules.parse_query(self.q),
+            words=() if self.q is None and self.has else rules.parse_query(self.q or ""),
             chat=self.chat,
             sender=self.sender,
             before_ms=to_ms_or_none(self.before),
             after_ms=to_ms_or_none(self.after),
+            has_attachment=self.has == "attachment",
         )
 
 

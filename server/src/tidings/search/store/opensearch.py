@@ -232,7 +232,9 @@ def _filters(asked: CandidateRequest) -> list[Any]:
         {"range": {"order": order}},
         {"range": {"expires": {"gt": asked.now_ms}}},
     ]
-    filters += [{"prefix" if word.is_prefix else "term": {"words": word.text}} for word in query.words]
+    filters += [
+        {"prefix" if word.is_prefix else "term": {"words": word.text}} for word in query.indexed_words
+    ]
     if query.sender is not None:
         filters.append({"term": {"sender": query.sender}})
     return filters

@@ -127,7 +127,7 @@ def _clauses(asked: CandidateRequest) -> list[tantivy.Query]:
         tantivy.Query.term_set_query(SCHEMA, _CHAT, [_chat_term(asked.tenant, chat) for chat in asked.chats]),
         _range(_ORDER, rules.first_order_at(query.after_ms or 0), highest),
         _range(_EXPIRES, asked.now_ms + 1, _NEVER),
-        *(_word(word) for word in query.words),
+        *(_word(word) for word in query.indexed_words),
     ]
     if query.sender is not None:
         clauses.append(_term(_SENDER, _sender_term(asked.tenant, query.sender)))
