@@ -73,7 +73,9 @@ class Client:
         async def token() -> str:
             return str(dev.read_dev_file(path)["users"][user]["token"])
 
-        return cls(dev_file["gateway"], token, api=dev_file["api"], store=store, device=device, proxy=None)
+        return cls(
+            dev_file["gateway"], token, api=dev_file.get("api"), store=store, device=device, proxy=None
+        )
 
     async def __aenter__(self) -> Self:
         """Start the client. Does not wait for the connection: earlier messages wait in the outbox."""
