@@ -24,7 +24,7 @@ const NONE: DraftUploadsState = { uploads: [], areComplete: true };
 export class DraftUploads extends ObservableValue<DraftUploadsState> {
   private readonly chat: string;
   private readonly measured = new Set<Upload>();
-  /** Who owns the uploads. Absent until the first file is attached. */
+  /** The owner of the uploads. Absent until the first file is attached. */
   private attachments: Attachments | undefined;
 
   constructor(chat: string) {

@@ -13,7 +13,7 @@ const STALLED_MS = 30_000;
 const RETRYABLE = [403, 408, 429];
 
 /**
- * PUT a blob. `onSent` reports the bytes so far, where the platform tells them (`XMLHttpRequest`).
+ * PUT a blob. `onSent` reports the bytes so far, where the platform reports them (`XMLHttpRequest`).
  *
  * Rejects with `request_timeout` if a retry may succeed, and with `upload_failed` if the bucket refuses the bytes.
  */

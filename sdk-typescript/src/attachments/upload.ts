@@ -23,7 +23,7 @@ export interface UploadProgress {
   readonly error?: TidingsError | undefined;
 }
 
-/** What the sender knows about a file. It is part of the message, so that apps can show it before they load the file. */
+/** Facts about a file from its sender. They are part of the message, so that apps can show them before they load it. */
 export interface AttachmentInfo {
   readonly name: string;
   readonly size: number;

@@ -100,7 +100,7 @@ async def _check_private(session: aiohttp.ClientSession, address: str) -> Findin
 
 
 async def _check_cors(session: aiohttp.ClientSession, address: str, origins: list[str]) -> Finding | None:
-    """Ask as a browser does before it uploads. Origins with a pattern cannot be asked."""
+    """Send the preflight request of a browser. Origins with a pattern are left out."""
     exact = [origin for origin in origins if "*" not in origin]
     refused = []
     for origin in exact:
