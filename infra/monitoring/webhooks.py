@@ -161,19 +161,10 @@ WEBHOOK_DASHBOARD: Final = Dashboard(
             ],
         ),
         Panel(
-            title="Attachments: tasks that wait, lost files",
-            queries=[
-                Query("sum(tidings_media_lag_tasks)", "tasks"),
-                Query("max(tidings_media_missing_objects)", "files without an object"),
-            ],
-            help="A file without an object was lost by the bucket, or deleted by another program.",
-        ),
-        Panel(
             title="Paused partitions",
             queries=[
                 Query("sum(tidings_webhooks_paused_partitions)", "webhooks"),
                 Query("sum(tidings_push_paused_partitions)", "push"),
-                Query("sum(tidings_media_paused_partitions)", "media"),
             ],
         ),
     ],
