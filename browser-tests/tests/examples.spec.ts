@@ -152,7 +152,7 @@ test("the programs of the TypeScript SDK's page send, observe and read", async (
     })
     .toBe(1);
   const printed = execFileSync(process.execPath, [script("tour.ts")], { cwd, encoding: "utf8" });
-  expect(printed).toMatch(/row changed\n.* unread before, 0 after\n$/s);
+  expect(printed).toMatch(/row changed\n.* unread before, 0 after\n.*uploading\n.*received: The plan\n$/s);
 });
 
 test("next-app renders on the server and chats in the browser @slow", async ({ page, installation }) => {

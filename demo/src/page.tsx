@@ -116,6 +116,7 @@ function useDevice(session: Session, id: string): Device {
     const network = new DeviceNetwork();
     const client = new Client({
       url: session.gateway,
+      api: session.media ? session.api : undefined,
       user: id,
       token: () => fetchToken(id),
       socket: network.open,

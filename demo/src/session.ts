@@ -8,6 +8,8 @@ export interface DemoUser {
 export interface Session {
   api: string;
   gateway: string;
+  /** Absent if the installation has no attachments. */
+  media?: string;
   users: DemoUser[];
   chats: { direct: string; group: string };
   inbox: string;

@@ -1,7 +1,7 @@
 /** The parts of the client, one after the other: node tour.ts, in the directory of `tidings dev`. */
 
 import { readFileSync } from "node:fs";
-import { Client } from "@tidings/client";
+import { Attachments, Client, type UploadProgress } from "@tidings/client";
 
 async function observe(client: Client, chat: string, show: () => void): Promise<void> {
   client.connection.get(); // { state: "live" }
@@ -40,10 +40,30 @@ async function readInbox(client: Client): Promise<void> {
   console.log(`${unread} unread before, ${inbox.counts.get()?.unread} after`);
 }
 
+async function sendFile(
+  client: Client,
+  chat: string,
+  file: Blob,
+  show: (progress: UploadProgress) => void,
+): Promise<void> {
+  const attachments = new Attachments(client); // the client has the option `api`: the address of the REST API
+  const upload = attachments.upload(chat, file, { name: "plan.txt" });
+  upload.progress.subscribe(() => show(upload.progress.get())); // { state: "uploading", sentBytes }
+  upload.pause();
+  upload.resume();
+  const id = await upload.done; // a message can refer to the file
+  const { outcome } = attachments.send(client.chat(chat), "The plan", [upload]);
+
+  const { sequence } = await outcome;
+  const { url } = await attachments.link(chat, sequence, id); // cached until it expires
+  console.log(`received: ${await (await fetch(url)).text()}`);
+}
+
 const dev = JSON.parse(readFileSync(".tidings/dev/client.json", "utf8"));
-const client = new Client({ url: dev.gateway, user: "anna", token: dev.users.anna.token });
+const client = new Client({ url: dev.gateway, api: dev.api, user: "anna", token: dev.users.anna.token });
 client.start();
 await observe(client, dev.chats.direct, () => console.log("row changed"));
 await watch(client, dev.chats.direct);
 await readInbox(client);
+await sendFile(client, dev.chats.direct, new Blob(["The plan"]), ({ state }) => console.log(state));
 await client.close();

@@ -1,4 +1,4 @@
-"""Alerts and the dashboard of webhooks and push notifications, and the alert of search."""
+"""Alerts and the dashboard of webhooks and push notifications, and the alerts of search and attachments."""
 
 from typing import Final
 
@@ -44,6 +44,24 @@ WEBHOOK_ALERTS: Final = (
             Case(series={"tidings_search_paused_partitions": "1x120"}, at="25m", labels={}),
             Case(
                 series={"tidings_search_lag_records": "100x120", "tidings_search_paused_partitions": "0x120"},
+                at="25m",
+            ),
+        ],
+    ),
+    Alert(
+        name="TidingsMediaBehind",
+        expr="sum(tidings_media_lag_tasks) > 1000 or max(tidings_media_paused_partitions) > 0",
+        wait="10m",
+        severity="ticket",
+        summary="Attachments wait: recipients cannot download new files, and redacted files are not deleted.",
+        fault="DynamoDB throttles",
+        process="media",
+        is_raised=False,
+        cases=[
+            Case(series={"tidings_media_lag_tasks": "2000x120"}, at="25m", labels={}),
+            Case(series={"tidings_media_paused_partitions": "1x120"}, at="25m", labels={}),
+            Case(
+                series={"tidings_media_lag_tasks": "10x120", "tidings_media_paused_partitions": "0x120"},
                 at="25m",
             ),
         ],

@@ -13,6 +13,7 @@ export { DeliveryStatus, type DeliveryStatusProps } from "./chat/delivery_status
 export { JumpToNewest, type JumpToNewestProps } from "./chat/jump_to_newest.tsx";
 export { Message, type MessageProps } from "./chat/message.tsx";
 export { MessageActions, type MessageActionsProps } from "./chat/message_actions.tsx";
+export { MessageAttachments, type MessageAttachmentsProps } from "./chat/message_attachments.tsx";
 export { MessageContent, type MessageContentProps } from "./chat/message_content.tsx";
 export { MessageList, type MessageListProps } from "./chat/message_list.tsx";
 export { DateSeparator, type DateSeparatorProps, UnreadDivider } from "./chat/message_row.tsx";

@@ -1,4 +1,5 @@
-import type { Chat, EditOptions, QueuedSend, TimelineItem } from "@tidings/client";
+import type { Chat, EditOptions, QueuedSend, SendOptions, TimelineItem } from "@tidings/client";
+import { DraftUploads } from "./draft_uploads.ts";
 import { ObservableValue } from "./observable_value.ts";
 
 export interface ComposerState {
@@ -18,6 +19,8 @@ const EMPTY: ComposerState = { text: "" };
  * rendering for each keystroke.
  */
 export class ComposerModel extends ObservableValue<ComposerState> {
+  /** The files of the message. Edits do not change them. */
+  readonly uploads: DraftUploads;
   private readonly chat: Chat;
   /** The draft to return to when an edit ends. */
   private draft: ComposerState = EMPTY;
@@ -26,6 +29,7 @@ export class ComposerModel extends ObservableValue<ComposerState> {
   constructor(chat: Chat) {
     super(EMPTY);
     this.chat = chat;
+    this.uploads = new DraftUploads(chat.id);
   }
 
   /** Change the text, and tell the other members that the user is typing. */
@@ -60,14 +64,15 @@ export class ComposerModel extends ObservableValue<ComposerState> {
   }
 
   /**
-   * Send the message or save the edit. Returns `undefined` if there is nothing to send.
+   * Send the message or save the edit. Returns `undefined` if there is nothing to send, or a file is not uploaded yet.
    *
    * Throws `request_invalid`, and keeps the text, if the server would refuse it, for example because it is too long.
    */
   send(): QueuedSend | undefined {
     const { text, replyKey, editKey } = this.get();
     const trimmed = text.trim();
-    if (!trimmed) return undefined;
+    const { uploads, areComplete } = this.uploads.get();
+    if (!trimmed && (editKey || !uploads.length)) return undefined;
     const item = editKey ? this.chat.timeline.item(editKey).get() : undefined;
     if (editKey) {
       // Nothing to save: the text is the same, or the message was never committed.
@@ -76,14 +81,26 @@ export class ComposerModel extends ObservableValue<ComposerState> {
       this.cancel();
       return queued;
     }
+    if (!areComplete) return undefined;
     const { timeline } = this.chat;
     const replyTo = replyKey ? timeline.item(replyKey).get()?.sequence : undefined;
-    const queued = this.chat.send(trimmed, replyTo === undefined ? {} : { reply_to: replyTo });
+    const queued = this.sendWithUploads(trimmed, replyTo === undefined ? {} : { reply_to: replyTo });
     this.set(EMPTY);
     this.chat.setTyping(false);
     // The log shows an older part, where the new message is not visible.
     if (timeline.range.get().hasNewer) timeline.loadNewest().catch(() => {});
     return queued;
+  }
+
+  private sendWithUploads(text: string, options: SendOptions): QueuedSend {
+    const taken = this.uploads.take();
+    if (!taken) return this.chat.send(text, options);
+    try {
+      return taken.attachments.send(this.chat, text, taken.uploads, options);
+    } catch (error) {
+      this.uploads.restore(taken.uploads);
+      throw error;
+    }
   }
 
   /** Focus the text field of this chat, if one is on the page. */

@@ -1,4 +1,10 @@
 export type { Theme, TidingsSettings, UserLookup, UserProfile } from "./context.ts";
+export {
+  type AttachmentLinkState,
+  useAttachmentLink,
+  useAttachments,
+  useMessageAttachments,
+} from "./hooks/attachments.ts";
 export { type MessagesState, useChat, useMessage, useMessageStatus, useMessages } from "./hooks/chat.ts";
 export {
   type ChatListState,

@@ -6,6 +6,7 @@ import type { DeliveryStatusProps } from "./chat/delivery_status.tsx";
 import type { JumpToNewestProps } from "./chat/jump_to_newest.tsx";
 import type { MessageProps } from "./chat/message.tsx";
 import type { MessageActionsProps } from "./chat/message_actions.tsx";
+import type { MessageAttachmentsProps } from "./chat/message_attachments.tsx";
 import type { MessageContentProps } from "./chat/message_content.tsx";
 import type { DateSeparatorProps } from "./chat/message_row.tsx";
 import type { ReactionsProps } from "./chat/reactions.tsx";
@@ -28,6 +29,7 @@ export interface Components {
   ChatHeader: ComponentType<ChatHeaderProps>;
   Message: ComponentType<MessageProps>;
   MessageContent: ComponentType<MessageContentProps>;
+  MessageAttachments: ComponentType<MessageAttachmentsProps>;
   MessageActions: ComponentType<MessageActionsProps>;
   Reactions: ComponentType<ReactionsProps>;
   DeliveryStatus: ComponentType<DeliveryStatusProps>;

@@ -2101,7 +2101,7 @@ export interface components {
         };
         /**
          * AttachmentResponse
-         * @description A file of a message. `url` and `thumbnail_url` are valid until `expires_at`; anyone who has them can download.
+         * @description A file of a message. `url` and `thumbnail_url` are valid until `expires_at`, and need no credential until then.
          * @example {
          *       "blurhash": "LEHV6nWB2yk8pyo0adR*.7kCMdnj",
          *       "expires_at": "2026-11-18T02:16:21.957Z",

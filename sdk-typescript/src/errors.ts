@@ -13,6 +13,7 @@ import type { ErrorBody } from "./frames.gen.ts";
  * - `send_unconfirmed`: the client ended before the answer. The message stays in the store.
  * - `request_timeout`: a request received no answer. It may be repeated.
  * - `outbox_full`: the outbox has its maximum number of messages.
+ * - `upload_failed`: the upload was cancelled, or the bucket refused the file.
  * - `request_invalid`: an argument that the server would refuse. (The server uses this code too.)
  */
 export type SdkErrorCode =
@@ -24,6 +25,7 @@ export type SdkErrorCode =
   | "send_unconfirmed"
   | "request_timeout"
   | "outbox_full"
+  | "upload_failed"
   | "request_invalid";
 
 export type TidingsErrorCode = ErrorCode | SdkErrorCode | (string & {});

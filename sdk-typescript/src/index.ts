@@ -1,4 +1,12 @@
 /** The TypeScript client of Tidings. Start with {@link Client}. */
+export {
+  type Attachment,
+  type AttachmentLink,
+  Attachments,
+  attachmentsOf,
+} from "./attachments/attachments.ts";
+export type { AttachmentInfo, Upload, UploadOptions, UploadProgress } from "./attachments/upload.ts";
+export { MemoryUploadStore, type StoredUpload, type UploadStore } from "./attachments/upload_store.ts";
 export type { Chat } from "./chat.ts";
 export type { ChatList } from "./chat_list.ts";
 export { Client } from "./client.ts";

@@ -34,6 +34,8 @@ import { validate } from "./validate.ts";
 export interface ClientOptions {
   /** The address of the gateway: `ws://…` or `wss://…`. */
   readonly url: string;
+  /** The address of the REST API, such as `https://chat.example.com`. Only attachments need it. */
+  readonly api?: string | undefined;
   /**
    * The id of the signed-in user. Each user has a store of their own, and the tabs of one user share a connection.
    * The client stops with `user_mismatch` if the credential belongs to another user.
@@ -74,7 +76,8 @@ const REPLACED_MS = 1_000;
 
 /** A client for Node, React Native and tests: without IndexedDB and shared tabs. Pass it a `store` to keep its state. */
 export class LightClient {
-  readonly #options: ClientOptions;
+  /** @internal */
+  readonly options: ClientOptions;
   readonly #platform: Platform;
   readonly #state: ClientState;
   readonly #commands = new CommandQueue();
@@ -91,7 +94,7 @@ export class LightClient {
   readonly #onOnline = () => this.#core?.retryNow();
 
   constructor(options: ClientOptions, platform: Platform = {}) {
-    this.#options = options;
+    this.options = options;
     this.#platform = platform;
     this.#state = new ClientState(this.#backend());
   }
@@ -172,7 +175,7 @@ export class LightClient {
   }
 
   #open(): void {
-    const { store = "indexeddb", tabs = store === "indexeddb" } = this.#options;
+    const { store = "indexeddb", tabs = store === "indexeddb" } = this.options;
     const environment = typeof tabs === "object" ? tabs : undefined;
     this.#group = tabs ? this.#platform.newTabGroup?.(this.#name, environment, this.#tabHost()) : undefined;
     if (!this.#group) void this.#lead();
@@ -198,7 +201,7 @@ export class LightClient {
   /** Load the store and hold the connection. */
   async #lead(): Promise<void> {
     const generation = this.#generation;
-    const { url, user, token, device, socket = newSocket, maxOutbox = 10_000, timeouts } = this.#options;
+    const { url, user, token, device, socket = newSocket, maxOutbox = 10_000, timeouts } = this.options;
     const store = new BatchedStore(this.#newStore(), (reason) =>
       this.#emit({ type: "storeDegraded", reason }),
     );
@@ -267,11 +270,11 @@ export class LightClient {
 
   /** Names the database and the lock of the tabs. */
   get #name(): string {
-    return `${this.#options.user} ${this.#options.url}`;
+    return `${this.options.user} ${this.options.url}`;
   }
 
   #newStore(): Store {
-    const { store = "indexeddb" } = this.#options;
+    const { store = "indexeddb" } = this.options;
     if (typeof store === "object") return store;
     const persistent = store === "indexeddb" ? this.#platform.newStore?.(this.#name) : undefined;
     // The same memory after `close` and `start`.
@@ -281,7 +284,7 @@ export class LightClient {
 
   #backend(): Backend {
     return {
-      userName: () => this.#options.user,
+      userName: () => this.options.user,
       request: (kind, body) => this.request(kind, body),
       storedMessages: (chat) =>
         this.#commands.run({ type: "messages", chat }) as Promise<StoredMessages | undefined>,

@@ -9,6 +9,7 @@ const STATE_FIELDS = [
   "data",
   "reply_to",
   "mentions",
+  "attachments",
   "content_type",
   "edited_at",
   "redacted_at",
@@ -57,7 +58,7 @@ export function withChanged(entries: readonly Entry[]): readonly Entry[] {
 }
 
 export function itemFromEntry(entry: Entry, user: string): TimelineItem {
-  const { sequence, kind, by, at, text, mentions, reactions, data, reply_to, edited_at } = entry;
+  const { sequence, kind, by, at, text, mentions, attachments, reactions, data, reply_to, edited_at } = entry;
   return {
     key: keyOfEntry(entry),
     sequence,
@@ -68,6 +69,7 @@ export function itemFromEntry(entry: Entry, user: string): TimelineItem {
     state: entry.state === "active" && edited_at !== undefined ? "edited" : entry.state,
     text,
     mentions,
+    attachments,
     reactions,
     data,
     reply_to,
@@ -78,7 +80,7 @@ export function itemFromEntry(entry: Entry, user: string): TimelineItem {
 }
 
 export function itemFromSend(
-  { client_message_id, text = "", mentions = [], data, reply_to }: Send,
+  { client_message_id, text = "", mentions = [], attachments = [], data, reply_to }: Send,
   user: string,
 ): TimelineItem {
   return {
@@ -90,6 +92,7 @@ export function itemFromSend(
     state: "active",
     text,
     mentions,
+    attachments,
     reactions: [],
     data,
     reply_to,

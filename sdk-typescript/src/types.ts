@@ -125,6 +125,8 @@ export interface SendOptions {
   readonly data?: JsonObject | undefined;
   readonly reply_to?: number | undefined;
   readonly mentions?: readonly string[] | undefined;
+  /** Ids of complete uploads of this chat. See `Attachments.send`. */
+  readonly attachments?: readonly string[] | undefined;
   readonly content_type?: string | undefined;
   readonly ttl_seconds?: number | undefined;
 }
@@ -159,6 +161,8 @@ export interface TimelineItem {
   readonly data?: JsonObject | undefined;
   readonly reply_to?: number | undefined;
   readonly mentions: readonly string[];
+  /** Ids of the files of the message. `attachmentsOf` describes them. */
+  readonly attachments: readonly string[];
   readonly reactions: readonly Reaction[];
   readonly edited_at?: number | undefined;
   readonly delivery: "pending" | "failed" | "committed";

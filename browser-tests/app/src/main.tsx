@@ -21,8 +21,8 @@ declare global {
 
 const locales = { en, de, ar };
 const options = readOptions(location.hash);
-const { url, token, user, store } = options;
-const client = new Client({ url, token, user, ...(store ? { store } : {}) });
+const { url, api, token, user, store } = options;
+const client = new Client({ url, api, token, user, ...(store ? { store } : {}) });
 window.tidings = client;
 window.renderedRows = 0;
 window.subscribeToPush = (worker) =>

@@ -2,6 +2,8 @@
 export interface PageOptions {
   url: string;
   token: string;
+  /** The address of the REST API, for attachments. */
+  api?: string;
   user: string;
   view?: "chat" | "inbox" | "history";
   locale?: "en" | "de" | "ar";

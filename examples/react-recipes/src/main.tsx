@@ -3,6 +3,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ChatAndInbox } from "./chat_and_inbox.tsx";
+import { ChatWithFiles } from "./chat_with_files.tsx";
 import { German } from "./german.tsx";
 import { InboxPage } from "./inbox_page.tsx";
 import { NamedUsers } from "./named_users.tsx";
@@ -13,6 +14,7 @@ import "./theme.css";
 
 const RECIPES = {
   "chat-and-inbox": ChatAndInbox,
+  "chat-with-files": ChatWithFiles,
   "named-users": NamedUsers,
   german: German,
   "own-part": OwnPart,

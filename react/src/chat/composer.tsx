@@ -11,11 +11,15 @@ import {
   useState,
 } from "react";
 import { composerOf } from "../composer_model.ts";
+import { useAttachments } from "../hooks/attachments.ts";
 import { useClient, useSettings } from "../hooks/client.ts";
 import { type Composer as ComposerFunctions, useComposer } from "../hooks/composer.ts";
 import { useUserNames } from "../hooks/user.ts";
 import { Icon } from "../parts/icon.tsx";
 import { IconButton } from "../parts/icon_button.tsx";
+import { AttachButton, pasteListener, useAttach, useDrop } from "./attach_files.tsx";
+import { DraftAttachments, UnfinishedUploads } from "./draft_attachments.tsx";
+import { VoiceRecorder } from "./voice_recorder.tsx";
 
 export interface ComposerProps {
   chat: string;
@@ -27,7 +31,11 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
   const chat = useClient().chat(id);
   const composer = useComposer(id);
   const field = useRef<HTMLTextAreaElement>(null);
+  const form = useRef<HTMLFormElement>(null);
+  const input = useRef<HTMLInputElement>(null);
   const { send, isRefused } = useSend(composer);
+  const attach = useAttach(composer);
+  const isDropping = useDrop(form, attach);
   useEffect(() => composerOf(chat).onFocus(() => field.current?.focus()), [chat]);
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
@@ -36,11 +44,22 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
   };
   const label = locale.text(composer.editItem ? "save" : "send");
   return (
-    <form className="td-composer" onSubmit={onSubmit}>
+    <form
+      ref={form}
+      className="td-composer"
+      data-drop={isDropping || undefined}
+      onSubmit={onSubmit}
+      onPaste={pasteListener(attach)}
+    >
       <ComposerContext composer={composer} />
+      {isDropping && <p className="td-drop-hint">{locale.text("dropFiles")}</p>}
+      {attach && <UnfinishedUploads chat={id} onChoose={() => input.current?.click()} />}
+      {attach && <DraftAttachments composer={composer} />}
       {isRefused && <p className="td-failed">{locale.text("refused")}</p>}
-      <div className="td-composer-line">
+      <div className="td-composer-line" data-attach={attach ? "" : undefined}>
+        {attach && <AttachButton input={input} onFiles={attach} />}
         <ComposerField chat={chat} composer={composer} field={field} onSend={send} />
+        {attach && <VoiceButton composer={composer} />}
         <button
           type="submit"
           className="td-send"
@@ -53,6 +72,17 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
       </div>
     </form>
   );
+}
+
+/** Records a voice message, and attaches it when the recording ends. */
+function VoiceButton({ composer }: { composer: ComposerFunctions }) {
+  const { locale } = useSettings();
+  const attachments = useAttachments();
+  const onRecorded = (recording: Blob, duration_ms: number) => {
+    const name = `${locale.text("voiceMessage")}.${recording.type.includes("mp4") ? "m4a" : "webm"}`;
+    if (attachments) composer.attach(attachments, recording, { name, duration_ms });
+  };
+  return <VoiceRecorder onRecorded={onRecorded} />;
 }
 
 interface ComposerFieldProps {

@@ -7,6 +7,7 @@ import { isOnlyEmoji } from "../parts/rich_text.tsx";
 import { useComponent } from "../slots.tsx";
 import { DeliveryStatus } from "./delivery_status.tsx";
 import { MessageActions } from "./message_actions.tsx";
+import { MessageAttachments } from "./message_attachments.tsx";
 import { MessageContent, useMessageText } from "./message_content.tsx";
 import { Reactions } from "./reactions.tsx";
 import { ReplyQuote } from "./reply_quote.tsx";
@@ -91,11 +92,14 @@ function Bubble({ chat, item }: { chat: Chat; item: TimelineItem }) {
   const { locale } = useSettings();
   const Content = useComponent("MessageContent", MessageContent);
   const Status = useComponent("DeliveryStatus", DeliveryStatus);
-  const isBare = isActive(item) && item.reply_to === undefined && isOnlyEmoji(item.text);
+  const Files = useComponent("MessageAttachments", MessageAttachments);
+  const hasFiles = isActive(item) && item.attachments?.length > 0;
+  const isBare = isActive(item) && item.reply_to === undefined && !hasFiles && isOnlyEmoji(item.text);
   return (
     <div className="td-bubble" data-bare={isBare || undefined} data-gone={!isActive(item) || undefined}>
       {item.reply_to !== undefined && <ReplyQuote chat={chat} sequence={item.reply_to} />}
-      <Content item={item} />
+      {hasFiles && <Files chat={chat} item={item} />}
+      {(item.text !== "" || !hasFiles) && <Content item={item} />}
       <span className="td-bubble-meta">
         {isActive(item) && item.edited_at !== undefined && <span>{locale.text("edited")}</span>}
         {item.isOwn && <Status chat={chat} item={item} />}

@@ -1,5 +1,6 @@
 import type { TimelineItem } from "@tidings/client";
 import type { ReactNode } from "react";
+import { useMessageAttachments } from "../hooks/attachments.ts";
 import { useSettings } from "../hooks/client.ts";
 import { RichText } from "../parts/rich_text.tsx";
 
@@ -17,10 +18,12 @@ export function MessageContent({ item }: MessageContentProps): ReactNode {
   );
 }
 
-/** Return the text of a message, or why there is none. */
+/** Return the text of a message, the names of its files, or why there is none. */
 export function useMessageText(item: TimelineItem): string {
   const { locale } = useSettings();
-  if (item.state === "active" || item.state === "edited") return item.text;
+  const files = useMessageAttachments(item);
+  if (item.state === "active" || item.state === "edited")
+    return item.text || locale.list(files.map(({ alt, name }) => alt || name || locale.text("file")));
   const known = { redacted: "redacted", expired: "expired", erased: "erased" } as const;
   return locale.text(known[item.state as keyof typeof known] ?? "unavailable");
 }

@@ -1,4 +1,4 @@
-import type { QueuedSend, TimelineItem } from "@tidings/client";
+import type { Attachments, QueuedSend, TimelineItem, Upload, UploadOptions } from "@tidings/client";
 import { useMemo } from "react";
 import { composerOf } from "../composer_model.ts";
 import { useClient } from "./client.ts";
@@ -7,6 +7,8 @@ import { useObservable } from "./observable.ts";
 export interface Composer {
   readonly text: string;
   readonly canSend: boolean;
+  /** The attached files. */
+  readonly uploads: readonly Upload[];
   /** The message that is replied to. */
   readonly replyItem: TimelineItem | undefined;
   /** The message that is edited. */
@@ -17,6 +19,10 @@ export interface Composer {
   readonly edit: (key: string) => void;
   readonly cancel: () => void;
   readonly send: () => QueuedSend | undefined;
+  /** Attach a file and start its upload. Returns `undefined` if the message has the maximum number of files. */
+  readonly attach: (attachments: Attachments, file: Blob, options?: UploadOptions) => Upload | undefined;
+  /** Remove a file, and cancel its upload. */
+  readonly detach: (upload: Upload) => void;
 }
 
 /**
@@ -28,6 +34,7 @@ export function useComposer(chat: string): Composer {
   const model = composerOf(client.chat(chat));
   const { timeline } = client.chat(chat);
   const state = useObservable(model);
+  const { uploads, areComplete } = useObservable(model.uploads);
   const replyItem = useObservable(state.replyKey ? timeline.item(state.replyKey) : undefined);
   const editItem = useObservable(state.editKey ? timeline.item(state.editKey) : undefined);
   const actions = useMemo(
@@ -37,8 +44,13 @@ export function useComposer(chat: string): Composer {
       edit: (key: string) => model.edit(key),
       cancel: () => model.cancel(),
       send: () => model.send(),
+      attach: (attachments: Attachments, file: Blob, options?: UploadOptions) =>
+        model.uploads.attach(attachments, file, options),
+      detach: (upload: Upload) => model.uploads.remove(upload),
     }),
     [model],
   );
-  return { text: state.text, canSend: state.text.trim() !== "", replyItem, editItem, ...actions };
+  const hasText = state.text.trim() !== "";
+  const canSend = state.editKey ? hasText : areComplete && (hasText || uploads.length > 0);
+  return { text: state.text, canSend, uploads, replyItem, editItem, ...actions };
 }

@@ -49,6 +49,27 @@ export class LocaleFormat {
     return count > 99 ? `${this.number(99)}+` : this.number(count);
   }
 
+  /** Return a size of a file: "23 byte", "1.4 MB". */
+  fileSize(bytes: number): string {
+    const step = bytes < 1_000 ? 0 : Math.min(3, Math.floor(Math.log10(bytes) / 3));
+    const unit = ["byte", "kilobyte", "megabyte", "gigabyte"][step] as string;
+    const options = { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: step < 2 ? 0 : 1 };
+    return new Intl.NumberFormat(this.locale.code, options as Intl.NumberFormatOptions).format(
+      bytes / 1_000 ** step,
+    );
+  }
+
+  /** Return the length of a recording: "0:07". */
+  duration(ms: number): string {
+    const seconds = Math.round(ms / 1_000);
+    const rest = new Intl.NumberFormat(this.locale.code, { minimumIntegerDigits: 2 }).format(seconds % 60);
+    return `${this.number(Math.floor(seconds / 60))}:${rest}`;
+  }
+
+  percent(share: number): string {
+    return new Intl.NumberFormat(this.locale.code, { style: "percent" }).format(share);
+  }
+
   list(items: readonly string[]): string {
     return this.lists.format(items);
   }

@@ -20,13 +20,21 @@ const paths = {
   close: "M6 6l12 12M18 6 6 18",
   pin: "M9 4h6l-.5 6 3.5 3H6l3.5-3L9 4ZM12 13v7",
   chat: "M4 5h16v11H10l-4.5 4v-4H4V5Z",
+  attach:
+    "M20 11.5 12.5 19a4.6 4.6 0 0 1-6.5-6.5L14 4.5a3 3 0 0 1 4.3 4.3l-7.6 7.6a1.5 1.5 0 0 1-2.1-2.1l6.9-6.9",
+  microphone: "M12 15a3 3 0 0 0 3-3V6a3 3 0 0 0-6 0v6a3 3 0 0 0 3 3ZM5.5 11.5a6.5 6.5 0 0 0 13 0M12 18v3",
+  stop: "M7 7h10v10H7z",
+  pause: "M9 6v12M15 6v12",
+  play: "M8 5.5v13l10-6.5-10-6.5Z",
+  file: "M6 3h8l4 4v14H6V3ZM14 3v4h4",
+  next: "M5 12h14M13 6l6 6-6 6",
   dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6Z",
 } as const;
 
 export type IconName = keyof typeof paths;
 
 // These show a direction along the line of writing.
-const mirrored = new Set<IconName>(["send", "reply", "back"]);
+const mirrored = new Set<IconName>(["send", "reply", "back", "next"]);
 
 /** A line icon in the colour of the text. Decorative: the control that has it needs a label. */
 export function Icon({ name }: { name: IconName }): ReactNode {

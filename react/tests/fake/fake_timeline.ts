@@ -12,6 +12,7 @@ export function messageItem(fields: Partial<TimelineItem> & { key: string }): Ti
     state: "active",
     text: `Message ${fields.key}`,
     mentions: [],
+    attachments: [],
     reactions: [],
     delivery: "committed",
     ...fields,

@@ -1,6 +1,7 @@
 """The SDK for Python: `Client`, its chats and inboxes, and its events."""
 
 from tidings_sdk import dev
+from tidings_sdk.attachments import AttachmentLink, Attachments
 from tidings_sdk.chat import Chat
 from tidings_sdk.client import Client
 from tidings_sdk.errors import (
@@ -51,6 +52,8 @@ from tidings_wire.frames.push import ApnsToken, Badge, PushPreferences, QuietHou
 
 __all__ = [
     "ApnsToken",
+    "AttachmentLink",
+    "Attachments",
     "Badge",
     "BroadcastUpdate",
     "Chat",

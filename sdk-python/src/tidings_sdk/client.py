@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Literal, Self, final
 
 from tidings_sdk import dev
+from tidings_sdk.attachments import Attachments
 from tidings_sdk.chat import Chat
 from tidings_sdk.client_core import ClientCore
 from tidings_sdk.credentials import Credentials, Provider
@@ -26,7 +27,8 @@ from tidings_wire.frames.history import ChatRow
 class Client:
     """One device of one user. Use it with `async with`; it reconnects automatically.
 
-    `token`: the credential, or an async function that returns one when the client needs it. `store`: where the outbox
+    `token`: the credential, or an async function that returns one when the client needs it. `api`: the address of the
+    REST API, such as `https://chat.example.com`; only attachments need it. `store`: where the outbox
     and the positions are kept; the default store is in memory and ends with the process. `max_events`: maximum number
     of events that wait for `events()`. Beyond it, entries are read from the log later, and other events are dropped and
     counted in `dropped_events`. `max_outbox`: maximum number of messages in the outbox. `proxy`: True uses the proxy
@@ -38,6 +40,7 @@ class Client:
         url: str,
         token: str | Provider,
         *,
+        api: str | None = None,
         store: Store | None = None,
         device: str | None = None,
         ssl: tls.SSLContext | None = None,
@@ -47,6 +50,7 @@ class Client:
         patience: Timeouts | None = None,
     ) -> None:
         self._credentials = Credentials(token)
+        self._attachments = Attachments(api, Credentials(token)) if api else None
         self._store = store or MemoryStore()
         self._dialling = DialOptions(
             url=url, device=device, ssl=ssl, proxy=proxy, timeouts=patience or Timeouts()
@@ -69,7 +73,9 @@ class Client:
         async def token() -> str:
             return str(dev.read_dev_file(path)["users"][user]["token"])
 
-        return cls(dev_file["gateway"], token, store=store, device=device, proxy=None)
+        return cls(
+            dev_file["gateway"], token, api=dev_file.get("api"), store=store, device=device, proxy=None
+        )
 
     async def __aenter__(self) -> Self:
         """Start the client. Does not wait for the connection: earlier messages wait in the outbox."""
@@ -104,6 +110,13 @@ class Client:
     def push(self) -> PushNotifications:
         """Push notifications of the device and its user."""
         return PushNotifications(self._running)
+
+    @property
+    def attachments(self) -> Attachments:
+        """The files of the user's messages. Raises `ValueError` if the client has no `api`."""
+        if self._attachments is None:
+            raise ValueError("Attachments need the argument `api` of the client.")
+        return self._attachments
 
     def chats(self) -> list[ChatRow]:
         """Return the user's current chat list: pinned chats first, then newest activity first."""

@@ -80,6 +80,11 @@ class FaultInjector(Protocol):
     async def status(self) -> dict[str, ServiceState]: ...
 
 
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
 class DemoServer:
     def __init__(self, content: DemoContent, faults: FaultInjector, page: Path = PAGE) -> None:
         self.content = content
@@ -140,9 +145,11 @@ class DemoServer:
 
     def _add_headers(self, request: web.Request, answer: web.StreamResponse) -> None:
         answer.headers["Cache-Control"] = _FOREVER if request.path.startswith("/assets/") else "no-store"
-        gateway = urlsplit(self.content.urls["gateway"])
+        origins = {name: _origin(url) for name, url in self.content.urls.items()}
+        media = origins.get("media", "")
         answer.headers["Content-Security-Policy"] = (
-            f"default-src 'self'; connect-src 'self' {gateway.scheme}://{gateway.netloc}; img-src 'self' data:; "
+            f"default-src 'self'; connect-src 'self' {origins['gateway']} {origins['api']} {media}; "
+            f"img-src 'self' data: blob: {media}; media-src blob: {media}; "
             "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
         )
         answer.headers["X-Content-Type-Options"] = "nosniff"

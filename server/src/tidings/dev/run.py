@@ -142,8 +142,12 @@ class DevRun:
         return DemoPage(DemoServer(content, faults), self.console, uses_vite=self._options.uses_vite)
 
     def _urls(self, loaded: LoadedSettings) -> dict[str, str]:
+        """Return the addresses for clients. `media` is absent without attachments."""
         ports = {kind.name: kind.port for kind in self._kinds}
+        media = loaded.settings.media
+        endpoint = media.public_endpoint or media.endpoint
         return {
+            **({"media": endpoint} if endpoint and endpoint != "aws" else {}),
             "api": f"http://127.0.0.1:{ports['api']}",
             "gateway": f"ws://127.0.0.1:{ports['gateway']}{loaded.settings.gateway.path}",
             "console": f"http://127.0.0.1:{ports['console']}",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import LoadedSettings, load
-from tidings.doctor import dynamo, kafka, machine, mail, production, redis, search, webhooks
+from tidings.doctor import dynamo, kafka, machine, mail, media, production, redis, search, webhooks
 from tidings.doctor.model import Check, CheckState, DoctorContext, Finding, ok, skipped
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
@@ -87,6 +87,7 @@ CHECKS: Mapping[str, Check] = {
     "webhooks": webhooks.check_webhooks,
     "search": search.check_search,
     "mail": mail.check_mail,
+    "media": media.check_media,
     "certificates": production.check_certificates,
     "alerts": production.check_alerts,
     "backups": production.check_backups,

@@ -17,7 +17,11 @@ from tidings.dev.demo_server import DemoContent, DemoServer
 from tidings.kernel.errors import Code, TidingsError
 
 CONTENT = DemoContent(
-    urls={"api": "http://127.0.0.1:1", "gateway": "ws://127.0.0.1:2/v1/socket"},
+    urls={
+        "api": "http://127.0.0.1:1",
+        "gateway": "ws://127.0.0.1:2/v1/socket",
+        "media": "http://127.0.0.1:3",
+    },
     chats={"direct": "d1", "group": "g1"},
     server_key="server-key",
     tokens={"anna": "token-of-anna"},
@@ -149,11 +153,13 @@ async def test_localhost_is_this_host_too(served: Served) -> None:
     assert (await served.ask("GET", "/demo/status", host=own, Origin=f"http://{own}")).status == 200
 
 
-async def test_the_page_may_connect_to_the_gateway_only(served: Served) -> None:
+async def test_the_page_may_connect_to_gateway_api_and_bucket_only(served: Served) -> None:
     page = await served.ask("GET", "/", Authorization="", Origin="")
     assert (page.status, page.headers["Cache-Control"]) == (200, "no-store")
-    assert "connect-src 'self' ws://127.0.0.1:2;" in page.headers["Content-Security-Policy"]
-    assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+    policy = page.headers["Content-Security-Policy"]
+    assert "connect-src 'self' ws://127.0.0.1:2 http://127.0.0.1:1 http://127.0.0.1:3;" in policy
+    assert "img-src 'self' data: blob: http://127.0.0.1:3;" in policy
+    assert "frame-ancestors 'none'" in policy
     asset = await served.ask("GET", "/assets/page.js", Authorization="", Origin="")
     assert (asset.status, asset.body) == (200, b"1")
     assert "immutable" in asset.headers["Cache-Control"]

@@ -2,13 +2,15 @@
 
 import asyncio
 
+import pytest
 from fixtures.media_env import MediaEnv, fetch
 from fixtures.use_cases import ANNA, BEN, CLEO, asked, by, code_of
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ClientKey
-from tidings.media.model import CheckState, MediaFacts, UploadState
+from tidings.kernel.ids import ChatKey, ClientKey
+from tidings.media.model import CheckState, MediaFacts, Upload, UploadState
 from tidings.messages.sender import Content
+from tidings.messages.store import edits
 from tidings.tenants.model import MediaPolicy
 
 READY = CheckState.READY
@@ -78,6 +80,45 @@ async def test_the_append_itself_refuses_an_upload_that_changed_after_the_check(
     check.check = deleted_meanwhile  # type: ignore[method-assign]
     assert await code_of(media.message(chat, upload)) is Code.UPLOAD_NOT_FOUND
     assert len(await media.use_cases.entries(chat)) == 1
+
+
+async def _unattachable(media: MediaEnv, chat: ChatKey, clause: str) -> Upload:
+    """Return an upload that only this clause of the condition refuses."""
+    if clause.startswith("owner_id"):
+        return await media.put(chat, user=BEN)
+    if clause.startswith("chat_id"):
+        return await media.put(await media.use_cases.group(BEN))
+    if clause.startswith("upload_state"):
+        return (await media.start(chat)).upload
+    refused = await media.put(chat)
+    await media.uploads.record_facts(refused, CheckState.REFUSED, MediaFacts(reason="a bomb"))
+    return refused
+
+
+@pytest.mark.parametrize("is_mutant", [False, True])
+@pytest.mark.parametrize("clause", edits.ATTACHABLE.split(" AND "))
+async def test_each_clause_of_the_condition_refuses_what_the_check_missed(
+    media: MediaEnv, monkeypatch: pytest.MonkeyPatch, clause: str, *, is_mutant: bool
+) -> None:
+    """Without the clause, the same upload is attached: so the test would detect its loss."""
+    if is_mutant:
+        always = f"({clause} OR attribute_exists(chat_id))"
+        monkeypatch.setattr(edits, "ATTACHABLE", edits.ATTACHABLE.replace(clause, always))
+    chat = await media.use_cases.group(BEN)
+    upload = await _unattachable(media, chat, clause)
+    check = media.use_cases.sender._attachments
+    assert check is not None
+    answers, seen = [None], check.check
+
+    async def missed_once(*given: object) -> Code | None:
+        return answers.pop() if answers else await seen(*given)  # type: ignore[arg-type]
+
+    check.check = missed_once  # type: ignore[method-assign]
+    if is_mutant:
+        assert await media.message(chat, upload)
+    else:
+        assert await code_of(media.message(chat, upload)) is not None
+    assert len(await media.use_cases.entries(chat)) == 1 + is_mutant
 
 
 async def test_a_redaction_deletes_the_uploads_and_a_retry_of_the_message_still_succeeds(

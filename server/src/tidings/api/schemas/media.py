@@ -176,7 +176,7 @@ class CompleteUploadBody(ApiModel):
 
 
 class AttachmentResponse(ApiModel):
-    """A file of a message. `url` and `thumbnail_url` are valid until `expires_at`; anyone who has them can download."""
+    """A file of a message. `url` and `thumbnail_url` are valid until `expires_at`, and need no credential until then."""
 
     model_config = with_examples(
         {

@@ -201,9 +201,13 @@ def listed_proxies(text: str | None) -> list[str]:
     return [] if text == NO_PROXY else _listed(text)
 
 
+def listed_origins(settings: Settings) -> list[str]:
+    return _listed(settings.api.allowed_origins)
+
+
 def allowed_origins(settings: Settings) -> AllowedOrigins:
     try:
-        return AllowedOrigins.parse(_listed(settings.api.allowed_origins))
+        return AllowedOrigins.parse(listed_origins(settings))
     except ValueError as error:
         raise ValueError(f"api.allowed_origins: {error}") from error
 

@@ -110,6 +110,10 @@ class DynamoEditStore:
                     )
 
 
+ATTACHABLE = "upload_state = :uploaded AND owner_id = :owner AND chat_id = :chat AND check_state <> :refused"
+"""The condition of the write that attaches an upload. The check before it can be outdated."""
+
+
 def _attached(chat: ChatKey, sequence: int, draft: Draft, upload: str) -> Update:
     """Return the write that attaches an upload. It expires with the content of an ephemeral message."""
     values: dict[str, ItemValue] = {
@@ -131,7 +135,7 @@ def _attached(chat: ChatKey, sequence: int, draft: Draft, upload: str) -> Update
         table=_UPLOADS,
         key=dict(upload_key(chat.tenant, upload)),
         update=change,
-        condition="upload_state = :uploaded AND owner_id = :owner AND chat_id = :chat AND check_state <> :refused",
+        condition=ATTACHABLE,
         values=values,
     )
 
