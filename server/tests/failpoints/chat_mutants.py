@@ -143,8 +143,8 @@ def appends_what_it_refuses() -> None:
     refused: dict[IdempotencyKey, Code] = {}
     honest_judge, honest_append = message_rules._decide_by_status, Appender.append
 
-    def judge(view: LogView[Any], proposal: Proposal[Any], *, is_fresh: bool) -> AppendDecision:
-        verdict = honest_judge(view, proposal, is_fresh=is_fresh)
+    def judge(view: LogView[Any], proposal: Proposal[Any], *, is_fresh: bool, now_ms: int) -> AppendDecision:
+        verdict = honest_judge(view, proposal, is_fresh=is_fresh, now_ms=now_ms)
         if not isinstance(verdict, Refusal) or proposal.draft.kind is not EntryKind.MESSAGE:
             return verdict
         refused[proposal.draft.key] = verdict.code

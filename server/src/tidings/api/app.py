@@ -23,6 +23,7 @@ from tidings.api.request_parsing import CursorSigner
 from tidings.api.routes import (
     broadcasts,
     chat_list,
+    chat_moderation,
     chats,
     inboxes,
     legacy_inbox,
@@ -58,6 +59,7 @@ ROUTERS = (
     media.router,
     notifications.router,
     preferences.router,
+    chat_moderation.router,
     mail.router,
     mail.public_router,
     inboxes.router,

@@ -45,6 +45,19 @@ AUDITED: Final = frozenset(
 )
 """Operation ids. `legacy_send` is one of them because it also sends broadcasts."""
 
+MODERATION: Final = frozenset(
+    {
+        "set_chat_rules",
+        "mute_member",
+        "unmute_member",
+        "ban_user",
+        "unban_user",
+        "create_join_link",
+        "revoke_join_link",
+    }
+)
+"""Operations of users that are recorded: what an admin of a group does to its other members."""
+
 DATA_OPERATIONS: Final = frozenset(
     {
         "send_notification",
@@ -64,7 +77,7 @@ APPEND: Final = "audit.append"
 
 
 def rest_action(operation: str, request: Request, principal: Principal) -> AdminAction:
-    key = f"api_key:{principal.api_key}"
+    key = f"api_key:{principal.api_key}" if principal.user is None else f"user:{principal.user}"
     return AdminAction(
         source=AuditSource.REST,
         actor=key,

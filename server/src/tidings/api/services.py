@@ -13,8 +13,10 @@ from tidings.accounts.sessions import SessionService
 from tidings.accounts.users import PhoneDirectory, UserService
 from tidings.audit.log import AuditLog
 from tidings.chats.commands import ChatCommands
+from tidings.chats.joins import ChatJoins
 from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.model import MemberStatus
+from tidings.chats.moderation import ChatModeration
 from tidings.chats.queries import ChatQueries
 from tidings.delivery.chat_list import ChatList
 from tidings.delivery.watermarks import MessageStatusReader, WatermarkService
@@ -163,6 +165,8 @@ class PushServices:
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
+    moderation: ChatModeration
+    joins: ChatJoins
     members: MemberJobs
     queries: ChatQueries
     sender: MessageSender[MemberStatus]

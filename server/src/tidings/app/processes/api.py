@@ -64,7 +64,10 @@ from tidings.app.wiring.webhooks import (
 )
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
+from tidings.chats.invite_store import DynamoInviteStore
+from tidings.chats.joins import ChatJoins
 from tidings.chats.member_jobs import MemberJobs
+from tidings.chats.moderation import ChatModeration
 from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
@@ -234,11 +237,13 @@ class ApiWiring:
         events = self.engines.events.value
         lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=events.chat_read, epoch=epoch)
         cases, inboxes = self._chats(lists, before_send), self._inboxes()
-        commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
+        commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants, clock)
         people = build_process_login(self.settings, self.engines, clock)
         return ApiServices(
             credentials=self._credentials(people),
             chats=commands,
+            moderation=ChatModeration(cases.rows, commands, clock),
+            joins=ChatJoins(cases.rows, DynamoInviteStore(client), cases.appends, commands, clock),
             members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
             queries=ChatQueries(cases.rows),
             sender=cases.sender,
