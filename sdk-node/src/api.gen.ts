@@ -634,6 +634,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/content-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the lists of words and links
+         * @description Get the words and domains that messages and edits must not contain.
+         */
+        get: operations["get_content_rules"];
+        /**
+         * Set the lists of words and links
+         * @description Replace the lists. Processes use them within 30 seconds, before the before-send hook.
+         *
+         *     Words are compared without case and accents, and stand alone: `darn` is not found in `darned`. A domain includes its
+         *     subdomains. Empty lists remove all.
+         */
+        put: operations["set_content_rules"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/devices/{device}/push": {
         parameters: {
             query?: never;
@@ -3036,6 +3063,30 @@ export interface components {
              */
             parts?: components["schemas"]["PartBody"][];
         };
+        /**
+         * ContentRulesBody
+         * @description Words and links that messages and edits must not contain. At most 8 KB.
+         * @example {
+         *       "domains": [
+         *         {
+         *           "action": "refuse",
+         *           "text": "bad.example"
+         *         }
+         *       ],
+         *       "words": [
+         *         {
+         *           "action": "mask",
+         *           "text": "darn"
+         *         }
+         *       ]
+         *     }
+         */
+        ContentRulesBody: {
+            /** Domains */
+            domains?: components["schemas"]["ListedDomainModel"][];
+            /** Words */
+            words?: components["schemas"]["ListedTermModel"][];
+        };
         /** CountReasonResponse */
         CountReasonResponse: {
             /** Category */
@@ -4399,6 +4450,37 @@ export interface components {
             recipients: number;
             /** Sequence */
             sequence?: number | null;
+        };
+        /**
+         * ListedDomainModel
+         * @description A domain with its subdomains.
+         */
+        ListedDomainModel: {
+            /**
+             * Action
+             * @default mask
+             * @enum {string}
+             */
+            action?: "mask" | "refuse";
+            /**
+             * Text
+             * @example bad.example
+             */
+            text: string;
+        };
+        /**
+         * ListedTermModel
+         * @description `mask`: it is replaced by `*`. `refuse`: the message is answered with `message_refused`.
+         */
+        ListedTermModel: {
+            /**
+             * Action
+             * @default mask
+             * @enum {string}
+             */
+            action?: "mask" | "refuse";
+            /** Text */
+            text: string;
         };
         /**
          * LoginResponse
@@ -10853,6 +10935,192 @@ export interface operations {
                 };
             };
             /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_content_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContentRulesBody"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    set_content_rules: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContentRulesBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContentRulesBody"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

@@ -134,6 +134,8 @@ export const OPERATIONS = {
   get_before_send_hook: ["GET", "/v1/before-send-hook", false],
   set_before_send_hook: ["PUT", "/v1/before-send-hook", false],
   delete_before_send_hook: ["DELETE", "/v1/before-send-hook", false],
+  get_content_rules: ["GET", "/v1/content-rules", false],
+  set_content_rules: ["PUT", "/v1/content-rules", false],
   legacy_redact: ["DELETE", "/stack/admin/v1/{tenant}/{inbox}/messages/redact", false],
   legacy_list: ["GET", "/stack/users/v1/{tenant}/{inbox}/messages/last/{limit}", false],
   legacy_mark_read: ["PUT", "/stack/users/v1/{tenant}/{inbox}/messages/read/", false],

@@ -25,6 +25,7 @@ from tidings.api.routes import (
     chat_list,
     chat_moderation,
     chats,
+    content_rules,
     inboxes,
     legacy_inbox,
     login,
@@ -70,6 +71,7 @@ ROUTERS = (
     inboxes.jobs_router,
     webhooks.router,
     webhooks.hook_router,
+    content_rules.router,
     legacy_inbox.router,
     legacy_inbox.bulk,
 )

@@ -40,6 +40,7 @@ AUDITED: Final = frozenset(
         "retry_webhook",
         "replay_webhook",
         "set_before_send_hook",
+        "set_content_rules",
         "delete_before_send_hook",
     }
 )
@@ -74,6 +75,10 @@ DATA_OPERATIONS: Final = frozenset(
 
 APPEND: Final = "audit.append"
 """The access pattern of a recorded operation."""
+
+
+def is_recorded(operation: str, principal: Principal) -> bool:
+    return operation in MODERATION or (operation in AUDITED and principal.user is None)
 
 
 def rest_action(operation: str, request: Request, principal: Principal) -> AdminAction:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import request_parsing
-from tidings.api.audit import AUDITED, MODERATION, rest_action
+from tidings.api.audit import AUDITED, MODERATION, is_recorded, rest_action
 from tidings.api.problems import to_validation_error
 from tidings.api.rate_limits import RecentCredentials, credential_digest, rate_limited_error
 from tidings.api.request_parsing import CursorSigner
@@ -211,17 +211,13 @@ class AuthenticatedRoute(PublicRoute):
         """
         call = _authenticated(request)
         operation = self.operation_id or ""
-        if not _is_recorded(operation, call.principal):
+        if not is_recorded(operation, call.principal):
             return await handle(request)
         async with call.edge.services.audit.action(rest_action(operation, request, call.principal)):
             try:
                 return await handle(request)
             except RequestValidationError as error:
                 raise to_validation_error(error.errors()) from None
-
-
-def _is_recorded(operation: str, principal: Principal) -> bool:
-    return operation in MODERATION or (operation in AUDITED and principal.user is None)
 
 
 class BulkRoute(AuthenticatedRoute):
@@ -349,4 +345,5 @@ type AsUser = Annotated[UserRequest, Depends(_User())]
 type AsUsersServer = Annotated[AuthenticatedRequest, Depends(_UsersServer())]
 type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.NOTIFICATIONS))]
 type AsWebhooksServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.WEBHOOKS))]
+type AsModerationServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.MODERATION))]
 type AsDirectoryReader = Annotated[AuthenticatedRequest, Depends(_DirectoryReader())]

@@ -146,6 +146,8 @@ _TAGS = {
     "webhooks": f"Endpoints that receive events: manage, test, delivery log, retry, replay. {_NEEDS_SCOPE}".replace(
         Scope.NOTIFICATIONS, Scope.WEBHOOKS
     ),
+    "content rules": "Words and links that messages must not contain. "
+    f"Requires an API key with the scope `{Scope.MODERATION}`.",
     "legacy inbox": "The original inbox API. New applications use `inbox`, `inboxes` and `broadcasts`.",
     "login": "Log in by phone and refresh tokens. No credential is needed.",
     "sessions": "A user's logged-in devices.",

@@ -39,6 +39,7 @@ from tidings.media.service import MediaService
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History, VisibleEntry
 from tidings.messages.sender import MessageSender
+from tidings.moderation.content_filter import ContentRulesService
 from tidings.push.badge import BadgeReader
 from tidings.push.ports import ResultStore
 from tidings.push.preferences import PushPreferencesService
@@ -162,11 +163,17 @@ class PushServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModerationServices:
+    chats: ChatModeration
+    joins: ChatJoins
+    content_rules: ContentRulesService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
-    moderation: ChatModeration
-    joins: ChatJoins
+    moderation: ModerationServices
     members: MemberJobs
     queries: ChatQueries
     sender: MessageSender[MemberStatus]

@@ -22,6 +22,7 @@ from tidings.chats.model import (
     direct_chat_key,
     group_chat_key,
     member_status_of,
+    was_member,
 )
 from tidings.chats.ports import ChatAppender, ChatStore, ReadMaxMembers
 from tidings.chats.rules import ChatAction
@@ -53,8 +54,7 @@ type Admit = Callable[[], Awaitable[None]]
 """Called before a chat is created, but not for an existing chat. Raises to refuse the creation."""
 
 
-async def _always_admit() -> None:
-    """Admit every chat."""
+async def _always_admit() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ class ChatCommands:
         max_members: ReadMaxMembers = _default_max_members,
         clock: Clock | None = None,
     ) -> None:
-        self._clock = clock or SystemClock()
-        self._rows = rows
+        self._clock, self._rows = clock or SystemClock(), rows
         self._appends = appends
         self.max_members = max_members
 
@@ -291,8 +290,7 @@ class ChatCommands:
         try:
             await retry_on_conflict(step)
         except TidingsError as error:
-            row = None if error.retryable else await self._rows.membership(chat, caller.user)
-            if error.retryable or (row is not None and row.intervals):
+            if error.retryable or was_member(await self._rows.membership(chat, caller.user)):
                 raise
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT) from None
 

@@ -153,7 +153,7 @@ def chat_type(chat: ChatId) -> ChatType:
 
 def member_status_of(chat: ChatId, row: Membership | None) -> MemberStatus:
     if row is None or not row.is_member:
-        return MemberStatus(chat_type(chat), None, is_stranger=row is None or not row.intervals)
+        return MemberStatus(chat_type(chat), None, is_stranger=not was_member(row))
     return MemberStatus(
         chat_type(chat),
         row.role,
@@ -164,6 +164,11 @@ def member_status_of(chat: ChatId, row: Membership | None) -> MemberStatus:
         unmuted_at=row.unmuted_at,
         last_sent_ms=row.last_sent_ms,
     )
+
+
+def was_member(row: Membership | None) -> bool:
+    """Return whether the user is or was a member. A row without intervals is that of a ban."""
+    return row is not None and bool(row.intervals)
 
 
 def require_membership(row: Membership | None) -> Membership:

@@ -27,6 +27,7 @@ from tidings.messages.model import (
     ReviewRequest,
     RulesCheck,
     SideWrites,
+    SideWritesExtension,
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
@@ -265,16 +266,14 @@ class MessageSender[S]:
             attachments=content.attachments,
         )
         proposal = Proposal(
-            draft,
-            review.permit(self._may_send),
-            after,
-            keys.seal,
-            obeys=self._obeys,
-            paced=None if self._obeys is None else partial(self._edits.paced, chat, sender),
+            draft, review.permit(self._may_send), after, keys.seal, self._obeys, self._paced(chat, sender)
         )
         with review.explained():
             appended = await self._append(chat, proposal, review.body, keys)
         return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
+
+    def _paced(self, chat: ChatKey, sender: UserId) -> SideWritesExtension | None:
+        return None if self._obeys is None else partial(self._edits.paced, chat, sender)
 
     async def _append(self, chat: ChatKey, proposal: Proposal[S], body: bytes, keys: AuthorKey) -> Appended:
         draft = proposal.draft

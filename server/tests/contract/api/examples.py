@@ -30,6 +30,8 @@ class Reach(Enum):
     """For the tenant's server, with the scope `notifications`."""
     WEBHOOKS = auto()
     """For the tenant's server, with the scope `webhooks`."""
+    MODERATION = auto()
+    """For the tenant's server, with the scope `moderation`."""
     ADDRESSED = auto()
     """The caller's own data; the path must name the caller's tenant."""
     OPEN = auto()
@@ -98,6 +100,10 @@ EXAMPLES: dict[str, Example] = {
     "list_invites": Example("/v1/invites", reach=Reach.OWN),
     "accept_invite": Example("/v1/invites/{chat}/accept"),
     "decline_invite": Example("/v1/invites/{chat}", reach=Reach.OWN),
+    "get_content_rules": Example("/v1/content-rules", reach=Reach.MODERATION),
+    "set_content_rules": Example(
+        "/v1/content-rules", {"words": [{"text": "darn"}], "domains": []}, Reach.MODERATION
+    ),
     "send_message": Example("/v1/chats/{chat}/messages", SAID),
     "list_messages": Example("/v1/chats/{chat}/messages", reach=Reach.PAST),
     "get_message": Example("/v1/messages/{message}", reach=Reach.PAST),

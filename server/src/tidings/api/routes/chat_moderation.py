@@ -58,7 +58,7 @@ async def set_chat_rules(
     exempt. The rules apply to every message after this change.
     """
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
-    await call.services.moderation.set_rules(call.chat(chat), caller, body.change())
+    await call.services.moderation.chats.set_rules(call.chat(chat), caller, body.change())
 
 
 @router.put(
@@ -77,7 +77,7 @@ async def mute_member(
 ) -> None:
     """Mute a member: they read the group, and may not send, edit or react. Only the owner mutes an admin."""
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
-    await call.services.moderation.mute(
+    await call.services.moderation.chats.mute(
         call.chat(chat), caller, user, until_ms=to_ms_or_none(body.until), reason=body.reason
     )
 
@@ -97,7 +97,7 @@ async def unmute_member(
 ) -> None:
     """End a mute. A member who is not muted causes no error."""
     caller = ChangeContext(call.user, optional_idempotency_key(key))
-    await call.services.moderation.unmute(call.chat(chat), caller, user)
+    await call.services.moderation.chats.unmute(call.chat(chat), caller, user)
 
 
 @router.get(
@@ -116,7 +116,7 @@ async def list_bans(call: AsUser, chat: ChatInPath, asked: Annotated[PageParams,
     cursors = call.cursors.of(call.tenant, call.user, "bans", chat)
     after = cursors.read(asked.cursor)
     caller = ChangeContext(call.user, optional_idempotency_key(None))
-    page = await call.services.moderation.bans(
+    page = await call.services.moderation.chats.bans(
         call.chat(chat), caller, None if after is None else UserId(after), asked.limit
     )
     return BansResponse(bans=[BanResponse.of(row) for row in page.items], cursor=cursors.write(page.last))
@@ -142,7 +142,7 @@ async def ban_user(
     an admin.
     """
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id), body.after)
-    await call.services.moderation.ban(
+    await call.services.moderation.chats.ban(
         call.chat(chat), caller, user, until_ms=to_ms_or_none(body.until), reason=body.reason
     )
 
@@ -162,7 +162,7 @@ async def unban_user(
 ) -> None:
     """End a ban. The user does not become a member. A user who is not banned causes no error."""
     caller = ChangeContext(call.user, optional_idempotency_key(key))
-    await call.services.moderation.unban(call.chat(chat), caller, user)
+    await call.services.moderation.chats.unban(call.chat(chat), caller, user)
 
 
 @router.post(
@@ -184,7 +184,7 @@ async def join_chat(call: AsUser, chat: ChatInPath, body: JoinBody, key: Idempot
     """
     await charge_members(call.services.limits, call.tenant, call.user, 1)
     caller = ChangeContext(call.user, optional_idempotency_key(key, body.client_message_id))
-    await call.services.joins.join(call.chat(chat), caller, body.token)
+    await call.services.moderation.joins.join(call.chat(chat), caller, body.token)
 
 
 @router.post(
@@ -201,7 +201,7 @@ async def join_chat(call: AsUser, chat: ChatInPath, body: JoinBody, key: Idempot
 async def create_join_link(call: AsUser, chat: ChatInPath) -> JoinLinkResponse:
     """Create the link of a group. The link before it is invalid from then on. It admits while the rule is `link`."""
     caller = ChangeContext(call.user, optional_idempotency_key(None))
-    return JoinLinkResponse(token=await call.services.joins.create_link(call.chat(chat), caller))
+    return JoinLinkResponse(token=await call.services.moderation.joins.create_link(call.chat(chat), caller))
 
 
 @router.delete(
@@ -218,7 +218,7 @@ async def create_join_link(call: AsUser, chat: ChatInPath) -> JoinLinkResponse:
 async def revoke_join_link(call: AsUser, chat: ChatInPath) -> None:
     """Revoke the link of a group. A join that has not committed is refused."""
     caller = ChangeContext(call.user, optional_idempotency_key(None))
-    await call.services.joins.revoke_link(call.chat(chat), caller)
+    await call.services.moderation.joins.revoke_link(call.chat(chat), caller)
 
 
 @router.post(
@@ -238,7 +238,7 @@ async def invite_users(call: AsUser, chat: ChatInPath, body: InviteBody) -> None
     """Invite users to a group. They become members when they accept. Members are skipped."""
     await charge_members(call.services.limits, call.tenant, call.user, len(body.users))
     caller = ChangeContext(call.user, optional_idempotency_key(None))
-    await call.services.joins.invite(call.chat(chat), caller, body.users)
+    await call.services.moderation.joins.invite(call.chat(chat), caller, body.users)
 
 
 @router.delete(
@@ -255,7 +255,7 @@ async def invite_users(call: AsUser, chat: ChatInPath, body: InviteBody) -> None
 async def revoke_invite(call: AsUser, chat: ChatInPath, user: UserInPath) -> None:
     """Revoke the invite of a user. A user without an invite causes no error."""
     caller = ChangeContext(call.user, optional_idempotency_key(None))
-    await call.services.joins.revoke_invite(call.chat(chat), caller, user)
+    await call.services.moderation.joins.revoke_invite(call.chat(chat), caller, user)
 
 
 @router.get(
@@ -268,7 +268,7 @@ async def list_invites(call: AsUser, asked: Annotated[PageParams, Query()]) -> I
     """List the user's invites, by chat id."""
     cursors = call.cursors.of(call.tenant, call.user, "invites")
     after = cursors.read(asked.cursor)
-    found, last = await call.services.joins.invites(
+    found, last = await call.services.moderation.joins.invites(
         call.tenant, call.user, None if after is None else ChatId(after), asked.limit
     )
     return InvitesResponse(invites=[InviteResponse.of(each) for each in found], cursor=cursors.write(last))
@@ -289,7 +289,7 @@ async def list_invites(call: AsUser, asked: Annotated[PageParams, Query()]) -> I
 async def accept_invite(call: AsUser, chat: ChatInPath, key: IdempotencyKeyHeader = None) -> None:
     """Join the group of an invite. A member causes no error."""
     caller = ChangeContext(call.user, optional_idempotency_key(key))
-    await call.services.joins.accept(call.chat(chat), caller)
+    await call.services.moderation.joins.accept(call.chat(chat), caller)
 
 
 @router.delete(
@@ -303,4 +303,4 @@ async def accept_invite(call: AsUser, chat: ChatInPath, key: IdempotencyKeyHeade
 )
 async def decline_invite(call: AsUser, chat: ChatInPath) -> None:
     """Delete an invite. A user without an invite causes no error."""
-    await call.services.joins.decline(call.chat(chat), call.user)
+    await call.services.moderation.joins.decline(call.chat(chat), call.user)

@@ -1,6 +1,6 @@
 """Schemas of moderation: rules of a chat, mutes, bans, links and invites."""
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic.config import JsonDict
@@ -12,6 +12,7 @@ from tidings.chats.commands import MAX_JOINS_PER_CALL
 from tidings.chats.model import FOREVER_MS, Invite, JoinRule, Membership
 from tidings.chats.moderation import MAX_REASON_CHARS, MAX_SLOW_MODE_S, RulesChange
 from tidings.kernel.clock import format_ms
+from tidings.moderation.model import ContentRules, ListedTerm
 
 Reason = Annotated[
     str,
@@ -92,6 +93,49 @@ class BansResponse(ApiModel):
 
     bans: list[BanResponse]
     cursor: Cursor | None = None
+
+
+class ListedTermModel(ApiModel):
+    """`mask`: it is replaced by `*`. `refuse`: the message is answered with `message_refused`."""
+
+    text: Annotated[str, Field(min_length=1, max_length=40, pattern=SHOWN)]
+    action: Literal["mask", "refuse"] = "mask"
+
+
+class ListedDomainModel(ListedTermModel):
+    """A domain with its subdomains."""
+
+    text: Annotated[
+        str,
+        Field(max_length=40, pattern=r"^[a-z0-9-]{1,39}(\.[a-z0-9-]{1,39}){1,5}$", examples=["bad.example"]),
+    ]
+
+
+class ContentRulesBody(ApiModel):
+    """Words and links that messages and edits must not contain. At most 8 KB."""
+
+    model_config = with_examples(
+        {
+            "words": [{"text": "darn", "action": "mask"}],
+            "domains": [{"text": "bad.example", "action": "refuse"}],
+        }
+    )
+
+    words: Annotated[list[ListedTermModel], Field(max_length=100)] = Field(default_factory=list)
+    domains: Annotated[list[ListedDomainModel], Field(max_length=50)] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, rules: ContentRules) -> Self:
+        return cls(
+            words=[ListedTermModel(text=each.text, action=each.action) for each in rules.words],
+            domains=[ListedDomainModel(text=each.text, action=each.action) for each in rules.domains],
+        )
+
+    def rules(self) -> ContentRules:
+        return ContentRules(
+            words=tuple(ListedTerm(text=each.text, action=each.action) for each in self.words),
+            domains=tuple(ListedTerm(text=each.text, action=each.action) for each in self.domains),
+        )
 
 
 class JoinBody(IdempotentBody):

@@ -131,8 +131,7 @@ def preview_text(body: bytes) -> str:
 
 log = logs.get_logger(__name__)
 
-_NO_LEASE_S = 1.0
-"""A publisher takes no lease."""
+_NO_LEASE_S = 1.0  # a publisher takes no lease
 _SETTLE_S = 1.0
 
 
@@ -297,20 +296,18 @@ def _build_sender(
     attachments: AttachmentCheck | None,
 ) -> MessageSender[MemberStatus]:
     kind = MessageSender if traces is None else TracedMessageSender
-    may_send = permission_check(ChatAction.SEND)
     sender = kind(
         appends,
         edits,
         keys=keys,
-        may_send=may_send,
+        may_send=permission_check(ChatAction.SEND),
         obeys=rules_check(ChatAction.SEND),
         clock=clock,
         before_send=before_send,
         attachments=attachments,
     )
-    if not isinstance(sender, TracedMessageSender) or traces is None:
-        return sender
-    sender.traces = traces
+    if isinstance(sender, TracedMessageSender) and traces is not None:
+        sender.traces = traces
     return sender
 
 

@@ -91,13 +91,7 @@ ACCEPT_INVITE = transact(
     "entry at head + 1 if absent; (chat_id, user_id); the number of members; (user_id, *invite#chat) if it exists",
     "Join by an invite, which is deleted, with the `join` entry.",
 )
-SET_LINK = update(
-    "chats.set_link",
-    CHATS,
-    "chat_id",
-    "Store the digest of a new link, or remove the link.",
-    role=PatternRole.AUTHORISES,
-)
+SET_LINK = update("chats.set_link", CHATS, "chat_id", "Store the digest of a new link, or remove the link.")
 PUT_INVITES = batch_write(
     "chats.put_invites", DELIVERY_STATE, "(user_id, *invite#chat) for each", "Invite users to a group."
 )

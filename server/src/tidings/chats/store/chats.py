@@ -78,7 +78,7 @@ class DynamoChatStore:
         with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
                 found += [items.membership_from_item(item) for item in page.items]
-        return found
+        return [row for row in found if row.intervals]  # A user who was banned and never joined has none.
 
     async def blockers(self, tenant: TenantId, users: Collection[UserId], blocked: UserId) -> set[UserId]:
         """Return the users among `users` who block `blocked`."""
