@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from itertools import count
 from typing import Any, Final
 
+from tidings.app.wiring import chat_permissions
+from tidings.chats.model import Membership
 from tidings.connections import store as routing_store
 from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan
@@ -197,6 +199,21 @@ def takes_silence_for_absence() -> None:
         module.call_each = each  # type: ignore[attr-defined]
 
 
+def ignores_mutes() -> None:
+    def check(*_: object) -> None:
+        """Allow every member to send."""
+
+    vars(chat_permissions)["check_rules"] = check
+
+
+def ignores_bans() -> None:
+    def is_banned(self: Membership, now_ms: int) -> bool:
+        del self, now_ms
+        return False
+
+    Membership.is_banned = is_banned  # type: ignore[method-assign]
+
+
 MUTANTS: Final[dict[str, Callable[[], None]]] = {
     mutant.__name__: mutant
     for mutant in (
@@ -213,5 +230,7 @@ MUTANTS: Final[dict[str, Callable[[], None]]] = {
         keeps_the_epoch,
         believes_rows,
         takes_silence_for_absence,
+        ignores_mutes,
+        ignores_bans,
     )
 }
