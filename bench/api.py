@@ -4,9 +4,11 @@ Real processes run on real engines (dynoxide and Valkey) with users whose tokens
 machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
 number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
 `p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
-`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law. A proxy enforces the
-declared capacity of tables and the limits of partitions: `throttled` counts its refusals, and `hottest_partition_…` are the
-units a second of its most used partition. Each figure is the median of the rounds.
+`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law, with a group of `--members` as
+its most used chat. A proxy enforces the declared capacity of tables and the limits of partitions: `throttled` counts its
+refusals, and `hottest_partition_…` are the units a second of the most used partition, for `…_adding` while a job adds the
+members. `highest_share_of_scaling_bound` compares the units a second of provisioned tables with the upper bounds of auto
+scaling. Each figure is the median of the rounds.
 """
 
 import argparse
@@ -15,22 +17,23 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import cycle
 
 import uvloop
 from contract.telemetry.running import Running
-from faults.proxy import CapacityLimit
 
 from bench.api_world import (
     CONNECTIONS,
+    CapacityProxy,
     Cpu,
+    LimitedUse,
     Place,
     World,
     engines,
     read_admin_pages,
     serving,
-    with_declared_capacity,
 )
 from bench.http_load import Loader, Outcome, Request
 from bench.report import Spread, print_figures, print_table
@@ -117,9 +120,9 @@ class Measurement:
             self._figures.add(**{f"dynamo_calls_per_{name}": calls / PAGES})
 
     async def _calls(self, requests: list[Request]) -> float:
-        before = _sums(self._api)["calls"]
+        before = _dynamo_calls(self._api)
         await asyncio.gather(*(self.loader.ask(each, time.perf_counter()) for each in requests))
-        return _sums(self._api)["calls"] - before
+        return _dynamo_calls(self._api) - before
 
     async def p99_ms_at(self, per_s: float, seconds: float) -> float:
         outcome, _, _ = await self._under(self.loader.run(_mixed(self._world), per_s, seconds))
@@ -140,24 +143,35 @@ class Measurement:
             **{f"{name}_cores": used_s / took_s for name, used_s in cpu.items()},
         )
 
-    async def measure_throttling(self, given: argparse.Namespace, limit: CapacityLimit) -> None:
+    async def measure_throttling(self, given: argparse.Namespace, proxy: CapacityProxy) -> None:
         """Offer the mix, skewed by Zipf's law, to an API whose engine enforces capacity."""
-        before = _sums(self._api)["throttled"]
+        if not self._world.large_group:
+            await self._add_large_group(given.members, proxy)
+        proxy.count(then_enforce_tables=True)
         self.loader.outcome = Outcome()
         began = time.perf_counter()
         await asyncio.gather(
             self.loader.run(self._world.sends(is_skewed=True), given.sends, given.seconds),
             self.loader.run(self._world.reads(is_skewed=True), given.reads, given.seconds),
         )
-        took_s = time.perf_counter() - began
-        for kind in ("read", "write"):
-            hottest = max((units for (_, each, _), units in limit.used.items() if each == kind), default=0.0)
-            self._figures.add(**{f"hottest_partition_{kind}_units": hottest / took_s})
+        took_s, limited = time.perf_counter() - began, proxy.count()
+        for kind, units in _hottest(limited, took_s).items():
+            self._figures.add(**{f"hottest_partition_{kind}_units": units})
+        self._figures.add(highest_share_of_scaling_bound=limited.share_of_bounds(took_s))
         self._figures.add(
-            throttled=_sums(self._api)["throttled"] - before,
+            throttled=sum(limited.refused.values()),
             answered_per_s_limited=self.loader.outcome.count / took_s,
         )
         self._figures.add_bad(self.loader.outcome)
+
+    async def _add_large_group(self, members: int, proxy: CapacityProxy) -> None:
+        """Create the large group, once."""
+        began = time.perf_counter()
+        await self._world.make_large_group(self.loader, members)
+        took_s, added = time.perf_counter() - began, proxy.count()
+        for kind, units in _hottest(added, took_s).items():
+            self._figures.add(**{f"hottest_partition_{kind}_units_adding": units})
+        self._figures.add(members_added_per_s=members / took_s, throttled_adding=sum(added.refused.values()))
 
     async def _under(self, load: object) -> tuple[Outcome, Mapping[str, float], float]:
         self.loader.outcome = outcome = Outcome()
@@ -174,19 +188,20 @@ def _mixed(world: World) -> Iterator[Request]:
         yield next(reads if number else sends)
 
 
-_COUNTED = re.compile(r"^tidings_dynamo_(calls|errors)_total\{([^}]*)\} (\S+)$", re.MULTILINE)
+def _hottest(use: LimitedUse, seconds: float) -> dict[str, float]:
+    """Return the units a second of the most used partition, for reads and writes."""
+    return {
+        kind: max((units for (_, each, _), units in use.used.items() if each == kind), default=0.0) / seconds
+        for kind in ("read", "write")
+    }
 
 
-def _sums(api: Running) -> dict[str, float]:
-    """Return the calls to DynamoDB and the throttled ones, of all API processes since they started."""
-    sums = {"calls": 0.0, "throttled": 0.0}
-    for page in read_admin_pages(api, "/metrics"):
-        for name, labels, value in _COUNTED.findall(page):
-            if name == "calls":
-                sums["calls"] += float(value)
-            elif "Throttled" in labels or "Unprocessed" in labels:
-                sums["throttled"] += float(value)
-    return sums
+_CALLS = re.compile(r"^tidings_dynamo_calls_total\{[^}]*\} (\S+)$", re.MULTILINE)
+
+
+def _dynamo_calls(api: Running) -> float:
+    """Return the calls of all API processes since they started."""
+    return sum(float(value) for page in read_admin_pages(api, "/metrics") for value in _CALLS.findall(page))
 
 
 async def run_round(place: Place, fleet: LocalCluster, world: World, given: argparse.Namespace) -> Figures:
@@ -203,14 +218,12 @@ async def run_round(place: Place, fleet: LocalCluster, world: World, given: argp
         await whole.loader.open()
         await whole.measure_mix(given)
     with (
-        with_declared_capacity(place) as (limited, limit),
-        serving(limited, given.processes, given.python) as api,
+        closing(CapacityProxy(place)) as proxy,
+        serving(proxy.place, given.processes, given.python, adds_members=True) as api,
     ):
         whole = Measurement(api, fleet, world, figures)
         await whole.loader.open()
-        await whole.measure_throttling(given, limit)
-        for target, count in limit.refused.items():
-            sys.stdout.write(f"throttled {count} times: {target.table.removeprefix(place.prefix)}\n")
+        await whole.measure_throttling(given, proxy)
     return figures
 
 
@@ -231,6 +244,9 @@ def main() -> None:
     options.add_argument("--reads", type=float, default=1200, help="a second, in the whole mix")
     options.add_argument("--seconds", type=float, default=20, help="of each measurement")
     options.add_argument("--rounds", type=int, default=3)
+    options.add_argument(
+        "--members", type=int, default=1000, help="of the group that the skewed mix uses most"
+    )
     options.add_argument("--python", help="interpreter of the API processes, with the packages installed")
     given = options.parse_args()
     with engines(given.engine) as (place, fleet):

@@ -3,17 +3,22 @@
 import asyncio
 import itertools
 import json
+import multiprocessing
 import os
 import random
 import tempfile
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.request import urlopen
 
 import psutil
+import uvloop
 from contract.telemetry.running import Running, eventually
 from faults.proxy import CapacityLimit, DynamoProxy, TableCapacity
 from fixtures.engines import Dynamo, Namespace
@@ -33,7 +38,8 @@ from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import TenantId, new_ulid
 from tidings.platform.dynamo.open_client import open_client
 from tidings.schema.tables.declaration import TABLES
-from tidings.tenants.model import TenantSettings
+from tidings.schema.topics.model import TOPICS
+from tidings.tenants.model import MAX_MEMBERS, TenantSettings
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
@@ -74,33 +80,98 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
             for tables in make_tables(Dynamo(kind, url), space.table_prefix):
                 redis = f"redis://{fleet.find('valkey').node.address}"
                 kafka = fleet.find("kafka-1").node.address
-                make_topics(kafka, space)
+                make_topics(kafka, space, TOPICS)
                 yield Place(directory, tables.url, tables.prefix, redis, kafka, space), fleet
         finally:
             fleet.stop()
 
 
-@contextmanager
-def with_declared_capacity(place: Place) -> Iterator[tuple[Place, CapacityLimit]]:
-    """Put a proxy before the engine that enforces the declared units of tables and the limits of partitions."""
-    limit = CapacityLimit(
-        {
-            place.prefix + table.name: TableCapacity(
-                table.partition.name,
-                None if table.units is None else table.units.read,
-                None if table.units is None else table.units.write,
-            )
+class LimitedUse(NamedTuple):
+    """What the proxy counted: refused requests by table, and units by table, kind and partition."""
+
+    refused: Mapping[str, int]
+    used: Mapping[tuple[str, str, str], float]
+
+    def share_of_bounds(self, seconds: float) -> float:
+        """Return the highest share that a provisioned table used of the upper bound of its auto scaling."""
+        units = defaultdict[tuple[str, str], float](float)
+        for (table, kind, _), used in self.used.items():
+            units[table, kind] += used
+        return max(
+            units[table.name, kind] / seconds / most
             for table in TABLES
-        }
-    )
-    with DynamoProxy(place.endpoint) as proxy:
-        proxy.fault(limit)
-        yield replace(place, endpoint=proxy.url), limit
+            if table.highest_units is not None
+            for kind, most in (("read", table.highest_units.read), ("write", table.highest_units.write))
+        )
+
+
+class CapacityProxy:
+    """A proxy before the engine that enforces the limits of partitions, and later the declared units of tables too.
+
+    It runs in a process of its own: the load generator would otherwise share its interpreter.
+    """
+
+    def __init__(self, place: Place) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._line, theirs = context.Pipe()
+        self._process = context.Process(
+            target=_limit_capacity, args=(theirs, place.endpoint, place.prefix), daemon=True
+        )
+        self._process.start()
+        self.place = replace(place, endpoint=self._line.recv())
+
+    def count(self, *, then_enforce_tables: bool = False) -> LimitedUse:
+        """Return what was counted since the last call."""
+        self._line.send(then_enforce_tables)
+        found: LimitedUse = self._line.recv()
+        return found
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.join()
+
+
+def _limit_capacity(line: Connection, endpoint: str, prefix: str) -> None:
+    """Run the proxy. Send its address, then the counts whenever the parent asks for them."""
+    asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+    with DynamoProxy(endpoint, record=False) as proxy:
+        limit = CapacityLimit(_capacities(prefix, are_enforced=False))
+        installed = proxy.fault(limit)
+        line.send(proxy.url)
+        while True:
+            are_enforced = line.recv()
+            refused = Counter[str]()
+            for target, count in limit.refused.items():
+                refused[target.table.removeprefix(prefix)] += count
+            used = {
+                (table.removeprefix(prefix), kind, partition): units
+                for (table, kind, partition), units in limit.used.items()
+            }
+            installed.remove()
+            limit = CapacityLimit(_capacities(prefix, are_enforced=are_enforced))
+            installed = proxy.fault(limit)
+            line.send(LimitedUse(refused, used))
+
+
+def _capacities(prefix: str, *, are_enforced: bool) -> dict[str, TableCapacity]:
+    """Return the capacity of all tables by physical name. Not enforced: all tables are on demand."""
+    found = dict[str, TableCapacity]()
+    for table in TABLES:
+        capacity = TableCapacity(table.partition.name)
+        if are_enforced and table.units is not None:
+            capacity = capacity._replace(read=table.units.read, write=table.units.write)
+        found[prefix + table.name] = capacity
+    return found
 
 
 @contextmanager
-def serving(place: Place, processes: int, python: str | None = None) -> Iterator[Running]:
-    """Run API processes, with the interpreter `python` if it is given, and a delivery worker."""
+def serving(
+    place: Place, processes: int, python: str | None = None, *, adds_members: bool = False
+) -> Iterator[Running]:
+    """Run API processes, with the interpreter `python` if it is given, and a delivery worker.
+
+    adds_members: run also the process whose jobs add members.
+    """
     settings = {
         "TIDINGS_INSTALLATION": "development",
         "TIDINGS_PROCESS_ADMIN_PORT": "0",
@@ -121,12 +192,16 @@ def serving(place: Place, processes: int, python: str | None = None) -> Iterator
     environment = dict(os.environ) | settings
     process = Running(words, cwd=place.directory, environment=environment)
     # A delivery worker processes the commits, as in production, and uses its share of the machine.
-    delivery = Running([*TIDINGS, "run", "delivery"], cwd=place.directory, environment=environment)
+    others = [
+        Running([*TIDINGS, "run", name], cwd=place.directory, environment=environment)
+        for name in ("delivery", *(("notifications",) if adds_members else ()))
+    ]
     try:
         eventually(lambda: len(process.events("process started")) == processes or None, "processes")
         yield process
     finally:
-        delivery.close()
+        for other in others:
+            other.close()
         process.close()
 
 
@@ -147,6 +222,7 @@ class World:
         self.users = [f"user{n}" for n in range(USERS)]
         self.headers: dict[str, str] = {}
         self.chats: list[tuple[str, str, str]] = []
+        self.large_group = ""
         self._zipf: list[float] = []
         self.chance = random.Random(7)  # noqa: S311 - a repeatable load
 
@@ -155,7 +231,7 @@ class World:
         async with open_client(place.endpoint, REGION, place.prefix) as client:
             rows = file_rows(client, place.directory)
             await TenantService(DynamoTenantStore(client, rows), clock).create(
-                self.tenant, TenantSettings(name="bench")
+                self.tenant, TenantSettings(name="bench", max_members=MAX_MEMBERS)
             )
             signing = SigningKeyService(DynamoSigningKeyStore(client, rows), clock)
             pair = await signing.make(self.tenant, "Ed25519")
@@ -210,12 +286,35 @@ class World:
         body = {"type": "group", "name": "group", "members": members, "client_message_id": new_ulid()}
         return await self._create(loader, owner, body)
 
+    async def make_large_group(self, loader: Loader, members: int) -> None:
+        """Create the group that most of the skewed load goes to, by a job. Its other members do nothing."""
+        owner, *users = self.users
+        others = [*users, *(f"member{n}" for n in range(members - USERS))]
+        body = {"type": "group", "name": "large", "members": others, "client_message_id": new_ulid()}
+        made = await self._asked(loader, owner, "POST", "/v1/chats", body)
+        self.large_group = made["id"]
+        while "job" in made:
+            await asyncio.sleep(0.5)
+            path = f"/v1/chats/{self.large_group}/member-jobs/{made['job']}"
+            job = await self._asked(loader, owner, "GET", path)
+            if job["state"] == "done":
+                break
+        for number in range(MESSAGES):
+            await self._ask(loader, self.users[number], *self._send(self.large_group, after=1))
+
     async def _create(self, loader: Loader, user: str, body: Mapping[str, object]) -> str:
-        status, answer = await self._ask(loader, user, "POST", "/v1/chats", json.dumps(body).encode())
+        return str((await self._asked(loader, user, "POST", "/v1/chats", body))["id"])
+
+    async def _asked(
+        self, loader: Loader, user: str, method: str, path: str, body: Mapping[str, object] | None = None
+    ) -> dict[str, Any]:
+        status, answer = await self._ask(
+            loader, user, method, path, json.dumps(body).encode() if body else b""
+        )
         if status >= BAD:
-            raise RuntimeError(f"The API did not create the chat {body}: {answer!r}")
-        chat: str = json.loads(answer)["id"]
-        return chat
+            raise RuntimeError(f"The API did not answer {method} {path}: {status} {answer[:500]!r}")
+        found: dict[str, Any] = json.loads(answer)
+        return found
 
     async def _ask(
         self, loader: Loader, user: str, method: str, path: str, body: bytes = b""
@@ -228,12 +327,19 @@ class World:
         return "POST", f"/v1/chats/{chat}/messages", json.dumps(body).encode()
 
     def _pick(self, *, is_skewed: bool) -> tuple[str, str, str]:
-        """Return a chat: any, or by Zipf's law, so that a few chats and users have most of the load."""
+        """Return a chat and two members: any, or by Zipf's law, so that a few chats and users have most of the load.
+
+        The large group has the first rank.
+        """
         if not is_skewed:
             return self.chance.choice(self.chats)
         if not self._zipf:
-            self._zipf = list(itertools.accumulate(1 / (rank + 1) for rank in range(len(self.chats))))
-        return self.chance.choices(self.chats, cum_weights=self._zipf)[0]
+            self._zipf = list(itertools.accumulate(1 / (rank + 1) for rank in range(1 + len(self.chats))))
+        rank = self.chance.choices(range(1 + len(self.chats)), cum_weights=self._zipf)[0]
+        if rank:
+            return self.chats[rank - 1]
+        one, other = self.chance.sample(self.users, 2)
+        return self.large_group, one, other
 
     def sends(self, *, is_skewed: bool = False) -> Iterator[Request]:
         """Send messages, half of them with a position."""

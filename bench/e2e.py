@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import resource
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,13 +26,15 @@ from fixtures.installation_processes import InstallationProcesses, ProcessKind, 
 from bench.e2e_devices import Line, Pair, Tally
 from bench.e2e_floor import floor_us
 from bench.report import print_figures, print_table
-from bench.whole.using import cpu_us
+from bench.whole.using import cpu_us, dynamo_units
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import StartRequest
 
 _TICKS_PER_S = 100
 _MISSED = 100
+_TIMER_S = 0.002
+"""The timers of the event loop have a resolution of a millisecond, so the last part of a wait is polled."""
 _SLOW_EVERY_S = 5.0
 
 
@@ -54,7 +57,7 @@ class Installation:
         return {name: cpu_us(process.popen.pid) / 1e6 for name, process in self.processes.items()}
 
     def units(self, kind: str) -> float:
-        return sum(_units(process, kind) for process in self.processes.values())
+        return sum(dynamo_units(process, kind) for process in self.processes.values())
 
     def engines_cpu_s(self) -> dict[str, float]:
         return {each.node.engine.value: _cpu_s(each.pid.pid) for each in self.env.fleet.status()}
@@ -83,7 +86,7 @@ class Phase:
         self._here = here
         self._cpu, self._engines = here.cpu_s(), here.engines_cpu_s()
         self._writes, self._reads = here.units("write"), here.units("read")
-        self._own, self._began = _own_cpu_s(), asyncio.get_running_loop().time()
+        self._own, self._began = _own_cpu_s(), time.perf_counter()
 
     def end(self, tally: Tally, took_s: float) -> Measured:
         count = max(1, tally.sent)
@@ -115,15 +118,17 @@ async def pairs_of(here: Installation, count: int) -> list[Pair]:
 
 
 async def steady(here: Installation, pairs: Sequence[Pair], per_s: float, seconds: float) -> Measured:
-    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
-    began = loop.time()
+    tally, phase = Tally(), Phase(here)
+    began = time.perf_counter()
     for number in range(round(per_s * seconds)):
         due = began + number / per_s
-        if (wait_s := due - loop.time()) > 0:
+        if (wait_s := due - time.perf_counter() - _TIMER_S) > 0:
             await asyncio.sleep(wait_s)
+        while time.perf_counter() < due:  # noqa: ASYNC110 - timers are too coarse
+            await asyncio.sleep(0)
         pairs[number % len(pairs)].begin(tally, due)
     await tally.settled(60)
-    return phase.end(tally, loop.time() - began)
+    return phase.end(tally, time.perf_counter() - began)
 
 
 async def slow(here: Installation, pairs: Sequence[Pair], seconds: float, *, is_read: bool) -> Measured:
@@ -134,16 +139,16 @@ async def slow(here: Installation, pairs: Sequence[Pair], seconds: float, *, is_
 
 
 async def peak(here: Installation, pairs: Sequence[Pair], seconds: float) -> Measured:
-    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
-    began = loop.time()
+    tally, phase = Tally(), Phase(here)
+    began = time.perf_counter()
 
     async def ping_pong(pair: Pair) -> None:
-        while loop.time() - began < seconds:
-            await pair.send(tally, loop.time())
+        while time.perf_counter() - began < seconds:
+            await pair.send(tally, time.perf_counter())
 
     await asyncio.gather(*map(ping_pong, pairs))
     await tally.settled(60)
-    return phase.end(tally, loop.time() - began)
+    return phase.end(tally, time.perf_counter() - began)
 
 
 async def resumes(here: Installation, pairs: Sequence[Pair]) -> float:
@@ -242,17 +247,6 @@ def _cpu_s(pid: int) -> float:
 def _own_cpu_s() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
-
-
-def _units(process: RunningGateway, kind: str) -> float:
-    """Return the units so far, without those of the relay's leases, which do not depend on messages."""
-    page: str = process.get("/metrics")[1]
-    found = [
-        line
-        for line in page.splitlines()
-        if line.startswith(f"tidings_dynamo_{kind}_units_total") and 'table="leases"' not in line
-    ]
-    return sum(float(line.rpartition(" ")[2]) for line in found)
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 from collections.abc import Mapping
 from typing import Any, Self, override
 
@@ -125,7 +126,7 @@ class Line(WSListener):
             self._say({"pong": {}})
 
     def _got(self, chat: str, entries: list[dict[str, Any]]) -> None:
-        now = asyncio.get_running_loop().time()
+        now = time.perf_counter()
         for entry in entries:
             self._entries.setdefault(chat, []).append(entry["sequence"])
             if self.tally is not None and "text" in entry:

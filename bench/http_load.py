@@ -67,7 +67,8 @@ class Outcome:
 class _Connection(asyncio.Protocol):
     """A connection with one request at a time. It is free again when the answer is complete."""
 
-    def __init__(self, free: Callable[["_Connection"], None]) -> None:
+    def __init__(self, port: int, free: Callable[["_Connection"], None]) -> None:
+        self.port = port
         self._free = free
         self._parser = httptools.HttpResponseParser(self)
         self._answer: asyncio.Future[tuple[int, bytes]] | None = None
@@ -77,6 +78,11 @@ class _Connection(asyncio.Protocol):
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
+
+    @property
+    def is_closed(self) -> bool:
+        """Return whether the server closed the connection, because it was idle for too long."""
+        return self._transport is None or self._transport.is_closing()
 
     async def ask(self, request: bytes) -> tuple[int, bytes]:
         if self._transport is None:
@@ -117,11 +123,13 @@ class Loader:
         self.outcome = Outcome()
 
     async def open(self) -> None:
-        loop = asyncio.get_running_loop()
         for number in range(self._count):
-            port = self._ports[number % len(self._ports)]
-            _, connection = await loop.create_connection(lambda: _Connection(self._free), "127.0.0.1", port)
-            self._idle.append(connection)
+            self._idle.append(await self._connect(self._ports[number % len(self._ports)]))
+
+    async def _connect(self, port: int) -> _Connection:
+        loop = asyncio.get_running_loop()
+        _, made = await loop.create_connection(lambda: _Connection(port, self._free), "127.0.0.1", port)
+        return made
 
     def _free(self, connection: _Connection) -> None:
         while self._waiting:
@@ -138,6 +146,8 @@ class Loader:
             waiter: asyncio.Future[_Connection] = asyncio.get_running_loop().create_future()
             self._waiting.append(waiter)
             connection = await waiter
+        if connection.is_closed:
+            connection = await self._connect(connection.port)
         status, body = await connection.ask(request.encode("127.0.0.1"))
         self.outcome.note(request.kind, status, time.perf_counter() - due, body)
         return status, body

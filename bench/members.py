@@ -9,6 +9,7 @@ worker_ms_group_100_away         CPU of the delivery worker for such a message, 
 
 import argparse
 import asyncio
+import time
 
 import uvloop
 
@@ -47,12 +48,12 @@ async def ten_online(here: Installation) -> tuple[Measured, float]:
     pair = Pair(chat, *lines[:2])
     await pair.send(Tally(), 0.0)
     await asyncio.sleep(_SETTLE_S)
-    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
-    began = loop.time()
+    tally, phase = Tally(), Phase(here)
+    began = time.perf_counter()
     for _ in range(_MESSAGES):
-        await pair.send(tally, loop.time())
+        await pair.send(tally, time.perf_counter())
         await asyncio.sleep(_WITHIN_S / _MESSAGES)
-    online = phase.end(tally, loop.time() - began)
+    online = phase.end(tally, time.perf_counter() - began)
     before = here.units("write")
     for line in lines:
         line.close()
@@ -68,13 +69,13 @@ async def all_away(here: Installation, messages: int) -> Measured:
     for _ in range(messages // 2):
         await pair.acked()
     await asyncio.sleep(_SETTLE_S)
-    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
-    began = loop.time()
+    tally, phase = Tally(), Phase(here)
+    began = time.perf_counter()
     for _ in range(messages):
         await pair.acked()
     tally.sent = messages
     await asyncio.sleep(_SETTLE_S)
-    return phase.end(tally, loop.time() - began)
+    return phase.end(tally, time.perf_counter() - began)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from fixtures.installation import installation
 from fixtures.use_cases import ANNA, UseCaseEnv
 
 from bench.whole.model import Found, Growth, line
-from bench.whole.using import cpu_us, listener
+from bench.whole.using import cpu_us, dynamo_units, listener
 from tidings.kernel.ids import UserId
 from tidings_wire.fields import MAX_POSITIONS
 
@@ -28,6 +28,14 @@ _WHY = (
     " position, and the chat list sorts the rows by time. An index by time would make the list cheaper and every message"
     " more expensive, because each message would move a row of every member in it. So the reader pays, in proportion to"
     " the number of chats, and the sender does not."
+)
+
+_CHANGED = 10
+_MEMBER = UserId("member")
+_WHY_GROUPS = (
+    "A group has one head for all its members, so the gateway reads the user's rows with one Query and the heads of all"
+    " groups with a BatchGetItem for each hundred. Each head costs one read unit. The ten groups with new messages cost a"
+    " Query of the log and a look-up of the membership each."
 )
 
 type Points = dict[str, list[tuple[float, list[float]]]]
@@ -54,9 +62,55 @@ async def _grown(env: GatewayProcess, sizes: list[int], times: int) -> Found:
                 points[name].append((float(size), cpu))
             points[_LIST_ENGINE].append((float(size), shown[1]))
     lines = [line(name, "µs of CPU", some) for name, some in points.items()]
-    return Found(
-        growths=(Growth(title="Number of chats of a user", along="chats", lines=tuple(lines), why=_WHY),)
+    chats = Growth(title="Number of chats of a user", along="chats", lines=tuple(lines), why=_WHY)
+    return Found(growths=(chats,))
+
+
+def groups(*, is_short: bool) -> Found:
+    sizes, times = ([10, 20], 2) if is_short else ([20, 200, 2_000], 12)
+    with installation() as env:
+        return Found(growths=(uvloop.run(_grown_groups(env, sizes, times)),))
+
+
+async def _grown_groups(env: GatewayProcess, sizes: list[int], times: int) -> Growth:
+    """Connect a device that has every message but the last one of ten groups."""
+    gateway = env.start()
+    cpu_points, unit_points = list[tuple[float, list[float]]](), list[tuple[float, list[float]]]()
+    async with env.use_cases() as use_cases:
+        lists, positions = ChatListEnv(use_cases), dict[str, int]()
+        for size in sizes:
+            positions |= await _more_groups(use_cases, lists, size - len(positions))
+            connect = partial(_connected, env, gateway.socket_port, _without_last(positions), _MEMBER)
+            before = dynamo_units(gateway, "read")
+            cpu, _ = await _timed(connect, times, gateway.popen.pid, gateway.popen.pid)
+            units = (dynamo_units(gateway, "read") - before) / (times + 1)
+            cpu_points.append((float(size), cpu))
+            unit_points.append((float(size), [units]))
+    lines = (
+        line("connect with ten changed groups (gateway)", "µs of CPU", cpu_points),
+        line("connect with ten changed groups", "read units", unit_points),
     )
+    return Growth(title="Number of groups of a user", along="groups", lines=lines, why=_WHY_GROUPS)
+
+
+async def _more_groups(use_cases: UseCaseEnv, lists: ChatListEnv, count: int) -> dict[str, int]:
+    """Create groups with one message in each. Return the head of each group."""
+
+    async def one(_: int) -> tuple[str, int]:
+        chat = await use_cases.group(_MEMBER)
+        return chat.chat, (await use_cases.send(chat, ANNA, "hello, it has been a while")).sequence
+
+    made: dict[str, int] = {}
+    for some in batched(range(count), _AT_ONCE):
+        made |= dict(await asyncio.gather(*map(one, some)))
+        await lists.deliver()
+    return made
+
+
+def _without_last(positions: Mapping[str, int]) -> dict[str, int]:
+    """Return positions of a device that lacks the last message of ten groups."""
+    changed = set(list(positions)[-_CHANGED:])
+    return {chat: sequence - (chat in changed) for chat, sequence in positions.items()}
 
 
 _KNOWN = "connect a device that has every message (gateway)"
@@ -84,14 +138,16 @@ async def _more_chats(use_cases: UseCaseEnv, lists: ChatListEnv, have: int, want
     return made
 
 
-async def _connected(env: GatewayProcess, port: int, positions: Mapping[str, int]) -> None:
+async def _connected(
+    env: GatewayProcess, port: int, positions: Mapping[str, int], user: UserId = ANNA
+) -> None:
     """Connect a device and wait until its resume is complete.
 
     A frame holds at most `MAX_POSITIONS` positions; further ones are sent in `resume` requests.
     """
     device = await SocketDevice.open(port)
     parts = [dict(part) for part in batched(positions.items(), MAX_POSITIONS)] or [{}]
-    who = {"credential": env.token(ANNA), "protocol": 1, "device": "bench", "epoch": 0}
+    who = {"credential": env.token(user), "protocol": 1, "device": "bench", "epoch": 0}
     await device.say({"id": 1, "connect": {**who, "positions": parts[0], "has_more": len(parts) > 1}})
     for number in range(1, len(parts) + 1):
         await _resumed(device, number)

@@ -4,6 +4,7 @@ Only the sender and one receiver are connected. The result is the cost of a memb
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,13 +21,13 @@ from tidings.tenants.model import MAX_MEMBERS
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
-_HANDLED_WITHIN_S = 240.0
+_HANDLED_WITHIN_S = 900.0
 _POLL_S = 0.1
 _WHY = (
-    "For up to a hundred members, the delivery worker writes the chat row of each member, and an offline queue entry for"
-    " each member without a connected device. For a larger group it writes one row of the chat and publishes the message"
-    " once on the chat's channel, so the work does not depend on the number of members. Only the sender and one receiver"
-    " are connected here: the figures show the cost of a member, without the cost of a push to it."
+    "The delivery worker writes the chat row of the sender and one head of the group. It looks up the routes of up to a"
+    " hundred members, and publishes a message of a larger group once on the chat's channel. So the writes do not depend"
+    " on the number of members, and the CPU does only up to a hundred. Only the sender and one receiver are connected"
+    " here: the figures show the cost of a member, without the cost of a push to it."
 )
 
 
@@ -40,7 +41,7 @@ class _Points:
 
 
 def members(*, is_short: bool) -> Found:
-    sizes = [2, 20, 120] if is_short else [2, 10, 30, 100, 300, 1_000, 3_000, 10_000]
+    sizes = [2, 20, 120] if is_short else [2, 10, 30, 100, 300, 1_000, 10_000, 100_000]
     with installation() as here:
         return uvloop.run(_grown(here, sizes, 10 if is_short else 100))
 
@@ -90,7 +91,7 @@ async def gathered(here: Installation, people: Sequence[str]) -> Pair:
     ]
     pair = Pair(chat, *lines)
     async with asyncio.timeout(_HANDLED_WITHIN_S):
-        await pair.send(Tally(), asyncio.get_running_loop().time())
+        await pair.send(Tally(), time.perf_counter())
     return pair
 
 
@@ -129,8 +130,8 @@ async def serve_large_groups(here: Installation) -> None:
 
 async def _sent(here: Installation, pair: Pair, messages: int) -> Measured:
     """Send messages one after the other: the next one when the previous one was delivered."""
-    loop, tally, phase = asyncio.get_running_loop(), Tally(), Phase(here)
-    began = loop.time()
+    tally, phase = Tally(), Phase(here)
+    began = time.perf_counter()
     for _ in range(messages):
-        await pair.send(tally, loop.time())
-    return phase.end(tally, loop.time() - began)
+        await pair.send(tally, time.perf_counter())
+    return phase.end(tally, time.perf_counter() - began)

@@ -43,6 +43,7 @@ PARTS = (
     Part("growth-members", "Number of members in a group", "growth_members:members"),
     Part("growth-connections", "Number of connections", "growth_connections:connections"),
     Part("growth-chats", "Number of chats of a user", "growth_chats:chats"),
+    Part("growth-groups", "Number of groups of a user", "growth_chats:groups"),
     Part("growth-storm", "Reconnect storm", "growth_storm:storm"),
     Part("peer-tidings", "Tidings, with the load generator of the comparison", "peers:tidings", "Tidings"),
     Part("peer-nats", "NATS JetStream, file storage", "peers:nats", "NATS JetStream"),

@@ -1,8 +1,9 @@
-"""Read the CPU and memory that a process has used, and find the process that listens on a port."""
+"""Read the CPU, memory and DynamoDB units that a process has used, and find the process that listens on a port."""
 
 from pathlib import Path
 
 import psutil
+from fixtures.gateway_process import RunningGateway
 
 
 def cpu_us(*pids: int) -> float:
@@ -33,3 +34,14 @@ def listener(url: str) -> int:
         if found.status == psutil.CONN_LISTEN and found.pid and tuple(found.laddr)[1] == port:
             return int(found.pid)
     raise LookupError(f"No process listens on {url}.")
+
+
+def dynamo_units(process: RunningGateway, kind: str) -> float:
+    """Return the units so far, without those of the relay's leases, which do not depend on messages."""
+    page: str = process.get("/metrics")[1]
+    found = [
+        line
+        for line in page.splitlines()
+        if line.startswith(f"tidings_dynamo_{kind}_units_total") and 'table="leases"' not in line
+    ]
+    return sum(float(line.rpartition(" ")[2]) for line in found)

@@ -38,7 +38,9 @@ BACKUP = (
 )
 CAPACITY = (
     "Provisioned capacity is for 10,000 daily users and is a floor: `apply` raises capacity to it and never "
-    'lowers it, so auto scaling and people can go higher. `dynamo.capacity = "on_demand"` takes all of it '
+    "lowers it, so auto scaling and people can go higher. The upper bound of auto scaling is ten times the "
+    "declared capacity: the load test of the REST API runs with ten times the expected load and is not throttled "
+    'by it. `dynamo.capacity = "on_demand"` takes all of it '
     "away. On demand, AWS's default quota is 40,000 units a second for a table, and a new table starts at "
     "4,000 writes and 12,000 reads a second: have the quota raised and the table warmed before a launch."
 )
@@ -100,7 +102,8 @@ def _overview(table: Table) -> tuple[str, ...]:
 def _section(table: Table) -> Iterator[str]:
     yield from (f"## {table.name}", "", table.why, "")
     yield f"- Keys: {show_keys(table.keys)}"
-    yield f"- Capacity: {show_units(table.units)}. {table.capacity_why}"
+    bound = f", auto scaling up to {show_units(table.highest_units)}" if table.highest_units else ""
+    yield f"- Capacity: {show_units(table.units)}{bound}. {table.capacity_why}"
     if table.load:
         load = table.load
         yield (

@@ -9,9 +9,14 @@ from tidings.kernel.ids import ChatKey
 from tidings.messages.model import Entry
 from tidings.messages.ports import LogReader
 
-_LOOK_BACK_ENTRIES = 20
+LOOK_BACK_ENTRIES = 20
 _LOOK_BACK_MS = 120_000
 """Longer than another worker needs to take over a dead worker's partitions, or the relay to republish."""
+
+
+def recent_entries(page: Sequence[Entry], first: Entry) -> list[Entry]:
+    """Return the end of a page: entries that are at most two minutes older than `first`."""
+    return list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LOOK_BACK_MS, page))
 
 
 class BacklogReader:
@@ -30,10 +35,8 @@ class BacklogReader:
         found: list[Entry] = []
         end = first.sequence - 1
         while end > 0 and len(found) < MAX_DEFERRED_RETRY:
-            page = await self._log.between(chat, max(0, end - _LOOK_BACK_ENTRIES), end)
-            recent = list(
-                dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LOOK_BACK_MS, page)
-            )
+            page = await self._log.between(chat, max(0, end - LOOK_BACK_ENTRIES), end)
+            recent = recent_entries(page, first)
             found = [*recent, *found]
             if not page or len(recent) < len(page):
                 break

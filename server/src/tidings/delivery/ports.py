@@ -128,6 +128,26 @@ class DeliveryCheckpoints(Protocol):
         ...
 
 
+class FollowedLog(Protocol):
+    """How far a consumer of the topic `messages` has processed each chat, and the entries that Kafka lacks."""
+
+    async def progress(self, chats: Mapping[ChatKey, Sequence[Entry]]) -> Mapping[ChatKey, int]:
+        """Return the sequence up to which each chat is processed, given its next entries. 0: unknown."""
+        ...
+
+    async def fill_gaps(self, chat: ChatKey, done: int, entries: Sequence[Entry]) -> list[Entry]:
+        """Return the entries with those between them, and after `done`, that Kafka lacks.
+
+        Their publisher died, and the relay does not publish entries that delivery has read. Without progress, the
+        entries of the last two minutes are read.
+        """
+        ...
+
+    async def advance(self, chats: Mapping[ChatKey, Sequence[Entry]]) -> None:
+        """Remember that these entries are processed. Without Redis, a later worker repeats the last two minutes."""
+        ...
+
+
 class AudienceSnapshot(NamedTuple):
     """Present and former members of a chat. From `large_since` on the chat is large, and `members` is empty."""
 

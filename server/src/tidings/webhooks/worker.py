@@ -10,21 +10,16 @@ with queued events of an endpoint stays in the queue until all of them are deliv
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import dropwhile
 from typing import NamedTuple
 
-from tidings.connections.model import LookupResult
-from tidings.delivery.ports import DeliveryCheckpoints
+from tidings.delivery.ports import FollowedLog
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
-from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatId, ChatKey
 from tidings.messages.model import Entry
-from tidings.messages.ports import LogReader
 from tidings.webhooks.endpoints import EndpointDirectory
 from tidings.webhooks.events import LogEvents
 from tidings.webhooks.model import Endpoint, EndpointName, QueuedItem, QueueKind
@@ -33,11 +28,8 @@ from tidings.webhooks.sender import MAX_RUN_S, EventRun, EventSender, WebhookSta
 
 _log = logging.getLogger(__name__)
 
-_MAX_KNOWN_CHATS = 100_000
 _MAX_QUEUED_KNOWN = 1_000
 _MAX_CONCURRENT_CHATS = 32
-_LOOK_BACK_ENTRIES = 20
-_LOOK_BACK_MS = 120_000
 _SLOW_S = 30.0
 _HEALTHY_EVERY_S = 600.0
 
@@ -92,10 +84,9 @@ class _LiveRun:
 class WebhookWorkerDeps:
     directory: EndpointDirectory
     events: LogEvents
-    log: LogReader
+    followed: FollowedLog
     queue: WebhookQueue
     sender: EventSender
-    checkpoints: DeliveryCheckpoints
     clock: Clock
     failpoints: Failpoints
 
@@ -108,7 +99,6 @@ class WebhookWorker:
         self._stats = stats
         self._options = options
         self._states: dict[EndpointName, _EndpointState] = {}
-        self._progress: OrderedDict[ChatKey, int] = OrderedDict()
         self._next_offset: dict[int, int] = {}
         self._background: set[asyncio.Task[None]] = set()
 
@@ -117,14 +107,14 @@ class WebhookWorker:
         self._follow(where)
         chats = await self._chats_with_endpoints(events)
         if chats:
-            checkpoints = await self._read_checkpoints(chats)
+            progress = await self._deps.followed.progress(chats)
             planned = await gather_limited(
-                (self._plan(chat, entries, checkpoints) for chat, entries in chats.items()),
+                (self._plan(chat, entries, progress[chat]) for chat, entries in chats.items()),
                 _MAX_CONCURRENT_CHATS,
             )
             await self._dispatch(where.partition, [run for runs in planned for run in runs])
             await self._deps.failpoints.hit("webhooks.dispatched")
-            await self._advance(chats)
+            await self._deps.followed.advance(chats)
         self._next_offset[where.partition] = where.last + 1
         await self._deps.failpoints.hit("webhooks.handled")
 
@@ -150,20 +140,11 @@ class WebhookWorker:
                 chats.setdefault(chat, {}).update((entry.sequence, entry) for entry in entries)
         return {chat: [found[n] for n in sorted(found)] for chat, found in chats.items()}
 
-    async def _read_checkpoints(self, chats: Mapping[ChatKey, list[Entry]]) -> LookupResult[ChatKey, int]:
-        asked = [
-            chat for chat, entries in chats.items() if self._progress.get(chat, 0) < entries[0].sequence - 1
-        ]
-        return await self._deps.checkpoints.read(asked) if asked else LookupResult({})
-
-    async def _plan(
-        self, chat: ChatKey, entries: Sequence[Entry], checkpoints: LookupResult[ChatKey, int]
-    ) -> list[_LiveRun]:
-        done = max(self._progress.get(chat, 0), checkpoints.found.get(chat, 0))
+    async def _plan(self, chat: ChatKey, entries: Sequence[Entry], done: int) -> list[_LiveRun]:
         fresh = [entry for entry in entries if entry.sequence > done]
         if not fresh:
             return []
-        fresh = await self._fill_gaps(chat, done, fresh)
+        fresh = await self._deps.followed.fill_gaps(chat, done, fresh)
         events = await self._deps.events.of(chat, fresh)
         last = fresh[-1].sequence
         return [
@@ -171,30 +152,6 @@ class WebhookWorker:
             for endpoint in await self._deps.directory.enabled(chat.tenant)
             if (wanted := [event for event in events if endpoint.wants(event)])
         ]
-
-    async def _fill_gaps(self, chat: ChatKey, done: int, fresh: list[Entry]) -> list[Entry]:
-        """Read the entries that Kafka lacks: their publisher died, and the relay does not publish entries that delivery has read.
-
-        Without a checkpoint, the entries of the last two minutes are read.
-        """
-        filled = await self._recent_before(chat, fresh[0]) if not done else []
-        for entry in fresh:
-            at = filled[-1].sequence if filled else done
-            while at and at < entry.sequence - 1:
-                page = await self._deps.log.between(chat, at, entry.sequence - 1)
-                if not page:
-                    break
-                filled += page
-                at = page[-1].sequence
-            filled.append(entry)
-        return filled
-
-    async def _recent_before(self, chat: ChatKey, first: Entry) -> list[Entry]:
-        if first.sequence == 1:
-            return []
-        end = first.sequence - 1
-        page = await self._deps.log.between(chat, max(0, end - _LOOK_BACK_ENTRIES), end)
-        return list(dropwhile(lambda each: each.created_at_ms < first.created_at_ms - _LOOK_BACK_MS, page))
 
     async def _dispatch(self, partition: int, runs: Sequence[_LiveRun]) -> None:
         """Return when every event of the runs is delivered or queued."""
@@ -328,17 +285,3 @@ class WebhookWorker:
 
     def _state(self, endpoint: Endpoint) -> _EndpointState:
         return self._states.setdefault(endpoint.name, _EndpointState())
-
-    async def _advance(self, chats: Mapping[ChatKey, list[Entry]]) -> None:
-        """Remember how far each chat is processed. Without Redis, a later worker repeats the last two minutes."""
-        for chat, entries in chats.items():
-            self._progress[chat] = max(self._progress.get(chat, 0), entries[-1].sequence)
-            self._progress.move_to_end(chat)
-        while len(self._progress) > _MAX_KNOWN_CHATS:
-            self._progress.popitem(last=False)
-        try:
-            await gather_limited(
-                self._deps.checkpoints.advance(chat, 1, self._progress[chat]) for chat in chats
-            )
-        except UnavailableError as error:
-            _log.warning("the checkpoints of webhooks could not be written: %s", error)

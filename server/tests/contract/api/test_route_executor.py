@@ -5,6 +5,7 @@ from typing import NamedTuple, cast
 import httpx
 import pytest
 from contract.api.test_edge import api_without_engine
+from fastapi import APIRouter
 from fastapi.routing import APIRoute, request_response
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
@@ -118,6 +119,24 @@ def test_paths_have_the_routes_of_the_framework(path: list[str], method: str) ->
         assert found == expected
     elif expected is not None:
         assert getattr(expected[0], "handler", None) is None, "the framework executes only what it must"
+
+
+def test_a_fixed_segment_precedes_a_parameter() -> None:
+    router = APIRouter(route_class=AuthenticatedRoute)
+
+    async def answer() -> None: ...
+
+    async def answer_one(thing: str) -> None: ...
+
+    router.add_api_route("/things/known", answer)
+    router.add_api_route("/things/{thing}", answer_one)
+    fixed, free = cast("list[AuthenticatedRoute]", router.routes)
+    fixed.handler = free.handler = next(
+        route.handler for route in ROUTES if isinstance(route, AuthenticatedRoute) and route.handler
+    )
+    known = KnownRoutes([free, fixed])
+    assert known.find("GET", "/things/known") == (fixed, {})
+    assert known.find("GET", "/things/other") == (free, {"thing": "other"})
 
 
 @pytest.mark.parametrize("path", INVALID_READS)

@@ -14,7 +14,7 @@ from tidings.jobs.chunk_topic import CHANNEL_TOPICS, decode_chunk
 from tidings.jobs.model import ChunkRef, JobKind
 from tidings.platform.kafka.consumer import ConsumerTuning, KafkaConsumer
 from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, RecordHandlers
-from tidings.platform.kafka.records import Batch, Record
+from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component, Health
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.telemetry import logs
@@ -57,7 +57,9 @@ class ChannelConsumer(Component):
         worker = self._owner.worker
         if worker is None:
             raise AssertionError(f"the consumer of {self.name} starts before its worker")
-        work = RecordHandlers(decode_chunk, lambda batch: process_chunks(worker, batch), drop_undecodable)
+        work = RecordHandlers(
+            decode_chunk, lambda batch: process_chunks(worker, batch), engine_clients.drop_undecodable
+        )
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=self.name, topics=[self.name], tuning=_TUNING
         )
@@ -91,11 +93,6 @@ async def process_chunks(worker: ChunkProcessor, batch: Batch[ChunkRef]) -> None
     """Process the chunks of a partition in their order. A retryable error pauses the partition until it is solved."""
     for event in batch.events:
         await worker.process(event.body)
-
-
-async def drop_undecodable(record: Record, reason: str) -> None:
-    """Drop a chunk that cannot be decoded. The job sweeper publishes the chunk again."""
-    log.error("chunk cannot be decoded", offset=record.offset, reason=reason)
 
 
 def export_mails(host: ProcessContext, stats: MailStats, worker: MailWorker) -> None:

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn, override
 
-from tidings.app.processes.offline_events import drop_undecodable
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.media import MediaWorkerParts, require_decoder, s3_component, s3_options
@@ -76,7 +75,9 @@ class MediaConsumer(Component):
         if s3 is None:
             raise RuntimeError("the process needs media.endpoint")
         parts = MediaWorkerParts(self._settings, self._host, self._engines, self._publisher.value, s3)
-        work = RecordHandlers(decode_media_task, MediaTaskHandler(parts.worker).handle, drop_undecodable)
+        work = RecordHandlers(
+            decode_media_task, MediaTaskHandler(parts.worker).handle, engine_clients.drop_undecodable
+        )
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=GROUP, topics=[MEDIA.name], tuning=_TUNING
         )

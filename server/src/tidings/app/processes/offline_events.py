@@ -17,7 +17,7 @@ from tidings.kernel.errors import UnavailableError
 from tidings.platform.kafka.consumer import KafkaConsumer
 from tidings.platform.kafka.partition_worker import RecordHandlers
 from tidings.platform.kafka.publisher import KafkaPublisher
-from tidings.platform.kafka.records import Batch, Record
+from tidings.platform.kafka.records import Batch
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.telemetry import logs
@@ -68,7 +68,9 @@ class OfflineCheckConsumer(Component):
             stats=stats,
             epoch=self._engines.epoch,
         )
-        work = RecordHandlers(decode_check, OfflineCheckHandler(checker, clock).handle, drop_undecodable)
+        work = RecordHandlers(
+            decode_check, OfflineCheckHandler(checker, clock).handle, engine_clients.drop_undecodable
+        )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=list(DELAYS_MS))
         _export(self._host, stats, consumer)
         self._consumer = consumer
@@ -139,11 +141,6 @@ class GatewayWatch:
             await self._checks.check_users(users, since_ms)
             await self._gateways.sign_off(gateway)
             log.warning("gateway vanished", gateway=gateway, users=len(users))
-
-
-async def drop_undecodable(record: Record, reason: str) -> None:
-    """Drop a check that cannot be decoded: it says nothing about its user."""
-    log.error("offline check cannot be decoded", offset=record.offset, reason=reason)
 
 
 def _export(host: ProcessContext, stats: OfflineCheckStats, consumer: KafkaConsumer[OfflineCheck]) -> None:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import NoReturn, override
 
 from tidings.app.processes.channel_chunks import ChannelConsumer
-from tidings.app.processes.offline_events import drop_undecodable
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
@@ -69,7 +68,9 @@ class SearchConsumer(Component):
     async def start(self) -> None:
         parts = SearchWorkerParts(self._host, self._engines, self._index.value)
         # The delivery worker puts undecodable records into the dead-letter topic, once for all consumers.
-        work = RecordHandlers(decode_committed, IndexHandler(parts.indexer).handle, drop_undecodable)
+        work = RecordHandlers(
+            decode_committed, IndexHandler(parts.indexer).handle, engine_clients.drop_undecodable
+        )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, parts, consumer)
         self._consumer, self.worker = consumer, parts.rebuild

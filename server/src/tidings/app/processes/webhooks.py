@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import Sequence
 from typing import NoReturn, override
 
-from tidings.app.processes.offline_events import drop_undecodable
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
@@ -66,7 +65,9 @@ class WebhookConsumer(Component):
     async def start(self) -> None:
         parts = WebhookWorkerParts(self._settings, self._host, self._engines, self._transport.value)
         # The delivery worker puts undecodable records into the dead-letter topic, once for all consumers.
-        work = RecordHandlers(decode_committed, WebhookHandler(parts.worker).handle, drop_undecodable)
+        work = RecordHandlers(
+            decode_committed, WebhookHandler(parts.worker).handle, engine_clients.drop_undecodable
+        )
         consumer = KafkaConsumer(kafka_config(self._settings), work, group=GROUP, topics=[MESSAGES.name])
         _export(self._host, parts, consumer)
         self._consumer, self._parts = consumer, parts

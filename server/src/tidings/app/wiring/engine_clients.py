@@ -30,9 +30,11 @@ from tidings.platform.dynamo import capacity as dynamo_metrics
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
 from tidings.platform.kafka.consumer import KafkaConsumer, KafkaConsumerLag
+from tidings.platform.kafka.records import Record
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource, Probe, ProbeOptions
 from tidings.platform.lifecycle.run import ProcessContext
 from tidings.platform.redis.client import RedisClient
+from tidings.platform.telemetry import logs
 from tidings.platform.telemetry.metrics import Metrics
 from tidings.schema.tables.declaration import PARTITION_KEYS
 from tidings.schema.tables.items.accounts import LEASE
@@ -43,6 +45,8 @@ from tidings.tenants.model import Kms
 from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 from tidings.webhooks.producer import EventProducer
+
+log = logs.get_logger(__name__)
 
 _DAY_S = 86_400
 
@@ -100,6 +104,11 @@ def consumer_health[T](consumer: KafkaConsumer[T] | None, since: datetime) -> He
         return Health(ok=False, reason=how.reason, since=since)
     reason = f"{len(paused)} partitions wait; the first: {paused[0].why}" if paused else ""
     return Health(not paused, reason, since)
+
+
+async def drop_undecodable(record: Record, reason: str) -> None:
+    """Drop a record that cannot be decoded. Its consumer finds the same work in the log, or a sweeper publishes it again."""
+    log.error("record cannot be decoded", topic=record.topic, offset=record.offset, reason=reason)
 
 
 def export_consumer[T](metrics: Metrics, consumer: KafkaConsumer[T], process: str, what: str) -> None:

@@ -13,6 +13,7 @@ from tidings.app.wiring.accounts import AccountServices
 from tidings.app.wiring.chats import build_chat_row_reader
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.chats.store import DynamoChatStore
+from tidings.delivery.log_follower import LogFollower
 from tidings.delivery.ports import ChatRowReader
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.jobs.store import DynamoJobStore
@@ -205,9 +206,8 @@ class SearchWorkerParts:
             IndexerDeps(
                 tenants=tenants,
                 texts=texts,
-                log=log,
+                followed=LogFollower(log, RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS)),
                 index=index,
-                checkpoints=RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS),
                 clock=clock,
                 failpoints=host.failpoints,
             ),

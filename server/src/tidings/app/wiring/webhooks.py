@@ -12,6 +12,7 @@ from tidings.app.wiring.accounts import AccountServices, open_tables
 from tidings.app.wiring.engine_clients import EngineComponents, open_key_ring
 from tidings.app.wiring.options import kafka_config
 from tidings.app.wiring.webhook_events import make_endpoint_store
+from tidings.delivery.log_follower import LogFollower
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import TidingsError
@@ -95,10 +96,9 @@ class WebhookWorkerParts:
         deps = WebhookWorkerDeps(
             directory=directory,
             events=events,
-            log=log,
+            followed=LogFollower(log, RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS)),
             queue=queue,
             sender=event_sender,
-            checkpoints=RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS),
             clock=clock,
             failpoints=host.failpoints,
         )

@@ -110,9 +110,11 @@ CHAT_MEMBERSHIPS = Table(
     ),
     backup=Backup.CRITICAL,
     units=CapacityUnits(100, 5),
+    scales_to=CapacityUnits(1_000, 1_000),
     load=ExpectedLoad(50, 1, 0.1),
     why="The members of each chat, with the intervals of sequences that they may read. Rows are never deleted.",
-    capacity_why="Predictable; grows with changes of membership.",
+    capacity_why="Predictable; grows with changes of membership. A job that adds 100,000 members writes 200,000 units: "
+    "it is throttled until auto scaling has raised the writes, up to the limit of the chat's partition.",
 )
 DELIVERY_STATE = Table(
     name="delivery_state",

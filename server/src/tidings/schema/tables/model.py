@@ -139,6 +139,13 @@ class CapacityUnits:
     def raised_to(self, other: "CapacityUnits") -> "CapacityUnits":
         return CapacityUnits(max(self.read, other.read), max(self.write, other.write))
 
+    def times(self, factor: int) -> "CapacityUnits":
+        return CapacityUnits(self.read * factor, self.write * factor)
+
+
+SCALING_FACTOR = 10
+"""Auto scaling may raise capacity to ten times the declared units: the load that `just bench api` runs with."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExpectedLoad:
@@ -206,7 +213,7 @@ class Ttl:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table. `units` None: on demand, each request is paid."""
+    """One table. `units` None: on demand, each request is paid. `scales_to`: if ten times `units` is not enough."""
 
     name: str
     partition: KeyAttribute
@@ -216,6 +223,7 @@ class Table:
     capacity_why: str
     sort: KeyAttribute | None = None
     units: CapacityUnits | None = None
+    scales_to: CapacityUnits | None = None
     load: ExpectedLoad | None = None
     indexes: tuple[Index, ...] = ()
     ttl: Ttl | None = None
@@ -233,6 +241,11 @@ class Table:
         """Every attribute of a key of the table or an index; DynamoDB requires their definitions."""
         keys = [*self.keys, *(key for index in self.indexes for key in index.keys)]
         return {key.name: key.type for key in keys}
+
+    @property
+    def highest_units(self) -> CapacityUnits | None:
+        """Return the upper bound of auto scaling. `units` is the lower one. None: on demand."""
+        return self.scales_to or (self.units and self.units.times(SCALING_FACTOR))
 
     @property
     def max_item_bytes(self) -> int:
