@@ -288,7 +288,7 @@ async def test_lists_mask_and_refuse_before_the_hook_decides(use_cases: UseCaseE
     await env.lists.set(use_cases.tenant, LISTS)
     sequence, _ = await env.send(chat, "oh Darn", "k1")
     assert await env.text(chat, sequence) == "oh ****"
-    assert msgspec.json.decode(env.transport.requests[-1].body)["data"]["content"] == {"text": "oh ****"}
+    assert env.transport.requests[-1].body["data"]["content"] == {"text": "oh ****"}
     asked_before = len(env.transport.requests)
     for key, text in (("k2", "my CASINO"), ("k3", "see http://a.bad.example/x")):
         assert await code_of(env.send(chat, text, key)) is Code.MESSAGE_REFUSED
