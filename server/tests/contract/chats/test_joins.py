@@ -96,8 +96,8 @@ async def test_an_invite_is_accepted_once(use_cases: UseCaseEnv) -> None:
     assert (invite.chat, invite.by) == (chat.chat, ANNA)
     assert (await use_cases.joins.invites(use_cases.tenant, BEN, None, 10))[0] == []
     await use_cases.joins.accept(chat, by(DORA))
-    await use_cases.joins.accept(chat, by(DORA))
     assert (await use_cases.joins.invites(use_cases.tenant, DORA, None, 10))[0] == []
+    await use_cases.joins.accept(chat, by(DORA))
     await use_cases.send(chat, DORA, after=2)
     await use_cases.manage.remove(chat, by(ANNA), DORA)
     assert await code_of(use_cases.joins.accept(chat, by(DORA))) is Code.INVITE_NOT_FOUND

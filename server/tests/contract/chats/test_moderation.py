@@ -122,9 +122,9 @@ async def test_slow_mode_delays_a_member_in_every_process(use_cases: UseCaseEnv)
     use_cases.open_process()
     assert await code_of(use_cases.send(chat, BEN, after=3)) is Code.SLOW_MODE
     assert await code_of(use_cases.send(chat, BEN, key="two", after=None)) is Code.SLOW_MODE
+    await use_cases.send(chat, CLEO, after=3)
     use_cases.open_process()
     assert (await use_cases.send(chat, BEN, key="one", after=None)).sequence == first.sequence
-    await use_cases.send(chat, CLEO, after=3)
     await use_cases.send(chat, ANNA, after=3)
     await use_cases.send(chat, ANNA, after=3)
     use_cases.clock.ahead_ms += 31_000
