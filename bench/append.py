@@ -24,8 +24,8 @@ from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, initial_epoch, new_ulid
-from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import Entry, EntryKind
+from tidings.messages.ports import AppendDeps
 from tidings.messages.sender import Appender, Content, MessageSender
 from tidings.messages.store import DynamoEditStore, DynamoMessageLog
 from tidings.messages.store.entry_items import entry_item

@@ -288,13 +288,13 @@ export interface HistoryPage {
  *
  * `client_message_id` is sent only to the author's devices, which identify their own messages by it.
  * `changed`: the current state of the message at `refers_to`. Only in pushes, and only if that message is not in the
- * same range.
+ * same range. `until` and `reason`: the end and the reason of a mute or ban; a `leave` with the role `ban` is one.
  */
 export interface Entry {
   readonly sequence: number;
   readonly by: string;
   readonly at: number;
-  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | (string & {});
+  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | (string & {});
   readonly state: "active" | "redacted" | "expired" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;
@@ -313,6 +313,9 @@ export interface Entry {
   readonly role?: string;
   readonly users: readonly string[];
   readonly member_count?: number;
+  readonly until?: number;
+  readonly reason?: string;
+  readonly rules?: EntryRules;
   readonly changed?: MessageState;
 }
 
@@ -321,6 +324,13 @@ export interface Reaction {
   readonly emoji: string;
   readonly count: number;
   readonly users: readonly string[];
+}
+
+/** The rules of a chat after an entry of the kind `rules`. `slow_mode_s` 0: no slow mode. */
+export interface EntryRules {
+  readonly is_frozen: boolean;
+  readonly slow_mode_s: number;
+  readonly join_rule: string;
 }
 
 /** The current state of a message, with all edits, redactions and reactions applied. */
@@ -442,7 +452,7 @@ export interface EntryPush {
   readonly sequence: number;
   readonly by: string;
   readonly at: number;
-  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | (string & {});
+  readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | (string & {});
   readonly state: "active" | "redacted" | "expired" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;
@@ -461,6 +471,9 @@ export interface EntryPush {
   readonly role?: string;
   readonly users: readonly string[];
   readonly member_count?: number;
+  readonly until?: number;
+  readonly reason?: string;
+  readonly rules?: EntryRules;
   readonly changed?: MessageState;
   readonly chat: string;
 }
@@ -682,15 +695,16 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
   Resumed: ["nepoch", { is_reset: false, has_more: false }],
   CommitResult: ["nsequence", { is_repeat: false }],
   HistoryPage: ["nafter nup_to oentries", { has_older: false, has_newer: false }, { entries: "Entry" }],
-  Entry: ["nsequence sby nat", { kind: "message", state: "active", text: "", mentions: [], attachments: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
+  Entry: ["nsequence sby nat", { kind: "message", state: "active", text: "", mentions: [], attachments: [], reactions: [], users: [] }, { reactions: "Reaction", rules: "EntryRules", changed: "MessageState" }],
   Reaction: ["semoji ncount", { users: [] }],
+  EntryRules: ["", { is_frozen: false, slow_mode_s: 0, join_rule: "closed" }],
   MessageState: ["", { state: "active", text: "", mentions: [], attachments: [], reactions: [] }, { reactions: "Reaction" }],
   InboxCounts: ["sinbox nversion nat", { unread: 0, unseen: 0, categories: {}, broadcasts_up_to: 0 }],
   NotificationPage: ["onotifications ocounts", {}, { notifications: "Notification", counts: "InboxCounts" }],
   Notification: ["sid nat ndelivered_at omessage", { is_read: false, is_seen: false, is_archived: false, version: 1, digest_count: 1 }],
   InboxPreferences: ["sinbox ochannels", { chosen: {}, categories: [] }, { categories: "CategoryPreferences" }],
   CategoryPreferences: ["sname ochannels", { chosen: {}, is_critical: false }],
-  EntryPush: ["nsequence sby nat schat", { kind: "message", state: "active", text: "", mentions: [], attachments: [], reactions: [], users: [] }, { reactions: "Reaction", changed: "MessageState" }],
+  EntryPush: ["nsequence sby nat schat", { kind: "message", state: "active", text: "", mentions: [], attachments: [], reactions: [], users: [] }, { reactions: "Reaction", rules: "EntryRules", changed: "MessageState" }],
   Entries: ["schat nafter nup_to oentries", {}, { entries: "Entry" }],
   ChatRow: ["schat nhead", { unread: 0, read: 0, members: [], last: 0, state: "active", is_muted: false, is_pinned: false, is_archived: false }],
   ChatRows: ["orows", {}, { rows: "ChatRow" }],

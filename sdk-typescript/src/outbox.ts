@@ -72,7 +72,8 @@ function endsMembership(row: OutboxRequest, user: string, { kind, users, by }: E
   if (kind === "leave" || kind === "join")
     return users.includes(user) || (kind === "leave" && !users.length && by === user);
   if (kind === "role") return users.includes(user) && row.kind !== "send";
-  return kind === "block";
+  if (kind === "mute") return users.includes(user);
+  return kind === "block" || kind === "rules";
 }
 
 /** Return a row with the `after` of its next tries. */

@@ -157,6 +157,24 @@ def own_message_unread(events: Events, _: SyntheticSetup) -> Events:
     return events
 
 
+def a_muted_member_speaks(events: Events, setup: SyntheticSetup) -> Events:
+    """Attribute a message during a mute to the muted member."""
+    late, _, _ = moves(setup)
+    message = events["message"][_given(events, setup, 0, late + 1)[0]]
+    is_send = (events["kind"] == EventKind.SEND) & (events["message"] == message)
+    events["device"][is_send] = device_id(setup, 0, 2, 0)
+    return events
+
+
+def a_banned_user_is_added(events: Events, setup: SyntheticSetup) -> Events:
+    """Add a banned user again before the ban ends, as an addition would that ignores it."""
+    _, gone, _ = moves(setup)
+    banned = events[(events["kind"] == EventKind.BANNED) & (events["chat"] == 0)].copy()
+    banned["kind"] = EventKind.IN
+    banned["sequence"] = gone + 2
+    return np.concatenate([events, banned])
+
+
 MUTANTS: Final = {
     change.__name__: HistoryMutant(rule, change)
     for rule, changes in {
@@ -169,6 +187,8 @@ MUTANTS: Final = {
         Rule.FORWARD: (read_goes_back, read_was_lost),
         Rule.FAILED_IS_FAILED: (refused_and_there, sent_by_nobody),
         Rule.UNREAD: (one_unread_too_many, own_message_unread),
+        Rule.MUTED_IS_SILENT: (a_muted_member_speaks,),
+        Rule.BANNED_IS_OUT: (a_banned_user_is_added,),
     }.items()
     for change in changes
 }

@@ -90,7 +90,11 @@ def _chat(setup: SyntheticSetup, chat: int) -> list[Events]:
         first,
         make(1, EventKind.IN, chat=chat, sequence=late, value=last),
         make(1, EventKind.OUT, chat=chat, sequence=gone, value=last - 1),
+        make(1, EventKind.BANNED, chat=chat, sequence=gone, value=last - 1),
+        make(1, EventKind.UNBANNED, chat=chat, sequence=back - 1, value=last - 1),
         make(1, EventKind.IN, chat=chat, sequence=back, value=last - 1),
+        make(1, EventKind.MUTED, chat=chat, sequence=late, value=user_id(setup, chat, 2)),
+        make(1, EventKind.UNMUTED, chat=chat, sequence=gone, value=user_id(setup, chat, 2)),
     ]
     return [
         *memberships,

@@ -84,7 +84,9 @@ def _ends(row: OutboxEntry, user: str, entry: Entry) -> bool:
         return user in entry.users or (entry.kind == "leave" and not entry.users and entry.by == user)
     if entry.kind == "role":
         return user in entry.users and not isinstance(row.request, Send)
-    return entry.kind == "block"
+    if entry.kind == "mute":
+        return user in entry.users
+    return entry.kind in ("block", "rules")
 
 
 @final

@@ -27,6 +27,7 @@ FOR_WEBHOOKS = (
     *("rotate_webhook_secret", "test_webhook", "retry_webhook", "replay_webhook"),
     *("list_webhook_deliveries", "list_webhook_queue"),
     *("get_before_send_hook", "set_before_send_hook", "delete_before_send_hook"),
+    *("get_content_rules", "set_content_rules"),
 )
 OF_NOTIFICATIONS = (
     *(

@@ -14,6 +14,7 @@ from typing import Any
 from contract.telemetry.running import eventually
 from e2e.conftest import Api
 from e2e.operation_groups import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, OF_NOTIFICATIONS
+from e2e.seeded_moderation import moderated_values
 from e2e.seeded_uploads import seed_uploads
 from fixtures.memory_accounts import claims_of, mint
 from fixtures.tables import REGION, Tables
@@ -87,7 +88,7 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         await tenants.create(hooked, TenantSettings(name="Hooked"))
         await tenants.change(tenant, lambda settings: replace(settings, has_search=True))
         await TantivySearchIndex(directory / ".tidings" / "search").close()  # an empty index
-        webhooks = await keys.issue(hooked, "webhooks", [Scope.WEBHOOKS])
+        webhooks = await keys.issue(hooked, "webhooks", [Scope.WEBHOOKS, Scope.MODERATION])
         await PushProviderService(DynamoProviderStore(client, ring), clock).set(
             tenant, WebPushServer().config()
         )
@@ -158,6 +159,7 @@ class _Builder:
         found["update_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
         found["remove_member"] = {"chat": [self._group() for _ in range(3)], "user": MEMBERS}
         found["change_role"] = {"chat": [self._group()], "user": MEMBERS}
+        found |= moderated_values(self._group, self._ok, MEMBERS)
         found["transfer_chat"] = {"chat": [self._group() for _ in range(SOME)], "user": MEMBERS}
         return found
 

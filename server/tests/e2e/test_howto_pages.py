@@ -34,6 +34,7 @@ PAGES = [
     "howto/run-notifications.md",
     "howto/receive-webhooks.md",
     "howto/moderate-messages.md",
+    "howto/moderate-chats.md",
     "howto/search-messages.md",
     "howto/run-webhooks.md",
     "howto/run-the-relay.md",

@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from itertools import count
 from typing import Any, Final
 
+from tidings.app.wiring import chat_permissions
+from tidings.chats.model import Membership
 from tidings.connections import store as routing_store
 from tidings.connections.model import LookupResult
 from tidings.delivery import fanout_plan
@@ -143,8 +145,8 @@ def appends_what_it_refuses() -> None:
     refused: dict[IdempotencyKey, Code] = {}
     honest_judge, honest_append = message_rules._decide_by_status, Appender.append
 
-    def judge(view: LogView[Any], proposal: Proposal[Any], *, is_fresh: bool) -> AppendDecision:
-        verdict = honest_judge(view, proposal, is_fresh=is_fresh)
+    def judge(view: LogView[Any], proposal: Proposal[Any], *, is_fresh: bool, now_ms: int) -> AppendDecision:
+        verdict = honest_judge(view, proposal, is_fresh=is_fresh, now_ms=now_ms)
         if not isinstance(verdict, Refusal) or proposal.draft.kind is not EntryKind.MESSAGE:
             return verdict
         refused[proposal.draft.key] = verdict.code
@@ -197,6 +199,21 @@ def takes_silence_for_absence() -> None:
         module.call_each = each  # type: ignore[attr-defined]
 
 
+def ignores_mutes() -> None:
+    def check(*_: object) -> None:
+        """Allow every member to send."""
+
+    vars(chat_permissions)["check_rules"] = check
+
+
+def ignores_bans() -> None:
+    def is_banned(self: Membership, now_ms: int) -> bool:
+        del self, now_ms
+        return False
+
+    Membership.is_banned = is_banned  # type: ignore[method-assign]
+
+
 MUTANTS: Final[dict[str, Callable[[], None]]] = {
     mutant.__name__: mutant
     for mutant in (
@@ -213,5 +230,7 @@ MUTANTS: Final[dict[str, Callable[[], None]]] = {
         keeps_the_epoch,
         believes_rows,
         takes_silence_for_absence,
+        ignores_mutes,
+        ignores_bans,
     )
 }

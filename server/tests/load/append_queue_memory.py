@@ -18,8 +18,8 @@ from fixtures.packed_log import PackedLog
 
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, initial_epoch
-from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import EntryKind
+from tidings.messages.ports import AppendDeps
 from tidings.messages.sender import MAX_CACHED_WEIGHT, MAX_IDLE_QUEUES, Appender
 
 

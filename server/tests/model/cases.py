@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any
 
-from model import batches, changes, checks, entry_shapes, epochs, gap_filling, watermark_raise
+from model import batches, changes, checks, entry_shapes, epochs, gap_filling, restrictions, watermark_raise
 from model.append import Append
 from model.explore import Explored, Model, explore
 from model.log import CREATE, EDIT, JOIN, LEAVE, M_OTHER, Cast, M, X, Y
@@ -85,6 +85,9 @@ INTERVALS = _raising(
 )
 RESTORE = _epochs("restore", "m 3 tries, 3 others", epochs.Scenario(3, 0, 3))
 ROWS = _epochs("rows", "m 2 tries, y 2, 2 others", epochs.Scenario(2, 2, 2))
+RESTRICTED = Bounds(
+    "restrictions", "mute, ban, close", "m 2 tries, each change once", restrictions.Restrictions
+)
 
 HELD = (
     REMOVAL,
@@ -102,6 +105,7 @@ HELD = (
     INTERVALS,
     RESTORE,
     ROWS,
+    RESTRICTED,
 )
 
 HELD_WIDE = (

@@ -18,6 +18,7 @@ from model.cases import (
     LEFT_AND_BACK,
     REMOVAL,
     RESTORE,
+    RESTRICTED,
     RETURN,
     ROWS,
     SHAPE_CONTENT,
@@ -30,6 +31,7 @@ from model.entry_shapes import Mutant as Shaping
 from model.epochs import Mutant as Restoring
 from model.gap_filling import Mutant as Filling
 from model.promises import Promise
+from model.restrictions import Mutant as Restricting
 from model.watermark_raise import Mutant as Raising
 
 
@@ -232,6 +234,20 @@ MISSING = (
     Rule(
         "After a restore the idempotency rows are rebuilt from the log.",
         Break(Restoring.ROWS_EMPTIED, ROWS, Promise.ONE_PER_KEY),
+    ),
+    Rule(
+        "Mutes and freezes are entries of the log, so a sender is checked again after one of them.",
+        Break(Restricting.MUTE_IN_THE_ROW_ALONE, RESTRICTED, Promise.SILENT),
+        Break(Restricting.NO_SECOND_CHECK, RESTRICTED, Promise.SILENT),
+    ),
+    Rule(
+        "With `after`, a mute or freeze that ended after it still counts.",
+        Break(Restricting.ENDS_FOR_EVERY_AFTER, RESTRICTED, Promise.FINAL),
+    ),
+    Rule(
+        "An addition and a join commit on condition of the ban, the rule and the link that they read.",
+        Break(Restricting.ADDS_WITHOUT_THE_BAN, RESTRICTED, Promise.OUT),
+        Break(Restricting.JOINS_WITHOUT_THE_RULE, RESTRICTED, Promise.CLOSED),
     ),
 )
 

@@ -19,6 +19,9 @@ class Promise(StrEnum):
     NO_MEMBER = "only a non-member gets 'not a member'"
     CONFLICTING = "only an existing key gets 'same key, other content'"
     ANSWERED = "every request is answered"
+    SILENT = "no message of a muted member while the mute holds"
+    OUT = "no join of a banned user while the ban holds"
+    CLOSED = "no join after the chat was closed or its link revoked"
 
 
 def fault_of_log(cast: Cast, log: Log) -> Promise | None:

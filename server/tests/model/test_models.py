@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from model import batches, changes, checks, entry_shapes, epochs, gap_filling, watermark_raise
+from model import batches, changes, checks, entry_shapes, epochs, gap_filling, restrictions, watermark_raise
 from model.cases import (
     CATCH_UP,
     CHANGE,
@@ -28,7 +28,7 @@ from model.log import CONFLICT, NOT_WRITTEN, REFUSED
 from model.mutants import BREAKS, MISSING, STATED, Break
 from model.page import PAGE, tables, with_tables
 
-MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_shapes)
+MODELS = (batches, changes, checks, epochs, gap_filling, watermark_raise, entry_shapes, restrictions)
 
 
 @pytest.mark.parametrize("bounds", HELD, ids=lambda bounds: f"{bounds.model}-{bounds.scenario}")

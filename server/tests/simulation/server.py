@@ -49,10 +49,10 @@ from tidings.gateway.transport.ports import Socket
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, initial_epoch
-from tidings.messages.append_queue import AppendDeps as LogWorld
 from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import History
 from tidings.messages.model import CommittedEvent, PermissionCheck
+from tidings.messages.ports import AppendDeps as LogWorld
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import (
     DynamoEditStore,

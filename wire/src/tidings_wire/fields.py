@@ -95,6 +95,9 @@ ENTRY_KINDS: Final = [
     "role",
     "rename",
     "block",
+    "mute",
+    "ban",
+    "rules",
 ]
 ENTRY_STATES: Final = ["active", "redacted", "expired", "erased", "unreadable"]
 ChatNameOut = Annotated[str, _out(pattern=_PART, **_ID_OUT)]

@@ -41,6 +41,8 @@ def _rules(
         "one_entry": lambda: log_rules.one_entry_per_sequence(facts),
         "one_sequence": lambda: log_rules.one_sequence_per_message(facts),
         "failed": lambda: log_rules.what_failed_never_appears(facts),
+        "muted": lambda: log_rules.muted_members_are_silent(facts),
+        "banned": lambda: log_rules.banned_users_do_not_join(facts),
         "everything": lambda: device_rules.everybody_gets_everything(facts, deliveries),
         "nothing_else": lambda: device_rules.nothing_outside_a_membership(facts, deliveries),
         "nothing_twice": lambda: device_rules.nothing_twice(facts, connections),

@@ -167,6 +167,20 @@ class HistoryIndex:
                 found[-1] = last._replace(removed=sequence)
         return found
 
+    def restrictions(self, begins: EventKind, ends: EventKind) -> list[Interval]:
+        """Return the times of a mute or ban: it holds for `joined < sequence <= removed` of the chat."""
+        kinds = self._history.events["kind"]
+        changes = self._history.events[(kinds == begins) | (kinds == ends)]
+        columns = (column(changes, name).tolist() for name in ("value", "chat", "sequence", "kind"))
+        found: list[Interval] = []
+        for user, chat, sequence, kind in sorted(set(zip(*columns, strict=True))):
+            is_open = bool(found) and found[-1][:2] == (user, chat) and found[-1].removed == OPEN
+            if kind == begins and not is_open:
+                found.append(Interval(user, chat, sequence, OPEN))
+            elif kind == ends and is_open:
+                found[-1] = found[-1]._replace(removed=sequence)
+        return found
+
     def events(self, kind: EventKind) -> Events:
         return self._history.of(kind)
 

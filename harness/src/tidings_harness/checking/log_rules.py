@@ -6,6 +6,7 @@ import numpy as np
 
 from tidings_harness.checking.history_index import HistoryIndex, column
 from tidings_harness.checking.verdict import Rule, Violation, violations
+from tidings_harness.history.events import EventKind
 
 
 def one_entry_per_sequence(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
@@ -69,5 +70,40 @@ def what_failed_never_appears(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
         ~was_sent[messages],
         lambda at: (
             f"{facts.chat_and_sequence(int(places[at]))} has a message that was rejected or never sent"
+        ),
+    )
+
+
+def muted_members_are_silent(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
+    """No message of a muted member is in the log between the entries of the mute and of its end."""
+    places = facts.message_positions
+    messages = facts.message_index(facts.log[places])
+    places, messages = places[messages >= 0], messages[messages >= 0]
+    authors = np.full(facts.message_count, -1, np.int64)
+    authors[facts.message_index(column(facts.sends, "message"))] = facts.users[column(facts.sends, "device")]
+    sequences = places - facts.chat_starts[facts.chat_at[places]]
+    is_muted = np.zeros(len(places), np.bool_)
+    for user, chat, begin, end in facts.restrictions(EventKind.MUTED, EventKind.UNMUTED):
+        is_own = (authors[messages] == user) & (facts.chat_at[places] == chat)
+        is_muted |= is_own & (sequences > begin) & (sequences < end)
+    yield from violations(
+        Rule.MUTED_IS_SILENT,
+        is_muted,
+        lambda at: f"{facts.chat_and_sequence(int(places[at]))} has a message of a muted member",
+    )
+
+
+def banned_users_do_not_join(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
+    """No entry adds a banned user before the entry that ends the ban."""
+    joins = facts.events(EventKind.IN)
+    users, chats, sequences = (column(joins, name) for name in ("value", "chat", "sequence"))
+    is_banned = np.zeros(len(joins), np.bool_)
+    for user, chat, begin, end in facts.restrictions(EventKind.BANNED, EventKind.UNBANNED):
+        is_banned |= (users == user) & (chats == chat) & (sequences > begin) & (sequences < end)
+    yield from violations(
+        Rule.BANNED_IS_OUT,
+        is_banned,
+        lambda at: (
+            f"{facts.names[users[at]]} joined {facts.names[chats[at]]} at {sequences[at]} while banned"
         ),
     )

@@ -23,6 +23,8 @@ class Rule(StrEnum):
     FORWARD = "watermarks go forward"
     FAILED_IS_FAILED = "rejected sends never appear"
     UNREAD = "unread counts are exact"
+    MUTED_IS_SILENT = "muted members send nothing"
+    BANNED_IS_OUT = "banned users do not join"
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,12 @@ class EventKind(IntEnum):
     """The end of the run for a device: entries that it has not received by now are lost."""
     STEP = 11
     """An action of the run itself, such as a fault; `value` is its name."""
+    MUTED = 12
+    """An entry muted the user `value` in the chat."""
+    UNMUTED = 13
+    BANNED = 14
+    """An entry banned the user `value` from the chat. If they were a member, there is an `OUT` too."""
+    UNBANNED = 15
 
 
 class Outcome(IntEnum):

@@ -62,6 +62,8 @@ class UserActions:
             loops.append(self._every(0.4, lambda: self._read(group)))
         if wanted.churns:
             loops.append(self._every(1.5, lambda: self._churn(group)))
+        if wanted.moderates and len(group.speakers) > 1:
+            loops.append(self._every(2.0, lambda: self._mute(group)))
         if group.stranger is not None:
             stranger = group.stranger
             loops.append(self._every(1.1, lambda: self._intrude(group, stranger)))
@@ -138,9 +140,33 @@ class UserActions:
         user = next(group.to_remove, None)
         if user is None:
             return
-        await self.rest_client.remove(group.chat, group.owner, user)
+        is_ban = self.scenario.moderates
+        if is_ban:
+            await self.rest_client.ban(group.chat, group.owner, user)
+        else:
+            await self.rest_client.remove(group.chat, group.owner, user)
         await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
+        if is_ban:
+            await self._add_banned(group, user)
+            await self.rest_client.unban(group.chat, group.owner, user)
         await self.rest_client.add(group.chat, group.owner, user)
+
+    async def _add_banned(self, group: Group, user: str) -> None:
+        """Try to add a banned user. The checker detects an installation that adds them."""
+        try:
+            await self.rest_client.add(group.chat, group.owner, user)
+        except httpx.HTTPStatusError as refused:
+            if refused.response.status_code != httpx.codes.FORBIDDEN:
+                raise
+
+    async def _mute(self, group: Group) -> None:
+        """Mute the last speaker while they send. The checker detects a message after the mute."""
+        user = group.speakers[-1].user
+        await self.rest_client.mute(group.chat, group.owner, user)
+        try:
+            await asyncio.sleep(random.uniform(0.1, 0.8))  # noqa: S311 - spreads load
+        finally:
+            await self.rest_client.unmute(group.chat, group.owner, user)
 
 
 def _outcome(answer: Body) -> Outcome:

@@ -11,6 +11,12 @@ from tidings_wire.frames.history import Entry
 
 _OTHER: Final = 1 << 62
 _DIGITS: Final = 16
+_RESTRICTIONS: Final = {
+    "mute": EventKind.MUTED,
+    "unmute": EventKind.UNMUTED,
+    "ban": EventKind.BANNED,
+    "unban": EventKind.UNBANNED,
+}
 
 
 class SeenEntry(NamedTuple):
@@ -43,6 +49,7 @@ class RunState:
         self.committed(chat, entry.sequence)
         if entry.kind == "message":
             return SeenEntry(entry.sequence, _number(entry.text), EntryCategory.MESSAGE)
+        self._restriction(chat, entry)
         self._member(chat, entry)
         return SeenEntry(entry.sequence, _fingerprint(entry), EntryCategory.OTHER)
 
@@ -61,6 +68,13 @@ class RunState:
         """Return the last sequence that the user's devices must receive; 0 if none is known."""
         at, is_in = self.last_of.get((chat, user), (0, False))
         return self.heads[chat] if is_in else at
+
+    def _restriction(self, chat: str, entry: Entry) -> None:
+        kind = _RESTRICTIONS.get(entry.role or "")
+        if kind is not None and entry.kind in {"leave", "mute", "ban"}:
+            number = self.recorder.name
+            for user in entry.users:
+                self.recorder.member(kind, number(chat), entry.sequence, number(user))
 
     def _member(self, chat: str, entry: Entry) -> None:
         kind = {"create": EventKind.IN, "join": EventKind.IN, "leave": EventKind.OUT}.get(entry.kind)

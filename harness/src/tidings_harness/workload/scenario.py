@@ -17,6 +17,7 @@ class Scenario:
     - `stutters`: sends that are repeated although they were answered.
     - `unknown_users`: a user who is not a member tries to send.
     - `reads`: marks, sometimes older than the last one.
+    - `moderates`: the owner mutes and unmutes a speaker, and bans and unbans the members who are removed.
     """
 
     groups: int = 4
@@ -30,6 +31,7 @@ class Scenario:
     stutters: bool = True
     unknown_users: bool = True
     reads: bool = True
+    moderates: bool = False
 
     @property
     def light_devices(self) -> int:
@@ -37,7 +39,7 @@ class Scenario:
 
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
-    "small": Scenario(groups=2, members=6, devices=2, rate=4),
+    "small": Scenario(groups=2, members=6, devices=2, rate=4, moderates=True),
     "steady": Scenario(),
     "hot-chat": Scenario(groups=1, members=20, devices=2, speakers=6, rate=120),
     "crowd": Scenario(groups=1, members=160, devices=2, rate=8),

@@ -101,6 +101,18 @@ class RestClient:
     async def remove(self, chat: str, owner: str, user: str) -> None:
         await self._ask("DELETE", f"/v1/chats/{chat}/members/{user}", owner)
 
+    async def ban(self, chat: str, owner: str, user: str) -> None:
+        await self._ask("PUT", f"/v1/chats/{chat}/bans/{user}", owner, {"reason": "harness"})
+
+    async def unban(self, chat: str, owner: str, user: str) -> None:
+        await self._ask("DELETE", f"/v1/chats/{chat}/bans/{user}", owner)
+
+    async def mute(self, chat: str, owner: str, user: str) -> None:
+        await self._ask("PUT", f"/v1/chats/{chat}/members/{user}/mute", owner, {"reason": "harness"})
+
+    async def unmute(self, chat: str, owner: str, user: str) -> None:
+        await self._ask("DELETE", f"/v1/chats/{chat}/members/{user}/mute", owner)
+
     async def chats(self, user: str) -> list[ChatListItem]:
         found: list[ChatListItem] = []
         cursor: str | None = None

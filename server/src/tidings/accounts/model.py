@@ -22,6 +22,8 @@ class Scope(StrEnum):
     """Configure inboxes; send, change and recall notifications; read their jobs and users' inboxes."""
     WEBHOOKS = "webhooks"
     """Manage webhook endpoints, read their delivery log, and replay events. Endpoints receive the content of all chats."""
+    MODERATION = "moderation"
+    """Set the words and links that messages must not contain."""
 
 
 class Principal(Struct, frozen=True, kw_only=True):

@@ -23,7 +23,9 @@ from tidings.api.request_parsing import CursorSigner
 from tidings.api.routes import (
     broadcasts,
     chat_list,
+    chat_moderation,
     chats,
+    content_rules,
     inboxes,
     legacy_inbox,
     login,
@@ -58,6 +60,7 @@ ROUTERS = (
     media.router,
     notifications.router,
     preferences.router,
+    chat_moderation.router,
     mail.router,
     mail.public_router,
     inboxes.router,
@@ -68,6 +71,7 @@ ROUTERS = (
     inboxes.jobs_router,
     webhooks.router,
     webhooks.hook_router,
+    content_rules.router,
     legacy_inbox.router,
     legacy_inbox.bulk,
 )

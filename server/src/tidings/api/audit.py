@@ -40,10 +40,24 @@ AUDITED: Final = frozenset(
         "retry_webhook",
         "replay_webhook",
         "set_before_send_hook",
+        "set_content_rules",
         "delete_before_send_hook",
     }
 )
 """Operation ids. `legacy_send` is one of them because it also sends broadcasts."""
+
+MODERATION: Final = frozenset(
+    {
+        "set_chat_rules",
+        "mute_member",
+        "unmute_member",
+        "ban_user",
+        "unban_user",
+        "create_join_link",
+        "revoke_join_link",
+    }
+)
+"""Operations of users that are recorded: what an admin of a group does to its other members."""
 
 DATA_OPERATIONS: Final = frozenset(
     {
@@ -63,8 +77,12 @@ APPEND: Final = "audit.append"
 """The access pattern of a recorded operation."""
 
 
+def is_recorded(operation: str, principal: Principal) -> bool:
+    return operation in MODERATION or (operation in AUDITED and principal.user is None)
+
+
 def rest_action(operation: str, request: Request, principal: Principal) -> AdminAction:
-    key = f"api_key:{principal.api_key}"
+    key = f"api_key:{principal.api_key}" if principal.user is None else f"user:{principal.user}"
     return AdminAction(
         source=AuditSource.REST,
         actor=key,

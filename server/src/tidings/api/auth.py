@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from tidings.accounts.model import Principal, Scope
 from tidings.api import request_parsing
-from tidings.api.audit import AUDITED, rest_action
+from tidings.api.audit import AUDITED, MODERATION, is_recorded, rest_action
 from tidings.api.problems import to_validation_error
 from tidings.api.rate_limits import RecentCredentials, credential_digest, rate_limited_error
 from tidings.api.request_parsing import CursorSigner
@@ -188,7 +188,7 @@ class AuthenticatedRoute(PublicRoute):
             self.app = as_asgi(self.handler)
 
     def _executed_by(self, executor: RouteExecutor) -> Handler:
-        is_audited, takes_body = self.operation_id in AUDITED, self.body_field is not None
+        is_audited, takes_body = self.operation_id in AUDITED | MODERATION, self.body_field is not None
 
         async def admitted(request: Request) -> Response:
             await self.admit(request)
@@ -205,11 +205,15 @@ class AuthenticatedRoute(PublicRoute):
 
     @override
     async def serve(self, handle: Handler, request: Request) -> Response:
-        """Record the request of an API key if the operation is administrative. A user's token is refused anyway."""
+        """Record an administrative request of an API key, and moderation by any caller.
+
+        A user's token is refused for other administrative operations anyway.
+        """
         call = _authenticated(request)
-        if self.operation_id not in AUDITED or call.principal.user is not None:
+        operation = self.operation_id or ""
+        if not is_recorded(operation, call.principal):
             return await handle(request)
-        async with call.edge.services.audit.action(rest_action(self.operation_id, request, call.principal)):
+        async with call.edge.services.audit.action(rest_action(operation, request, call.principal)):
             try:
                 return await handle(request)
             except RequestValidationError as error:
@@ -341,4 +345,5 @@ type AsUser = Annotated[UserRequest, Depends(_User())]
 type AsUsersServer = Annotated[AuthenticatedRequest, Depends(_UsersServer())]
 type AsNotificationsServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.NOTIFICATIONS))]
 type AsWebhooksServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.WEBHOOKS))]
+type AsModerationServer = Annotated[AuthenticatedRequest, Depends(_ScopedServer(Scope.MODERATION))]
 type AsDirectoryReader = Annotated[AuthenticatedRequest, Depends(_DirectoryReader())]

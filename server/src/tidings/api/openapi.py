@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 
 from tidings.accounts.model import Scope
 from tidings.api import problems
-from tidings.api.audit import APPEND, AUDITED
+from tidings.api.audit import APPEND, AUDITED, MODERATION
 from tidings.api.middleware import REQUEST_ID
 from tidings.api.schemas.api_model import ApiModel, Problem
 from tidings.kernel.errors import Code
@@ -66,7 +66,7 @@ def route_options(
         "operation_id": name,
         "responses": _responses(codes) | _repeat(repeat) | _accepted(accepted),
         "response_description": "Success.",
-        "openapi_extra": {PATTERNS: sorted({*touches, *((APPEND,) if name in AUDITED else ())})},
+        "openapi_extra": {PATTERNS: sorted({*touches, *((APPEND,) if name in AUDITED | MODERATION else ())})},
         "response_model_exclude_none": True,
         **more,
     }
@@ -133,6 +133,7 @@ _TAGS = {
     "chats": "Direct chats and groups, and blocked users.",
     "chat list": "A user's chats with previews and unread counts; watermarks.",
     "members": "Members of a group and their roles.",
+    "chat moderation": "Rules of a group, mutes, bans, join links and invites.",
     "messages": "Send, read, edit, redact and search messages; reactions; delivery status.",
     "attachments": "Upload files, and download those of messages.",
     "inbox": "A user's notifications: list, count, mark as read, archive.",
@@ -145,6 +146,8 @@ _TAGS = {
     "webhooks": f"Endpoints that receive events: manage, test, delivery log, retry, replay. {_NEEDS_SCOPE}".replace(
         Scope.NOTIFICATIONS, Scope.WEBHOOKS
     ),
+    "content rules": "Words and links that messages must not contain. "
+    f"Requires an API key with the scope `{Scope.MODERATION}`.",
     "legacy inbox": "The original inbox API. New applications use `inbox`, `inboxes` and `broadcasts`.",
     "login": "Log in by phone and refresh tokens. No credential is needed.",
     "sessions": "A user's logged-in devices.",

@@ -13,8 +13,10 @@ from tidings.accounts.sessions import SessionService
 from tidings.accounts.users import PhoneDirectory, UserService
 from tidings.audit.log import AuditLog
 from tidings.chats.commands import ChatCommands
+from tidings.chats.joins import ChatJoins
 from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.model import MemberStatus
+from tidings.chats.moderation import ChatModeration
 from tidings.chats.queries import ChatQueries
 from tidings.delivery.chat_list import ChatList
 from tidings.delivery.watermarks import MessageStatusReader, WatermarkService
@@ -37,6 +39,7 @@ from tidings.media.service import MediaService
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History, VisibleEntry
 from tidings.messages.sender import MessageSender
+from tidings.moderation.content_filter import ContentRulesService
 from tidings.push.badge import BadgeReader
 from tidings.push.ports import ResultStore
 from tidings.push.preferences import PushPreferencesService
@@ -160,9 +163,17 @@ class PushServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModerationServices:
+    chats: ChatModeration
+    joins: ChatJoins
+    content_rules: ContentRulesService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
+    moderation: ModerationServices
     members: MemberJobs
     queries: ChatQueries
     sender: MessageSender[MemberStatus]

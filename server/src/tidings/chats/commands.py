@@ -22,9 +22,11 @@ from tidings.chats.model import (
     direct_chat_key,
     group_chat_key,
     member_status_of,
+    was_member,
 )
 from tidings.chats.ports import ChatAppender, ChatStore, ReadMaxMembers
 from tidings.chats.rules import ChatAction
+from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
@@ -52,8 +54,7 @@ type Admit = Callable[[], Awaitable[None]]
 """Called before a chat is created, but not for an existing chat. Raises to refuse the creation."""
 
 
-async def _always_admit() -> None:
-    """Admit every chat."""
+async def _always_admit() -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +68,13 @@ class ChangeContext:
 
 class ChatCommands:
     def __init__(
-        self, rows: ChatStore, appends: ChatAppender, max_members: ReadMaxMembers = _default_max_members
+        self,
+        rows: ChatStore,
+        appends: ChatAppender,
+        max_members: ReadMaxMembers = _default_max_members,
+        clock: Clock | None = None,
     ) -> None:
-        self._rows = rows
+        self._clock, self._rows = clock or SystemClock(), rows
         self._appends = appends
         self.max_members = max_members
 
@@ -85,7 +90,7 @@ class ChatCommands:
         await admit()
         members = [rules.with_join(member, None, Role.MEMBER, 1) for member in sorted((user, other))]
         chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
-        draft = _draft(EntryKind.CREATE, ChangeContext(user, ClientKey("create")), members, b"direct")
+        draft = change_draft(EntryKind.CREATE, ChangeContext(user, ClientKey("create")), members, b"direct")
         begun = await self._appends.begin(key, draft, self._rows.direct_creation(chat, members))
         if not begun.is_new and begun.first is None:
             raise TidingsError(Code.BLOCKED, "One of the two users has blocked the other.")
@@ -115,7 +120,7 @@ class ChatCommands:
         chat = Chat(
             key=key, type=ChatType.GROUP, created_by=caller.user, member_count=len(members), name=name
         )
-        draft = replace(_draft(EntryKind.CREATE, caller, members, name.encode()), name=name)
+        draft = replace(change_draft(EntryKind.CREATE, caller, members, name.encode()), name=name)
         begun = await self._appends.begin(key, draft, self._rows.creation(chat, members))
         if not begun.is_new and (begun.first is None or begun.first.fingerprint != draft.fingerprint):
             raise TidingsError(
@@ -126,23 +131,27 @@ class ChatCommands:
 
     async def check_may_add(self, chat: ChatKey, caller: ChangeContext) -> None:
         """Raise what `add` would raise for a caller who may not add members. `add` checks again when it commits."""
-        await self._try(chat, caller, partial(self._refuse, chat, caller, ChatAction.ADD_MEMBERS))
+        await self.check(chat, caller, ChatAction.ADD_MEMBERS)
+
+    async def check(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
+        """Raise what a change would raise for a caller who may not make it."""
+        await self.attempt(chat, caller, partial(self.refuse, chat, caller, action))
 
     async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
         """Add at most `MAX_JOINS_PER_CALL` users in one entry; existing members are skipped."""
         _check_size(len(users))
-        await self._try(chat, caller, partial(self._add, chat, caller, users))
+        await self.attempt(chat, caller, partial(self._add, chat, caller, users))
 
     async def add_chunk(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> list[UserId]:
         """Add the users of one chunk of a job. Returns the users that are not members afterwards.
 
         Idempotent: a repeat finds its entry by the caller's key, also if some of the users have left since. A user who
-        has joined too often does not prevent the others from joining. If the caller may not add members any more, or
+        has joined too often or is banned does not prevent the others from joining. If the caller may not add members any more, or
         the chat is full, no user is added.
         """
         _check_size(len(users))
         try:
-            await self._try(chat, caller, partial(self._add, chat, caller, users, skips_at_limit=True))
+            await self.attempt(chat, caller, partial(self._add, chat, caller, users, skips_at_limit=True))
         except TidingsError as error:
             if error.code not in _REFUSALS:
                 raise
@@ -158,11 +167,11 @@ class ChatCommands:
         return found
 
     async def member_count(self, chat: ChatKey) -> int:
-        return (await self._chat(chat)).member_count
+        return (await self.existing(chat)).member_count
 
     async def remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
         """Remove a member. A user who removes themselves leaves."""
-        await self._try(chat, caller, partial(self._remove, chat, caller, user))
+        await self.attempt(chat, caller, partial(self._remove, chat, caller, user))
 
     async def change_role(self, chat: ChatKey, caller: ChangeContext, user: UserId, role: Role) -> None:
         """Make a user an admin or a plain member. Use `transfer` to change the owner."""
@@ -172,19 +181,23 @@ class ChatCommands:
                 "You cannot change your own role or grant `owner`. Transfer the group instead.",
             )
         step = partial(self._change_roles, chat, caller, ChatAction.CHANGE_ROLE, {user: role})
-        await self._try(chat, caller, step)
+        await self.attempt(chat, caller, step)
 
     async def transfer(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
         """Transfer a group: the member becomes the owner and the owner an admin, in one entry."""
         if user == caller.user:
             raise TidingsError(Code.REQUEST_INVALID, "You already own this group.")
         roles = {user: Role.OWNER, caller.user: Role.ADMIN}
-        await self._try(chat, caller, partial(self._change_roles, chat, caller, ChatAction.TRANSFER, roles))
+        await self.attempt(
+            chat, caller, partial(self._change_roles, chat, caller, ChatAction.TRANSFER, roles)
+        )
 
     async def rename(self, chat: ChatKey, caller: ChangeContext, name: str) -> None:
-        seen = await self._chat(chat)
-        draft = replace(_draft(EntryKind.RENAME, caller, (), name.encode()), name=name)
-        await self._append(seen, caller, ChatAction.RENAME, draft, lambda _: self._rows.renaming(seen, name))
+        seen = await self.existing(chat)
+        draft = replace(change_draft(EntryKind.RENAME, caller, (), name.encode()), name=name)
+        await self.append_change(
+            seen, caller, ChatAction.RENAME, draft, lambda _: self._rows.renaming(seen, name)
+        )
 
     async def block(
         self, tenant: TenantId, caller: ChangeContext, other: UserId, *, is_blocked: bool = True
@@ -198,13 +211,15 @@ class ChatCommands:
         if await self._rows.block_stranger(chat, caller.user, other, is_blocked=is_blocked):
             return
         change = b"block" if is_blocked else b"unblock"
-        draft = replace(_draft(EntryKind.BLOCK, caller, (), change), users=(other,), role=change.decode())
+        draft = replace(
+            change_draft(EntryKind.BLOCK, caller, (), change), users=(other,), role=change.decode()
+        )
 
         def side_writes_at(sequence: int) -> SideWrites:
             unblocked_at = None if is_blocked else sequence
             return self._rows.blocking(chat, caller.user, other, unblocked_at=unblocked_at)
 
-        await self._append(await self._chat(chat), caller, ChatAction.BLOCK, draft, side_writes_at)
+        await self.append_change(await self.existing(chat), caller, ChatAction.BLOCK, draft, side_writes_at)
 
     async def _add(
         self,
@@ -214,22 +229,24 @@ class ChatCommands:
         *,
         skips_at_limit: bool = False,
     ) -> None:
-        seen, rows = await self._chat(chat), await self._rows.memberships(chat, users)
+        seen, rows = await self.existing(chat), await self._rows.memberships(chat, users)
+        now_ms = self._clock.now_ms()
         new = [user for user in dict.fromkeys(users) if not (user in rows and rows[user].is_member)]
         if skips_at_limit:
-            new = [user for user in new if not (user in rows and _is_at_rejoin_limit(rows[user]))]
+            new = [user for user in new if not (user in rows and rules.cannot_join(rows[user], now_ms))]
         if not new:
-            await self._refuse(chat, caller, ChatAction.ADD_MEMBERS)
+            await self.refuse(chat, caller, ChatAction.ADD_MEMBERS)
             return
+        rules.refuse_banned((rows[user] for user in new if user in rows), now_ms)
         await self.refuse_full(chat.tenant, seen.member_count + len(new))
-        _check_rejoin_limit(rows[user] for user in new if user in rows)
+        rules.check_rejoin_limit(rows[user] for user in new if user in rows)
 
         def members(sequence: int) -> list[Membership]:
             return [rules.with_join(user, rows.get(user), Role.MEMBER, sequence) for user in new]
 
-        draft = _draft(EntryKind.JOIN, caller, members(1), "\n".join(users).encode())
+        draft = change_draft(EntryKind.JOIN, caller, members(1), "\n".join(users).encode())
         draft = replace(draft, member_count=seen.member_count + len(new))
-        await self._append(
+        await self.append_change(
             seen,
             caller,
             ChatAction.ADD_MEMBERS,
@@ -238,44 +255,46 @@ class ChatCommands:
         )
 
     async def _remove(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
-        seen, row = await self._chat(chat), await self._rows.membership(chat, user)
+        seen, row = await self.existing(chat), await self._rows.membership(chat, user)
         if row is None or not row.is_member:
-            await self._refuse(chat, caller, ChatAction.READ)
+            await self.refuse(chat, caller, ChatAction.READ)
             return
         action = ChatAction.LEAVE if user == caller.user else rules.removal_action(row.role)
         if action is None:
             raise TidingsError(Code.FORBIDDEN, "The owner cannot be removed. Transfer ownership first.")
         draft = replace(
-            _draft(EntryKind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1
+            change_draft(EntryKind.LEAVE, caller, [row], user.encode()), member_count=seen.member_count - 1
         )
-        await self._append(
+        await self.append_change(
             seen, caller, action, draft, lambda n: self._rows.removal(seen, row, rules.with_leave(row, n))
         )
 
     async def _change_roles(
         self, chat: ChatKey, caller: ChangeContext, action: ChatAction, roles: dict[UserId, Role]
     ) -> None:
-        seen, rows = await self._chat(chat), await self._rows.memberships(chat, list(roles))
+        seen, rows = await self.existing(chat), await self._rows.memberships(chat, list(roles))
         if any(user not in rows or not rows[user].is_member for user in roles):
             raise TidingsError(Code.NOT_A_MEMBER, "The user is not a member of this chat.")
         changes = [(rows[user], replace(rows[user], role=role)) for user, role in roles.items()]
         change = "\n".join(f"{user} {role}" for user, role in roles.items()).encode()
         draft = replace(
-            _draft(EntryKind.ROLE, caller, [after for _, after in changes], change),
+            change_draft(EntryKind.ROLE, caller, [after for _, after in changes], change),
             role=next(iter(roles.values())),
         )
-        await self._append(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
+        await self.append_change(seen, caller, action, draft, lambda n: self._rows.roles(seen, changes, n))
 
-    async def _try(self, chat: ChatKey, caller: ChangeContext, step: Callable[[], Awaitable[None]]) -> None:
+    async def attempt(
+        self, chat: ChatKey, caller: ChangeContext, step: Callable[[], Awaitable[None]]
+    ) -> None:
         """Run a step. On a refusal, read the caller's membership once: a stranger receives `chat_not_found` instead."""
         try:
             await retry_on_conflict(step)
         except TidingsError as error:
-            if error.retryable or await self._rows.membership(chat, caller.user) is not None:
+            if error.retryable or was_member(await self._rows.membership(chat, caller.user)):
                 raise
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT) from None
 
-    async def _append(
+    async def append_change(
         self,
         chat: Chat,
         caller: ChangeContext,
@@ -288,14 +307,14 @@ class ChatCommands:
 
         return await self._appends.append(chat.key, Proposal(draft, may, caller.after), side_writes_at)
 
-    async def _refuse(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
+    async def refuse(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
         """Check the permission of a change that has no effect, so that a stranger does not learn that."""
         row = await self._rows.membership(chat, caller.user)
         code = rules.check_permission(action, member_status_of(chat.chat, row))
         if code is not None:
             raise TidingsError(code, "You may not do this in this chat.")
 
-    async def _chat(self, chat: ChatKey) -> Chat:
+    async def existing(self, chat: ChatKey) -> Chat:
         found = await self._rows.chat(chat)
         if found is None:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
@@ -317,7 +336,9 @@ def _check_size(users: int) -> None:
         raise ValueError(f"{users} users do not fit into one transaction")
 
 
-def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], content: bytes) -> Draft:
+def change_draft(
+    kind: EntryKind, caller: ChangeContext, members: Iterable[Membership], content: bytes
+) -> Draft:
     users = tuple(member.user for member in members)
     return Draft(
         kind=kind,
@@ -327,16 +348,3 @@ def _draft(kind: EntryKind, caller: ChangeContext, members: Iterable[Membership]
         users=users,
         member_count=len(users) if kind is EntryKind.CREATE else None,
     )
-
-
-def _is_at_rejoin_limit(row: Membership) -> bool:
-    return len(row.intervals) >= rules.MAX_INTERVALS
-
-
-def _check_rejoin_limit(rows: Iterable[Membership]) -> None:
-    at_limit = [row.user for row in rows if _is_at_rejoin_limit(row)]
-    if at_limit:
-        raise TidingsError(
-            Code.REJOIN_LIMIT_REACHED,
-            f"{at_limit[0]} has joined this chat {rules.MAX_INTERVALS} times and cannot join again.",
-        )

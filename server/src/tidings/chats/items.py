@@ -1,10 +1,12 @@
 """Convert chats and memberships to items, and back."""
 
-from tidings.chats.model import Chat, ChatType, Membership, Role
+from typing import NamedTuple
+
+from tidings.chats.model import Chat, ChatType, JoinRule, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Interval
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
-from tidings.schema.tables.items.chats import BLOCK_SORT, chat_key, user_key
+from tidings.schema.tables.items.chats import BLOCK_SORT, INVITE_SORT, chat_key, user_key
 
 
 def chat_item(chat: Chat, now: str) -> Attributes:
@@ -31,6 +33,10 @@ def chat_from_item(item: Item) -> Chat:
         name=item.get("name"),
         large_since=None if item.get("large_since") is None else int(item["large_since"]),
         some_members=frozenset(map(UserId, item.get("some_members", ()))),
+        is_frozen=item.get("frozen", False),
+        slow_mode_s=int(item.get("slow_mode", 0)),
+        join_rule=JoinRule(item.get("join_rule", JoinRule.CLOSED)),
+        join_link=item.get("join_link"),
     )
 
 
@@ -43,11 +49,14 @@ def chat_id_from_key(item: Item) -> ChatId:
 
 
 def membership_item(chat: ChatKey, row: Membership, now: str) -> Attributes:
-    return membership_key(chat, row.user) | {
+    item = membership_key(chat, row.user) | {
         "role": row.role.value,
         "intervals": intervals_value(row.intervals),
         "joined_at": now,
     }
+    if row.banned_until_ms:
+        item["banned_until"] = row.banned_until_ms
+    return item if row.ban_reason is None else item | {"ban_reason": row.ban_reason}
 
 
 def membership_from_item(item: Item) -> Membership:
@@ -58,7 +67,46 @@ def membership_from_item(item: Item) -> Membership:
         right_since=int(item.get("right_since", 0)),
         blocks_other=item.get("blocks", False),
         blocked_by_other=item.get("blocked", False),
+        muted_until_ms=int(item.get("muted_until", 0)),
+        unmuted_at=int(item.get("unmuted_at", 0)),
+        banned_until_ms=int(item.get("banned_until", 0)),
+        ban_reason=item.get("ban_reason"),
+        last_sent_ms=int(item.get("last_sent", 0)),
     )
+
+
+class RestrictionChange(NamedTuple):
+    """The part of a row's update that concerns mutes and bans."""
+
+    update: str
+    condition: str
+    values: dict[str, ItemValue]
+
+
+def restriction_change(seen: Membership, after: Membership) -> RestrictionChange:
+    """Return the change of mute and ban. The condition is that the row has the ban that was read.
+
+    Race: one admin adds a user while another bans them. Neither changes what the other reads, except for the ban: without
+    this condition the addition would commit after the ban.
+    """
+    update, values = "", dict[str, ItemValue]()
+    for name, before, now in (
+        ("muted_until", seen.muted_until_ms, after.muted_until_ms),
+        ("unmuted_at", seen.unmuted_at, after.unmuted_at),
+        ("banned_until", seen.banned_until_ms, after.banned_until_ms),
+        ("ban_reason", seen.ban_reason, after.ban_reason),
+    ):
+        if now != before:
+            update += f", {name} = :{name}"
+            values[f":{name}"] = now
+    if not seen.banned_until_ms:
+        # An ended ban is stored as 0.
+        values[":no_ban"] = 0
+        return RestrictionChange(
+            update, "(attribute_not_exists(banned_until) OR banned_until = :no_ban)", values
+        )
+    values[":seen_ban"] = seen.banned_until_ms
+    return RestrictionChange(update, "banned_until = :seen_ban", values)
 
 
 def intervals_value(intervals: tuple[Interval, ...]) -> ItemValue:
@@ -69,6 +117,13 @@ def intervals_value(intervals: tuple[Interval, ...]) -> ItemValue:
 def block_key(tenant: TenantId, user: UserId, other: UserId) -> dict[str, ItemValue]:
     return {"user_id": user_key(tenant, user), "chat_id": BLOCK_SORT.render(other=other)}
 
+
+def invite_key(chat: ChatKey, user: UserId) -> dict[str, ItemValue]:
+    return {"user_id": user_key(chat.tenant, user), "chat_id": INVITE_SORT.render(chat=chat.chat)}
+
+
+INVITES = "*invite#"
+"""Prefix of the sort keys of invites. No tenant's id starts with `*`, so no chat row has it."""
 
 BLOCKS = "block#"
 """Prefix of the sort keys of blocks."""

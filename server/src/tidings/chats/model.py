@@ -3,7 +3,7 @@
 import hashlib
 from base64 import b32encode
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from msgspec import Struct
 
@@ -29,11 +29,25 @@ class Role(StrEnum):
     MEMBER = "member"
 
 
+class JoinRule(StrEnum):
+    CLOSED = "closed"
+    """Admins add members."""
+    LINK = "link"
+    """Users who have the chat's link join."""
+    OPEN = "open"
+    """Every user of the tenant joins."""
+
+
+FOREVER_MS: Final = 253_402_300_799_000
+"""The end of a mute or ban without an end: the year 9999."""
+
+
 class Membership(Struct, frozen=True, kw_only=True):
     """A user's row in a chat. Never deleted, because a user may join again.
 
     `right_since`: the sequence of the entry that last granted a right: a role in a group, the end of a block in a
-    direct chat.
+    direct chat. `muted_until_ms`, `banned_until_ms`: 0 for none; both end by the server's clock. `unmuted_at`: the
+    sequence that ended the last mute before its time. A user who was banned before they joined has no intervals.
     """
 
     user: UserId
@@ -42,10 +56,18 @@ class Membership(Struct, frozen=True, kw_only=True):
     right_since: int = 0
     blocks_other: bool = False
     blocked_by_other: bool = False
+    muted_until_ms: int = 0
+    unmuted_at: int = 0
+    banned_until_ms: int = 0
+    ban_reason: str | None = None
+    last_sent_ms: int = 0
 
     @property
     def is_member(self) -> bool:
         return bool(self.intervals) and self.intervals[-1].removed is None
+
+    def is_banned(self, now_ms: int) -> bool:
+        return now_ms < self.banned_until_ms
 
 
 class MemberStatus(NamedTuple):
@@ -61,6 +83,9 @@ class MemberStatus(NamedTuple):
     since: int = 0
     right_since: int = 0
     is_stranger: bool = False
+    muted_until_ms: int = 0
+    unmuted_at: int = 0
+    last_sent_ms: int = 0
 
 
 class MemberPage[T](NamedTuple):
@@ -80,6 +105,27 @@ class Chat(Struct, frozen=True, kw_only=True):
     """The sequence at which the chat became large. It stays large afterwards."""
     some_members: frozenset[UserId] = frozenset()
     """At most `SOME_MEMBERS` members, for display."""
+    is_frozen: bool = False
+    slow_mode_s: int = 0
+    join_rule: JoinRule = JoinRule.CLOSED
+    join_link: bytes | None = None
+    """The digest of the token in the chat's link."""
+
+
+class Entrance(NamedTuple):
+    """What allows a user to join by themselves. The commit is conditional on it."""
+
+    rule: JoinRule | None = None
+    link: bytes | None = None
+    is_invite: bool = False
+
+
+class Invite(NamedTuple):
+    """An invite to a chat, and the admin who sent it."""
+
+    chat: ChatId
+    by: UserId
+    created_at_ms: int
 
 
 _DIRECT_MARK, _GROUP_MARK = "d", "g"
@@ -107,14 +153,22 @@ def chat_type(chat: ChatId) -> ChatType:
 
 def member_status_of(chat: ChatId, row: Membership | None) -> MemberStatus:
     if row is None or not row.is_member:
-        return MemberStatus(chat_type(chat), None, is_stranger=row is None)
+        return MemberStatus(chat_type(chat), None, is_stranger=not was_member(row))
     return MemberStatus(
         chat_type(chat),
         row.role,
         is_blocked=row.blocks_other or row.blocked_by_other,
         since=row.intervals[-1].joined + 1,
         right_since=row.right_since,
+        muted_until_ms=row.muted_until_ms,
+        unmuted_at=row.unmuted_at,
+        last_sent_ms=row.last_sent_ms,
     )
+
+
+def was_member(row: Membership | None) -> bool:
+    """Return whether the user is or was a member. A row without intervals is that of a ban."""
+    return row is not None and bool(row.intervals)
 
 
 def require_membership(row: Membership | None) -> Membership:
@@ -123,7 +177,7 @@ def require_membership(row: Membership | None) -> Membership:
     Raises `chat_not_found` for a stranger, as for a chat that does not exist. A chat's id is derived from its users, so
     another error would show whether two users have a chat.
     """
-    if row is None:
+    if row is None or not row.intervals:
         raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
     if not row.is_member:
         raise TidingsError(Code.NOT_A_MEMBER, "The user is no longer a member of this chat.")

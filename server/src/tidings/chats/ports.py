@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from tidings.chats.model import Chat, MemberPage, Membership, MemberStatus
+from tidings.chats.model import Chat, Entrance, Invite, MemberPage, Membership, MemberStatus
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Appended, Draft, LogCreated, Proposal, SideWrites, SideWritesFactory
 
@@ -74,9 +74,13 @@ class ChatStore(MembershipReader, Protocol):
         ...
 
     def admission(
-        self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]
+        self,
+        chat: Chat,
+        seen: Mapping[UserId, Membership],
+        after: Iterable[Membership],
+        entrance: Entrance | None = None,
     ) -> SideWrites:
-        """Add members and raise the chat's member count."""
+        """Add members and raise the chat's member count. With `entrance`, on condition that it is still valid."""
         ...
 
     def removal(self, chat: Chat, seen: Membership, after: Membership) -> SideWrites: ...
@@ -89,6 +93,36 @@ class ChatStore(MembershipReader, Protocol):
 
     def renaming(self, chat: Chat, name: str) -> SideWrites: ...
 
+    def ruling(self, chat: Chat, after: Chat) -> SideWrites:
+        """Store the chat's rules for display and for joins."""
+        ...
+
+    def restriction(self, chat: ChatKey, seen: Membership | None, after: Membership) -> SideWrites:
+        """Mute or unmute a member; ban or unban a user who is not a member."""
+        ...
+
     def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> SideWrites:
         """Block the other user; with `unblocked_at`, the entry at that sequence removes the block."""
+        ...
+
+
+class InviteStore(Protocol):
+    """Links of chats, and invites by user."""
+
+    async def set_link(self, chat: ChatKey, digest: bytes | None) -> None: ...
+
+    async def put(self, chat: ChatKey, users: Sequence[UserId], invite: Invite) -> None: ...
+
+    async def has(self, chat: ChatKey, user: UserId) -> bool:
+        """Strongly consistent."""
+        ...
+
+    async def delete(self, chat: ChatKey, user: UserId) -> None:
+        """Idempotent."""
+        ...
+
+    async def page(
+        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
+    ) -> tuple[Sequence[Invite], ChatId | None]:
+        """Return invites by chat id, and the last chat of the page unless it is the last page."""
         ...

@@ -1,14 +1,15 @@
 """Permissions by chat type and role, and changes of membership intervals. Pure."""
 
 import hashlib
+from collections.abc import Iterable
 from enum import StrEnum
 
 from msgspec.structs import replace
 
 from tidings.chats.model import ChatType, Membership, MemberStatus, Role
-from tidings.kernel.errors import Code
+from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
-from tidings.messages.model import Interval
+from tidings.messages.model import Interval, Refusal, RulesContext
 
 MAX_INTERVALS = 8
 """Maximum number of intervals in a row; `schema/tables/limits.py` reserves the space."""
@@ -29,6 +30,7 @@ class ChatAction(StrEnum):
     TRANSFER = "transfer"
     LEAVE = "leave"
     BLOCK = "block"
+    CHANGE_RULES = "change_rules"
 
 
 _MEMBER = {
@@ -44,6 +46,7 @@ _ADMIN = _MEMBER | {
     ChatAction.RENAME,
     ChatAction.ADD_MEMBERS,
     ChatAction.REMOVE_MEMBER,
+    ChatAction.CHANGE_RULES,
 }
 _OWNER = (_ADMIN - {ChatAction.LEAVE}) | {
     ChatAction.REMOVE_ADMIN,
@@ -86,6 +89,24 @@ def check_permission(action: ChatAction, status: MemberStatus, after: int | None
     return None
 
 
+def check_rules(action: ChatAction, status: MemberStatus, context: RulesContext) -> Refusal | None:
+    """Return why the chat's rules or a mute refuse the action now; None if they allow it. Admins send in frozen chats.
+
+    A freeze or mute that an entry ended after the client's `after` still counts, as in `check_permission`.
+    """
+    rules, now_ms, after = context
+    if now_ms < status.muted_until_ms or _is_newer(status.unmuted_at, after):
+        return Refusal(Code.MUTED)
+    if status.role is not Role.MEMBER:
+        return None
+    if rules.is_frozen or _is_newer(rules.unfrozen_at, after):
+        return Refusal(Code.CHAT_FROZEN)
+    wait_ms = status.last_sent_ms + rules.slow_mode_s * 1000 - now_ms
+    if action is ChatAction.SEND and rules.slow_mode_s and wait_ms > 0:
+        return Refusal(Code.SLOW_MODE, retry_after_ms=wait_ms)
+    return None
+
+
 def _is_newer(given_at: int, after: int | None) -> bool:
     return after is not None and after < given_at
 
@@ -93,6 +114,12 @@ def _is_newer(given_at: int, after: int | None) -> bool:
 def removal_action(role: Role) -> ChatAction | None:
     """Return the action needed to remove a user of this role; None for an owner, who cannot be removed."""
     return {Role.MEMBER: ChatAction.REMOVE_MEMBER, Role.ADMIN: ChatAction.REMOVE_ADMIN}.get(role)
+
+
+def with_ban(user: UserId, row: Membership | None, until_ms: int, reason: str | None) -> Membership:
+    """Return the row of a user who is banned; the intervals do not change. `until_ms` 0 ends the ban."""
+    row = row or Membership(user=user, role=Role.MEMBER, intervals=())
+    return replace(row, banned_until_ms=until_ms, ban_reason=reason)
 
 
 def with_join(user: UserId, row: Membership | None, role: Role, sequence: int) -> Membership:
@@ -112,3 +139,24 @@ def with_leave(row: Membership, sequence: int) -> Membership:
 def request_fingerprint(kind: str, said: bytes) -> bytes:
     """Return the fingerprint of a change of the chat. Its content is not secret, so a plain digest is enough."""
     return hashlib.sha256(kind.encode() + b"|" + said).digest()[:16]
+
+
+def refuse_banned(rows: Iterable[Membership], now_ms: int) -> None:
+    banned = [row.user for row in rows if row.is_banned(now_ms)]
+    if banned:
+        raise TidingsError(
+            Code.BANNED, f"{banned[0]} is banned from this chat.", hint="Remove the ban first."
+        )
+
+
+def cannot_join(row: Membership, now_ms: int) -> bool:
+    return row.is_banned(now_ms) or len(row.intervals) >= MAX_INTERVALS
+
+
+def check_rejoin_limit(rows: Iterable[Membership]) -> None:
+    at_limit = [row.user for row in rows if len(row.intervals) >= MAX_INTERVALS]
+    if at_limit:
+        raise TidingsError(
+            Code.REJOIN_LIMIT_REACHED,
+            f"{at_limit[0]} has joined this chat {MAX_INTERVALS} times and cannot join again.",
+        )

@@ -71,7 +71,7 @@ def _call(method: str, url: str, headers: dict[str, str], body: object) -> HttpR
 
 
 TENANT = TenantId("dev")
-_SCOPES = frozenset({Scope.USERS, Scope.ACT_AS_USER, Scope.NOTIFICATIONS, Scope.WEBHOOKS})
+_SCOPES = frozenset({Scope.USERS, Scope.ACT_AS_USER, Scope.NOTIFICATIONS, Scope.WEBHOOKS, Scope.MODERATION})
 _AUDIENCE = "tidings"
 # Codes are printed here, so they cost nothing.
 _ANY_COUNTRY = tuple(f"+{digit}" for digit in range(1, 10))

@@ -10,10 +10,18 @@ from tidings.inboxes.queries import NotificationSlice
 from tidings.inboxes.queries import VisibleNotification as Found
 from tidings.kernel.ids import ChatId, UserId
 from tidings.messages.history import HistorySlice, VisibleEntry
+from tidings.messages.model import NO_RULES, EntryKind
 from tidings.messages.model import Entry as Stored
-from tidings.messages.model import EntryKind
 from tidings.messages.sender import Content
-from tidings_wire.frames.history import ChatRow, Entry, EntryPush, HistoryPage, MessageState, Reaction
+from tidings_wire.frames.history import (
+    ChatRow,
+    Entry,
+    EntryPush,
+    EntryRules,
+    HistoryPage,
+    MessageState,
+    Reaction,
+)
 from tidings_wire.frames.inbox import InboxCounts, Notification, NotificationPage
 from tidings_wire.frames.messages import Edit, Send
 
@@ -100,10 +108,20 @@ def _non_message_fields(stored: Stored) -> dict[str, Any]:
         "refers_to": stored.refers_to,
         "emoji": stored.emoji,
         "name": stored.name,
-        "role": stored.role,
+        "role": None if stored.kind is EntryKind.RULES else stored.role,
         "users": stored.users,
         "member_count": stored.member_count,
+        "until": stored.until_ms,
+        "reason": stored.reason,
+        "rules": _rules(stored) if stored.kind is EntryKind.RULES else None,
     }
+
+
+def _rules(stored: Stored) -> EntryRules:
+    rules = stored.rules or NO_RULES
+    return EntryRules(
+        is_frozen=rules.is_frozen, slow_mode_s=rules.slow_mode_s, join_rule=stored.role or "closed"
+    )
 
 
 def _reactions(stored: Stored) -> tuple[Reaction, ...]:

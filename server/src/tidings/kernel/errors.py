@@ -48,6 +48,11 @@ class Code(StrEnum):
     NOT_A_MEMBER = "not_a_member"
     FORBIDDEN = "forbidden"
     BLOCKED = "blocked"
+    CHAT_FROZEN = "chat_frozen"
+    MUTED = "muted"
+    SLOW_MODE = "slow_mode"
+    BANNED = "banned"
+    INVITE_NOT_FOUND = "invite_not_found"
     CONTENT_INVALID = "content_invalid"
     CONTENT_TOO_LARGE = "content_too_large"
     MESSAGE_REFUSED = "message_refused"
@@ -93,6 +98,7 @@ _RETRYABLE = frozenset(
         Code.OUTCOME_UNKNOWN,
         Code.OVERLOADED,
         Code.RATE_LIMITED,
+        Code.SLOW_MODE,
         Code.UPLOAD_INCOMPLETE,
         Code.UPLOAD_PROCESSING,
         Code.REQUEST_TOO_SLOW,

@@ -8,12 +8,10 @@ appended.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, Epoch
+from tidings.kernel.ids import ChatKey
 from tidings.messages import rules
 from tidings.messages.model import (
     Appended,
@@ -26,35 +24,12 @@ from tidings.messages.model import (
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
-from tidings.messages.ports import (
-    AppendOutcome,
-    AppendStatus,
-    DuplicateKey,
-    MessageLog,
-    PositionTaken,
-    ReadMemberStatus,
-)
+from tidings.messages.ports import AppendDeps, AppendOutcome, AppendStatus, DuplicateKey, PositionTaken
 from tidings.messages.queued_append import AppendBacklog, AppendResult, QueuedAppend
 from tidings.messages.rules import LogView
 
 MAX_BATCH = 25
 _log = logging.getLogger(__name__)
-
-type OnCommit = Callable[[ChatKey, Sequence[Entry]], None]
-"""Called with entries after their commit, off the ack path. Must not wait or raise.
-
-Not called for the last commits of a process that dies; the relay publishes those.
-"""
-
-
-class AppendDeps[S](NamedTuple):
-    """Dependencies that all append queues of a process share."""
-
-    log: MessageLog
-    member_status: ReadMemberStatus[S]
-    clock: Clock
-    epoch: Epoch
-    on_commit: OnCommit | None = None
 
 
 class AppendQueue[S]:
@@ -193,12 +168,14 @@ class AppendQueue[S]:
         """Return the next batch in order of arrival, or the first proposal that needs a read, with the reason."""
         batch: list[QueuedAppend[S]] = []
         keys: set[IdempotencyKey] = set()
+        now_ms, is_slow = self._deps.clock.now_ms(), view.rules.slow_mode_s > 0
         for waiting in self._queue.ready():
-            if len(batch) == MAX_BATCH or (batch and (waiting.is_alone or batch[0].is_alone)):
+            is_alone = waiting.is_alone(is_slow=is_slow) or (batch and batch[0].is_alone(is_slow=is_slow))
+            if len(batch) == MAX_BATCH or (batch and is_alone):
                 break
             self._current = waiting
             decision = rules.decide(
-                view, keys, waiting.proposal, is_fresh=waiting.is_fresh, past=waiting.past
+                view, keys, waiting.proposal, is_fresh=waiting.is_fresh, past=waiting.past, now_ms=now_ms
             )
             self._current = None
             if self._settle(waiting, decision):
@@ -216,8 +193,8 @@ class AppendQueue[S]:
                 self._resolve(waiting, decision)
             case rules.NeedsPastKeys():
                 waiting.resolve(decision)
-            case Refusal(code) if not waiting.is_keyed or code is Code.IDEMPOTENCY_CONFLICT:
-                self._resolve(waiting, rules.refusal_error(code))
+            case Refusal(code, wait_ms) if not waiting.is_keyed or code is Code.IDEMPOTENCY_CONFLICT:
+                self._resolve(waiting, rules.refusal_error(code, wait_ms))
             case _:
                 return False
         return True
@@ -236,8 +213,10 @@ class AppendQueue[S]:
                 sender, asked_after = waiting.proposal.draft.sender, view.status_read_after
                 status = await self._deps.member_status(self.chat, sender)
                 view.learn_status(sender, status, asked_after)
-            case Refusal(code):
+            case Refusal(code, None):
                 await self._refuse(waiting, rules.refusal_error(code))
+            case Refusal(code, wait_ms):
+                await self._delay(waiting, rules.refusal_error(code, wait_ms))
             case _:
                 raise AssertionError(f"{decision} at the front of an append queue")
 
@@ -252,6 +231,16 @@ class AppendQueue[S]:
                 self._resolve_existing(waiting, found)
                 return
         self._resolve(waiting, error)
+
+    async def _delay(self, waiting: QueuedAppend[S], error: TidingsError) -> None:
+        """Refuse a proposal without a position for now. Nothing is stored, because a later attempt is allowed."""
+        # Race: the message was appended and its ack was lost. In a chat with slow mode it is the reason of the delay
+        # itself, so look for its key first: the sender receives the sequence.
+        found = await self._deps.log.find_key(self.chat, waiting.proposal.draft.key)
+        if found is None:
+            self._resolve(waiting, error)
+        else:
+            self._resolve_existing(waiting, found)
 
     async def _refuse_change(self, view: LogView[S], waiting: QueuedAppend[S], error: TidingsError) -> None:
         """Refuse a change because of the row that it would write, after the log was read to its head."""
@@ -269,6 +258,8 @@ class AppendQueue[S]:
         self._current = first = batch[0]
         try:
             side_writes = first.side_writes_at and first.side_writes_at(entries[0].sequence)
+            if view.rules.slow_mode_s and first.proposal.paced is not None:
+                side_writes = first.proposal.paced(side_writes, entries[0].created_at_ms)
         except TidingsError as error:
             await self._refuse_change(view, first, error)
             return
@@ -317,7 +308,13 @@ class AppendQueue[S]:
             self._current, proposal = waiting, waiting.proposal
             content = proposal.encrypted_body(self.chat, sequence)
             entry = rules.make_entry(
-                proposal.draft, sequence, ordinal, now_ms=now_ms, content=content, epoch=deps.epoch()
+                proposal.draft,
+                sequence,
+                ordinal,
+                now_ms=now_ms,
+                content=content,
+                epoch=deps.epoch(),
+                rules_before=view.rules,
             )
             ordinal = entry.ordinal
             entries.append(entry)

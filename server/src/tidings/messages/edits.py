@@ -12,6 +12,7 @@ from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 from tidings.messages import sender as contents
+from tidings.messages.content_review import review_content
 from tidings.messages.model import (
     Appended,
     Draft,
@@ -22,6 +23,7 @@ from tidings.messages.model import (
     Proposal,
     ReactionChange,
     ReviewRequest,
+    RulesCheck,
     SideWrites,
 )
 from tidings.messages.ports import BeforeSend, EditStore, KeyProvider, LogReader
@@ -57,6 +59,8 @@ class ChangePermissions[S]:
     redact_own: PermissionCheck[S]
     redact_others: PermissionCheck[S]
     react: PermissionCheck[S]
+    obeys: RulesCheck[S] | None = None
+    """The chat's rules, for edits and reactions. A redaction only removes content, so a muted user may redact."""
 
 
 class MessageEdits[S]:
@@ -84,7 +88,7 @@ class MessageEdits[S]:
         if content.attachments:
             raise TidingsError(Code.REQUEST_INVALID, "An edit does not change attachments.")
         body = contents.encode_content(content)
-        review = await contents.review_content(
+        review = await review_content(
             self._before_send,
             ReviewRequest(request.chat, request.user, request.client_key, EntryKind.EDIT, body),
         )
@@ -163,7 +167,8 @@ class MessageEdits[S]:
         # writes are conditional on the row as read, so the transaction fails and `retry_on_conflict` repeats it.
         async def once() -> Appended:
             seen = await self._message(request)
-            proposal = Proposal(draft, permit(seen), request.after)
+            obeys = None if draft.kind is EntryKind.REDACTION else self._permissions.obeys
+            proposal = Proposal(draft, permit(seen), request.after, obeys=obeys)
             has = emoji is not None and await self._has_reacted(request, seen, emoji)
             with _hide_chat():
                 return await self._appends.append(request.chat, proposal, lambda _: side_writes(seen, has))

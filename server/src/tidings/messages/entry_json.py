@@ -10,14 +10,15 @@ from typing import Any
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, message_id
 from tidings.messages.history import VisibleEntry
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import NO_RULES, Entry, EntryKind
 from tidings.messages.sender import Content
 
-_COPIED = ("content_type", "refers_to", "emoji", "name", "role", "member_count")
+_COPIED = ("content_type", "refers_to", "emoji", "name", "role", "member_count", "reason")
 _TIMES = {
     "edited_at": "edited_at_ms",
     "redacted_at": "redacted_at_ms",
     "expires_at": "visible_until_ms",
+    "until": "until_ms",
 }
 
 
@@ -72,6 +73,13 @@ def _add_rest(out: dict[str, Any], entry: Entry) -> None:
             out[name] = format_ms(at_ms)
     if entry.users:
         out["users"] = entry.users
+    if entry.kind is EntryKind.RULES:
+        rules = entry.rules or NO_RULES
+        out["rules"] = {
+            "is_frozen": rules.is_frozen,
+            "slow_mode_seconds": rules.slow_mode_s,
+            "join_rule": out.pop("role", "closed"),
+        }
     if entry.reaction_counts:
         out["reactions"] = _reactions(entry.reaction_counts, entry.reaction_users)
 

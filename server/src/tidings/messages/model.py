@@ -26,10 +26,21 @@ class EntryKind(StrEnum):
     ROLE = "role"
     RENAME = "rename"
     BLOCK = "block"
+    MUTE = "mute"
+    BAN = "ban"
+    RULES = "rules"
 
 
 STATUS_CHANGING_KINDS = frozenset(
-    {EntryKind.CREATE, EntryKind.JOIN, EntryKind.LEAVE, EntryKind.ROLE, EntryKind.BLOCK}
+    {
+        EntryKind.CREATE,
+        EntryKind.JOIN,
+        EntryKind.LEAVE,
+        EntryKind.ROLE,
+        EntryKind.BLOCK,
+        EntryKind.MUTE,
+        EntryKind.BAN,
+    }
 )
 """An entry of these kinds may change who may send, so cached member statuses are dropped after it."""
 
@@ -39,6 +50,20 @@ class IdempotencyKey(Struct, frozen=True, gc=False):
 
     sender: UserId
     client_key: ClientKey
+
+
+class ChatRules(Struct, frozen=True, gc=False, array_like=True):
+    """What a chat's admins restrict. Every entry carries the rules that hold after it, so the log view has them.
+
+    `unfrozen_at`: the sequence that ended the last freeze, 0 for none.
+    """
+
+    is_frozen: bool = False
+    slow_mode_s: int = 0
+    unfrozen_at: int = 0
+
+
+NO_RULES: Final = ChatRules()
 
 
 class Draft(Struct, frozen=True, kw_only=True, gc=False):
@@ -58,6 +83,9 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
     users: tuple[UserId, ...] = ()
     member_count: int | None = None
     attachments: tuple[str, ...] = ()
+    until_ms: int | None = None
+    reason: str | None = None
+    rules: ChatRules | None = None
 
     @property
     def key(self) -> IdempotencyKey:
@@ -93,6 +121,9 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     reaction_counts: dict[str, int] | None = None
     reaction_users: tuple[str, ...] = ()
     attachments: tuple[str, ...] = ()
+    until_ms: int | None = None
+    reason: str | None = None
+    rules: ChatRules | None = None
 
     @property
     def key(self) -> IdempotencyKey:
@@ -125,9 +156,13 @@ class Appended(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A final refusal: no other attempt of this message is appended either."""
+    """A final refusal: no other attempt of this message is appended either.
+
+    With `retry_after_ms` it is not final: the same attempt is allowed after this time.
+    """
 
     code: Code
+    retry_after_ms: int | None = None
 
 
 class ReviewRequest(NamedTuple):
@@ -178,17 +213,35 @@ refusal for another attempt, and that refusal is final.
 """
 
 
+class RulesContext(NamedTuple):
+    """What a check of the chat's rules needs besides the sender's status. `now_ms` is the server's clock."""
+
+    rules: ChatRules
+    now_ms: int
+    after: int | None
+
+
+type RulesCheck[S] = Callable[[S, RulesContext], Refusal | None]
+"""Returns why the chat's rules, or a mute of the user, refuse an action now; None if they allow it."""
+
+type SideWritesExtension = Callable[[SideWrites | None, int], SideWrites]
+"""Adds writes to those of an entry. The second argument is the time of the entry."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal[S]:
     """A draft, the client's position at its first attempt, and the permission that the sender needs.
 
-    `after` is None for a client without a position: an idempotency row then detects retries.
+    `after` is None for a client without a position: an idempotency row then detects retries. `obeys` checks the chat's
+    rules after `may`. `paced` is used in a chat with slow mode: it stores when the user last sent a message.
     """
 
     draft: Draft
     may: PermissionCheck[S]
     after: int | None = None
     encrypt: Encrypt | None = None
+    obeys: RulesCheck[S] | None = None
+    paced: SideWritesExtension | None = None
 
     def encrypted_body(self, chat: ChatKey, sequence: int) -> bytes | None:
         body = self.draft.body

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
 
+from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, Epoch, TenantId, UserId
 from tidings.messages.model import (
     Draft,
     Entry,
@@ -73,6 +74,10 @@ class MessageLog(Protocol):
         """Store a refusal in the key's idempotency row. If the row already has a result, return that instead."""
         ...
 
+    async def find_key(self, chat: ChatKey, key: IdempotencyKey) -> KeyRecord | Refusal | None:
+        """Return the result that the key's idempotency row has; None if it has none."""
+        ...
+
     async def append(
         self,
         chat: ChatKey,
@@ -116,6 +121,12 @@ class EditStore(Protocol):
         """Put the content of an ephemeral message into an item of its own."""
         ...
 
+    def paced(
+        self, chat: ChatKey, user: UserId, side_writes: SideWrites | None, now_ms: int, /
+    ) -> SideWrites:
+        """Add to the writes of a message that its sender sent one now, for a chat with slow mode."""
+        ...
+
     def attach(self, chat: ChatKey, sequence: int, draft: Draft, content: bytes | None) -> SideWrites:
         """Let the draft's uploads belong to the message, if they are complete and of its sender and chat.
 
@@ -143,6 +154,23 @@ type ReadIntervals = Callable[[ChatKey, UserId], Awaitable[Sequence[Interval]]]
 
 type ReadMemberStatus[S] = Callable[[ChatKey, UserId], Awaitable[S]]
 """Reads a user's present status in a chat, strongly consistent. Never None: a stranger has a status too."""
+
+
+type OnCommit = Callable[[ChatKey, Sequence[Entry]], None]
+"""Called with entries after their commit, off the ack path. Must not wait or raise.
+
+Not called for the last commits of a process that dies; the relay publishes those.
+"""
+
+
+class AppendDeps[S](NamedTuple):
+    """Dependencies that all append queues of a process share."""
+
+    log: MessageLog
+    member_status: ReadMemberStatus[S]
+    clock: Clock
+    epoch: Epoch
+    on_commit: OnCommit | None = None
 
 
 class BeforeSend(Protocol):

@@ -42,10 +42,10 @@ class QueuedAppend[S]:
     def is_keyed(self) -> bool:
         return self.proposal.after is None
 
-    @property
-    def is_alone(self) -> bool:
-        """Whether the proposal writes a second item: then its transaction contains no other proposal."""
-        return self.is_keyed or self.side_writes_at is not None
+    def is_alone(self, *, is_slow: bool) -> bool:
+        """Return whether the proposal writes a second item: then its transaction contains no other proposal."""
+        is_paced = is_slow and self.proposal.paced is not None
+        return self.is_keyed or self.side_writes_at is not None or is_paced
 
     def resolve(self, result: AppendResult) -> None:
         self.result = result

@@ -8,10 +8,12 @@ from typing import Final
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 from tidings.messages.model import (
+    NO_RULES,
     NO_SUCH_CHAT,
     NOTHING_READ,
     STATUS_CHANGING_KINDS,
     Appended,
+    ChatRules,
     Draft,
     Entry,
     EntryKind,
@@ -20,6 +22,7 @@ from tidings.messages.model import (
     PastKeySearch,
     Proposal,
     Refusal,
+    RulesContext,
 )
 
 MAX_KEY_LOOKBACK: Final = 1_000
@@ -43,6 +46,7 @@ class LogView[S]:
         "head",
         "needed_after",
         "ordinal",
+        "rules",
         "status_read_after",
         "statuses",
     )
@@ -50,6 +54,7 @@ class LogView[S]:
     def __init__(self, newest: Entry) -> None:
         self.head = newest.sequence
         self.ordinal = newest.ordinal
+        self.rules = newest.rules or NO_RULES
         self.floor = newest.sequence - 1  # keys are known for (floor, head]
         self.needed_after = NOBODY_WAITS
         self.statuses: dict[UserId, S] = {}
@@ -74,11 +79,18 @@ class LogView[S]:
         if entry.sequence != self.head + 1:
             raise ValueError(f"a view at {self.head} can't jump to {entry.sequence}")
         self.head, self.ordinal = entry.sequence, entry.ordinal
+        self.rules = entry.rules or NO_RULES
         self._keys[entry.key] = KeyRecord(entry.sequence, entry.fingerprint)
         if entry.kind in STATUS_CHANGING_KINDS:
             self.status_read_after = entry.sequence
             self.statuses.clear()
             self._confirmed.clear()
+        elif self.rules.slow_mode_s and entry.kind is EntryKind.MESSAGE:
+            # Race: the sender has two devices, and another process commits the message of one of them. Their row has a
+            # new time of the last message now: read it again, also if a read of it is in progress.
+            self.status_read_after = entry.sequence
+            self.statuses.pop(entry.sender, None)
+            self._confirmed.discard(entry.sender)
         if min(self.head - MAX_RECENT_KEYS, self.needed_after) - self.floor > MAX_RECENT_KEYS:
             self._evict()
 
@@ -153,11 +165,12 @@ def decide[S](
     *,
     is_fresh: bool,
     past: PastKeySearch = NOTHING_READ,
+    now_ms: int = 0,
 ) -> AppendDecision:
     """Decide on one proposal. `before` are the keys of the proposals that precede it in the batch.
 
     `is_fresh`: the view was read to the head after the proposal arrived. `past`: keys below the view that were read
-    for this proposal.
+    for this proposal. `now_ms`: the server's clock, by which mutes end and slow mode counts.
     """
     # Race: a message is appended, its ack is lost, an admin removes the sender, and the client retries. The duplicate
     # check comes before the membership check, so the retry receives its sequence instead of `not_a_member`.
@@ -169,7 +182,7 @@ def decide[S](
         return NextStep.WAIT_FOR_DUPLICATE
     after = _check_after(view, proposal.after, past.up_to, is_fresh=is_fresh)
     if after is None or isinstance(after, Refusal | NeedsPastKeys):
-        by_status = _decide_by_status(view, proposal, is_fresh=is_fresh)
+        by_status = _decide_by_status(view, proposal, is_fresh=is_fresh, now_ms=now_ms)
         return by_status if after is None else _unless_stranger(after, by_status)
     return after
 
@@ -204,23 +217,35 @@ def _check_after[S](
     return NeedsKeys(after) if view.head - after <= MAX_RECENT_KEYS else NeedsPastKeys(after, view.head)
 
 
-def _decide_by_status[S](view: LogView[S], proposal: Proposal[S], *, is_fresh: bool) -> AppendDecision:
-    """Decide by the sender's cached member status."""
+def _decide_by_status[S](
+    view: LogView[S], proposal: Proposal[S], *, is_fresh: bool, now_ms: int
+) -> AppendDecision:
+    """Decide by the sender's cached member status and the chat's rules as of the head."""
     # Race: another process appends a leave or join of the sender while this view is behind. A stale status that allows
     # is harmless, because the put at head + 1 fails. A refusal writes nothing that could fail, so the log is read to
     # its head first.
     status = view.statuses.get(proposal.draft.sender)
     if status is None:
         return NextStep.READ_MEMBER_STATUS
-    refused = proposal.may(status, proposal.after)
+    code = proposal.may(status, proposal.after)
+    refused = None if code is None else Refusal(code)
+    if refused is None and proposal.obeys is not None:
+        refused = proposal.obeys(status, RulesContext(view.rules, now_ms, proposal.after))
     if refused is None:
         return NextStep.APPEND
     is_confirmed = is_fresh and view.may_refuse(proposal.draft.sender)
-    return Refusal(refused) if is_confirmed else NextStep.REFRESH_VIEW
+    return refused if is_confirmed else NextStep.REFRESH_VIEW
 
 
 def make_entry(
-    draft: Draft, sequence: int, ordinal_before: int, *, now_ms: int, content: bytes | None, epoch: int
+    draft: Draft,
+    sequence: int,
+    ordinal_before: int,
+    *,
+    now_ms: int,
+    content: bytes | None,
+    epoch: int,
+    rules_before: ChatRules = NO_RULES,
 ) -> Entry:
     """Return the draft as the entry at this sequence. Only messages raise the ordinal."""
     return Entry(
@@ -242,12 +267,32 @@ def make_entry(
         users=draft.users,
         member_count=draft.member_count,
         attachments=draft.attachments,
+        until_ms=draft.until_ms,
+        reason=draft.reason,
+        rules=_rules_after(rules_before, draft.rules, sequence),
     )
 
 
-def refusal_error(code: Code) -> TidingsError:
+def _rules_after(before: ChatRules, change: ChatRules | None, sequence: int) -> ChatRules | None:
+    """Return the rules that hold after an entry; None for a chat without rules, as nearly all are.
+
+    The end of a freeze is carried as long as a client may send with a position from before it.
+    """
+    unfrozen_at = before.unfrozen_at
+    if change is not None and before.is_frozen and not change.is_frozen:
+        unfrozen_at = sequence
+    if sequence - unfrozen_at > MAX_KEY_LOOKBACK:
+        unfrozen_at = 0
+    now = before if change is None else change
+    rules = ChatRules(now.is_frozen, now.slow_mode_s, unfrozen_at)
+    return None if rules == NO_RULES else rules
+
+
+def refusal_error(code: Code, retry_after_ms: int | None = None) -> TidingsError:
     """Return the error of a refusal. An idempotency row stores the code alone, so retries get a general text."""
-    return TidingsError(code, _REASONS.get(code, "An earlier request with this key was refused."))
+    details = {} if retry_after_ms is None else {"retry_after_ms": retry_after_ms}
+    reason = _REASONS.get(code, "An earlier request with this key was refused.")
+    return TidingsError(code, reason, details=details)
 
 
 _REASONS = {
@@ -258,6 +303,9 @@ _REASONS = {
     Code.NOT_A_MEMBER: "The sender is not a member of this chat.",
     Code.FORBIDDEN: "The sender may not do this in this chat.",
     Code.MESSAGE_REFUSED: "The message was refused.",
+    Code.CHAT_FROZEN: "The chat is frozen: only its admins may send messages.",
+    Code.MUTED: "The sender is muted in this chat.",
+    Code.SLOW_MODE: "The chat has slow mode, and the sender's last message was too recent.",
     Code.BLOCKED: "One of the two users has blocked the other.",
     Code.UPLOAD_NOT_FOUND: "One of the attachments does not exist, or it belongs to another message.",
     Code.WRITE_CONFLICT: "The item was changed by another request. Read it again and retry.",

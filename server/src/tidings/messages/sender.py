@@ -1,9 +1,8 @@
 """Send a message: validate and encode its content, then append it to the chat's log."""
 
 from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -13,7 +12,8 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, UserId, message_id
-from tidings.messages.append_queue import AppendDeps, AppendQueue
+from tidings.messages.append_queue import AppendQueue
+from tidings.messages.content_review import review_content
 from tidings.messages.model import (
     UPLOAD_ID,
     Appended,
@@ -24,14 +24,16 @@ from tidings.messages.model import (
     LogCreated,
     PermissionCheck,
     Proposal,
-    Rejection,
     ReviewRequest,
+    RulesCheck,
     SideWrites,
+    SideWritesExtension,
     SideWritesFactory,
 )
 from tidings.messages.past_keys import PastKeys
 from tidings.messages.ports import (
     COMMITTED,
+    AppendDeps,
     AttachmentCheck,
     AuthorKey,
     BeforeSend,
@@ -207,7 +209,7 @@ class SendResult(NamedTuple):
 
 
 class MessageSender[S]:
-    """`may_send` is the permission check of the chats folder for the action "send"."""
+    """`may_send` and `obeys` are the checks of the chats folder for the action "send"."""
 
     def __init__(
         self,
@@ -217,6 +219,7 @@ class MessageSender[S]:
         keys: KeyProvider,
         may_send: PermissionCheck[S],
         clock: Clock,
+        obeys: RulesCheck[S] | None = None,
         before_send: BeforeSend | None = None,
         attachments: AttachmentCheck | None = None,
     ) -> None:
@@ -226,6 +229,7 @@ class MessageSender[S]:
         self._edits = edits
         self._keys = keys
         self._may_send = may_send
+        self._obeys = obeys
         self._clock = clock
 
     async def send(
@@ -261,10 +265,15 @@ class MessageSender[S]:
             visible_until_ms=None if ttl_s is None else self._clock.now_ms() + limit_ttl(ttl_s) * 1000,
             attachments=content.attachments,
         )
-        proposal = Proposal(draft, review.permit(self._may_send), after, keys.seal)
+        proposal = Proposal(
+            draft, review.permit(self._may_send), after, keys.seal, self._obeys, self._paced(chat, sender)
+        )
         with review.explained():
             appended = await self._append(chat, proposal, review.body, keys)
         return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
+
+    def _paced(self, chat: ChatKey, sender: UserId) -> SideWritesExtension | None:
+        return None if self._obeys is None else partial(self._edits.paced, chat, sender)
 
     async def _append(self, chat: ChatKey, proposal: Proposal[S], body: bytes, keys: AuthorKey) -> Appended:
         draft = proposal.draft
@@ -300,46 +309,6 @@ class MessageSender[S]:
             return proposal.may(status, after) or code
 
         return refuse
-
-
-class ContentReview(NamedTuple):
-    """The result of a review: the body to commit, and the reason of a refusal."""
-
-    body: bytes
-    rejection: Rejection | None = None
-
-    def permit[S](self, may: PermissionCheck[S]) -> PermissionCheck[S]:
-        """Return a permission check that refuses rejected content.
-
-        Race: a message is committed, its ack is lost, and the hook refuses the retry. The refusal is decided where
-        permissions are, after the duplicate check, so the retry receives its sequence.
-        """
-        if self.rejection is None:
-            return may
-
-        def refuse(status: S, after: int | None, /) -> Code | None:
-            return may(status, after) or Code.MESSAGE_REFUSED
-
-        return refuse
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Add the hook's reason to the error of a refusal."""
-        try:
-            yield
-        except TidingsError as error:
-            if error.code is not Code.MESSAGE_REFUSED or self.rejection is None:
-                raise
-            raise TidingsError(error.code, self.rejection.reason) from None
-
-
-async def review_content(hook: BeforeSend | None, request: ReviewRequest) -> ContentReview:
-    if hook is None:
-        return ContentReview(request.body)
-    reviewed = await hook.review(request)
-    if isinstance(reviewed, Rejection):
-        return ContentReview(request.body, reviewed)
-    return ContentReview(reviewed)
 
 
 def limit_ttl(ttl_s: int) -> int:

@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol, Self
 from msgspec import Meta, Struct
 
 from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.moderation.model import ContentRules
 
 KEY_BYTES = 32
 MAX_VERSION = 2**32 - 1
@@ -65,8 +66,7 @@ class GeneratedKey(NamedTuple):
 
 
 type Purpose = Literal["c", "p", "k", "u", "s"]
-"""Kind of sealed data: content, a preview, a key of a user, a field of a profile, a secret of the tenant. They cannot be
-exchanged."""
+"""Kind of sealed data, not exchangeable: content, preview, a user's key, a profile's field, a tenant's secret."""
 
 CONTENT: Final = "c"
 PREVIEW: Final = "p"
@@ -74,11 +74,10 @@ USER_KEY: Final = "k"
 PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
-SETTINGS_FORM = 8
+SETTINGS_FORM = 9
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
-MAX_MEMBERS = 100_000
-"""Largest value of a tenant's `max_members`."""
+MAX_MEMBERS = 100_000  # largest value of a tenant's `max_members`
 
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
 """The first digits of a phone number: a country, or a part of one. `+49`, `+1787`."""
@@ -196,6 +195,7 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     has_search: bool = False
     """Whether users may search their messages."""
     media: MediaPolicy = MediaPolicy()
+    content: ContentRules = ContentRules()
     form: int = SETTINGS_FORM
 
 

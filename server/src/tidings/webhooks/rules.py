@@ -45,6 +45,9 @@ _TYPES: Final = {
     EntryKind.ROLE: EventType.MEMBER_ROLE_CHANGED,
     EntryKind.RENAME: EventType.CHAT_RENAMED,
     EntryKind.BLOCK: EventType.MEMBER_BLOCKED,
+    EntryKind.MUTE: EventType.MEMBER_MUTED,
+    EntryKind.BAN: EventType.MEMBER_BANNED,
+    EntryKind.RULES: EventType.CHAT_RULES_CHANGED,
 }
 
 

@@ -30,6 +30,8 @@ class Reach(Enum):
     """For the tenant's server, with the scope `notifications`."""
     WEBHOOKS = auto()
     """For the tenant's server, with the scope `webhooks`."""
+    MODERATION = auto()
+    """For the tenant's server, with the scope `moderation`."""
     ADDRESSED = auto()
     """The caller's own data; the path must name the caller's tenant."""
     OPEN = auto()
@@ -84,6 +86,24 @@ EXAMPLES: dict[str, Example] = {
     "remove_member": Example("/v1/chats/{chat}/members/ben"),
     "change_role": Example("/v1/chats/{chat}/members/ben/role", {"role": "admin"}),
     "transfer_chat": Example("/v1/chats/{chat}/owner", {"user": "ben"}),
+    "set_chat_rules": Example("/v1/chats/{chat}/rules", {"slow_mode_seconds": 1}),
+    "mute_member": Example("/v1/chats/{chat}/members/ben/mute", {"reason": "spam"}),
+    "unmute_member": Example("/v1/chats/{chat}/members/ben/mute"),
+    "list_bans": Example("/v1/chats/{chat}/bans"),
+    "ban_user": Example("/v1/chats/{chat}/bans/eve", {"until": "2999-01-01T00:00:00Z"}),
+    "unban_user": Example("/v1/chats/{chat}/bans/eve"),
+    "join_chat": Example("/v1/chats/{chat}/join", {}),
+    "create_join_link": Example("/v1/chats/{chat}/link"),
+    "revoke_join_link": Example("/v1/chats/{chat}/link"),
+    "invite_users": Example("/v1/chats/{chat}/invites", {"users": ["eve"]}),
+    "revoke_invite": Example("/v1/chats/{chat}/invites/eve"),
+    "list_invites": Example("/v1/invites", reach=Reach.OWN),
+    "accept_invite": Example("/v1/invites/{chat}/accept"),
+    "decline_invite": Example("/v1/invites/{chat}", reach=Reach.OWN),
+    "get_content_rules": Example("/v1/content-rules", reach=Reach.MODERATION),
+    "set_content_rules": Example(
+        "/v1/content-rules", {"words": [{"text": "darn"}], "domains": []}, Reach.MODERATION
+    ),
     "send_message": Example("/v1/chats/{chat}/messages", SAID),
     "list_messages": Example("/v1/chats/{chat}/messages", reach=Reach.PAST),
     "get_message": Example("/v1/messages/{message}", reach=Reach.PAST),

@@ -97,6 +97,8 @@ class MatrixEnv:
             return ring.server(tenant, Scope.NOTIFICATIONS)
         if example.reach is Reach.WEBHOOKS:
             return ring.server(tenant, Scope.WEBHOOKS)
+        if example.reach is Reach.MODERATION:
+            return ring.server(tenant, Scope.MODERATION)
         return ring.user(tenant, example.caller)
 
 
@@ -208,9 +210,14 @@ FROM_ELSEWHERE = {
     Reach.SERVER: BARRED,
     Reach.INBOXES: BARRED,
     Reach.WEBHOOKS: BARRED,
+    Reach.MODERATION: BARRED,
     Reach.ADDRESSED: BARRED,
 }
-SCOPES = {Reach.INBOXES: Scope.NOTIFICATIONS, Reach.WEBHOOKS: Scope.WEBHOOKS}
+SCOPES = {
+    Reach.INBOXES: Scope.NOTIFICATIONS,
+    Reach.WEBHOOKS: Scope.WEBHOOKS,
+    Reach.MODERATION: Scope.MODERATION,
+}
 STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
 REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
 

@@ -26,6 +26,9 @@ async def test_a_group_is_created_managed_and_handed_over(use_cases: UseCaseEnv)
         "member_count": 3,
         "created_by": "anna",
         "role": "member",
+        "is_frozen": False,
+        "slow_mode_seconds": 0,
+        "join_rule": "closed",
         "message_count": 0,
     }
     assert (await anna.ok("PATCH", at, {"name": "all"}))["name"] == "all"

@@ -9,8 +9,8 @@ from tidings.chats.model import Role
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ClientKey, UserId, initial_epoch
-from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import EntryKind
+from tidings.messages.ports import AppendDeps
 from tidings.messages.sender import Appender
 
 

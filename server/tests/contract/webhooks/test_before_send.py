@@ -17,6 +17,8 @@ from tidings.messages.edits import ChangePermissions, MessageEdits
 from tidings.messages.history import ContentState
 from tidings.messages.sender import Content, MessageSender
 from tidings.messages.store import DynamoEditStore
+from tidings.moderation.content_filter import ContentFilter, ContentRulesService
+from tidings.moderation.model import ContentRules, ListedTerm
 from tidings.schema.tables.patterns.webhooks import LIST_ENDPOINTS
 from tidings.tenants.model import TenantSettings
 from tidings.tenants.settings import TenantReader
@@ -41,14 +43,17 @@ class HookEnv(WebhookEnv):
         self.hooks = BeforeSendService(self.service, self.tenants, self.clock)
         self.hook_stats = BeforeSendStats()
         self.endpoints = EndpointDirectory(self.store, self.clock, CachePolicy(fresh_s=600.0))
-        hook = BeforeSendHook(
-            TenantReader(self.tenants, self.clock, CachePolicy(fresh_s=fresh_s)),
+        reader = TenantReader(self.tenants, self.clock, CachePolicy(fresh_s=fresh_s))
+        self.lists = ContentRulesService(self.tenants, self.clock)
+        asked_hook = BeforeSendHook(
+            reader,
             self.endpoints,
             self.transport,
             encode_content=normalize_content,
             clock=self.clock,
             stats=self.hook_stats,
         )
+        hook = ContentFilter(reader, asked_hook)
         edits = DynamoEditStore(self.client)
         self.sender = MessageSender(
             use_cases.appends,
@@ -268,3 +273,45 @@ async def test_a_tenant_without_a_hook_pays_nothing_for_it(use_cases: UseCaseEnv
     assert also == cost
     await env.send(chat, "hello", "k2", 2)
     assert use_cases.client.ledger["tenants.read_settings"].calls == with_hook["tenants.read_settings"]
+
+
+LISTS = ContentRules(
+    words=(ListedTerm(text="darn"), ListedTerm(text="casino", action="refuse")),
+    domains=(ListedTerm(text="bad.example", action="refuse"),),
+)
+
+
+async def test_lists_mask_and_refuse_before_the_hook_decides(use_cases: UseCaseEnv) -> None:
+    env = HookEnv(use_cases)
+    await env.open()
+    chat = await use_cases.group(BEN)
+    await env.lists.set(use_cases.tenant, LISTS)
+    sequence, _ = await env.send(chat, "oh Darn", "k1")
+    assert await env.text(chat, sequence) == "oh ****"
+    assert env.transport.requests[-1].body["data"]["content"] == {"text": "oh ****"}
+    asked_before = len(env.transport.requests)
+    for key, text in (("k2", "my CASINO"), ("k3", "see http://a.bad.example/x")):
+        assert await code_of(env.send(chat, text, key)) is Code.MESSAGE_REFUSED
+    edit = env.edits.edit(asked(chat, ANNA, sequence), Content(text="casino"))
+    assert await code_of(edit) is Code.MESSAGE_REFUSED
+    assert len(env.transport.requests) == asked_before
+    assert await env.send(chat, "oh Darn", "k1") == (sequence, True)
+
+
+async def test_lists_hold_without_a_hook_and_end_when_they_are_emptied(use_cases: UseCaseEnv) -> None:
+    env = HookEnv(use_cases)
+    await env.tenants.create(use_cases.tenant, TenantSettings(name="Acme"), env.clock.now_ms())
+    chat = await use_cases.group(BEN)
+    await env.lists.set(use_cases.tenant, LISTS)
+    assert await code_of(env.send(chat, "casino", "k1")) is Code.MESSAGE_REFUSED
+    await env.lists.set(use_cases.tenant, ContentRules())
+    await asyncio.sleep(0.1)
+    sequence, _ = await env.send(chat, "casino", "k2")
+    assert await env.text(chat, sequence) == "casino"
+
+
+async def test_lists_have_a_size(use_cases: UseCaseEnv) -> None:
+    env = HookEnv(use_cases)
+    await env.open()
+    long = ContentRules(words=tuple(ListedTerm(text="字" * 39 + chr(0x4E00 + n)) for n in range(100)))
+    assert await code_of(env.lists.set(use_cases.tenant, long)) is Code.REQUEST_INVALID

@@ -14,7 +14,7 @@ from faults.whole.restore import restore, restore_rows_ahead
 from tidings_harness.checking.verdict import Rule
 from tidings_harness.workload.scenario import Scenario
 
-_LOAD: Final = Scenario(groups=2, members=6, devices=2, speakers=3, rate=20)
+_LOAD: Final = Scenario(groups=2, members=6, devices=2, speakers=3, rate=20, moderates=True)
 _ENTRIES: Final = 150
 _QUIET_WITHIN_S: Final = 6.0
 _GATEWAYS: Final = ("gateway", "gateway")
@@ -39,6 +39,8 @@ BREAKING: Final[dict[str, Breaking]] = {
     "pushes_twice": Breaking(_GATEWAYS, Rule.NOTHING_TWICE),
     "lowers_watermarks": Breaking(_GATEWAYS, Rule.FORWARD),
     "appends_what_it_refuses": Breaking(_GATEWAYS, Rule.FAILED_IS_FAILED),
+    "ignores_mutes": Breaking(_GATEWAYS, Rule.MUTED_IS_SILENT),
+    "ignores_bans": Breaking(("api",), Rule.BANNED_IS_OUT),
     "ignores_intervals": Breaking(("delivery",), Rule.NOTHING_ELSE),
     "counts_one_more": Breaking(("api",), Rule.UNREAD),
     "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore),

@@ -48,6 +48,7 @@ change_role    yes no  no  no
 transfer       yes no  no  no
 leave          no  yes yes no
 block          no  no  no  yes
+change_rules   yes yes no  no
 """
 COLUMNS = (
     (ChatType.GROUP, Role.OWNER),

@@ -15,7 +15,7 @@ from hypothesis.strategies import (
 
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import ChatRules, Entry, EntryKind
 from tidings.messages.store.entry_items import (
     ENTRY_ITEM,
     EntryItem,
@@ -94,6 +94,9 @@ def test_every_attribute_is_declared() -> None:
         attachments=("u",),
         member_count=1,
         large=True,
+        until_ms=1,
+        reason="r",
+        rules=ChatRules(is_frozen=True),
     )
     written = {*entry_item(CHAT, entry), "edited_at", "redacted_at", "reaction_counts", "reaction_users"}
     assert written == {*EntryItem.__struct_fields__, "chat_id"}

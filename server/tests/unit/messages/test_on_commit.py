@@ -9,8 +9,8 @@ from fixtures.memory_log import MemoryLog
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, ClientKey, initial_epoch
-from tidings.messages.append_queue import AppendDeps
 from tidings.messages.model import Draft, Entry, EntryKind
+from tidings.messages.ports import AppendDeps
 from tidings.messages.sender import Appender
 
 

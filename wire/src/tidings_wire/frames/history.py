@@ -56,12 +56,20 @@ class MessageState(ResponseBody, frozen=True, kw_only=True):
     reactions: tuple[Reaction, ...] = ()
 
 
+class EntryRules(ResponseBody, frozen=True, kw_only=True):
+    """The rules of a chat after an entry of the kind `rules`. `slow_mode_s` 0: no slow mode."""
+
+    is_frozen: bool = False
+    slow_mode_s: int = 0
+    join_rule: str = "closed"
+
+
 class Entry(ResponseBody, frozen=True, kw_only=True):
     """One item of a log, with its author and time. It is a message unless `kind` says otherwise.
 
     `client_message_id` is sent only to the author's devices, which identify their own messages by it.
     `changed`: the current state of the message at `refers_to`. Only in pushes, and only if that message is not in the
-    same range.
+    same range. `until` and `reason`: the end and the reason of a mute or ban; a `leave` with the role `ban` is one.
     """
 
     sequence: SequenceOut
@@ -86,6 +94,9 @@ class Entry(ResponseBody, frozen=True, kw_only=True):
     role: str | None = None
     users: tuple[str, ...] = ()
     member_count: int | None = None
+    until: MillisecondsOut | None = None
+    reason: str | None = None
+    rules: EntryRules | None = None
     changed: MessageState | None = None
 
 

@@ -40,9 +40,12 @@ _OF_MESSAGES = (
     *_OF_POSITIONS,
     Code.MESSAGE_NOT_FOUND,
     Code.BLOCKED,
+    Code.CHAT_FROZEN,
+    Code.MUTED,
     Code.USER_ERASED,
     Code.KEYS_UNAVAILABLE,
 )
+_OF_RULES = (Code.BLOCKED, Code.CHAT_FROZEN, Code.MUTED)
 _OF_READING = (Code.DECRYPTION_FAILED, Code.KEYS_UNAVAILABLE)
 
 _KEYS = (
@@ -58,6 +61,8 @@ _SEND = (
     "messages.append_batch",
     "messages.append_keyed",
     "messages.append_ephemeral",
+    "messages.append_paced",
+    "idempotency.find",
     *_FOLLOW,
 )
 _ATTACH = ("uploads.read_many", "messages.append_attachments")
@@ -93,7 +98,8 @@ EmojiInPath = Annotated[
         *_OF_POSITIONS,
         *_OF_CONTENT,
         *_OF_ATTACHMENTS,
-        Code.BLOCKED,
+        *_OF_RULES,
+        Code.SLOW_MODE,
         Code.USER_ERASED,
         touches=(*_SEND, *_ATTACH),
         repeat=MessageSentResponse,

@@ -64,6 +64,7 @@ Name = Annotated[
     ),
 ]
 RoleName = Literal["owner", "admin", "member"]
+JoinRuleName = Literal["closed", "link", "open"]
 
 
 class IdempotentBody(ApiModel):
@@ -170,6 +171,9 @@ class ChatResponse(ApiModel):
     member_count: int
     created_by: str
     role: Annotated[RoleName, Field(description="The caller's role.")]
+    is_frozen: Annotated[bool, Field(description="Only admins may send messages.")] = False
+    slow_mode_seconds: Annotated[int, Field(description="Time between messages of one member. 0: none.")] = 0
+    join_rule: Annotated[JoinRuleName, Field(description="Who may join by themselves.")] = "closed"
     message_count: Annotated[int, Field(description="Number of messages that delivery has processed.")]
     last: Annotated[
         LastMessageResponse | None, Field(description="The newest message, as in the chat list.")
@@ -185,6 +189,9 @@ class ChatResponse(ApiModel):
             member_count=chat.member_count,
             created_by=chat.created_by,
             role=_role(own),
+            is_frozen=chat.is_frozen,
+            slow_mode_seconds=chat.slow_mode_s,
+            join_rule=chat.join_rule.value,
             message_count=0 if row is None else row.message_count,
             last=None if row is None or row.last is None else LastMessageResponse.of(row.last),
         )

@@ -29,7 +29,19 @@ _ENTRY: JsonDict = {
 }
 
 KindName = Literal[
-    "create", "message", "edit", "redaction", "reaction", "join", "leave", "role", "rename", "block"
+    "create",
+    "message",
+    "edit",
+    "redaction",
+    "reaction",
+    "join",
+    "leave",
+    "role",
+    "rename",
+    "block",
+    "mute",
+    "ban",
+    "rules",
 ]
 Data = Annotated[
     dict[str, JsonValue],
@@ -116,6 +128,14 @@ class ReactionResponse(ApiModel):
     users: list[str]
 
 
+class EntryRulesResponse(ApiModel):
+    """The rules of a chat after an entry of the kind `rules`."""
+
+    is_frozen: bool
+    slow_mode_seconds: Annotated[int, Field(description="0: no slow mode.")]
+    join_rule: Literal["closed", "link", "open"]
+
+
 class EntryResponse(ApiModel):
     """An entry of a chat's log. Its fields depend on its kind."""
 
@@ -154,6 +174,9 @@ class EntryResponse(ApiModel):
         None
     )
     member_count: int | None = None
+    until: Annotated[Time | None, Field(description="For a mute or ban: when it ends.")] = None
+    reason: Annotated[str | None, Field(description="For a mute or ban.")] = None
+    rules: EntryRulesResponse | None = None
 
 
 class CoveredRange(ApiModel):

@@ -22,7 +22,7 @@ from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiServices, ApiTelemetry
+from tidings.api.services import ApiServices, ApiTelemetry, ModerationServices
 from tidings.app.processes.http_socket import BACKLOG, open_http_socket
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
@@ -59,26 +59,31 @@ from tidings.app.wiring.search import search_component, search_engine
 from tidings.app.wiring.webhooks import (
     before_send_component,
     make_before_send_service,
+    make_content_rules_service,
     make_webhook_service,
     transport_component,
 )
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
+from tidings.chats.commands import ChatCommands
+from tidings.chats.joins import ChatJoins
 from tidings.chats.member_jobs import MemberJobs
+from tidings.chats.moderation import ChatModeration
 from tidings.chats.queries import ChatQueries
+from tidings.chats.store import DynamoInviteStore
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
 from tidings.media.service import MediaService
 from tidings.messages.history import VisibleEntry
+from tidings.messages.ports import BeforeSend
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.s3.client import S3Client
 from tidings.platform.telemetry import logs
 from tidings.search.query import MessageSearch
-from tidings.webhooks.before_send import BeforeSendHook
 from tidings.webhooks.store.http import HttpWebhookTransport
 
 log = logs.get_logger(__name__)
@@ -225,7 +230,7 @@ class ApiWiring:
     s3: S3Client | None
 
     def services(
-        self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSendHook
+        self, requests: ApiTelemetry, http: HttpWebhookTransport, before_send: BeforeSend
     ) -> ApiServices:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
@@ -234,11 +239,12 @@ class ApiWiring:
         events = self.engines.events.value
         lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=events.chat_read, epoch=epoch)
         cases, inboxes = self._chats(lists, before_send), self._inboxes()
-        commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants)
+        commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants, clock)
         people = build_process_login(self.settings, self.engines, clock)
         return ApiServices(
             credentials=self._credentials(people),
             chats=commands,
+            moderation=self._moderation(cases, commands),
             members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
             queries=ChatQueries(cases.rows),
             sender=cases.sender,
@@ -269,7 +275,15 @@ class ApiWiring:
             self.settings, self.engines, self.host.clock, cases=cases, publisher=self.publisher, s3=self.s3
         )
 
-    def _chats(self, lists: chats.ChatListServices, before_send: BeforeSendHook) -> chats.ChatServices:
+    def _moderation(self, cases: chats.ChatServices, commands: ChatCommands) -> ModerationServices:
+        client, clock = self.engines.dynamo.value, self.host.clock
+        return ModerationServices(
+            chats=ChatModeration(cases.rows, commands, clock),
+            joins=ChatJoins(cases.rows, DynamoInviteStore(client), cases.appends, commands, clock),
+            content_rules=make_content_rules_service(client, self.engines.keys.value, clock),
+        )
+
+    def _chats(self, lists: chats.ChatListServices, before_send: BeforeSend) -> chats.ChatServices:
         traces = make_traces(self.host.tracing)
         return chats.build_chat_services(
             self.engines.dynamo.value,

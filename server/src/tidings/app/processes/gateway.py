@@ -59,12 +59,12 @@ from tidings.gateway.transport.websockets_transport import load_backend
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import new_ulid
+from tidings.messages.ports import BeforeSend
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.process import MallocTrimmer
 from tidings.platform.lifecycle.run import ProcessContext, run_process
 from tidings.platform.telemetry import logs
-from tidings.webhooks.before_send import BeforeSendHook
 from tidings_wire.close_codes import CloseCode, close_reason
 from tidings_wire.fields import MAX_FRAME_BYTES
 
@@ -249,7 +249,7 @@ class GatewayWiring:
     lists: ChatListServices
     traces: MessageTraces | None
 
-    def server(self, before_send: BeforeSendHook) -> GatewayServer:
+    def server(self, before_send: BeforeSend) -> GatewayServer:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
         credentials = self._credentials()
         cases = self._cases(credentials, before_send)
@@ -275,7 +275,7 @@ class GatewayWiring:
         people = build_process_login(self.settings, self.engines, self.host.clock)
         return build_credentials(self.accounts, people)
 
-    def _cases(self, credentials: CredentialVerifierChain, before_send: BeforeSendHook) -> GatewayUseCases:
+    def _cases(self, credentials: CredentialVerifierChain, before_send: BeforeSend) -> GatewayUseCases:
         engines = self.engines
         client, keys, redis = engines.dynamo.value, engines.user_keys.value, engines.redis.value
         commit = delivery.make_on_commit(self.publisher, self.host, self.traces).publish

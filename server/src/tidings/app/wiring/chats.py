@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from tidings.accounts.store.users import DynamoUserReader
 from tidings.app.settings import Settings
-from tidings.app.wiring.chat_permissions import CHANGE_PERMISSIONS, permission_check
+from tidings.app.wiring.chat_permissions import CHANGE_PERMISSIONS, permission_check, rules_check
 from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.app.wiring.message_traces import MessageTraces, TracedMessageLog, TracedMessageSender
 from tidings.app.wiring.webhook_events import PresenceEvents
@@ -39,10 +39,16 @@ from tidings.gateway.ephemeral.service import EphemeralDeps, EphemeralOptions
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.ids import ChatId, Epoch, TenantId, UserId, initial_epoch
 from tidings.messages import sender
-from tidings.messages.append_queue import AppendDeps, OnCommit
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History
-from tidings.messages.ports import AttachmentCheck, BeforeSend, KeyProvider, ReadIntervals
+from tidings.messages.ports import (
+    AppendDeps,
+    AttachmentCheck,
+    BeforeSend,
+    KeyProvider,
+    OnCommit,
+    ReadIntervals,
+)
 from tidings.messages.sender import Appender, MessageSender
 from tidings.messages.store import DynamoEditStore, DynamoLogReader, DynamoMessageLog
 from tidings.platform.dynamo.client import DynamoClient
@@ -125,8 +131,7 @@ def preview_text(body: bytes) -> str:
 
 log = logs.get_logger(__name__)
 
-_NO_LEASE_S = 1.0
-"""A publisher takes no lease."""
+_NO_LEASE_S = 1.0  # a publisher takes no lease
 _SETTLE_S = 1.0
 
 
@@ -291,19 +296,18 @@ def _build_sender(
     attachments: AttachmentCheck | None,
 ) -> MessageSender[MemberStatus]:
     kind = MessageSender if traces is None else TracedMessageSender
-    may_send = permission_check(ChatAction.SEND)
     sender = kind(
         appends,
         edits,
         keys=keys,
-        may_send=may_send,
+        may_send=permission_check(ChatAction.SEND),
+        obeys=rules_check(ChatAction.SEND),
         clock=clock,
         before_send=before_send,
         attachments=attachments,
     )
-    if not isinstance(sender, TracedMessageSender) or traces is None:
-        return sender
-    sender.traces = traces
+    if isinstance(sender, TracedMessageSender) and traces is not None:
+        sender.traces = traces
     return sender
 
 
@@ -329,11 +333,13 @@ def build_chat_commands(
 ) -> ChatCommands:
     """Build the commands of chats for a worker, which neither sends nor reads messages."""
     rows = DynamoChatStore(client, clock)
-    return make_chat_commands(rows, _build_appender(client, rows, clock, on_commit, epoch=epoch), tenants)
+    return make_chat_commands(
+        rows, _build_appender(client, rows, clock, on_commit, epoch=epoch), tenants, clock
+    )
 
 
 def make_chat_commands(
-    rows: DynamoChatStore, appends: Appender[MemberStatus], tenants: TenantLookup
+    rows: DynamoChatStore, appends: Appender[MemberStatus], tenants: TenantLookup, clock: Clock
 ) -> ChatCommands:
     """Build the commands with the tenants' own limits of members."""
 
@@ -341,4 +347,4 @@ def make_chat_commands(
         found = await tenants.find(tenant)
         return DEFAULT_MAX_MEMBERS if found is None else found.settings.max_members
 
-    return ChatCommands(rows, appends, max_members)
+    return ChatCommands(rows, appends, max_members, clock)

@@ -22,7 +22,9 @@ from tidings.messages import sender
 from tidings.messages.entry_json import entry_fields
 from tidings.messages.history import History
 from tidings.messages.model import Entry, Interval
+from tidings.messages.ports import BeforeSend
 from tidings.messages.store import DynamoLogReader
+from tidings.moderation.content_filter import ContentFilter, ContentRulesService
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.lifecycle.component import ManagedResource
@@ -119,8 +121,8 @@ def before_send_component(
     engines: EngineComponents,
     accounts: ManagedResource[AccountServices],
     transport: ManagedResource[HttpWebhookTransport],
-) -> ManagedResource[BeforeSendHook]:
-    """Build the before-send hooks of an edge: every process that sends messages needs them."""
+) -> ManagedResource[BeforeSend]:
+    """Build the deciders on content of an edge, lists and hooks: every process that sends messages needs them."""
     stats = BeforeSendStats()
     host.metrics.counter_callbacks(
         "before_send_total",
@@ -129,8 +131,8 @@ def before_send_component(
         lambda: {name: getattr(stats, name) for name in BeforeSendStats.__slots__},
     )
 
-    def make() -> BeforeSendHook:
-        return BeforeSendHook(
+    def make() -> BeforeSend:
+        hook = BeforeSendHook(
             accounts.value.tenants,
             engines.events.value.directory,
             transport.value,
@@ -138,6 +140,7 @@ def before_send_component(
             clock=host.clock,
             stats=stats,
         )
+        return ContentFilter(accounts.value.tenants, hook)
 
     return ManagedResource("before_send", lambda: nullcontext(make()))
 
@@ -171,6 +174,10 @@ def make_before_send_service(
     webhooks: WebhookService, client: DynamoClient, keys: KeyRing, clock: Clock
 ) -> BeforeSendService:
     return BeforeSendService(webhooks, DynamoTenantStore(client, AuthenticatedRows(keys)), clock)
+
+
+def make_content_rules_service(client: DynamoClient, keys: KeyRing, clock: Clock) -> ContentRulesService:
+    return ContentRulesService(DynamoTenantStore(client, AuthenticatedRows(keys)), clock)
 
 
 @asynccontextmanager

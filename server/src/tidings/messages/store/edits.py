@@ -7,18 +7,18 @@ import hashlib
 
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.model import Draft, Entry, ReactionChange
+from tidings.messages.model import Draft, Entry, ReactionChange, SideWrites
 from tidings.messages.store.log import ephemeral_partition
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, TransactionPart, Update
-from tidings.schema.tables.items.chats import REACTION, chat_key
+from tidings.schema.tables.items.chats import REACTION, chat_key, user_key
 from tidings.schema.tables.items.media import upload_key
 from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import media as media_patterns
 
-_TABLE, _UPLOADS = "messages", "uploads"
+_TABLE, _MEMBERS, _UPLOADS = "messages", "chat_memberships", "uploads"
 _REACTION_BYTES = 15
 _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
 
@@ -26,6 +26,23 @@ _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)
 class DynamoEditStore:
     def __init__(self, client: DynamoClient) -> None:
         self._client = client
+
+    def paced(
+        self, chat: ChatKey, user: UserId, side_writes: SideWrites | None, now_ms: int, /
+    ) -> TransactionPart:
+        # Without a condition: the entry's own condition decides. A view that does not have the sender's last message is
+        # behind the log, so its put at head + 1 fails.
+        row = Update(
+            table=_MEMBERS,
+            key={"chat_id": chat_key(chat), "user_id": user_key(chat.tenant, user)},
+            update="SET last_sent = :now",
+            values={":now": now_ms},
+        )
+        if side_writes is None:
+            return TransactionPart(patterns.APPEND_PACED, (row,))
+        if not isinstance(side_writes, TransactionPart):
+            raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
+        return TransactionPart(side_writes.pattern, (*side_writes.actions, row))
 
     def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> TransactionPart:
         # `expires_at` is the table's TTL attribute. Log entries never have it, because they are permanent.

@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from operator import attrgetter
 from typing import Any, Final
 
+import msgspec
 from msgspec import Struct
 
 from tidings.kernel.clock import format_ms, parse_ms, parse_ms_or_none
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import ChatRules, Entry, EntryKind
 from tidings.platform.dynamo.codec import Attributes, AttributeValue, Item, ItemValue, decode_value
 from tidings.platform.dynamo.operations import (
     BinaryValue,
@@ -32,6 +33,8 @@ _OPTIONAL = (
     ("name", "name"),
     ("role", "role"),
     ("member_count", "member_count"),
+    ("until", "until_ms"),
+    ("reason", "reason"),
 )
 _PLAIN = frozenset(
     {
@@ -71,6 +74,9 @@ def entry_item(chat: ChatKey, entry: Entry) -> Attributes:
         item["users"] = list(entry.users)
     if entry.attachments:
         item["attachments"] = list(entry.attachments)
+    if entry.rules is not None:
+        frozen, slow_mode_s, unfrozen_at = msgspec.structs.astuple(entry.rules)
+        item["chat_rules"] = [int(frozen), slow_mode_s, unfrozen_at]
     if entry.epoch:
         item["epoch"] = entry.epoch
     if entry.large:
@@ -104,12 +110,20 @@ def _rare_fields(item: Item) -> dict[str, Any]:
         "large": item.get("large", False),
         "reaction_counts": _counts(item.get("reaction_counts")),
         "reaction_users": tuple(item.get("reaction_users", ())),
+        "rules": _rules(item.get("chat_rules")),
         **{field: item.get(name) for name, field in _OPTIONAL},
     }
 
 
 def _counts(value: dict[str, Any] | None) -> dict[str, int] | None:
     return None if value is None else {emoji: int(count) for emoji, count in value.items()}
+
+
+def _rules(value: list[Any] | None) -> ChatRules | None:
+    if value is None:
+        return None
+    frozen, slow_mode_s, unfrozen_at = value
+    return ChatRules(bool(frozen), int(slow_mode_s), int(unfrozen_at))
 
 
 class EntryItem(Struct, gc=False):
@@ -138,6 +152,9 @@ class EntryItem(Struct, gc=False):
     name: AttributeValue | None = None
     role: AttributeValue | None = None
     member_count: AttributeValue | None = None
+    until: AttributeValue | None = None
+    reason: AttributeValue | None = None
+    chat_rules: AttributeValue | None = None
 
 
 ENTRY_ITEM: Final[ItemType[EntryItem]] = item_type(EntryItem)

@@ -40,7 +40,7 @@ _LOG, _KEYS = "messages", "idempotency_keys"
 _BETWEEN = "chat_id = :c AND #s BETWEEN :low AND :high"
 _NAMES = {"#s": "sequence"}
 MAX_READ_RANGE = 500
-_KEYS_ONLY = "#s, #o, #k, #u, #c, #f"
+_KEYS_ONLY = "#s, #o, #k, #u, #c, #f, chat_rules"
 _KEYS_ONLY_NAMES = {
     "#s": "sequence",
     "#o": "ordinal",
@@ -96,6 +96,12 @@ class DynamoMessageLog:
         except DynamoError as error:
             raise_write_error(error)
         return None
+
+    async def find_key(self, chat: ChatKey, key: IdempotencyKey) -> KeyRecord | Refusal | None:
+        row = {"chat_id": chat_key(chat), "client_message_id": _key_sort_key(key)}
+        with translate_read_errors:
+            item = await self._client.get(patterns.FIND_KEY, row)
+        return None if item is None else _appended_from_item(item)
 
     async def append(
         self,

@@ -83,7 +83,7 @@ USERS = Table(
 CHATS = Table(
     name="chats",
     partition=KeyAttribute("chat_id"),
-    items=(chats.CHAT_ROW,),
+    items=(chats.CHAT_ROW, chats.CHAT_WITH_RULES),
     backup=Backup.CRITICAL,
     units=CapacityUnits(60, 5),
     load=ExpectedLoad(30, 0.5, 0.01),
@@ -94,7 +94,7 @@ CHAT_MEMBERSHIPS = Table(
     name="chat_memberships",
     partition=KeyAttribute("chat_id"),
     sort=KeyAttribute("user_id"),
-    items=(chats.MEMBERSHIP,),
+    items=(chats.MEMBERSHIP, chats.RESTRICTED_MEMBERSHIP),
     indexes=(
         Index(
             "user_chats-index",
@@ -120,7 +120,7 @@ DELIVERY_STATE = Table(
     name="delivery_state",
     partition=KeyAttribute("user_id"),
     sort=KeyAttribute("chat_id"),
-    items=(chats.CHAT_LIST_ROW, chats.BLOCK),
+    items=(chats.CHAT_LIST_ROW, chats.BLOCK, chats.INVITE),
     backup=Backup.CRITICAL,
     load=ExpectedLoad(50, 20, 0.1),
     why="A user's watermarks and chat list: one Query returns both, and the entries that a device missed.",

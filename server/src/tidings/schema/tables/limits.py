@@ -58,6 +58,7 @@ SEAL_BYTES = 33  # AES-256-GCM: 1 format, 4 key version, 12 nonce, 16 tag
 MAX_USER_KEYS = 64  # versions of a user's content key
 PREVIEW_BYTES = 180  # so that the largest chat-list row is still one write unit
 
+REASON_BYTES = 240  # the reason of a mute or ban: 60 characters of UTF-8
 INTERVALS = 8  # how often a user can leave a chat and rejoin
 MAX_JOINS_PER_ENTRY = (
     97  # a transaction has 100 items: the entry, its key, at creation the chat, and these rows

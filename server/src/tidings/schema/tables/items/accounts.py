@@ -109,8 +109,8 @@ TENANT_SETTINGS = TableItem(
     "settings",
     TENANT,
     SETTINGS_KEY,
-    {**_NAMED, "settings": BlobLimit(16 * 1024), "version": NumberLimit(9), "mac": ROW_MAC},
-    max_bytes=17 * 1024,
+    {**_NAMED, "settings": BlobLimit(24 * 1024), "version": NumberLimit(9), "mac": ROW_MAC},
+    max_bytes=25 * 1024,
     holds="the tenant's settings",
 )
 API_KEY = TableItem(

@@ -15,6 +15,7 @@ from tidings.schema.tables.limits import (
     PREVIEW_BYTES,
     REACTION_DIGITS,
     REACTORS,
+    REASON_BYTES,
     SEAL_BYTES,
     SECONDS,
     SEQUENCE,
@@ -50,6 +51,7 @@ CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
 KEY_SORT = KeyTemplate("{sender}#{client_key}")
 BLOCK_SORT = KeyTemplate("block#{other}")
+INVITE_SORT = KeyTemplate("*invite#{chat}")
 
 
 @lru_cache(maxsize=50_000)
@@ -72,7 +74,9 @@ _ENTRY: AttributeLimits = {
     "fingerprint": FINGERPRINT,
     "epoch": EPOCH,
     "created_at": TIME,
+    "chat_rules": ListLimit(3, NumberLimit(SEQUENCE_DIGITS)),
 }
+_RESTRICTION: AttributeLimits = {"until": MS, "reason": TextLimit(REASON_BYTES)}
 _BODY: AttributeLimits = {"content": CONTENT, "content_type": TextLimit(64)}
 
 MESSAGE = TableItem(
@@ -119,6 +123,15 @@ CHANGE = TableItem(
     holds="`edit`, `redaction`, `reaction`, `role`, `rename`, `block`: refers to a message, has no content",
     growth=_OF_LOG,
 )
+RESTRICTION_ENTRY = TableItem(
+    "restriction",
+    CHAT,
+    SEQUENCE,
+    {**_ENTRY, "users": ListLimit(1, USER), "role": TextLimit(8), **_RESTRICTION},
+    max_bytes=1024,
+    holds="`mute`, `ban`: the user, the end and the reason; `rules`: the chat's rules after it",
+    growth=_OF_LOG,
+)
 MEMBERS_ENTRY = TableItem(
     "members entry",
     CHAT,
@@ -128,8 +141,10 @@ MEMBERS_ENTRY = TableItem(
         "users": ListLimit(MAX_JOINS_PER_ENTRY, USER),
         "member_count": NumberLimit(7),
         "large": FlagLimit(),
+        "role": TextLimit(8),
+        **_RESTRICTION,
     },
-    max_bytes=7 * 1024,
+    max_bytes=8 * 1024,
     holds="`create`, `join`, `leave`: the affected users, and the number of members after it",
     growth=_OF_LOG,
 )
@@ -151,7 +166,7 @@ REACTION = TableItem(
     holds="one reaction of one user to the message at `sequence`; the sort key is a hash of user and emoji",
     growth=Growth("refused: more than 20 emoji; planned: 100,000 users who react", EMOJI * USERS_OF_A_CHAT),
 )
-LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, MEMBERS_ENTRY)
+LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, RESTRICTION_ENTRY, MEMBERS_ENTRY)
 """Entries of the log. None of them may have the table's TTL attribute: a deleted entry would be a hole."""
 
 _LAST: AttributeLimits = {
@@ -214,6 +229,20 @@ CHAT_ROW = TableItem(
     max_bytes=1024,
     holds="type, name, creator, size, and a few members",
 )
+CHAT_WITH_RULES = TableItem(
+    "chat with rules",
+    CHAT,
+    None,
+    {
+        **CHAT_ROW.attributes,
+        "frozen": FlagLimit(),
+        "slow_mode": NumberLimit(5),
+        "join_rule": TextLimit(8),
+        "join_link": BlobLimit(16),
+    },
+    max_bytes=2 * 1024,
+    holds="a group whose admins have set a rule or a join link; the log carries the rules that messages obey",
+)
 MEMBERSHIP = TableItem(
     "membership",
     CHAT,
@@ -231,6 +260,22 @@ MEMBERSHIP = TableItem(
     growth=Growth(
         "refused: more than 1,000 members; planned: 100,000 current and former ones", USERS_OF_A_CHAT
     ),
+)
+RESTRICTED_MEMBERSHIP = TableItem(
+    "restricted membership",
+    CHAT,
+    OWN_USER,
+    {
+        **MEMBERSHIP.attributes,
+        "muted_until": MS,
+        "unmuted_at": SEQUENCE,
+        "banned_until": MS,
+        "ban_reason": TextLimit(REASON_BYTES),
+        "last_sent": MS,
+    },
+    max_bytes=1024,
+    holds="a membership with the end of a mute or ban, or the time of the last message in a chat with slow mode",
+    growth=Growth("planned: 100,000 current and former members, and users who are banned", USERS_OF_A_CHAT),
 )
 CHAT_LIST_ROW = TableItem(
     "chat-list row",
@@ -271,6 +316,15 @@ BLOCK = TableItem(
     max_bytes=1024,
     holds="a user that this user blocks",
     growth=Growth("planned: 100,000 blocks of a user", CHATS_OF_A_USER),
+)
+INVITE = TableItem(
+    "invite",
+    OWN_USER,
+    INVITE_SORT,
+    {"invited_by": USER, "created_at": TIME},
+    max_bytes=1024,
+    holds="an invite of this user to a group",
+    growth=Growth("planned: 100,000 invites of a user", CHATS_OF_A_USER),
 )
 PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
 PENDING = TableItem(

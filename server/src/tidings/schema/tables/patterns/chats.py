@@ -16,6 +16,7 @@ from tidings.schema.tables.patterns.builders import (
     PatternRole,
     batch_get,
     batch_write,
+    delete,
     get,
     put,
     query,
@@ -66,11 +67,50 @@ RENAME = transact(
     "entry at head + 1 if absent; chat_id",
     "Rename a chat, with its entry.",
 )
+SET_RULES = transact(
+    "chats.set_rules",
+    (MESSAGES, CHATS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; chat_id",
+    "Freeze a chat, set its slow mode or its join rule, with the `rules` entry.",
+)
+RESTRICT = transact(
+    "chats.restrict",
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id)",
+    "Mute or unmute a member, or ban or unban a user who is not a member, with its entry.",
+)
 ADD_MEMBERS = transact(
     "chats.add_members",
     (MESSAGES, CHATS, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "entry at head + 1 if absent; (chat_id, user_id) for each; the number of members",
     "Open an interval for each new member, with the `join` entry.",
+)
+ACCEPT_INVITE = transact(
+    "chats.accept_invite",
+    (MESSAGES, CHATS, CHAT_MEMBERSHIPS, DELIVERY_STATE, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id); the number of members; (user_id, *invite#chat) if it exists",
+    "Join by an invite, which is deleted, with the `join` entry.",
+)
+SET_LINK = update("chats.set_link", CHATS, "chat_id", "Store the digest of a new link, or remove the link.")
+PUT_INVITES = batch_write(
+    "chats.put_invites", DELIVERY_STATE, "(user_id, *invite#chat) for each", "Invite users to a group."
+)
+CHECK_INVITE = get(
+    "chats.check_invite",
+    DELIVERY_STATE,
+    "user_id, *invite#chat",
+    PatternRole.AUTHORISES,
+    "Whether the user has an invite, before they join.",
+)
+DELETE_INVITE = delete(
+    "chats.delete_invite", DELIVERY_STATE, "user_id, *invite#chat", "Decline or revoke an invite."
+)
+LIST_INVITES = query(
+    "chats.list_invites",
+    DELIVERY_STATE,
+    "user_id, begins with *invite#",
+    PatternRole.SHOWS,
+    "The invites of a user.",
 )
 REMOVE_MEMBER = transact(
     "chats.remove_member",
@@ -166,9 +206,15 @@ APPEND_KEYED = transact(
     "entry at head + 1 and (chat_id, sender#client_message_id), both if absent",
     "Append for a sender without a position: entry and key, both or neither.",
 )
+APPEND_PACED = transact(
+    "messages.append_paced",
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
+    "entry at head + 1 if absent; (chat_id, user_id); the sender's key, if it has no position",
+    "Append in a chat with slow mode: the entry, and the time of the sender's last message.",
+)
 APPEND_EPHEMERAL = transact(
     "messages.append_ephemeral",
-    (MESSAGES, IDEMPOTENCY_KEYS),
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS),
     "entry at head + 1 and (chat_id#ephemeral, sequence), both if absent; the sender's key, if it has no position",
     "Append a message whose content expires: the entry remains, the content is a separate item.",
 )
@@ -285,6 +331,13 @@ REPAIR = query(
     "Entries that were committed and never processed, after an outage longer than the stream's 24 hours.",
 )
 
+FIND_KEY = get(
+    "idempotency.find",
+    IDEMPOTENCY_KEYS,
+    "chat_id, sender#client_message_id",
+    PatternRole.AUTHORISES,
+    "Find a committed message before slow mode delays a retry of it.",
+)
 REFUSE_KEY = put(
     "idempotency.refuse",
     IDEMPOTENCY_KEYS,

@@ -1,7 +1,7 @@
 """Access patterns of attachments."""
 
 from tidings.platform.dynamo.operations import Consistency
-from tidings.schema.tables.declaration import IDEMPOTENCY_KEYS, MESSAGES, UPLOADS
+from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS, MESSAGES, UPLOADS
 from tidings.schema.tables.patterns.builders import PatternRole, batch_get, get, query, transact, update
 
 CREATE_UPLOAD = transact(
@@ -56,7 +56,7 @@ LIST_UPLOADS = query(
 )
 APPEND_ATTACHMENTS = transact(
     "messages.append_attachments",
-    (MESSAGES, IDEMPOTENCY_KEYS, UPLOADS),
+    (MESSAGES, CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS, UPLOADS),
     "entry at head + 1 if absent; tenant_shard, upload, if it is complete and of this sender and chat; its ephemeral content; "
     "the sender's key",
     "Append a message with attachments: the uploads belong to it, or nothing was written.",

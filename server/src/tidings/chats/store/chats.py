@@ -9,6 +9,7 @@ from tidings.chats.model import (
     MAX_SMALL_MEMBERS,
     SOME_MEMBERS,
     Chat,
+    Entrance,
     MemberPage,
     Membership,
     MemberStatus,
@@ -77,7 +78,7 @@ class DynamoChatStore:
         with translate_read_errors:
             async for page in self._client.pages(patterns.LIST_MEMBERS, query):
                 found += [items.membership_from_item(item) for item in page.items]
-        return found
+        return [row for row in found if row.intervals]  # A user who was banned and never joined has none.
 
     async def blockers(self, tenant: TenantId, users: Collection[UserId], blocked: UserId) -> set[UserId]:
         """Return the users among `users` who block `blocked`."""
@@ -157,11 +158,20 @@ class DynamoChatStore:
         return TransactionPart(patterns.CREATE_DIRECT, (*self._creation(chat, members), *unblocked))
 
     def admission(
-        self, chat: Chat, seen: Mapping[UserId, Membership], after: Iterable[Membership]
+        self,
+        chat: Chat,
+        seen: Mapping[UserId, Membership],
+        after: Iterable[Membership],
+        entrance: Entrance | None = None,
     ) -> TransactionPart:
         rows = list(after)
         actions = [self._row(chat.key, seen.get(row.user), row) for row in rows]
-        return self._with_count(patterns.ADD_MEMBERS, chat, rows, actions)
+        pattern = patterns.ADD_MEMBERS
+        if entrance is not None and entrance.is_invite:
+            key = items.invite_key(chat.key, rows[0].user)
+            actions.append(Delete(table=_STATE, key=key, condition="attribute_exists(user_id)"))
+            pattern = patterns.ACCEPT_INVITE
+        return self._with_count(pattern, chat, rows, actions, entrance)
 
     def removal(self, chat: Chat, seen: Membership, after: Membership) -> TransactionPart:
         return self._with_count(patterns.REMOVE_MEMBER, chat, [after], [self._row(chat.key, seen, after)])
@@ -181,6 +191,24 @@ class DynamoChatStore:
             values={":name": name, ":now": self._now()},
         )
         return TransactionPart(patterns.RENAME, (rename,))
+
+    def ruling(self, chat: Chat, after: Chat) -> TransactionPart:
+        row = Update(
+            table=_CHATS,
+            key={"chat_id": chat_key(chat.key)},
+            update="SET frozen = :frozen, slow_mode = :slow, join_rule = :join, updated_at = :now",
+            condition="attribute_exists(chat_id)",
+            values={
+                ":frozen": after.is_frozen,
+                ":slow": after.slow_mode_s,
+                ":join": after.join_rule.value,
+                ":now": self._now(),
+            },
+        )
+        return TransactionPart(patterns.SET_RULES, (row,))
+
+    def restriction(self, chat: ChatKey, seen: Membership | None, after: Membership) -> TransactionPart:
+        return TransactionPart(patterns.RESTRICT, (self._row(chat, seen, after),))
 
     def blocking(
         self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None
@@ -210,14 +238,15 @@ class DynamoChatStore:
         yield from (self._row(chat.key, None, member) for member in members)
 
     def _row(self, chat: ChatKey, seen: Membership | None, after: Membership) -> TransactAction:
-        """Return the write of a membership row, on condition that intervals and role are as they were read."""
+        """Return the write of a membership row, on condition that intervals, role and ban are as they were read."""
         if seen is None:
             return Put(table=_MEMBERS, item=items.membership_item(chat, after, self._now()), condition=ABSENT)
+        restriction = items.restriction_change(seen, after)
         return Update(
             table=_MEMBERS,
             key=items.membership_key(chat, after.user),
-            update="SET intervals = :after, #r = :role, right_since = :since",
-            condition="intervals = :seen AND #r = :seen_role",
+            update="SET intervals = :after, #r = :role, right_since = :since" + restriction.update,
+            condition=f"intervals = :seen AND #r = :seen_role AND {restriction.condition}",
             names={"#r": "role"},
             values={
                 ":after": items.intervals_value(after.intervals),
@@ -225,6 +254,7 @@ class DynamoChatStore:
                 ":since": after.right_since,
                 ":seen": items.intervals_value(seen.intervals),
                 ":seen_role": seen.role.value,
+                **restriction.values,
             },
         )
 
@@ -234,6 +264,7 @@ class DynamoChatStore:
         chat: Chat,
         changed: Sequence[Membership],
         actions: Sequence[TransactAction],
+        entrance: Entrance | None = None,
     ) -> TransactionPart:
         """Return the writes of memberships together with the chat's member count, `large_since` and listed members."""
         joined = [row for row in changed if row.is_member]
@@ -252,7 +283,7 @@ class DynamoChatStore:
             table=_CHATS,
             key={"chat_id": chat_key(chat.key)},
             update=update,
-            condition="member_count = :seen",
+            condition="member_count = :seen" + _entrance_condition(entrance, values),
             values=values,
         )
         return TransactionPart(pattern, (row, *actions))
@@ -265,6 +296,16 @@ class DynamoChatStore:
 
     def _now(self) -> str:
         return format_ms(self._clock.now_ms())
+
+
+def _entrance_condition(entrance: Entrance | None, values: dict[str, ItemValue]) -> str:
+    if entrance is None or entrance.rule is None:
+        return ""
+    values[":rule"] = entrance.rule.value
+    if entrance.link is None:
+        return " AND join_rule = :rule"
+    values[":link"] = entrance.link
+    return " AND join_rule = :rule AND join_link = :link"
 
 
 def _some_members(chat: Chat, changed: Sequence[Membership]) -> tuple[str, set[str]]:

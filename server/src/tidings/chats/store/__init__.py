@@ -1,0 +1,6 @@
+"""Chats, memberships and invites in DynamoDB."""
+
+from tidings.chats.store.chats import DynamoChatStore
+from tidings.chats.store.invites import DynamoInviteStore
+
+__all__ = ["DynamoChatStore", "DynamoInviteStore"]

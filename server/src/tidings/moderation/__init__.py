@@ -1,0 +1,1 @@
+"""Moderation of content: the words and links that a tenant refuses or masks."""
