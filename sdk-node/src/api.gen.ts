@@ -650,7 +650,7 @@ export interface paths {
          * Set the lists of words and links
          * @description Replace the lists. Processes use them within 30 seconds, before the before-send hook.
          *
-         *     Words are compared without case and accents, and stand alone: `darn` is not found in `darned`. A domain includes its
+         *     Whole words are compared, without case and accents: `darn` is not found in `darned`. A domain includes its
          *     subdomains. Empty lists remove all.
          */
         put: operations["set_content_rules"];
@@ -2925,7 +2925,7 @@ export interface components {
             is_frozen?: boolean;
             /**
              * Join Rule
-             * @description Who may join by themselves.
+             * @description The users that may join without an admin.
              * @default closed
              * @enum {string}
              */

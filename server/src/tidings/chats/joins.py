@@ -55,7 +55,7 @@ class ChatJoins:
         await retry_on_conflict(partial(self._join, chat, caller, token))
 
     async def invite(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
-        """Invite users. Members are skipped. Raises `banned` for a banned user; nobody is invited then."""
+        """Invite users. Members are skipped. Raises `banned` for a banned user; no user is invited then."""
         await self._commands.check(chat, caller, ChatAction.ADD_MEMBERS)
         rows, now_ms = await self._rows.memberships(chat, users), self._clock.now_ms()
         new = [user for user in dict.fromkeys(users) if not (user in rows and rows[user].is_member)]

@@ -113,7 +113,7 @@ class Chat(Struct, frozen=True, kw_only=True):
 
 
 class Entrance(NamedTuple):
-    """What allows a user to join by themselves. The commit is conditional on it."""
+    """The reason that a user may join without an admin. The commit is conditional on it."""
 
     rule: JoinRule | None = None
     link: bytes | None = None

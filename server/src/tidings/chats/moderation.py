@@ -135,7 +135,7 @@ class ChatModeration:
         now_ms = self._clock.now_ms()
 
         def muted(sequence: int) -> Membership:
-            # A mute that has ended by itself leaves `unmuted_at`: nobody was refused since.
+            # A mute that ended at its time leaves `unmuted_at`: no message was refused since.
             is_lifted = not until_ms and now_ms < row.muted_until_ms
             return replace(row, muted_until_ms=until_ms, unmuted_at=sequence if is_lifted else row.unmuted_at)
 

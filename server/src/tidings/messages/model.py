@@ -53,7 +53,7 @@ class IdempotencyKey(Struct, frozen=True, gc=False):
 
 
 class ChatRules(Struct, frozen=True, gc=False, array_like=True):
-    """What a chat's admins restrict. Every entry carries the rules that hold after it, so the log view has them.
+    """The restrictions that a chat's admins set. Every entry carries the rules that hold after it, so the log view has them.
 
     `unfrozen_at`: the sequence that ended the last freeze, 0 for none.
     """
@@ -214,7 +214,7 @@ refusal for another attempt, and that refusal is final.
 
 
 class RulesContext(NamedTuple):
-    """What a check of the chat's rules needs besides the sender's status. `now_ms` is the server's clock."""
+    """The input of a check of the chat's rules, besides the sender's status. `now_ms` is the server's clock."""
 
     rules: ChatRules
     now_ms: int

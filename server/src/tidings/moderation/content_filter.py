@@ -14,9 +14,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.messages.model import Rejection, ReviewRequest
 from tidings.messages.ports import BeforeSend
-from tidings.moderation.model import ContentRules
 from tidings.moderation.rules import ContentMatcher
-from tidings.tenants.model import TenantLookup, TenantStore
+from tidings.tenants.model import ContentRules, TenantLookup, TenantStore
 
 MAX_RULES_BYTES: Final = 8 * 1024
 """As JSON: a process reads the settings of a tenant again every 30 seconds."""

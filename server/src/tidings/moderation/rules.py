@@ -8,7 +8,7 @@ import unicodedata
 from collections import deque
 from typing import Final, NamedTuple
 
-from tidings.moderation.model import ContentRules
+from tidings.tenants.model import ContentRules
 
 MASK: Final = "*"
 _MAX_LABELS: Final = 6
@@ -84,7 +84,7 @@ class ContentMatcher:
                 waiting.append(following)
 
     def _words(self, letters: list[tuple[str, int]]) -> list[tuple[int, int, bool]]:
-        """Return the listed words that stand alone: no letter or digit before or after them."""
+        """Return the listed words that have no letter or digit before or after them."""
         state, found = self._start, list[tuple[int, int, bool]]()
         for at, (letter, _) in enumerate(letters):
             while letter not in state.next and state.on_mismatch is not None:

@@ -17,10 +17,10 @@ from tidings.tenants.model import (
     KeyKind,
     KeyName,
     KeyStore,
-    Kms,
     UnwrapError,
     WrappedKey,
 )
+from tidings.tenants.ports import Kms
 from tidings.tenants.rules import is_due, wrap_context
 from tidings.tenants.sealing import ContentKeys
 

@@ -8,7 +8,6 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol, Self
 from msgspec import Meta, Struct
 
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.moderation.model import ContentRules
 
 KEY_BYTES = 32
 MAX_VERSION = 2**32 - 1
@@ -170,6 +169,20 @@ class BeforeSendSettings(Struct, frozen=True, kw_only=True):
     on_failure: Literal["allow", "refuse"] = "allow"
 
 
+class ListedTerm(Struct, frozen=True, kw_only=True):
+    """A word or domain of a list, and what happens to a message that contains it."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=40)]
+    action: Literal["mask", "refuse"] = "mask"
+
+
+class ContentRules(Struct, frozen=True, kw_only=True):
+    """Words and domains that messages and edits of the tenant must not contain. Literal texts, no patterns."""
+
+    words: Annotated[tuple[ListedTerm, ...], Meta(max_length=100)] = ()
+    domains: Annotated[tuple[ListedTerm, ...], Meta(max_length=50)] = ()
+
+
 class MediaPolicy(Struct, frozen=True, kw_only=True):
     """Attachments. `types`: those allowed, such as `image/*`; empty: all. `strips_metadata`: images lose their metadata."""
 
@@ -211,25 +224,6 @@ class Tenant(Struct, frozen=True, kw_only=True):
 
 class UnwrapError(Exception):
     """A key cannot be unwrapped, now or later: it was altered, or wrapped for another tenant or by another key."""
-
-
-class Kms(Protocol):
-    """A key management service. Every method raises `keys_unavailable` while it is unavailable or denies access."""
-
-    async def generate(self, context: Mapping[str, str], /) -> GeneratedKey:
-        """Create a key of 32 random bytes. It unwraps only with the same context."""
-        ...
-
-    async def unwrap(self, wrapped: bytes, context: Mapping[str, str], /) -> bytes:
-        """Unwrap a key. Raise `UnwrapError`. Uses only the configured master keys, whatever the table names."""
-        ...
-
-    async def rewrap(self, wrapped: bytes, context: Mapping[str, str], /) -> GeneratedKey | None:
-        """Wrap the same data key with the current master key. `None`: that key has already wrapped it.
-
-        Raises `UnwrapError`.
-        """
-        ...
 
 
 class KeyStore(Protocol):

@@ -10,7 +10,8 @@ from tidings.kernel.concurrency import SingleFlight
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.tenants.key_ring import KeyFactory
-from tidings.tenants.model import KeyKind, KeyName, KeyStore, Kms, UnwrapError, WrappedKey
+from tidings.tenants.model import KeyKind, KeyName, KeyStore, UnwrapError, WrappedKey
+from tidings.tenants.ports import Kms
 from tidings.tenants.rules import is_due
 
 _log = logging.getLogger(__name__)

@@ -13,7 +13,8 @@ from fixtures.memory_keys import MemoryKms
 from tidings.kernel.security import Secret
 from tidings.platform.dynamo.credentials import AwsKeys
 from tidings.tenants.kms import FileKms, open_aws_kms
-from tidings.tenants.model import Kms, UnwrapError
+from tidings.tenants.model import UnwrapError
+from tidings.tenants.ports import Kms
 
 type OpenKms = Callable[[], AbstractAsyncContextManager[Kms]]
 

@@ -18,9 +18,8 @@ from tidings.messages.history import ContentState
 from tidings.messages.sender import Content, MessageSender
 from tidings.messages.store import DynamoEditStore
 from tidings.moderation.content_filter import ContentFilter, ContentRulesService
-from tidings.moderation.model import ContentRules, ListedTerm
 from tidings.schema.tables.patterns.webhooks import LIST_ENDPOINTS
-from tidings.tenants.model import TenantSettings
+from tidings.tenants.model import ContentRules, ListedTerm, TenantSettings
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.store import DynamoTenantStore
 from tidings.webhooks.before_send import OPEN_AFTER, BeforeSendHook, BeforeSendService, BeforeSendStats

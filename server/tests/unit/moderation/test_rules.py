@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from tidings.moderation.model import ContentRules, ListedTerm
 from tidings.moderation.rules import ContentMatcher
+from tidings.tenants.model import ContentRules, ListedTerm
 
 
 def rules(*, mask: str = "", refuse: str = "", masked: str = "", refused: str = "") -> ContentRules:

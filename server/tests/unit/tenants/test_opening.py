@@ -10,7 +10,7 @@ from tidings.app.settings import Settings, load
 from tidings.app.wiring.engine_clients import key_policy, make_kms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.tenants.kms import AwsKms, FileKms
-from tidings.tenants.model import Kms
+from tidings.tenants.ports import Kms
 
 FOR = {"tenant": "acme"}
 

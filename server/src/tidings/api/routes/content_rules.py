@@ -39,7 +39,7 @@ async def get_content_rules(call: AsModerationServer) -> ContentRulesBody:
 async def set_content_rules(call: AsModerationServer, body: ContentRulesBody) -> ContentRulesBody:
     """Replace the lists. Processes use them within 30 seconds, before the before-send hook.
 
-    Words are compared without case and accents, and stand alone: `darn` is not found in `darned`. A domain includes its
+    Whole words are compared, without case and accents: `darn` is not found in `darned`. A domain includes its
     subdomains. Empty lists remove all.
     """
     await call.edge.services.moderation.content_rules.set(call.tenant, body.rules())

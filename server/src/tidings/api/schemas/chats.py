@@ -173,7 +173,9 @@ class ChatResponse(ApiModel):
     role: Annotated[RoleName, Field(description="The caller's role.")]
     is_frozen: Annotated[bool, Field(description="Only admins may send messages.")] = False
     slow_mode_seconds: Annotated[int, Field(description="Time between messages of one member. 0: none.")] = 0
-    join_rule: Annotated[JoinRuleName, Field(description="Who may join by themselves.")] = "closed"
+    join_rule: Annotated[JoinRuleName, Field(description="The users that may join without an admin.")] = (
+        "closed"
+    )
     message_count: Annotated[int, Field(description="Number of messages that delivery has processed.")]
     last: Annotated[
         LastMessageResponse | None, Field(description="The newest message, as in the chat list.")

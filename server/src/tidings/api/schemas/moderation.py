@@ -12,7 +12,7 @@ from tidings.chats.commands import MAX_JOINS_PER_CALL
 from tidings.chats.model import FOREVER_MS, Invite, JoinRule, Membership
 from tidings.chats.moderation import MAX_REASON_CHARS, MAX_SLOW_MODE_S, RulesChange
 from tidings.kernel.clock import format_ms
-from tidings.moderation.model import ContentRules, ListedTerm
+from tidings.tenants.model import ContentRules, ListedTerm
 
 Reason = Annotated[
     str,

@@ -35,7 +35,7 @@ from tidings.push.registrations import PushRegistrations
 from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.tenants import settings as tenants
 from tidings.tenants.key_ring import KeyRing
-from tidings.tenants.model import Kms
+from tidings.tenants.ports import Kms
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore

@@ -41,7 +41,7 @@ from tidings.schema.tables.items.accounts import LEASE
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.key_ring import KeyPolicy, KeyRing
 from tidings.tenants.kms import FileKms, open_aws_kms
-from tidings.tenants.model import Kms
+from tidings.tenants.ports import Kms
 from tidings.tenants.store import DynamoKeyStore, DynamoUserKeyStore
 from tidings.tenants.user_keys import UserKeyPolicy, UserKeyRing
 from tidings.webhooks.producer import EventProducer
