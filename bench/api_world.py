@@ -87,7 +87,7 @@ def engines(kind: DynamoKind) -> Iterator[tuple[Place, LocalCluster]]:
 
 
 class LimitedUse(NamedTuple):
-    """What the proxy counted: refused requests by table, and units by table, kind and partition."""
+    """Counts of the proxy: refused requests by table, and units by table, kind and partition."""
 
     refused: Mapping[str, int]
     used: Mapping[tuple[str, str, str], float]
