@@ -1309,7 +1309,7 @@ export interface paths {
         post?: never;
         /**
          * Decline an invite
-         * @description Delete an invite. A user without an invite causes no error.
+         * @description Delete an invite.
          */
         delete: operations["decline_invite"];
         options?: never;
@@ -15155,6 +15155,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `invite_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `rate_limited` */
             429: {
                 headers: {
@@ -15175,7 +15185,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description `overloaded` */
+            /** @description `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

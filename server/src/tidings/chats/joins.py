@@ -77,6 +77,7 @@ class ChatJoins:
         await retry_on_conflict(partial(self._accept, chat, caller))
 
     async def decline(self, chat: ChatKey, user: UserId) -> None:
+        await self._require_invite(chat, user)
         await self._invites.delete(chat, user)
 
     async def _join(self, chat: ChatKey, caller: ChangeContext, token: str | None) -> None:
@@ -95,9 +96,12 @@ class ChatJoins:
         if row is not None and row.is_member:
             await self._invites.delete(chat, caller.user)
             return
-        if not await self._invites.has(chat, caller.user):
-            raise TidingsError(Code.INVITE_NOT_FOUND, "The user has no invite to this chat.")
+        await self._require_invite(chat, caller.user)
         await self._enter(await self._commands.existing(chat), caller, row, Entrance(is_invite=True))
+
+    async def _require_invite(self, chat: ChatKey, user: UserId) -> None:
+        if not await self._invites.has(chat, user):
+            raise TidingsError(Code.INVITE_NOT_FOUND, "The user has no invite to this chat.")
 
     async def _enter(
         self, seen: Chat, caller: ChangeContext, row: Membership | None, entrance: Entrance

@@ -99,7 +99,7 @@ EXAMPLES: dict[str, Example] = {
     "revoke_invite": Example("/v1/chats/{chat}/invites/eve"),
     "list_invites": Example("/v1/invites", reach=Reach.OWN),
     "accept_invite": Example("/v1/invites/{chat}/accept"),
-    "decline_invite": Example("/v1/invites/{chat}", reach=Reach.OWN),
+    "decline_invite": Example("/v1/invites/{chat}", reach=Reach.OWN, caller=UserId("gil")),
     "get_content_rules": Example("/v1/content-rules", reach=Reach.MODERATION),
     "set_content_rules": Example(
         "/v1/content-rules", {"words": [{"text": "darn"}], "domains": []}, Reach.MODERATION

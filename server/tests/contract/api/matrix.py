@@ -118,6 +118,7 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
     broadcast = await set_broadcast(api)
     await set_push_provider(api)
     endpoint = await set_webhooks(api)
+    await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/invites", {"users": ["gil"]})
     many = {"users": [f"u{number}" for number in range(97)]}
     added = await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/members", many)
     return MatrixEnv(

@@ -108,6 +108,7 @@ async def test_a_declined_or_revoked_invite_admits_nobody(use_cases: UseCaseEnv)
     await use_cases.joins.invite(chat, by(ANNA), [CLEO, DORA])
     await use_cases.joins.decline(chat, DORA)
     await use_cases.joins.revoke_invite(chat, by(ANNA), CLEO)
+    assert await code_of(use_cases.joins.decline(chat, DORA)) is Code.INVITE_NOT_FOUND
     for user in (CLEO, DORA):
         assert await code_of(use_cases.joins.accept(chat, by(user))) is Code.INVITE_NOT_FOUND
 

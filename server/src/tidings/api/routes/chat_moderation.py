@@ -296,11 +296,13 @@ async def accept_invite(call: AsUser, chat: ChatInPath, key: IdempotencyKeyHeade
     "/invites/{chat}",
     **route_options(
         "decline_invite",
-        touches=("chats.delete_invite",),
+        Code.INVITE_NOT_FOUND,
+        Code.OUTCOME_UNKNOWN,
+        touches=("chats.check_invite", "chats.delete_invite"),
         status_code=204,
         summary="Decline an invite",
     ),
 )
 async def decline_invite(call: AsUser, chat: ChatInPath) -> None:
-    """Delete an invite. A user without an invite causes no error."""
+    """Delete an invite."""
     await call.services.moderation.joins.decline(call.chat(chat), call.user)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field
 from pydantic.config import JsonDict
 
 from tidings.api.schemas.api_model import SHOWN, ApiModel, Cursor, Time, UserName, with_examples
@@ -46,12 +46,6 @@ class ChatRulesBody(IdempotentBody):
         JoinRuleName | None,
         Field(description="`closed`: admins add members. `link`: with the chat's link. `open`: everyone."),
     ] = None
-
-    @model_validator(mode="after")
-    def _has_a_rule(self) -> Self:
-        if self.is_frozen is None and self.slow_mode_seconds is None and self.join_rule is None:
-            raise ValueError("Give at least one of `is_frozen`, `slow_mode_seconds` and `join_rule`.")
-        return self
 
     def change(self) -> RulesChange:
         return RulesChange(
