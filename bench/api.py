@@ -26,15 +26,14 @@ from contract.telemetry.running import Running
 
 from bench.api_world import (
     CONNECTIONS,
-    CapacityProxy,
     Cpu,
-    LimitedUse,
     Place,
     World,
     engines,
     read_admin_pages,
     serving,
 )
+from bench.capacity_proxy import CapacityProxy, LimitedUse
 from bench.http_load import Loader, Outcome, Request
 from bench.report import Spread, print_figures, print_table
 from tidings.engines.local_cluster import LocalCluster
