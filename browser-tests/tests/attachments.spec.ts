@@ -6,7 +6,7 @@ import { test as base, type Device, expect, expectAccessible, keepPicture } from
 
 const MB = 1024 * 1024;
 /** The media worker starts a process for each file. */
-const PROCESSED = { timeout: 45_000 };
+const PROCESSED = { timeout: 90_000 };
 
 base.use({
   launchOptions: {
@@ -57,7 +57,7 @@ async function send(device: Device): Promise<void> {
 test("an image with its description is seen by another user, without a shift of the layout", async ({
   chatting: { anna, ben },
 }) => {
-  test.setTimeout(120_000);
+  test.setTimeout(240_000);
   await attach(anna, "beach.png", "image/png", await drawPicture(anna.page, 1200, 800));
   await anna.page.getByLabel("Describe the image").fill("A beach at sunset");
   await expect(anna.page.getByRole("button", { name: "Send message" })).toBeEnabled();
@@ -105,7 +105,7 @@ const naturalWidth = (image: ReturnType<Page["locator"]>) =>
 test("several images are a grid, and the arrow keys move between them", async ({
   chatting: { anna, ben },
 }) => {
-  test.setTimeout(120_000);
+  test.setTimeout(240_000);
   for (const name of ["first.png", "second.png", "third.png"])
     await attach(anna, name, "image/png", await drawPicture(anna.page, 300, 500));
   await expect(anna.page.getByRole("button", { name: "Send message" })).toBeEnabled();
@@ -121,7 +121,7 @@ test("several images are a grid, and the arrow keys move between them", async ({
 test("a file is downloaded by another user, and gone within a minute of its redaction", async ({
   chatting: { anna, ben, chat },
 }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(240_000);
   await attach(anna, "minutes.txt", "text/plain", Buffer.from("Minutes of the meeting"));
   await expect(anna.page.getByRole("button", { name: "Send message" })).toBeEnabled();
   await send(anna);
@@ -145,7 +145,7 @@ test("a file is downloaded by another user, and gone within a minute of its reda
 });
 
 test("a voice message is recorded, sent and played by another user", async ({ chatting: { anna, ben } }) => {
-  test.setTimeout(120_000);
+  test.setTimeout(240_000);
   await anna.page.getByRole("button", { name: "Record a voice message" }).click();
   await expect(anna.page.locator(".td-recording")).toContainText("0:02");
   await anna.page.getByRole("button", { name: "Stop recording" }).click();
@@ -166,7 +166,7 @@ test("a voice message is recorded, sent and played by another user", async ({ ch
 test("an upload that a reload stops at 50 % sends only the remaining parts", async ({
   chatting: { anna, ben, chat },
 }) => {
-  test.setTimeout(180_000);
+  test.setTimeout(240_000);
   const size = 32 * MB;
   const numberOf = (url: string) => Number(new URL(url).searchParams.get("partNumber"));
   const choose = () =>
