@@ -122,11 +122,8 @@ def invite_key(chat: ChatKey, user: UserId) -> dict[str, ItemValue]:
     return {"user_id": user_key(chat.tenant, user), "chat_id": INVITE_SORT.render(chat=chat.chat)}
 
 
-INVITES = "*invite#"
-"""Prefix of the sort keys of invites. No tenant's id starts with `*`, so no chat row has it."""
-
-BLOCKS = "block#"
-"""Prefix of the sort keys of blocks."""
+INVITES, BLOCKS = "*invite#", "*block#"
+"""Prefixes of the sort keys of invites and blocks. No tenant's id starts with `*`, so no chat row has them."""
 
 
 def blocked_from_item(item: Item) -> UserId:

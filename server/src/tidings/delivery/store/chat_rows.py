@@ -50,7 +50,7 @@ class DynamoChatRowReader:
         self._chat_from_item = chat_from_item
 
     async def rows(self, tenant: TenantId, user: UserId) -> Sequence[ChatRow]:
-        # The prefix excludes the user's blocks, which have the sort key `block#…` in the same partition.
+        # The prefix excludes the user's blocks, which have the sort key `*block#…` in the same partition.
         query = Query(
             condition="user_id = :u AND begins_with(chat_id, :t)",
             values={":u": user_key(tenant, user), ":t": _CHATS_OF.render(tenant=tenant)},

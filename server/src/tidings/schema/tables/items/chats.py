@@ -50,7 +50,7 @@ _OF_LOG = Growth("a chat's log does not expire", measured_by=LOG_METRIC)
 CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
 KEY_SORT = KeyTemplate("{sender}#{client_key}")
-BLOCK_SORT = KeyTemplate("block#{other}")
+BLOCK_SORT = KeyTemplate("*block#{other}")
 INVITE_SORT = KeyTemplate("*invite#{chat}")
 
 

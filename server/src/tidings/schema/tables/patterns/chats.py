@@ -127,19 +127,19 @@ CHANGE_ROLE = transact(
 BLOCK = transact(
     "chats.block",
     (MESSAGES, CHAT_MEMBERSHIPS, DELIVERY_STATE, IDEMPOTENCY_KEYS),
-    "entry at head + 1 if absent; both (chat_id, user_id); (user_id, block#other)",
+    "entry at head + 1 if absent; both (chat_id, user_id); (user_id, *block#other)",
     "Block or unblock in a direct chat, with its entry.",
 )
 BLOCK_STRANGER = transact(
     "chats.block_stranger",
     (CHATS, DELIVERY_STATE),
-    "(user_id, block#other); on condition that their direct chat does not exist",
+    "(user_id, *block#other); on condition that their direct chat does not exist",
     "Block or unblock a user without a direct chat.",
 )
 LIST_BLOCKS = query(
     "chats.list_blocks",
     DELIVERY_STATE,
-    "user_id, begins with block#",
+    "user_id, begins with *block#",
     PatternRole.AUTHORISES,
     "The users that a user blocks, before a direct chat is created.",
 )
@@ -147,7 +147,7 @@ LIST_BLOCKS = query(
 FIND_BLOCKS = batch_get(
     "chats.find_blocks",
     DELIVERY_STATE,
-    "(user_id, block#other) for each",
+    "(user_id, *block#other) for each",
     PatternRole.AUTHORISES,
     "Which of these users block this one; before a subscription to their presence.",
     consistency=Consistency.STRONG,
