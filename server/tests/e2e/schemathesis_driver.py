@@ -57,6 +57,7 @@ REFUSED_BY_RULE = (
         400, _INVALID, "of the list does not (exist|accept users)|^The type of a segment"
     ),  # depends on the existing versions
     Rule(400, _INVALID, "^The tenant has 20 endpoints"),
+    Rule(400, _INVALID, "^`until` is in the past"),  # the server's clock decides
     Rule(400, _INVALID, "^`q` has|A prefix has at least"),  # Unicode defines what a letter or digit is
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),

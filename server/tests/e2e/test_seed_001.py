@@ -36,6 +36,9 @@ def test_ap1_get_a_chats_metadata(crew: CostRecorder, others: tuple[str, ...]) -
         "created_by": crew.name("anna"),
         "role": "owner",
         "message_count": 0,
+        "is_frozen": False,
+        "slow_mode_seconds": 0,
+        "join_rule": "closed",
     }
     assert calls == {"memberships.check": 1, "chats.read": 1, "chats.read_many": 1} | ROW
 

@@ -16,9 +16,9 @@ from simulation.record import Operation
 from simulation.server import TENANT, Gateway
 from simulation.world import SimulatedWorld
 
-from tidings.chats import store
 from tidings.chats.commands import ChangeContext
 from tidings.chats.model import MAX_SMALL_MEMBERS, direct_chat_key, group_chat_key
+from tidings.chats.store import chats as chat_store
 from tidings.kernel.ids import ChatKey, ClientKey, UserId
 
 _SETTLES_WITHIN_S = 150.0
@@ -50,7 +50,7 @@ class Scenario:
 
     def run(self) -> list[str]:
         """Run the scenario. In seeds with growth, the fourth member makes a chat large instead of the 101st."""
-        with patch.object(store, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
+        with patch.object(chat_store, "MAX_SMALL_MEMBERS", 3 if self.grows else MAX_SMALL_MEMBERS):
             return self._run()
 
     def _run(self) -> list[str]:
