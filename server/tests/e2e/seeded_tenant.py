@@ -159,7 +159,7 @@ class _Builder:
         found["update_chat_settings"] = {"chat": [self._group() for _ in range(3)]}
         found["remove_member"] = {"chat": [self._group() for _ in range(3)], "user": MEMBERS}
         found["change_role"] = {"chat": [self._group()], "user": MEMBERS}
-        found |= moderated_values(self._group, self._ok, MEMBERS)
+        found |= moderated_values(self._group, self._ok, MEMBERS, self._seeded.bearers.leaver)
         found["transfer_chat"] = {"chat": [self._group() for _ in range(SOME)], "user": MEMBERS}
         return found
 

@@ -19,7 +19,7 @@ from prometheus_client.utils import floatToGoString
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 PREFIX = "tidings_"
-MAX_SERIES = 400
+MAX_SERIES = 1_000
 
 # From an answer from memory to a delivery that waited for a consumer to restart.
 LATENCY_BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
