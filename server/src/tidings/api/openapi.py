@@ -41,6 +41,8 @@ OF_CHANGES = (
     Code.NOT_A_MEMBER,
     Code.CHAT_NOT_FOUND,
 )
+OF_APPENDS = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse")
+"""Access patterns of an operation that appends an entry to the log of a chat."""
 PATTERNS = "x-access-patterns"
 
 

@@ -134,7 +134,7 @@ class ChatCommands:
         await self.check(chat, caller, ChatAction.ADD_MEMBERS)
 
     async def check(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:
-        """Raise what a change would raise for a caller who may not make it."""
+        """Raise the error of a change that the caller may not make. Change nothing."""
         await self.attempt(chat, caller, partial(self.refuse, chat, caller, action))
 
     async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:

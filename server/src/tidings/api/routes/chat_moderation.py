@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tidings.api.auth import AsUser, AuthenticatedRoute
-from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
+from tidings.api.openapi import OF_APPENDS, OF_BODIES, OF_CHANGES, route_options
 from tidings.api.rate_limits import charge_members
 from tidings.api.request_parsing import IdempotencyKeyHeader, optional_idempotency_key
 from tidings.api.schemas.api_model import ChatInPath, UserInPath
@@ -28,13 +28,7 @@ from tidings.kernel.ids import ChatId, UserId
 
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["chat moderation"])
 
-_APPEND = (
-    "chats.check",
-    "memberships.check",
-    "messages.read_head",
-    "messages.follow",
-    "idempotency.refuse",
-)
+_CHANGE = ("chats.check", *OF_APPENDS)
 _JOIN = (Code.BANNED, Code.CHAT_FULL, Code.REJOIN_LIMIT_REACHED, Code.KEYS_UNAVAILABLE)
 
 
@@ -44,7 +38,7 @@ _JOIN = (Code.BANNED, Code.CHAT_FULL, Code.REJOIN_LIMIT_REACHED, Code.KEYS_UNAVA
         "set_chat_rules",
         *OF_BODIES,
         *OF_CHANGES,
-        touches=("chats.set_rules", *_APPEND),
+        touches=("chats.set_rules", *_CHANGE),
         status_code=204,
         summary="Freeze a group, or set slow mode or its join rule",
     ),
@@ -67,7 +61,7 @@ async def set_chat_rules(
         "mute_member",
         *OF_BODIES,
         *OF_CHANGES,
-        touches=("chats.restrict", *_APPEND),
+        touches=("chats.restrict", *_CHANGE),
         status_code=204,
         summary="Mute a member",
     ),
@@ -87,7 +81,7 @@ async def mute_member(
     **route_options(
         "unmute_member",
         *OF_CHANGES,
-        touches=("chats.restrict", *_APPEND),
+        touches=("chats.restrict", *_CHANGE),
         status_code=204,
         summary="Unmute a member",
     ),
@@ -128,7 +122,7 @@ async def list_bans(call: AsUser, chat: ChatInPath, asked: Annotated[PageParams,
         "ban_user",
         *OF_BODIES,
         *OF_CHANGES,
-        touches=("chats.remove_member", "chats.restrict", *_APPEND),
+        touches=("chats.remove_member", "chats.restrict", *_CHANGE),
         status_code=204,
         summary="Ban a user",
     ),
@@ -152,7 +146,7 @@ async def ban_user(
     **route_options(
         "unban_user",
         *OF_CHANGES,
-        touches=("chats.restrict", *_APPEND),
+        touches=("chats.restrict", *_CHANGE),
         status_code=204,
         summary="Unban a user",
     ),
@@ -172,7 +166,7 @@ async def unban_user(
         *OF_BODIES,
         *OF_CHANGES,
         *_JOIN,
-        touches=("chats.add_members", *_APPEND),
+        touches=("chats.add_members", *_CHANGE),
         status_code=204,
         summary="Join a group",
     ),
@@ -281,7 +275,7 @@ async def list_invites(call: AsUser, asked: Annotated[PageParams, Query()]) -> I
         *OF_CHANGES,
         *_JOIN,
         Code.INVITE_NOT_FOUND,
-        touches=("chats.accept_invite", "chats.check_invite", "chats.delete_invite", *_APPEND),
+        touches=("chats.accept_invite", "chats.check_invite", "chats.delete_invite", *_CHANGE),
         status_code=204,
         summary="Accept an invite",
     ),

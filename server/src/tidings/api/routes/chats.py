@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Body, Query, Response
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, MembersRoute, UserRequest
-from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
+from tidings.api.openapi import OF_APPENDS, OF_BODIES, OF_CHANGES, route_options
 from tidings.api.rate_limits import charge_members, count_new_chat
 from tidings.api.request_parsing import (
     IdempotencyKeyHeader,
@@ -41,7 +41,6 @@ _CHAT_ERRORS = (
     "chats.read_many",
     "tenants.list_data_keys",
 )
-_APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse")
 
 
 @create_router.post(
@@ -59,7 +58,7 @@ _APPEND = ("messages.read_head", "messages.follow", "memberships.check", "idempo
             "chats.check",
             "memberships.check_many",
             *START_JOB,
-            *_APPEND,
+            *OF_APPENDS,
         ),
         repeat=ChatCreatedResponse,
         accepted=ChatCreatedResponse,
@@ -129,7 +128,7 @@ async def _chat_response(call: UserRequest, chat: ChatId) -> ChatResponse:
         *OF_BODIES,
         *OF_CHANGES,
         Code.KEYS_UNAVAILABLE,
-        touches=("chats.rename", *_CHAT_ERRORS, *_APPEND),
+        touches=("chats.rename", *_CHAT_ERRORS, *OF_APPENDS),
         summary="Rename a group",
     ),
 )
@@ -142,7 +141,7 @@ async def rename_chat(
     return await _chat_response(call, chat)
 
 
-_BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *_APPEND)
+_BLOCK = ("chats.block", "chats.block_stranger", "chats.check", *OF_APPENDS)
 
 
 @router.get(

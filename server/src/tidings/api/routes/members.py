@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import JSONResponse
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, MembersRoute
-from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
+from tidings.api.openapi import OF_APPENDS, OF_BODIES, OF_CHANGES, route_options
 from tidings.api.rate_limits import charge_members, charge_number
 from tidings.api.request_parsing import IdempotencyKeyHeader, optional_idempotency_key
 from tidings.api.schemas.accounts import UserResponse
@@ -33,13 +33,7 @@ router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["members"
 add_router = APIRouter(prefix="/v1", route_class=MembersRoute, tags=["members"])
 
 START_JOB = ("jobs.claim_key", "jobs.read", "jobs.put_chunks", "jobs.create")
-_MEMBER_ERRORS = (
-    "chats.check",
-    "memberships.check",
-    "messages.read_head",
-    "messages.follow",
-    "idempotency.refuse",
-)
+_CHANGE = ("chats.check", *OF_APPENDS)
 
 
 @router.get(
@@ -77,7 +71,7 @@ async def list_members(
         Code.CHAT_FULL,
         Code.REJOIN_LIMIT_REACHED,
         Code.KEYS_UNAVAILABLE,
-        touches=("chats.add_members", "memberships.check_many", *START_JOB, *_MEMBER_ERRORS),
+        touches=("chats.add_members", "memberships.check_many", *START_JOB, *_CHANGE),
         accepted=MembersAcceptedResponse,
         status_code=204,
         summary="Add members",
@@ -142,7 +136,7 @@ async def get_member_job(call: AsUser, chat: ChatInPath, job: JobInPath) -> Memb
             "users.confirm",
             "chats.add_members",
             "memberships.check_many",
-            *_MEMBER_ERRORS,
+            *_CHANGE,
         ),
         summary="Add a member by phone number",
     ),
@@ -171,7 +165,7 @@ async def add_member_by_phone(
     **route_options(
         "remove_member",
         *OF_CHANGES,
-        touches=("chats.remove_member", *_MEMBER_ERRORS),
+        touches=("chats.remove_member", *_CHANGE),
         status_code=204,
         summary="Remove a member or leave",
     ),
@@ -191,7 +185,7 @@ async def remove_member(
         "change_role",
         *OF_BODIES,
         *OF_CHANGES,
-        touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
+        touches=("chats.change_role", "memberships.check_many", *_CHANGE),
         status_code=204,
         summary="Change a member's role",
     ),
@@ -210,7 +204,7 @@ async def change_role(
         "transfer_chat",
         *OF_BODIES,
         *OF_CHANGES,
-        touches=("chats.change_role", "memberships.check_many", *_MEMBER_ERRORS),
+        touches=("chats.change_role", "memberships.check_many", *_CHANGE),
         status_code=204,
         summary="Transfer ownership",
     ),

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Path, Query, Response
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
 from tidings.api.entry_json import entry_response, history_response
-from tidings.api.openapi import OF_BODIES, OF_CHANGES, route_options
+from tidings.api.openapi import OF_APPENDS, OF_BODIES, OF_CHANGES, route_options
 from tidings.api.request_parsing import (
     IdempotencyKeyHeader,
     optional_idempotency_key,
@@ -55,7 +55,7 @@ _KEYS = (
     "user_keys.confirm",
     "user_keys.put",
 )
-_FOLLOW = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse", *_KEYS)
+_FOLLOW = (*OF_APPENDS, *_KEYS)
 _SEND = (
     "messages.append",
     "messages.append_batch",
