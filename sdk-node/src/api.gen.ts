@@ -1661,6 +1661,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{message}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a message
+         * @description Report a message to the tenant's moderators. The user must be able to read it. A second report changes nothing.
+         */
+        post: operations["report_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{message}/status": {
         parameters: {
             query?: never;
@@ -1695,6 +1715,71 @@ export interface paths {
         get: operations["get_web_push_key"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reviews": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the review queue
+         * @description List reported messages and users: open ones first, oldest first, then decided ones, newest first.
+         *
+         *     Reviews appear within seconds. Requires an API key with the scope `moderation`.
+         */
+        get: operations["list_reviews"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reviews/{review}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get a review
+         * @description Get a review with its reports. Requires an API key with the scope `moderation`.
+         */
+        get: operations["get_review"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reviews/{review}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Decide a review
+         * @description Record a decision and carry it out. The same decision again returns the same review.
+         *
+         *     Another decision is refused with `review_decided`. If the action is not possible, the review is open again. Requires
+         *     an API key with the scope `moderation`.
+         */
+        post: operations["decide_review"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2053,6 +2138,26 @@ export interface paths {
          */
         put: operations["set_profile"];
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Report a user
+         * @description Report a user to the tenant's moderators. A second report changes nothing.
+         */
+        post: operations["report_user"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2924,6 +3029,12 @@ export interface components {
              */
             is_frozen?: boolean;
             /**
+             * Is Muted
+             * @description An admin or a moderator muted the caller.
+             * @default false
+             */
+            is_muted?: boolean;
+            /**
              * Join Rule
              * @description The users that may join without an admin.
              * @default closed
@@ -2932,6 +3043,11 @@ export interface components {
             join_rule?: "closed" | "link" | "open";
             /** @description The newest message, as in the chat list. */
             last?: components["schemas"]["LastMessageResponse"] | null;
+            /**
+             * May Send At
+             * @description With slow mode: when the caller may send their next message.
+             */
+            may_send_at?: string | null;
             /** Member Count */
             member_count: number;
             /**
@@ -2939,6 +3055,11 @@ export interface components {
              * @description Number of messages that delivery has processed.
              */
             message_count: number;
+            /**
+             * Muted Until
+             * @description Absent: the mute has no end.
+             */
+            muted_until?: string | null;
             /** Name */
             name?: string | null;
             /**
@@ -3025,7 +3146,7 @@ export interface components {
          * @description The error code, for programs. A code is never reused with another meaning.
          * @enum {string}
          */
-        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "chat_frozen" | "muted" | "slow_mode" | "banned" | "invite_not_found" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "search_off" | "media_not_configured" | "upload_not_found" | "upload_incomplete" | "upload_attached" | "upload_processing" | "upload_refused" | "upload_too_large" | "storage_full" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
+        Code: "settings_invalid" | "engine_not_installed" | "engine_not_supported" | "engine_fetch_failed" | "engine_port_taken" | "engine_out_of_memory" | "engine_died" | "engine_not_ready" | "engine_unreachable" | "engines_busy" | "tables_drift" | "tables_destructive" | "tables_failed" | "epoch_stale" | "still_running" | "credential_invalid" | "credential_expired" | "rate_limited" | "user_not_found" | "user_exists" | "user_erased" | "phone_taken" | "phone_login_off" | "chat_not_found" | "chat_full" | "rejoin_limit_reached" | "request_invalid" | "request_too_large" | "request_too_slow" | "headers_too_large" | "endpoint_not_found" | "method_not_allowed" | "cursor_invalid" | "unknown_request" | "not_a_member" | "forbidden" | "blocked" | "chat_frozen" | "muted" | "slow_mode" | "banned" | "invite_not_found" | "review_not_found" | "review_decided" | "content_invalid" | "content_too_large" | "message_refused" | "message_not_found" | "inbox_not_found" | "notification_not_found" | "job_not_found" | "segment_not_found" | "webhook_not_found" | "push_not_configured" | "search_off" | "media_not_configured" | "upload_not_found" | "upload_incomplete" | "upload_attached" | "upload_processing" | "upload_refused" | "upload_too_large" | "storage_full" | "no_change" | "idempotency_conflict" | "position_ahead" | "position_too_old" | "write_conflict" | "decryption_failed" | "keys_unavailable" | "outcome_unknown" | "overloaded" | "internal" | "topics_drift" | "topics_destructive" | "topics_failed";
         /**
          * CodeSentResponse
          * @description A requested code. The answer is the same for known and unknown numbers.
@@ -3334,6 +3455,59 @@ export interface components {
              * @example https://app.example/tidings
              */
             url: string;
+        };
+        /**
+         * DecisionBody
+         * @description What happens to the message or its author.
+         * @example {
+         *       "action": "ban",
+         *       "reason": "spam",
+         *       "until": "2999-12-01T00:00:00Z"
+         *     }
+         * @example {
+         *       "action": "dismiss"
+         *     }
+         */
+        DecisionBody: {
+            /**
+             * Action
+             * @description `redact`: delete the content of the message. `mute`, `ban`: its author in its group. `suspend`: the author or the reported user everywhere.
+             * @enum {string}
+             */
+            action: "dismiss" | "redact" | "mute" | "ban" | "suspend";
+            /** Reason */
+            reason?: string | null;
+            /**
+             * Until
+             * @description The end of a mute or ban. Absent: it has no end.
+             */
+            until?: string | null;
+        };
+        /**
+         * DecisionResponse
+         * @example {
+         *       "action": "ban",
+         *       "at": "2026-11-15T02:12:00.000Z",
+         *       "by": "api_key:01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "reason": "spam",
+         *       "until": "2026-12-01T00:00:00.000Z"
+         *     }
+         */
+        DecisionResponse: {
+            /** Action */
+            action: string;
+            /**
+             * At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            at: string;
+            /** By */
+            by: string;
+            /** Reason */
+            reason?: string | null;
+            /** Until */
+            until?: string | null;
         };
         /**
          * DeliveriesResponse
@@ -3694,7 +3868,7 @@ export interface components {
             write_units: number;
         };
         /** @enum {string} */
-        EventTypeName: "message.created" | "message.edited" | "message.redacted" | "reaction.changed" | "member.joined" | "member.left" | "member.role_changed" | "member.blocked" | "member.muted" | "member.banned" | "chat.rules_changed" | "chat.created" | "chat.renamed" | "message.read" | "notification.delivered" | "notification.read" | "job.ended" | "user.created" | "user.updated" | "user.suspended" | "user.unsuspended" | "push.finished" | "presence.changed" | "endpoint.disabled";
+        EventTypeName: "message.created" | "message.edited" | "message.redacted" | "reaction.changed" | "member.joined" | "member.left" | "member.role_changed" | "member.blocked" | "member.muted" | "member.banned" | "chat.rules_changed" | "chat.created" | "chat.renamed" | "message.read" | "notification.delivered" | "notification.read" | "job.ended" | "user.created" | "user.updated" | "user.suspended" | "user.unsuspended" | "report.created" | "push.finished" | "presence.changed" | "endpoint.disabled";
         /**
          * ExplainCountsResponse
          * @description A user's notifications, newest first, with the reason why each one is or is not counted.
@@ -4461,7 +4635,7 @@ export interface components {
              * @default mask
              * @enum {string}
              */
-            action?: "mask" | "refuse";
+            action?: "mask" | "refuse" | "flag";
             /**
              * Text
              * @example bad.example
@@ -4470,7 +4644,8 @@ export interface components {
         };
         /**
          * ListedTermModel
-         * @description `mask`: it is replaced by `*`. `refuse`: the message is answered with `message_refused`.
+         * @description `mask`: it is replaced by `*`. `refuse`: the message is answered with `message_refused`. `flag`: the message is sent
+         *     and enters the review queue.
          */
         ListedTermModel: {
             /**
@@ -4478,7 +4653,7 @@ export interface components {
              * @default mask
              * @enum {string}
              */
-            action?: "mask" | "refuse";
+            action?: "mask" | "refuse" | "flag";
             /** Text */
             text: string;
         };
@@ -5694,6 +5869,52 @@ export interface components {
             since: string;
         };
         /**
+         * ReportBody
+         * @description Why a message or a user is reported.
+         * @example {
+         *       "reason": "spam",
+         *       "text": "The same link in every group."
+         *     }
+         * @example {
+         *       "reason": "abuse"
+         *     }
+         */
+        ReportBody: {
+            /**
+             * Reason
+             * @enum {string}
+             */
+            reason: "spam" | "abuse" | "violence" | "sexual" | "illegal" | "other";
+            /**
+             * Text
+             * @description Moderators see it. Other users do not.
+             */
+            text?: string | null;
+        };
+        /**
+         * ReportResponse
+         * @example {
+         *       "at": "2026-11-15T02:11:21.957Z",
+         *       "reason": "spam",
+         *       "reporter": "anna",
+         *       "text": "The same link in every group."
+         *     }
+         */
+        ReportResponse: {
+            /**
+             * At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            at: string;
+            /** Reason */
+            reason: string;
+            /** Reporter */
+            reporter: string;
+            /** Text */
+            text?: string | null;
+        };
+        /**
          * RequestCodeBody
          * @example {
          *       "phone": "+4915123456789",
@@ -5738,6 +5959,112 @@ export interface components {
              * @description When it ends, by the server's clock. Absent: it has no end.
              */
             until?: string | null;
+        };
+        /**
+         * ReviewDetailsResponse
+         * @description A review with its first 100 reports, by user id.
+         * @example {
+         *       "reports": [
+         *         {
+         *           "at": "2026-11-15T02:11:21.957Z",
+         *           "reason": "spam",
+         *           "reporter": "anna",
+         *           "text": "The same link in every group."
+         *         }
+         *       ],
+         *       "review": {
+         *         "author": "ben",
+         *         "count": 2,
+         *         "id": "m.gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *         "message": "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *         "opened_at": "2026-11-15T02:11:21.957Z",
+         *         "reasons": [
+         *           "abuse",
+         *           "spam"
+         *         ],
+         *         "reported_at": "2026-11-15T02:11:40.100Z",
+         *         "state": "open"
+         *       }
+         *     }
+         */
+        ReviewDetailsResponse: {
+            /** Reports */
+            reports: components["schemas"]["ReportResponse"][];
+            review: components["schemas"]["ReviewResponse"];
+        };
+        /**
+         * ReviewResponse
+         * @description All reports about one message or user. `author` wrote the message, or is the reported user.
+         * @example {
+         *       "author": "ben",
+         *       "count": 2,
+         *       "id": "m.gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *       "message": "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *       "opened_at": "2026-11-15T02:11:21.957Z",
+         *       "reasons": [
+         *         "abuse",
+         *         "spam"
+         *       ],
+         *       "reported_at": "2026-11-15T02:11:40.100Z",
+         *       "state": "open"
+         *     }
+         */
+        ReviewResponse: {
+            /** Author */
+            author: string;
+            /** Count */
+            count: number;
+            decision?: components["schemas"]["DecisionResponse"] | null;
+            /** Id */
+            id: string;
+            /** Message */
+            message?: string | null;
+            /**
+             * Opened At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            opened_at: string;
+            /** Reasons */
+            reasons: string[];
+            /**
+             * Reported At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            reported_at: string;
+            /**
+             * State
+             * @enum {string}
+             */
+            state: "open" | "applying" | "decided";
+        };
+        /**
+         * ReviewsResponse
+         * @description Open reviews, oldest first; then decided ones, newest first. A page with a `cursor` is not the last one.
+         * @example {
+         *       "reviews": [
+         *         {
+         *           "author": "ben",
+         *           "count": 2,
+         *           "id": "m.gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *           "message": "gLAJWK6M7H3QFQ3PWXCZ5GZQD.7",
+         *           "opened_at": "2026-11-15T02:11:21.957Z",
+         *           "reasons": [
+         *             "abuse",
+         *             "spam"
+         *           ],
+         *           "reported_at": "2026-11-15T02:11:40.100Z",
+         *           "state": "open"
+         *         }
+         *       ]
+         *     }
+         */
+        ReviewsResponse: {
+            /** Cursor */
+            cursor?: string | null;
+            /** Reviews */
+            reviews: components["schemas"]["ReviewResponse"][];
         };
         /**
          * RotateSecretBody
@@ -17352,6 +17679,135 @@ export interface operations {
             };
         };
     };
+    report_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A message id: chat id and sequence, separated by a dot. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `message_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `decryption_failed`, `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_message_status: {
         parameters: {
             query?: never;
@@ -17532,6 +17988,304 @@ export interface operations {
                 };
             };
             /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    list_reviews: {
+        parameters: {
+            query?: {
+                cursor?: string;
+                limit?: number;
+                /** @description Only reviews in this state. `applying`: the decision was not carried out completely. */
+                state?: "open" | "applying" | "decided";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewsResponse"];
+                };
+            };
+            /** @description `cursor_invalid`, `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_review: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a review: `m.` and a message id, or `u.` and a user id. */
+                review: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewDetailsResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `review_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `decryption_failed`, `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide_review: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a review: `m.` and a message id, or `u.` and a user id. */
+                review: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DecisionBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReviewResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden`, `not_a_member` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `chat_not_found`, `message_not_found`, `review_not_found`, `user_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `idempotency_conflict`, `review_decided`, `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
@@ -19779,6 +20533,135 @@ export interface operations {
                 };
             };
             /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    report_user: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            204: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `user_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `write_conflict` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `outcome_unknown`, `overloaded` */
             503: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];

@@ -76,6 +76,8 @@ export type ErrorCode =
   | "slow_mode"
   | "banned"
   | "invite_not_found"
+  | "review_not_found"
+  | "review_decided"
   | "content_invalid"
   | "content_too_large"
   | "message_refused"

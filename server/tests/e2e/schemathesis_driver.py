@@ -58,6 +58,7 @@ REFUSED_BY_RULE = (
     ),  # depends on the existing versions
     Rule(400, _INVALID, "^The tenant has 20 endpoints"),
     Rule(400, _INVALID, "^`until` is in the past"),  # the server's clock decides
+    Rule(409, "review_decided", ""),  # by an earlier request
     Rule(400, _INVALID, "^`q` has|A prefix has at least"),  # Unicode defines what a letter or digit is
     Rule(400, _INVALID, "^An inbox has at most 50 categories"),  # in total, including retired ones
     Rule(400, _INVALID, "^A notification has at most 90 versions"),
@@ -227,6 +228,7 @@ def _faults(event: object) -> Iterator[str]:
 def _config(url: str, seeded: SeededTenant, examples: int) -> SchemathesisConfig:
     as_server = ["create_user", "update_user", "list_user_sessions", "end_user_sessions"]
     as_server += ["list_directory", "suspend_user", "unsuspend_user", "list_pushes"]
+    as_server += ["list_reviews", "get_review", "decide_review"]
     return SchemathesisConfig.from_dict(
         {
             "seed": SEED,

@@ -27,7 +27,33 @@ def moderated_values(
     found["join_chat"] = found["accept_invite"] = {"chat": [group()]}
     found["decline_invite"] = {"chat": [_invite_of_anna(ok, other, number) for number in range(8)]}
     found["list_invites"] = {"cursor": [None]}
-    return found
+    return found | _review_values(ok, members, other)
+
+
+def _review_values(ok: Callable[..., Any], members: Sequence[str], other: str) -> dict[str, Values]:
+    """Return messages of another user to report, and reviews of others. Each decision has a review of its own."""
+    body = {"type": "group", "name": "reports", "members": ["anna"], "client_message_id": "reports"}
+    chat = str(ok("POST", "/v1/chats", body, bearer=other)["id"])
+
+    def said(number: int) -> str:
+        sent = {"text": "buy this", "client_message_id": f"reported-{number}"}
+        return str(ok("POST", f"/v1/chats/{chat}/messages", sent, bearer=other)["message_id"])
+
+    messages = [said(number) for number in range(20)]
+    for message in messages[8:]:
+        ok("POST", f"/v1/messages/{message}/report", {"reason": "spam"})
+    decided: Values = {
+        "review": [f"m.{message}" for message in messages[8:]],
+        "until": [None],
+        "reason": [None],
+    }
+    return {
+        "report_message": {"message": messages[:8]},
+        "report_user": {"user": [*members]},
+        "list_reviews": {"cursor": [None]},
+        "get_review": {"review": [f"m.{messages[8]}"]},
+        "decide_review": decided | {"action": ["dismiss", "redact"]},
+    }
 
 
 def _invite_of_anna(ok: Callable[..., Any], other: str, number: int) -> str:

@@ -81,7 +81,7 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         ring = file_key_ring(client, directory)
         rows = AuthenticatedRows(ring)
         keys = ApiKeyService(DynamoApiKeyStore(client, rows), clock)
-        server = await keys.issue(tenant, "users", [Scope.USERS])
+        server = await keys.issue(tenant, "users", [Scope.USERS, Scope.MODERATION])
         notifications = await keys.issue(tenant, "notifications", [Scope.NOTIFICATIONS])
         hooked = TenantId(f"{tenant}-hooked")
         tenants = TenantService(DynamoTenantStore(client, rows), clock)

@@ -35,6 +35,7 @@ PAGES = [
     "howto/receive-webhooks.md",
     "howto/moderate-messages.md",
     "howto/moderate-chats.md",
+    "howto/review-reports.md",
     "howto/search-messages.md",
     "howto/run-webhooks.md",
     "howto/run-the-relay.md",

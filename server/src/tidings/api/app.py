@@ -36,6 +36,7 @@ from tidings.api.routes import (
     notifications,
     preferences,
     push,
+    reviews,
     search,
     users,
     webhooks,
@@ -72,6 +73,7 @@ ROUTERS = (
     webhooks.router,
     webhooks.hook_router,
     content_rules.router,
+    reviews.router,
     legacy_inbox.router,
     legacy_inbox.bulk,
 )

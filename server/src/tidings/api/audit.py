@@ -41,6 +41,7 @@ AUDITED: Final = frozenset(
         "replay_webhook",
         "set_before_send_hook",
         "set_content_rules",
+        "decide_review",
         "delete_before_send_hook",
     }
 )

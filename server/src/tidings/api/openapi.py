@@ -148,6 +148,8 @@ _TAGS = {
     "webhooks": f"Endpoints that receive events: manage, test, delivery log, retry, replay. {_NEEDS_SCOPE}".replace(
         Scope.NOTIFICATIONS, Scope.WEBHOOKS
     ),
+    "reviews": "Report messages and users; the review queue of the tenant's moderators, which requires an API key with the "
+    f"scope `{Scope.MODERATION}`.",
     "content rules": "Words and links that messages must not contain. "
     f"Requires an API key with the scope `{Scope.MODERATION}`.",
     "legacy inbox": "The original inbox API. New applications use `inbox`, `inboxes` and `broadcasts`.",

@@ -93,6 +93,8 @@ STATUS: Final[Mapping[Code, int]] = {
     Code.SLOW_MODE: 429,
     Code.BANNED: 403,
     Code.INVITE_NOT_FOUND: 404,
+    Code.REVIEW_NOT_FOUND: 404,
+    Code.REVIEW_DECIDED: 409,
     Code.CONTENT_INVALID: 422,
     Code.CONTENT_TOO_LARGE: 413,
     Code.MESSAGE_REFUSED: 422,

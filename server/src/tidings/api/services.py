@@ -40,6 +40,7 @@ from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History, VisibleEntry
 from tidings.messages.sender import MessageSender
 from tidings.moderation.content_filter import ContentRulesService
+from tidings.moderation.reviews import ReportService, ReviewService
 from tidings.push.badge import BadgeReader
 from tidings.push.ports import ResultStore
 from tidings.push.preferences import PushPreferencesService
@@ -167,6 +168,8 @@ class ModerationServices:
     chats: ChatModeration
     joins: ChatJoins
     content_rules: ContentRulesService
+    reports: ReportService
+    reviews: ReviewService
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,6 @@ from tidings.chats.model import (
     Chat,
     ChatType,
     Membership,
-    MemberStatus,
     Role,
     direct_chat_key,
     group_chat_key,
@@ -31,6 +30,7 @@ from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import (
+    MODERATOR,
     NO_SUCH_CHAT,
     Appended,
     Draft,
@@ -290,7 +290,8 @@ class ChatCommands:
         try:
             await retry_on_conflict(step)
         except TidingsError as error:
-            if error.retryable or was_member(await self._rows.membership(chat, caller.user)):
+            is_known = error.retryable or caller.user == MODERATOR
+            if is_known or was_member(await self._rows.membership(chat, caller.user)):
                 raise
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT) from None
 
@@ -302,9 +303,7 @@ class ChatCommands:
         draft: Draft,
         side_writes_at: SideWritesFactory,
     ) -> Appended:
-        def may(status: MemberStatus, after: int | None, /) -> Code | None:
-            return rules.check_permission(action, status, after)
-
+        may = partial(rules.check_permission, action)
         return await self._appends.append(chat.key, Proposal(draft, may, caller.after), side_writes_at)
 
     async def refuse(self, chat: ChatKey, caller: ChangeContext, action: ChatAction) -> None:

@@ -73,7 +73,7 @@ class Membership(Struct, frozen=True, kw_only=True):
 class MemberStatus(NamedTuple):
     """The basis of permission checks. `role` is None for former members and strangers.
 
-    `is_stranger`: never was a member. `since`: the sequence of the join. `right_since`: the sequence that granted the
+    `is_stranger`: never was a member. `is_moderator`: acts for the tenant, and is no member. `since`: the sequence of the join. `right_since`: the sequence that granted the
     role or removed a block.
     """
 
@@ -86,6 +86,7 @@ class MemberStatus(NamedTuple):
     muted_until_ms: int = 0
     unmuted_at: int = 0
     last_sent_ms: int = 0
+    is_moderator: bool = False
 
 
 class MemberPage[T](NamedTuple):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tidings.chats.model import Chat, ChatType, MemberPage, Membership, chat_type, require_membership
 from tidings.chats.ports import ChatStore, MembershipReader
+from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import NO_SUCH_CHAT, Interval
@@ -70,14 +71,16 @@ MAX_LIMIT = 200
 
 
 class ChatView(NamedTuple):
-    """A chat, and the membership of the user who reads it."""
+    """A chat, and the membership of the user who reads it. `now_ms`: mutes and slow mode are compared with it."""
 
     chat: Chat
     own: Membership
+    now_ms: int
 
 
 class ChatQueries:
-    def __init__(self, store: ChatStore) -> None:
+    def __init__(self, store: ChatStore, clock: Clock) -> None:
+        self._clock = clock
         self._store = store
 
     async def chat(self, chat: ChatKey, user: UserId) -> ChatView:
@@ -85,7 +88,7 @@ class ChatQueries:
         found = await self._store.find_chat(chat)
         if found is None:
             raise TidingsError(Code.CHAT_NOT_FOUND, NO_SUCH_CHAT)
-        return ChatView(found, own)
+        return ChatView(found, own, self._clock.now_ms())
 
     async def members(
         self, chat: ChatKey, user: UserId, after: UserId | None, limit: int

@@ -65,6 +65,8 @@ OF_EVERY_ROLE: dict[ChatType, frozenset[ChatAction]] = {
     kind: frozenset.intersection(*(rights for (of, _), rights in PERMISSIONS.items() if of is kind))
     for kind in ChatType
 }
+OF_MODERATORS = frozenset({ChatAction.REDACT_OTHERS, ChatAction.REMOVE_MEMBER, ChatAction.REMOVE_ADMIN})
+"""Actions of the tenant's moderators in every chat, also in direct ones."""
 SILENCED_BY_BLOCK = frozenset({ChatAction.SEND, ChatAction.REACT, ChatAction.EDIT_OWN})
 
 
@@ -74,14 +76,15 @@ def check_permission(action: ChatAction, status: MemberStatus, after: int | None
     `after`: the client's position at the first attempt. A right that was granted after it does not count: another
     attempt may have been refused before the grant, and a refusal is final. The client sends a new request instead.
     """
+    if status.is_moderator:
+        return None if action in OF_MODERATORS else Code.FORBIDDEN
     if status.is_stranger:
         return Code.CHAT_NOT_FOUND
     if status.role is None or _is_newer(status.since, after):
         return Code.NOT_A_MEMBER
-    if action not in PERMISSIONS.get((status.type, status.role), frozenset()):
-        return Code.FORBIDDEN
     has_new_right = _is_newer(status.right_since, after)
-    if has_new_right and action not in OF_EVERY_ROLE[status.type]:
+    rights = PERMISSIONS.get((status.type, status.role), frozenset())
+    if action not in (rights & OF_EVERY_ROLE[status.type] if has_new_right else rights):
         return Code.FORBIDDEN
     was_blocked = has_new_right and status.type is ChatType.DIRECT
     if (status.is_blocked or was_blocked) and action in SILENCED_BY_BLOCK:

@@ -35,6 +35,8 @@ ERROR_TEXTS: Final[Mapping[Code, str | None]] = {
     Code.SLOW_MODE: None,
     Code.BANNED: None,
     Code.INVITE_NOT_FOUND: None,
+    Code.REVIEW_NOT_FOUND: None,
+    Code.REVIEW_DECIDED: None,
     Code.CONTENT_INVALID: None,
     Code.CONTENT_TOO_LARGE: None,
     Code.MESSAGE_REFUSED: None,

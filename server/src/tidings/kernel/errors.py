@@ -53,6 +53,8 @@ class Code(StrEnum):
     SLOW_MODE = "slow_mode"
     BANNED = "banned"
     INVITE_NOT_FOUND = "invite_not_found"
+    REVIEW_NOT_FOUND = "review_not_found"
+    REVIEW_DECIDED = "review_decided"
     CONTENT_INVALID = "content_invalid"
     CONTENT_TOO_LARGE = "content_too_large"
     MESSAGE_REFUSED = "message_refused"

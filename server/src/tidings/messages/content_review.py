@@ -5,15 +5,16 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from tidings.kernel.errors import Code, TidingsError
-from tidings.messages.model import PermissionCheck, Rejection, ReviewRequest
+from tidings.messages.model import FlaggedContent, PermissionCheck, Rejection, ReviewRequest
 from tidings.messages.ports import BeforeSend
 
 
 class ContentReview(NamedTuple):
-    """The result of a review: the body to commit, and the reason of a refusal."""
+    """The result of a review: the body to commit, the reason of a refusal, and whether moderators see the message."""
 
     body: bytes
     rejection: Rejection | None = None
+    is_flagged: bool = False
 
     def permit[S](self, may: PermissionCheck[S]) -> PermissionCheck[S]:
         """Return a permission check that refuses rejected content.
@@ -46,4 +47,6 @@ async def review_content(hook: BeforeSend | None, request: ReviewRequest) -> Con
     reviewed = await hook.review(request)
     if isinstance(reviewed, Rejection):
         return ContentReview(request.body, reviewed)
+    if isinstance(reviewed, FlaggedContent):
+        return ContentReview(reviewed.body, is_flagged=True)
     return ContentReview(reviewed)

@@ -45,6 +45,10 @@ STATUS_CHANGING_KINDS = frozenset(
 """An entry of these kinds may change who may send, so cached member statuses are dropped after it."""
 
 
+MODERATOR: Final = UserId("/moderator")
+"""The sender of entries that carry out a decision of the tenant's moderators. No user has this id: it has a `/`."""
+
+
 class IdempotencyKey(Struct, frozen=True, gc=False):
     """Identify a message within its chat: attempts with the same key are retries of one message."""
 
@@ -180,6 +184,13 @@ class Rejection:
     """The tenant's before-send hook refused the content. `reason` is for the sender."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlaggedContent:
+    """The body to commit of a message that moderators review afterwards."""
+
+    body: bytes
 
 
 class ReactionChange(NamedTuple):

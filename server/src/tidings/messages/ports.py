@@ -11,6 +11,7 @@ from tidings.kernel.ids import ChatKey, ClientKey, Epoch, TenantId, UserId
 from tidings.messages.model import (
     Draft,
     Entry,
+    FlaggedContent,
     IdempotencyKey,
     Interval,
     KeyRecord,
@@ -127,6 +128,12 @@ class EditStore(Protocol):
         """Add to the writes of a message that its sender sent one now, for a chat with slow mode."""
         ...
 
+    def flagged(
+        self, chat: ChatKey, sequence: int, author: UserId, side_writes: SideWrites | None, now_ms: int, /
+    ) -> SideWrites:
+        """Add to the writes of a message or an edit that the message enters the review queue."""
+        ...
+
     def attach(self, chat: ChatKey, sequence: int, draft: Draft, content: bytes | None) -> SideWrites:
         """Let the draft's uploads belong to the message, if they are complete and of its sender and chat.
 
@@ -176,8 +183,8 @@ class AppendDeps[S](NamedTuple):
 class BeforeSend(Protocol):
     """Reviews content before it is committed, for tenants that moderate or enrich messages."""
 
-    async def review(self, request: ReviewRequest, /) -> bytes | Rejection:
-        """Return the body to commit, which may be changed, or why the message is refused.
+    async def review(self, request: ReviewRequest, /) -> bytes | FlaggedContent | Rejection:
+        """Return the body to commit, which may be changed, or why the message is refused. A flagged one enters the queue.
 
         Returns the given body at once for a tenant without a hook. Raises `overloaded` if the hook does not answer and
         the tenant refuses messages without an answer.

@@ -13,7 +13,7 @@ from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, MessageId, UserId, message_id
 from tidings.messages.append_queue import AppendQueue
-from tidings.messages.content_review import review_content
+from tidings.messages.content_review import ContentReview, review_content
 from tidings.messages.model import (
     UPLOAD_ID,
     Appended,
@@ -269,24 +269,32 @@ class MessageSender[S]:
             draft, review.permit(self._may_send), after, keys.seal, self._obeys, self._paced(chat, sender)
         )
         with review.explained():
-            appended = await self._append(chat, proposal, review.body, keys)
+            appended = await self._append(chat, proposal, review, keys)
         return SendResult(message_id(chat.chat, appended.sequence), appended.sequence, appended.is_repeat)
 
     def _paced(self, chat: ChatKey, sender: UserId) -> SideWritesExtension | None:
         return None if self._obeys is None else partial(self._edits.paced, chat, sender)
 
-    async def _append(self, chat: ChatKey, proposal: Proposal[S], body: bytes, keys: AuthorKey) -> Appended:
+    async def _append(
+        self, chat: ChatKey, proposal: Proposal[S], review: ContentReview, keys: AuthorKey
+    ) -> Appended:
         draft = proposal.draft
         is_ephemeral = draft.visible_until_ms is not None
 
         def side_writes_at(sequence: int) -> SideWrites:
-            content = keys.seal(chat, sequence, body) if is_ephemeral else None
+            content = keys.seal(chat, sequence, review.body) if is_ephemeral else None
+            writes: SideWrites | None = None
             if draft.attachments:
-                return self._edits.attach(chat, sequence, draft, content)
-            return self._edits.ephemeral(chat, sequence, content or b"", draft)
+                writes = self._edits.attach(chat, sequence, draft, content)
+            elif content is not None:
+                writes = self._edits.ephemeral(chat, sequence, content, draft)
+            if not review.is_flagged:
+                return writes
+            return self._edits.flagged(chat, sequence, draft.sender, writes, self._clock.now_ms())
 
         if not draft.attachments:
-            return await self._appends.append(chat, proposal, side_writes_at if is_ephemeral else None)
+            has_writes = is_ephemeral or review.is_flagged
+            return await self._appends.append(chat, proposal, side_writes_at if has_writes else None)
 
         # Race: two messages attach one upload, or the owner deletes it, between the check and the commit. The condition
         # of the upload's row fails, nothing is written, and the check runs again and says why.

@@ -1,1 +1,1 @@
-"""Moderation of content: the words and links that a tenant refuses or masks."""
+"""Moderation of content: the words and links that a tenant refuses, masks or flags; reports and reviews."""

@@ -12,7 +12,7 @@ from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.messages.model import Rejection, ReviewRequest
+from tidings.messages.model import FlaggedContent, Rejection, ReviewRequest
 from tidings.messages.ports import BeforeSend
 from tidings.moderation.rules import ContentMatcher
 from tidings.tenants.model import ContentRules, TenantLookup, TenantStore
@@ -33,7 +33,7 @@ class ContentFilter:
         self._hook = hook
         self._matchers: OrderedDict[TenantId, tuple[ContentRules, ContentMatcher]] = OrderedDict()
 
-    async def review(self, request: ReviewRequest, /) -> bytes | Rejection:
+    async def review(self, request: ReviewRequest, /) -> bytes | FlaggedContent | Rejection:
         tenant = await self._tenants.find(request.chat.tenant)
         rules = _NOTHING if tenant is None else tenant.settings.content
         if rules == _NOTHING:
@@ -45,7 +45,8 @@ class ContentFilter:
             return Rejection("The message contains a word or a link that is not allowed here.")
         if verdict.text != text:
             request = request._replace(body=_encode(content | {"text": verdict.text}))
-        return await self._hook.review(request)
+        reviewed = await self._hook.review(request)
+        return FlaggedContent(reviewed) if verdict.is_flagged and isinstance(reviewed, bytes) else reviewed
 
     def _matcher(self, tenant: TenantId, rules: ContentRules) -> ContentMatcher:
         """Return the compiled lists, which are compiled again after a change."""

@@ -18,17 +18,18 @@ _IGNORED: Final = frozenset({"Mn", "Me", "Cf"})
 
 
 class ContentVerdict(NamedTuple):
-    """`text`: with masked parts. `is_refused`: a listed word or link refuses the message."""
+    """`text`: with masked parts. `is_refused`: a listed word or link refuses the message. `is_flagged`: moderators see it."""
 
     text: str
     is_refused: bool = False
+    is_flagged: bool = False
 
 
 class _Found(NamedTuple):
-    """A word ends at a position: its length, and whether it refuses the message."""
+    """A word ends at a position: its length, and what happens to the message."""
 
     length: int
-    refuses: bool
+    action: str
 
 
 class _State:
@@ -48,24 +49,28 @@ class ContentMatcher:
         for word in rules.words:
             normalized = "".join(letter for letter, _ in normalize(word.text))
             if normalized:
-                self._add(normalized, refuses=word.action == "refuse")
+                self._add(normalized, word.action)
         self._link()
-        self._domains = {domain.text.casefold(): domain.action == "refuse" for domain in rules.domains}
+        self._domains = {domain.text.casefold(): domain.action for domain in rules.domains}
 
     def check(self, text: str) -> ContentVerdict:
         letters = normalize(text)
         masked: list[tuple[int, int]] = []
-        for begin, end, refuses in (*self._words(letters), *self._links(letters)):
-            if refuses:
+        is_flagged = False
+        for begin, end, action in (*self._words(letters), *self._links(letters)):
+            if action == "refuse":
                 return ContentVerdict(text, is_refused=True)
-            masked.append((letters[begin][1], letters[end - 1][1] + 1))
-        return ContentVerdict(_masked(text, masked))
+            if action == "flag":
+                is_flagged = True
+            else:
+                masked.append((letters[begin][1], letters[end - 1][1] + 1))
+        return ContentVerdict(_masked(text, masked), is_flagged=is_flagged)
 
-    def _add(self, word: str, *, refuses: bool) -> None:
+    def _add(self, word: str, action: str) -> None:
         state = self._start
         for letter in word:
             state = state.next.setdefault(letter, _State())
-        state.found = (*state.found, _Found(len(word), refuses))
+        state.found = (*state.found, _Found(len(word), action))
 
     def _link(self) -> None:
         """Set the state that follows a mismatch, breadth-first, and add the shorter words that end there too."""
@@ -83,40 +88,40 @@ class ContentMatcher:
                 following.found += following.on_mismatch.found
                 waiting.append(following)
 
-    def _words(self, letters: list[tuple[str, int]]) -> list[tuple[int, int, bool]]:
+    def _words(self, letters: list[tuple[str, int]]) -> list[tuple[int, int, str]]:
         """Return the listed words that have no letter or digit before or after them."""
-        state, found = self._start, list[tuple[int, int, bool]]()
+        state, found = self._start, list[tuple[int, int, str]]()
         for at, (letter, _) in enumerate(letters):
             while letter not in state.next and state.on_mismatch is not None:
                 state = state.on_mismatch
             state = state.next.get(letter, self._start)
-            for length, refuses in state.found:
+            for length, action in state.found:
                 begin, end = at + 1 - length, at + 1
                 if _is_edge(letters, begin - 1) and _is_edge(letters, end):
-                    found.append((begin, end, refuses))
+                    found.append((begin, end, action))
         return found
 
-    def _links(self, letters: list[tuple[str, int]]) -> list[tuple[int, int, bool]]:
+    def _links(self, letters: list[tuple[str, int]]) -> list[tuple[int, int, str]]:
         """Return hosts of listed domains and of their subdomains. A host need not have a scheme before it."""
-        found, begin = list[tuple[int, int, bool]](), 0
+        found, begin = list[tuple[int, int, str]](), 0
         if not self._domains:
             return found
         for at in range(len(letters) + 1):
             if at < len(letters) and _is_of_host(letters[at][0]):
                 continue
             host = "".join(letter for letter, _ in letters[begin:at])
-            refuses = self._domain(host.strip(".-"))
-            if refuses is not None:
-                found.append((begin, at, refuses))
+            action = self._domain(host.strip(".-"))
+            if action is not None:
+                found.append((begin, at, action))
             begin = at + 1
         return found
 
-    def _domain(self, host: str) -> bool | None:
+    def _domain(self, host: str) -> str | None:
         labels = host.split(".")[-_MAX_LABELS:]
         for first in range(len(labels) - 1):
-            refuses = self._domains.get(".".join(labels[first:]))
-            if refuses is not None:
-                return refuses
+            action = self._domains.get(".".join(labels[first:]))
+            if action is not None:
+                return action
         return None
 
 

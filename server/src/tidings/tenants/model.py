@@ -173,7 +173,7 @@ class ListedTerm(Struct, frozen=True, kw_only=True):
     """A word or domain of a list, and what happens to a message that contains it."""
 
     text: Annotated[str, Meta(min_length=1, max_length=40)]
-    action: Literal["mask", "refuse"] = "mask"
+    action: Literal["mask", "refuse", "flag"] = "mask"
 
 
 class ContentRules(Struct, frozen=True, kw_only=True):

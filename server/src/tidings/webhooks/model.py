@@ -39,6 +39,7 @@ class EventType(StrEnum):
     USER_UPDATED = "user.updated"
     USER_SUSPENDED = "user.suspended"
     USER_UNSUSPENDED = "user.unsuspended"
+    REPORT_CREATED = "report.created"
     PUSH_FINISHED = "push.finished"
     PRESENCE_CHANGED = "presence.changed"
     ENDPOINT_DISABLED = "endpoint.disabled"

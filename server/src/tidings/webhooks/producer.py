@@ -1,4 +1,4 @@
-"""Queue events that are not entries of a log: of users, reads, notifications, jobs, push notifications and presence.
+"""Queue events that are not entries of a log: of users, reads, reports, notifications, jobs, push notifications and presence.
 
 A caller waits until the event is stored, before it answers a request or records its work as done: after that, the event
 is sent at least once. A process that dies before has not answered, and the repeated request or work queues the event.
@@ -17,7 +17,8 @@ from tidings.inboxes.model import DeliveredChunk, InboxKey, NotificationId
 from tidings.jobs.model import JobProgress
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
+from tidings.kernel.ids import ChatKey, TenantId, UserId, message_id, new_ulid
+from tidings.moderation.model import Report, Review
 from tidings.push.model import PushOutcome, PushResult
 from tidings.webhooks import rules
 from tidings.webhooks.endpoints import EndpointDirectory, make_event, queued_event
@@ -46,6 +47,21 @@ class EventProducer:
 
     async def user_changed(self, change: UserChange) -> None:
         await self._emit(change.tenant, _USER_EVENTS[change.kind], {"user": change.user})
+
+    async def reported(self, review: Review, report: Report) -> None:
+        """Report that a user reported a message or a user. The text and the reporter are read with REST."""
+        message, tenant = review.target.message, review.target.tenant
+        about = (
+            {"user": review.author}
+            if message is None
+            else {"message": message_id(message[0].chat, message[1])}
+        )
+        await self._emit(
+            tenant,
+            EventType.REPORT_CREATED,
+            {"review": review.target.id, **about, "reason": report.reason.value},
+            event=rules.stable_id(tenant, "report", review.target.id, report.reporter),
+        )
 
     async def chat_read(self, chat: ChatKey, user: UserId, sequence: int) -> None:
         """Report how far a user has read a chat. It replaces an earlier read of the chat that waits."""

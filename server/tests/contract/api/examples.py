@@ -100,6 +100,11 @@ EXAMPLES: dict[str, Example] = {
     "list_invites": Example("/v1/invites", reach=Reach.OWN),
     "accept_invite": Example("/v1/invites/{chat}/accept"),
     "decline_invite": Example("/v1/invites/{chat}", reach=Reach.OWN, caller=UserId("gil")),
+    "report_message": Example("/v1/messages/{message}/report", {"reason": "spam"}, Reach.PAST, UserId("ben")),
+    "report_user": Example("/v1/users/fay/report", {"reason": "abuse", "text": "insults"}, Reach.OWN),
+    "list_reviews": Example("/v1/reviews", reach=Reach.MODERATION),
+    "get_review": Example("/v1/reviews/u.fay", reach=Reach.MODERATION),
+    "decide_review": Example("/v1/reviews/u.fay/decision", {"action": "dismiss"}, Reach.MODERATION),
     "get_content_rules": Example("/v1/content-rules", reach=Reach.MODERATION),
     "set_content_rules": Example(
         "/v1/content-rules", {"words": [{"text": "darn"}], "domains": []}, Reach.MODERATION

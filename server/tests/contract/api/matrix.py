@@ -119,6 +119,7 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
     await set_push_provider(api)
     endpoint = await set_webhooks(api)
     await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/invites", {"users": ["gil"]})
+    await api.user(BEN).ok("POST", "/v1/users/fay/report", {"reason": "spam"})
     many = {"users": [f"u{number}" for number in range(97)]}
     added = await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/members", many)
     return MatrixEnv(
@@ -220,7 +221,7 @@ SCOPES = {
     Reach.MODERATION: Scope.MODERATION,
 }
 STRANGERS = {Reach.CHAT: REFUSED, Reach.PAST: REFUSED, Reach.SERVER: BARRED}
-REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: {200}, Reach.SERVER: BARRED}
+REMOVED = {Reach.CHAT: REFUSED, Reach.PAST: DONE, Reach.SERVER: BARRED}
 
 
 async def breaches(env: MatrixEnv, app: FastAPI, method: str, example: Example) -> list[str]:

@@ -8,6 +8,7 @@ from tidings.accounts.model import Scope
 from tidings.audit.log import AuditLog
 from tidings.audit.model import AuditPhase
 from tidings.audit.store import DynamoAuditStore
+from tidings.kernel.clock import format_ms
 
 
 async def test_admins_restrict_and_members_see_it_in_the_log(use_cases: UseCaseEnv) -> None:
@@ -27,6 +28,31 @@ async def test_admins_restrict_and_members_see_it_in_the_log(use_cases: UseCaseE
     assert by_kind["rules"]["rules"] == {"is_frozen": True, "slow_mode_seconds": 5, "join_rule": "open"}
     assert by_kind["mute"]["until"] == "2999-01-01T00:00:00.000Z"
     assert (by_kind["leave"]["role"], by_kind["leave"]["reason"]) == ("ban", "spam")
+
+
+async def test_a_member_sees_what_keeps_them_from_sending(use_cases: UseCaseEnv) -> None:
+    api = RestApp(use_cases)
+    anna, ben = api.user(ANNA), api.user(BEN)
+    chat = await use_cases.group(BEN)
+    at = f"/v1/chats/{chat.chat}"
+    await anna.ok("PUT", f"{at}/rules", {"slow_mode_seconds": 60})
+    assert "may_send_at" not in await ben.ok("GET", at)
+    await use_cases.send(chat, BEN)
+    await use_cases.send(chat, ANNA)
+    assert (await ben.ok("GET", at))["may_send_at"] > format_ms(use_cases.clock.now_ms() + 30_000)
+    assert "may_send_at" not in await anna.ok("GET", at), "admins are exempt"
+    await anna.ok("PUT", f"{at}/members/ben/mute", {"until": "2999-01-01T00:00:00Z"})
+    muted = await ben.ok("GET", at)
+    assert (muted["is_muted"], muted["muted_until"]) == (True, "2999-01-01T00:00:00.000Z")
+    await anna.ok("PUT", f"{at}/members/ben/mute", {})
+    muted = await ben.ok("GET", at)
+    assert muted["is_muted"]
+    assert "muted_until" not in muted, "without an end"
+    await anna.ok("DELETE", f"{at}/members/ben/mute")
+    use_cases.clock.ahead_ms += 61_000
+    free = await ben.ok("GET", at)
+    assert not free["is_muted"]
+    assert "may_send_at" not in free
 
 
 async def test_the_audit_log_has_the_actions_of_admins(use_cases: UseCaseEnv) -> None:

@@ -22,7 +22,14 @@ from tidings.operators.model import Role
 OTHER = "another-tenant"
 WITHOUT_EFFECT = {"preview_message"}
 """Requests with a body that change nothing."""
-VALUES = {"sequence": "1", "partition": "0", "offset": "0", "topic": "messages-dead", "message": "gAB.1"}
+VALUES = {
+    "sequence": "1",
+    "partition": "0",
+    "offset": "0",
+    "topic": "messages-dead",
+    "message": "gAB.1",
+    "review": "u.ben",
+}
 READ_AND_RECORDED = {"finish_login", "export_audit", "export_installation_audit"}
 
 

@@ -24,19 +24,19 @@ def test_applied_tables_are_as_declared(applied: Installation) -> None:
     assert {entry.verdict for entry in applied.plan().entries} == {ChangeKind.UNCHANGED}
     result = applied.run("check")
     assert result.exception is None
-    assert "ok: 19 tables as declared" in result.output
+    assert "ok: 20 tables as declared" in result.output
 
 
 def test_apply_can_be_repeated(applied: Installation) -> None:
     result = applied.run("apply")
     assert result.exception is None
-    assert "ok: 0 of 19" in result.output
+    assert "ok: 0 of 20" in result.output
 
 
 def test_plan_changes_nothing(installation: Installation) -> None:
     result = installation.run("plan")
     assert result.exception is None
-    assert "19 create" in result.output
+    assert "20 create" in result.output
     assert installation.plane.observe(TABLES) == {}
 
 
@@ -206,7 +206,7 @@ def test_an_index_that_is_not_declared_is_refused(installation: Installation) ->
 
 def test_a_foreign_table_with_the_prefix_is_reported_and_not_changed(applied: Installation) -> None:
     applied.client.create_table(
-        TableName=applied.name("reports"),
+        TableName=applied.name("statistics"),
         KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
@@ -214,7 +214,7 @@ def test_a_foreign_table_with_the_prefix_is_reported_and_not_changed(applied: In
     assert "unknown extra" in applied.run("plan").output
     assert applied.run("check").exception is None
     assert applied.run("apply").exception is None
-    assert applied.plane.describe(applied.name("reports")) is not None
+    assert applied.plane.describe(applied.name("statistics")) is not None
 
 
 def test_a_table_that_was_ours_is_not_deleted(applied: Installation) -> None:

@@ -11,11 +11,15 @@ from fixtures.webhooks import OK, failing
 
 from tidings.accounts.model import ProfileChange
 from tidings.app.wiring.chats import build_chat_lists
+from tidings.app.wiring.moderation import build_reports
 from tidings.app.wiring.webhook_events import PresenceEvents
 from tidings.ephemeral.model import Presence, PresenceRecord, PresenceStatus
 from tidings.inboxes.model import InboxId
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatId, DeviceId, TenantId, UserId
+from tidings.moderation.model import ReportReason
+from tidings.moderation.reviews import ReportRequest
+from tidings.moderation.store import DynamoReviewStore
 from tidings.push.model import PushKind, PushOutcome, PushResult
 from tidings.webhooks.endpoints import EndpointDirectory
 from tidings.webhooks.model import FREQUENT_TYPES, EventType, QueueKind
@@ -43,6 +47,22 @@ async def test_changes_of_a_user_are_reported(use_cases: UseCaseEnv) -> None:
         ("user.updated", {"user": "anna"}),
     ]
     assert len({event["id"] for event in found}) == 5
+
+
+async def test_a_report_is_an_event_also_after_its_process_died(use_cases: UseCaseEnv) -> None:
+    env = await opened(use_cases)
+    await env.users().create(use_cases.tenant, ANNA)
+    await env.received()
+    store = DynamoReviewStore(use_cases.client, use_cases.user_keys)
+    history, users = use_cases.history, env.users()
+    reports = build_reports(store, use_cases.clock, history, users, env.events.reported)
+    request = ReportRequest(BEN, ReportReason.SPAM, "a secret text")
+    env.broken.is_broken = True
+    assert await code_of(reports.report_user(use_cases.tenant, ANNA, request)) is Code.OVERLOADED
+    env.broken.is_broken = False
+    await reports.report_user(use_cases.tenant, ANNA, request)
+    expected = {"review": "u.anna", "user": "anna", "reason": "spam"}
+    assert about(await env.received()) == [("report.created", expected)]
 
 
 async def test_a_request_is_not_answered_before_its_event_is_stored(use_cases: UseCaseEnv) -> None:

@@ -84,3 +84,18 @@ def test_the_time_grows_with_the_text_and_not_with_repetitions() -> None:
         return min(took)
 
     assert measure("a" * 4_000) < 20 * measure("z" * 4_000)
+
+
+def test_a_flagged_word_stays_and_a_refused_one_decides() -> None:
+    listed = ContentRules(
+        words=(ListedTerm(text="casino", action="flag"), ListedTerm(text="darn")),
+        domains=(
+            ListedTerm(text="odd.example", action="flag"),
+            ListedTerm(text="bad.example", action="refuse"),
+        ),
+    )
+    matcher = ContentMatcher(listed)
+    assert matcher.check("darn casino") == ("**** casino", False, True)
+    assert matcher.check("see www.odd.example") == ("see www.odd.example", False, True)
+    assert matcher.check("darn") == ("****", False, False)
+    assert matcher.check("casino bad.example").is_refused

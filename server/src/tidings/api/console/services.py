@@ -18,6 +18,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.token_bucket import TokenBucket
 from tidings.messages.history import History
+from tidings.moderation.content_filter import ContentRulesService
+from tidings.moderation.reviews import ReviewService
 from tidings.operators.doctor_runner import DoctorRunner
 from tidings.operators.oidc import OidcLogin
 from tidings.operators.process_monitor import ProcessMonitor
@@ -64,6 +66,12 @@ class SupportServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleModeration:
+    reviews: ReviewService
+    content_rules: ContentRulesService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleServices:
     sessions: OperatorSessions
     login: OidcLogin | None
@@ -77,6 +85,7 @@ class ConsoleServices:
     notifications: NotificationServices
     webhooks: WebhookService
     support: SupportServices
+    moderation: ConsoleModeration
     monitor: ProcessMonitor
     dead_letters: DeadLetters
     doctor: DoctorRunner

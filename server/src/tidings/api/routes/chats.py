@@ -118,7 +118,8 @@ async def get_chat(call: AsUser, chat: ChatInPath) -> ChatResponse:
 async def _chat_response(call: UserRequest, chat: ChatId) -> ChatResponse:
     key = call.chat(chat)
     looked = await call.services.queries.chat(key, call.user)
-    return ChatResponse.of(looked, await call.services.chat_list.one(key, call.user))
+    row = await call.services.chat_list.one(key, call.user)
+    return ChatResponse.of(looked, row)
 
 
 @router.patch(

@@ -65,7 +65,7 @@ _SEND = (
     "idempotency.find",
     *_FOLLOW,
 )
-_ATTACH = ("uploads.read_many", "messages.append_attachments")
+_ATTACH = ("uploads.read_many", "messages.append_attachments", "messages.append_flagged")
 _OF_ATTACHMENTS = (
     Code.MEDIA_NOT_CONFIGURED,
     Code.UPLOAD_NOT_FOUND,
@@ -221,7 +221,12 @@ async def _statuses(
 @router.patch(
     "/messages/{message}",
     **route_options(
-        "edit_message", *OF_BODIES, *_OF_MESSAGES, *_OF_CONTENT, touches=_CHANGE, summary="Edit a message"
+        "edit_message",
+        *OF_BODIES,
+        *_OF_MESSAGES,
+        *_OF_CONTENT,
+        touches=(*_CHANGE, "messages.append_flagged"),
+        summary="Edit a message",
     ),
 )
 async def edit_message(

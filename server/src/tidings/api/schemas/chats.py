@@ -16,7 +16,7 @@ from tidings.api.schemas.api_model import (
     UserName,
     with_examples,
 )
-from tidings.chats.model import ChatType, Membership
+from tidings.chats.model import FOREVER_MS, ChatType, Membership, Role
 from tidings.chats.queries import ChatView
 from tidings.delivery.model import ChatListItem, LastMessage, MemberProgress
 from tidings.jobs.model import JobId, JobProgress
@@ -176,6 +176,11 @@ class ChatResponse(ApiModel):
     join_rule: Annotated[JoinRuleName, Field(description="The users that may join without an admin.")] = (
         "closed"
     )
+    may_send_at: Annotated[
+        Time | None, Field(description="With slow mode: when the caller may send their next message.")
+    ] = None
+    is_muted: Annotated[bool, Field(description="An admin or a moderator muted the caller.")] = False
+    muted_until: Annotated[Time | None, Field(description="Absent: the mute has no end.")] = None
     message_count: Annotated[int, Field(description="Number of messages that delivery has processed.")]
     last: Annotated[
         LastMessageResponse | None, Field(description="The newest message, as in the chat list.")
@@ -183,7 +188,9 @@ class ChatResponse(ApiModel):
 
     @classmethod
     def of(cls, view: ChatView, row: ChatListItem | None) -> Self:
-        chat, own = view
+        chat, own, now_ms = view
+        may_send_ms = own.last_sent_ms + chat.slow_mode_s * 1000
+        is_muted = now_ms < own.muted_until_ms
         return cls(
             id=chat.key.chat,
             type=_type(chat.type),
@@ -194,6 +201,13 @@ class ChatResponse(ApiModel):
             is_frozen=chat.is_frozen,
             slow_mode_seconds=chat.slow_mode_s,
             join_rule=chat.join_rule.value,
+            may_send_at=format_ms(may_send_ms)
+            if chat.slow_mode_s and own.role is Role.MEMBER and now_ms < may_send_ms
+            else None,
+            is_muted=is_muted,
+            muted_until=format_ms(own.muted_until_ms)
+            if is_muted and own.muted_until_ms < FOREVER_MS
+            else None,
             message_count=0 if row is None else row.message_count,
             last=None if row is None or row.last is None else LastMessageResponse.of(row.last),
         )

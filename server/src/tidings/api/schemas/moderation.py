@@ -90,10 +90,12 @@ class BansResponse(ApiModel):
 
 
 class ListedTermModel(ApiModel):
-    """`mask`: it is replaced by `*`. `refuse`: the message is answered with `message_refused`."""
+    """`mask`: it is replaced by `*`. `refuse`: the message is answered with `message_refused`. `flag`: the message is sent
+    and enters the review queue.
+    """
 
     text: Annotated[str, Field(min_length=1, max_length=40, pattern=SHOWN)]
-    action: Literal["mask", "refuse"] = "mask"
+    action: Literal["mask", "refuse", "flag"] = "mask"
 
 
 class ListedDomainModel(ListedTermModel):

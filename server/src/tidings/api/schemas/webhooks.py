@@ -74,6 +74,7 @@ type EventTypeName = Literal[
     "user.updated",
     "user.suspended",
     "user.unsuspended",
+    "report.created",
     "push.finished",
     "presence.changed",
     "endpoint.disabled",

@@ -44,6 +44,7 @@ from tidings.app.wiring.chats import (
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
 from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
+from tidings.app.wiring.moderation import build_reports, build_reviews
 from tidings.app.wiring.options import (
     allowed_origins,
     cursor_secrets,
@@ -78,6 +79,7 @@ from tidings.limits.limiter import RateLimiter
 from tidings.media.service import MediaService
 from tidings.messages.history import VisibleEntry
 from tidings.messages.ports import BeforeSend
+from tidings.moderation.store import DynamoReviewStore
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
@@ -244,9 +246,9 @@ class ApiWiring:
         return ApiServices(
             credentials=self._credentials(people),
             chats=commands,
-            moderation=self._moderation(cases, commands),
+            moderation=self._moderation(cases, commands, people),
             members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
-            queries=ChatQueries(cases.rows),
+            queries=ChatQueries(cases.rows, clock),
             sender=cases.sender,
             change=cases.change,
             history=cases.history,
@@ -275,10 +277,19 @@ class ApiWiring:
             self.settings, self.engines, self.host.clock, cases=cases, publisher=self.publisher, s3=self.s3
         )
 
-    def _moderation(self, cases: chats.ChatServices, commands: ChatCommands) -> ModerationServices:
+    def _moderation(
+        self, cases: chats.ChatServices, commands: ChatCommands, people: LoginServices
+    ) -> ModerationServices:
         client, clock = self.engines.dynamo.value, self.host.clock
+        moderation, users = ChatModeration(cases.rows, commands, clock), people.users
+        store, on_reported = (
+            DynamoReviewStore(client, self.engines.user_keys.value),
+            self.engines.events.value.reported,
+        )
         return ModerationServices(
-            chats=ChatModeration(cases.rows, commands, clock),
+            chats=moderation,
+            reports=build_reports(store, clock, cases.history, users, on_reported),
+            reviews=build_reviews(store, clock, cases.change, moderation, users),
             joins=ChatJoins(cases.rows, DynamoInviteStore(client), cases.appends, commands, clock),
             content_rules=make_content_rules_service(client, self.engines.keys.value, clock),
         )

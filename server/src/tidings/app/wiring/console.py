@@ -6,23 +6,29 @@ from itertools import chain
 
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoSigningKeyStore
-from tidings.api.console.services import ConsoleServices, SupportServices
+from tidings.accounts.users import UserService
+from tidings.api.console.services import ConsoleModeration, ConsoleServices, SupportServices
 from tidings.app.processes.child import child_command
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load, rows
 from tidings.app.wiring import engine_clients
 from tidings.app.wiring.accounts import AccountServices, build_process_login
-from tidings.app.wiring.chats import build_chat_lists
+from tidings.app.wiring.chats import build_chat_lists, build_chat_services
 from tidings.app.wiring.dead_letters import build_dead_letters
+from tidings.app.wiring.delivery import make_on_commit
 from tidings.app.wiring.inboxes import build_process_inboxes, notification_services
+from tidings.app.wiring.moderation import build_reviews
 from tidings.app.wiring.trace import TraceServices, build_support_lookup
-from tidings.app.wiring.webhooks import make_webhook_service
+from tidings.app.wiring.webhooks import make_content_rules_service, make_webhook_service
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
+from tidings.chats.commands import ChatCommands
+from tidings.chats.moderation import ChatModeration
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.security import Secret
 from tidings.messages.history import History
 from tidings.messages.store import DynamoLogReader
+from tidings.moderation.store import DynamoReviewStore
 from tidings.operators.doctor_runner import DoctorRunner
 from tidings.operators.oidc import OidcLogin, OidcOptions, OidcTransport
 from tidings.operators.process_monitor import ProcessMonitor
@@ -127,6 +133,24 @@ class ConsoleWiring:
             dead_letters=build_dead_letters(settings, client, self.publisher, clock),
             settings=list(rows(load())),
             support=self._support(),
+            moderation=self._moderation(people.users),
+        )
+
+    def _moderation(self, users: UserService) -> ConsoleModeration:
+        clock, engines = self.host.clock, self.engines
+        client, user_keys = engines.dynamo.value, engines.user_keys.value
+        cases = build_chat_services(
+            client,
+            user_keys,
+            clock,
+            make_on_commit(self.publisher, self.host).publish,
+            build_chat_lists(client, user_keys, clock, epoch=engines.epoch).directs.intervals,
+            epoch=engines.epoch,
+        )
+        chats = ChatModeration(cases.rows, ChatCommands(cases.rows, cases.appends, clock=clock), clock)
+        return ConsoleModeration(
+            reviews=build_reviews(DynamoReviewStore(client, user_keys), clock, cases.change, chats, users),
+            content_rules=make_content_rules_service(client, engines.keys.value, clock),
         )
 
     def _support(self) -> SupportServices:

@@ -13,11 +13,12 @@ from tidings.chats.model import (
     MemberPage,
     Membership,
     MemberStatus,
+    chat_type,
     member_status_of,
 )
 from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.messages.model import Interval
+from tidings.messages.model import MODERATOR, Interval
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
 from tidings.platform.dynamo.errors import (
@@ -49,6 +50,8 @@ class DynamoChatStore:
         self._clock = clock
 
     async def member_status(self, chat: ChatKey, user: UserId) -> MemberStatus:
+        if user == MODERATOR:
+            return MemberStatus(chat_type(chat.chat), None, is_moderator=True)
         return member_status_of(chat.chat, await self.membership(chat, user))
 
     async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:

@@ -9,16 +9,19 @@ from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.model import Draft, Entry, ReactionChange, SideWrites
 from tidings.messages.store.log import ephemeral_partition
+from tidings.moderation.model import RETENTION_S, ReportReason, ReviewQueue, ReviewState, message_target
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, TransactionPart, Update
 from tidings.schema.tables.items.chats import REACTION, chat_key, user_key
 from tidings.schema.tables.items.media import upload_key
+from tidings.schema.tables.items.moderation import DECISION, queue_keys, review_key
 from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import media as media_patterns
+from tidings.schema.tables.patterns import moderation as moderation_patterns
 
-_TABLE, _MEMBERS, _UPLOADS = "messages", "chat_memberships", "uploads"
+_TABLE, _MEMBERS, _UPLOADS, _REPORTS = "messages", "chat_memberships", "uploads", "reports"
 _REACTION_BYTES = 15
 _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
 
@@ -40,9 +43,36 @@ class DynamoEditStore:
         )
         if side_writes is None:
             return TransactionPart(patterns.APPEND_PACED, (row,))
-        if not isinstance(side_writes, TransactionPart):
-            raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
-        return TransactionPart(side_writes.pattern, (*side_writes.actions, row))
+        part = _part(side_writes)
+        return TransactionPart(part.pattern, (*part.actions, row))
+
+    def flagged(
+        self, chat: ChatKey, sequence: int, author: UserId, side_writes: SideWrites | None, now_ms: int, /
+    ) -> TransactionPart:
+        # Without a condition: a new message has no review, and a flagged edit opens that of its message again.
+        target = message_target(chat, sequence)
+        queued = queue_keys(chat.tenant, ReviewQueue.WAITING, now_ms, target.id)
+        values: dict[str, ItemValue] = {
+            ":open": ReviewState.OPEN.value,
+            ":author": author,
+            ":now": now_ms,
+            ":ttl": now_ms // 1000 + RETENTION_S,
+            ":one": 1,
+            ":reasons": frozenset({ReportReason.CONTENT_RULE.value}),
+            ":shard": queued["queue_shard"],
+            ":at": queued["queued_at"],
+        }
+        review = Update(
+            table=_REPORTS,
+            key=dict(review_key(*target)),
+            update="SET review_state = :open, author_id = :author, opened_ms = :now, reported_ms = :now, #ttl = :ttl, "
+            f"queue_shard = :shard, queued_at = :at REMOVE {', '.join(DECISION)} "
+            "ADD report_count :one, reasons :reasons",
+            values=values,
+            names={"#ttl": "ttl"},
+        )
+        actions = () if side_writes is None else _part(side_writes).actions
+        return TransactionPart(moderation_patterns.APPEND_FLAGGED, (*actions, review))
 
     def ephemeral(self, chat: ChatKey, sequence: int, content: bytes, draft: Draft) -> TransactionPart:
         # `expires_at` is the table's TTL attribute. Log entries never have it, because they are permanent.
@@ -125,6 +155,12 @@ class DynamoEditStore:
                     await self._client.batch_write(
                         patterns.CLEAR_REACTIONS, deletes=page.items, repeatable=True
                     )
+
+
+def _part(side_writes: SideWrites) -> TransactionPart:
+    if not isinstance(side_writes, TransactionPart):
+        raise TypeError(f"side writes must be a TransactionPart, not {side_writes!r}")
+    return side_writes
 
 
 ATTACHABLE = "upload_state = :uploaded AND owner_id = :owner AND chat_id = :chat AND check_state <> :refused"

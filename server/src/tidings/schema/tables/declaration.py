@@ -1,9 +1,9 @@
-"""The nineteen tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
+"""The twenty tables, declared once for `tables plan`, `apply`, `check`, the docs and the tests.
 
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
 
-from tidings.schema.tables.items import accounts, chats, inboxes, media, push, webhooks
+from tidings.schema.tables.items import accounts, chats, inboxes, media, moderation, push, webhooks
 from tidings.schema.tables.model import (
     Backup,
     CapacityUnits,
@@ -288,6 +288,29 @@ UPLOADS = Table(
     "compares both. No TTL: an object is deleted before its row, and the total changes with the row.",
     capacity_why="Follows attachments, which are sent in bursts.",
 )
+REPORTS = Table(
+    name="reports",
+    partition=KeyAttribute("target"),
+    sort=KeyAttribute("item"),
+    items=(moderation.REVIEW, moderation.REPORT),
+    indexes=(
+        Index(
+            "review_queue-index",
+            partition=KeyAttribute("queue_shard"),
+            sort=KeyAttribute("queued_at"),
+            template=moderation.QUEUE,
+            projection=Projection.KEYS_ONLY,
+            units=CapacityUnits(5, 5),
+            why="The review queue of a tenant in 4 partitions, by time. A further report does not write it: its keys do not "
+            "change, and nothing else is projected.",
+            growth=Growth("planned: 8 million reviews of a tenant in 180 days", 2_000_000),
+        ),
+    ),
+    ttl=Ttl("ttl", "180 days after the last report or the decision"),
+    backup=Backup.CRITICAL,
+    why="Reported messages and users. A target is one partition with its reports, so that no partition grows with the tenant.",
+    capacity_why="Little, and a burst of reports about one message.",
+)
 
 TABLES = (
     MESSAGES,
@@ -309,6 +332,7 @@ TABLES = (
     DEVICES,
     PUSH_RESULTS,
     UPLOADS,
+    REPORTS,
 )
 BY_NAME = {table.name: table for table in TABLES}
 PARTITION_KEYS = {table.name: table.partition.name for table in TABLES}

@@ -35,6 +35,8 @@ PART_BYTES = {
     "device": 64,
     "provider": 8,
     "upload": 26,
+    "review": 82,  # `m.` and a message id, or `u.` and a user id
+    "queue": 8,
 }
 PART_DIGITS = {
     "at_ms": 13,

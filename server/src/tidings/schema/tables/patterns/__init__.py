@@ -9,13 +9,14 @@ from tidings.schema.tables.patterns import (
     inboxes,
     mail,
     media,
+    moderation,
     operators,
     push,
     webhooks,
 )
 from tidings.schema.tables.patterns.builders import Pattern
 
-SUBJECTS = (chats, delivery, accounts, inboxes, mail, media, operators, push, webhooks)
+SUBJECTS = (chats, delivery, accounts, inboxes, mail, media, moderation, operators, push, webhooks)
 
 PATTERNS: tuple[Pattern, ...] = tuple(
     value

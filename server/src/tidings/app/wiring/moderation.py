@@ -1,0 +1,87 @@
+"""Wire reports and reviews to the operations that carry out decisions."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tidings.accounts.users import UserService
+from tidings.chats.commands import ChangeContext
+from tidings.chats.model import MemberStatus
+from tidings.chats.moderation import ChatModeration
+from tidings.kernel.clock import Clock
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.messages.edits import ChangeRequest, MessageEdits
+from tidings.messages.history import ContentState, History
+from tidings.messages.model import MODERATOR, EntryKind
+from tidings.moderation.model import Decision
+from tidings.moderation.ports import OnReported, ReviewStore
+from tidings.moderation.reviews import ReportService, ReviewService
+
+
+class ChatDecisionActions:
+    """Carry out decisions with the operations of chats, messages and users, as `MODERATOR`."""
+
+    def __init__(self, change: MessageEdits[MemberStatus], chats: ChatModeration, users: UserService) -> None:
+        self._change = change
+        self._chats = chats
+        self._users = users
+
+    async def redact(self, chat: ChatKey, sequence: int, decision: Decision, /) -> None:
+        with _is_done_by(Code.NO_CHANGE):
+            await self._change.redact(ChangeRequest(chat, MODERATOR, ClientKey(decision.id), sequence))
+
+    async def mute(self, chat: ChatKey, user: UserId, decision: Decision, /) -> None:
+        await self._chats.mute(
+            chat, _caller(decision), user, until_ms=decision.until_ms, reason=decision.reason
+        )
+
+    async def ban(self, chat: ChatKey, user: UserId, decision: Decision, /) -> None:
+        # A repetition finds a user who is no member any more, so its entry would be another one: the key, which only this
+        # decision has, was used.
+        with _is_done_by(Code.IDEMPOTENCY_CONFLICT):
+            await self._chats.ban(
+                chat, _caller(decision), user, until_ms=decision.until_ms, reason=decision.reason
+            )
+
+    async def suspend(self, tenant: TenantId, user: UserId, decision: Decision, /) -> None:
+        del decision
+        await self._users.suspend(tenant, user, is_on=True)
+
+
+def _caller(decision: Decision) -> ChangeContext:
+    return ChangeContext(MODERATOR, ClientKey(decision.id))
+
+
+@contextmanager
+def _is_done_by(code: Code) -> Iterator[None]:
+    try:
+        yield
+    except TidingsError as error:
+        if error.code is not code:
+            raise
+
+
+def build_reports(
+    store: ReviewStore,
+    clock: Clock,
+    history: History,
+    users: UserService,
+    on_reported: OnReported | None = None,
+) -> ReportService:
+    async def read_author(chat: ChatKey, reader: UserId, sequence: int) -> UserId:
+        shown = await history.one(chat, reader, sequence)
+        if shown.entry.kind is not EntryKind.MESSAGE or shown.state is not ContentState.ACTIVE:
+            raise TidingsError(Code.MESSAGE_NOT_FOUND, "There is no such message for this user.")
+        return shown.entry.sender
+
+    return ReportService(store, clock, read_author, users.read, on_reported)
+
+
+def build_reviews(
+    store: ReviewStore,
+    clock: Clock,
+    change: MessageEdits[MemberStatus],
+    chats: ChatModeration,
+    users: UserService,
+) -> ReviewService:
+    return ReviewService(store, ChatDecisionActions(change, chats, users), clock)
