@@ -10,6 +10,7 @@ export {
 export { Composer, type ComposerProps } from "./chat/composer.tsx";
 export { ConnectionBanner } from "./chat/connection_banner.tsx";
 export { DeliveryStatus, type DeliveryStatusProps } from "./chat/delivery_status.tsx";
+export { InviteList } from "./chat/invite_list.tsx";
 export { JumpToNewest, type JumpToNewestProps } from "./chat/jump_to_newest.tsx";
 export { Message, type MessageProps } from "./chat/message.tsx";
 export { MessageActions, type MessageActionsProps } from "./chat/message_actions.tsx";
@@ -18,6 +19,7 @@ export { MessageContent, type MessageContentProps } from "./chat/message_content
 export { MessageList, type MessageListProps } from "./chat/message_list.tsx";
 export { DateSeparator, type DateSeparatorProps, UnreadDivider } from "./chat/message_row.tsx";
 export { Reactions, type ReactionsProps } from "./chat/reactions.tsx";
+export { ReportDialog, type ReportDialogProps } from "./chat/report_dialog.tsx";
 export { SystemMessage, type SystemMessageProps } from "./chat/system_message.tsx";
 export { TypingIndicator, type TypingIndicatorProps } from "./chat/typing_indicator.tsx";
 export { Bell, type BellProps } from "./inbox/bell.tsx";

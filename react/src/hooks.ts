@@ -25,6 +25,13 @@ export {
   useNotification,
 } from "./hooks/inbox.ts";
 export { type InboxPreferencesState, useInboxPreferences } from "./hooks/inbox_preferences.ts";
+export {
+  type InvitesState,
+  type SendRestriction,
+  useInvites,
+  useModeration,
+  useSendRestriction,
+} from "./hooks/moderation.ts";
 export { useObservable, useSelected } from "./hooks/observable.ts";
 export { directUser, type UserView, useChatNames, useUser, useUserNames } from "./hooks/user.ts";
 export { dayOf, LocaleFormat, type TextValues } from "./locale/format.ts";

@@ -37,6 +37,13 @@ export type {
 } from "./frames.gen.ts";
 export type { Inbox, PreferenceChanges } from "./inbox.ts";
 export { type ClientOptions, LightClient, type Platform } from "./light_client.ts";
+export {
+  type Invite,
+  MODERATOR,
+  Moderation,
+  type ReportReason,
+  type SendRestrictions,
+} from "./moderation.ts";
 export type { PresenceMap } from "./presence.ts";
 export { PushNotifications, subscribeToPush, unsubscribeFromPush } from "./push.ts";
 export { IndexedDbStore } from "./stores/indexeddb.ts";

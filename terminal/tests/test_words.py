@@ -1,13 +1,13 @@
 """Texts on the screen: cleaned, shortened, with correct days and numbers."""
 
-from datetime import UTC, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from tidings_sdk import DeliveryStatus, Entry, MessageStatus, PresenceChanged, State
+from tidings_sdk import DeliveryStatus, Entry, MessageStatus, PresenceChanged, SendRestrictions, State
 from tidings_terminal import formatting
 from tidings_terminal.rendering import fit_text
 
@@ -93,3 +93,21 @@ def test_presence_and_last_seen() -> None:
 )
 def test_event_text(kind: str, users: tuple[str, ...], text: str) -> None:
     assert formatting.event_text(Entry(sequence=1, by="ben", at=1, kind=kind, users=users)) == text
+
+
+def test_restrictions_say_why_the_user_cannot_write() -> None:
+    now = datetime(2026, 11, 15, 12, tzinfo=UTC)
+    soon = now + timedelta(seconds=20)
+
+    def text(**given: object) -> str | None:
+        return formatting.restriction_text(SendRestrictions(**given), now)  # type: ignore[arg-type]
+
+    assert text() is None
+    assert text(is_frozen=True) == "this group is frozen"
+    assert text(slow_mode_s=30, may_send_at=soon) == "slow mode: wait 20 s"
+    assert text(slow_mode_s=30, may_send_at=now) is None
+    assert text(is_muted=True) == "you are muted in this group"
+    assert text(is_muted=True, muted_until=soon) == f"you are muted until {soon.astimezone():%d %b %H:%M}"
+    assert text(is_muted=True, muted_until=now) is None
+    assert formatting.refusal_text("muted") == "you are muted in this group"
+    assert formatting.refusal_text("content_invalid") == "content_invalid"

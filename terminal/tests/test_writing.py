@@ -7,7 +7,7 @@ from textual.widgets._footer import FooterKey
 
 from tidings_terminal.app import ChatApp
 from tidings_terminal.inbox_widgets import NotificationList
-from tidings_terminal.key_bindings import COMMANDS, key_names
+from tidings_terminal.key_bindings import COMMANDS, command_of, key_names
 from tidings_terminal.widgets import Composer, ThreadPane
 
 PROMPT = "Type a message"
@@ -220,3 +220,26 @@ async def test_the_footer_shows_as_many_complete_keys_as_fit(width: int) -> None
         assert ("Delete" in shown) == (width >= 80)
         await env.pilot.resize_terminal(40, 20)
         await env.until(lambda: len(keys(env)) in (2, 3, 4) and all(whole for _, whole in keys(env)))
+
+
+@pytest.mark.parametrize(
+    ("text", "action"),
+    [
+        ("/report", "report('other')"),
+        ("/report spam", "report('spam')"),
+        ("/report nonsense", None),
+        ("/quit now", None),
+        ("/quit", "quit"),
+    ],
+)
+def test_a_report_may_have_a_reason(text: str, action: str | None) -> None:
+    found = command_of(text)
+    assert (None if found is None else found.action) == action
+
+
+async def test_a_report_needs_the_address_of_the_api() -> None:
+    async with open_terminal() as env:
+        await env.sees("Hello Ben!")
+        await env.types("/report spam", "enter")
+        await env.sees("Moderation needs the argument")
+        assert env.server.tries("send") == []

@@ -14,6 +14,7 @@ import { composerOf } from "../composer_model.ts";
 import { useAttachments } from "../hooks/attachments.ts";
 import { useClient, useSettings } from "../hooks/client.ts";
 import { type Composer as ComposerFunctions, useComposer } from "../hooks/composer.ts";
+import { type SendRestriction, useSendRestriction } from "../hooks/moderation.ts";
 import { useUserNames } from "../hooks/user.ts";
 import { Icon } from "../parts/icon.tsx";
 import { IconButton } from "../parts/icon_button.tsx";
@@ -36,10 +37,11 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
   const { send, isRefused } = useSend(composer);
   const attach = useAttach(composer);
   const isDropping = useDrop(form, attach);
+  const restriction = useSendRestriction(id);
   useEffect(() => composerOf(chat).onFocus(() => field.current?.focus()), [chat]);
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
-    send();
+    if (!restriction) send();
     field.current?.focus();
   };
   const label = locale.text(composer.editItem ? "save" : "send");
@@ -56,14 +58,21 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
       {attach && <UnfinishedUploads chat={id} onChoose={() => input.current?.click()} />}
       {attach && <DraftAttachments composer={composer} />}
       {isRefused && <p className="td-failed">{locale.text("refused")}</p>}
+      {restriction && <RestrictionText restriction={restriction} />}
       <div className="td-composer-line" data-attach={attach ? "" : undefined}>
         {attach && <AttachButton input={input} onFiles={attach} />}
-        <ComposerField chat={chat} composer={composer} field={field} onSend={send} />
+        <ComposerField
+          chat={chat}
+          composer={composer}
+          field={field}
+          isDisabled={restriction !== undefined && restriction.kind !== "slow"}
+          onSend={restriction ? () => undefined : send}
+        />
         {attach && <VoiceButton composer={composer} />}
         <button
           type="submit"
           className="td-send"
-          disabled={!composer.canSend}
+          disabled={!composer.canSend || restriction !== undefined}
           aria-label={label}
           title={label}
         >
@@ -89,10 +98,31 @@ interface ComposerFieldProps {
   chat: Chat;
   composer: ComposerFunctions;
   field: RefObject<HTMLTextAreaElement | null>;
+  isDisabled: boolean;
   onSend: () => void;
 }
 
-function ComposerField({ chat, composer, field, onSend }: ComposerFieldProps) {
+/** Why the user cannot send now, with the time that remains. */
+function RestrictionText({ restriction: { kind, until } }: { restriction: SendRestriction }) {
+  const { locale } = useSettings();
+  const count = Math.max(1, Math.ceil(((until ?? 0) - Date.now()) / 1_000));
+  const texts = {
+    frozen: () => locale.text("restrictedFrozen"),
+    muted: () =>
+      until === undefined
+        ? locale.text("restrictedMuted")
+        : locale.text("restrictedMutedUntil", { time: locale.full(until) }),
+    slow: () => locale.text("restrictedSlow", { count }),
+  };
+  // A screen reader announces the reason once, and not each second.
+  return (
+    <p className="td-restricted" role={kind === "slow" ? undefined : "status"}>
+      {texts[kind]()}
+    </p>
+  );
+}
+
+function ComposerField({ chat, composer, field, isDisabled, onSend }: ComposerFieldProps) {
   const { locale } = useSettings();
   const id = useId();
   useFittingHeight(field, composer.text);
@@ -123,6 +153,7 @@ function ComposerField({ chat, composer, field, onSend }: ComposerFieldProps) {
         className="td-composer-field"
         dir="auto"
         rows={1}
+        disabled={isDisabled}
         placeholder={locale.text("composer")}
         value={composer.text}
         onChange={(event) => composer.setText(event.target.value)}

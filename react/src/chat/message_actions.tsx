@@ -2,7 +2,9 @@ import type { Chat, TimelineItem } from "@tidings/client";
 import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useState } from "react";
 import { composerOf } from "../composer_model.ts";
 import { useCurrentUser, useSettings } from "../hooks/client.ts";
+import { useModeration } from "../hooks/moderation.ts";
 import { IconButton } from "../parts/icon_button.tsx";
+import { ReportDialog } from "./report_dialog.tsx";
 
 export interface MessageActionsProps {
   chat: Chat;
@@ -20,6 +22,8 @@ export function MessageActions({ chat, item }: MessageActionsProps): ReactNode {
   const [menu, setMenu] = useState<"main" | "emoji">("main");
   const tabStop = useTabStop("react");
   const composer = composerOf(chat);
+  const [isReporting, setIsReporting] = useState(false);
+  const canReport = useModeration() !== undefined && !item.isOwn && item.sequence !== undefined;
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
     if (event.key === "Escape") setMenu("main");
     else moveInToolbar(event);
@@ -43,6 +47,14 @@ export function MessageActions({ chat, item }: MessageActionsProps): ReactNode {
             {...tabStop("reply")}
           />
           <CopyButton text={item.text} tabStop={tabStop("copy")} />
+          {canReport && (
+            <IconButton
+              icon="flag"
+              label={locale.text("report")}
+              onClick={() => setIsReporting(true)}
+              {...tabStop("report")}
+            />
+          )}
           {item.isOwn && (
             <>
               <IconButton
@@ -56,6 +68,7 @@ export function MessageActions({ chat, item }: MessageActionsProps): ReactNode {
           )}
         </>
       )}
+      {isReporting && <ReportDialog chat={chat.id} item={item} onClose={() => setIsReporting(false)} />}
     </div>
   );
 }

@@ -1,4 +1,4 @@
-import type { Entry, TimelineItem } from "@tidings/client";
+import { type Entry, MODERATOR, type TimelineItem } from "@tidings/client";
 import type { ReactNode } from "react";
 import { useCurrentUser, useSettings } from "../hooks/client.ts";
 import type { LocaleFormat } from "../locale/format.ts";
@@ -11,7 +11,10 @@ export interface SystemMessageProps {
 export function SystemMessage({ item }: SystemMessageProps): ReactNode {
   const { locale, users } = useSettings();
   const self = useCurrentUser();
-  const nameOf = (id: string) => (id === self ? locale.text("youObject") : (users(id)?.name ?? id));
+  const nameOf = (id: string) => {
+    if (id === MODERATOR) return locale.text("moderator");
+    return id === self ? locale.text("youObject") : (users(id)?.name ?? id);
+  };
   const text = textOf(item, self, nameOf, locale);
   if (text === undefined) return null;
   return (

@@ -28,6 +28,7 @@ const paths = {
   play: "M8 5.5v13l10-6.5-10-6.5Z",
   file: "M6 3h8l4 4v14H6V3ZM14 3v4h4",
   next: "M5 12h14M13 6l6 6-6 6",
+  flag: "M6 21V4M6 4h12l-2.5 4L18 12H6",
   dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6Z",
 } as const;
 

@@ -33,6 +33,7 @@ from tidings_sdk.events import (
     TypingChanged,
 )
 from tidings_sdk.inbox import Inbox
+from tidings_sdk.moderation import Invite, Moderation, ReportReason, SendRestrictions
 from tidings_sdk.protocol import State
 from tidings_sdk.push import PushNotifications
 from tidings_sdk.receipts import DeliveryStatus, MessageStatus
@@ -73,12 +74,14 @@ __all__ = [
     "InboxCounts",
     "InboxUpdate",
     "InstallationRestored",
+    "Invite",
     "MemoryStore",
     "MessageAdded",
     "MessageChanged",
     "MessageSendFailed",
     "MessageSent",
     "MessageStatus",
+    "Moderation",
     "Notification",
     "NotificationPage",
     "OutboxFull",
@@ -91,9 +94,11 @@ __all__ = [
     "Reaction",
     "ReadElsewhere",
     "ReceiptsChanged",
+    "ReportReason",
     "RequestRefused",
     "RequestTimeout",
     "SendFailed",
+    "SendRestrictions",
     "SendUnconfirmed",
     "State",
     "StoreInUse",

@@ -20,7 +20,8 @@ export class RestApi {
   readonly #credentials: Credentials;
 
   constructor({ api, token }: Pick<ClientOptions, "api" | "token">) {
-    if (!api) throw sdkError("request_invalid", "Attachments need the option `api` of the client.");
+    if (!api)
+      throw sdkError("request_invalid", "Attachments and moderation need the option `api` of the client.");
     this.#root = api.replace(/\/+$/, "");
     this.#credentials = new Credentials(token);
   }

@@ -167,6 +167,9 @@ class ChatApp(App[str]):
     def action_redact(self) -> None:
         self._view.redact()
 
+    def action_report(self, reason: str) -> None:
+        self._view.report(reason)
+
     @override
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Do nothing behind a dialog, and nothing to a message that is not on the screen."""
@@ -214,4 +217,4 @@ class ChatApp(App[str]):
 
 def run(where: Endpoint) -> str | None:
     """Run the app until the user quits. Return the error that stopped it, or None."""
-    return ChatApp(lambda: Client(where.url, where.token, store=MemoryStore())).run()
+    return ChatApp(lambda: Client(where.url, where.token, api=where.api, store=MemoryStore())).run()

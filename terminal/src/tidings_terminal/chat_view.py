@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Coroutine
+from datetime import UTC, datetime
 from typing import Final, override
 
 from textual import on
@@ -9,10 +10,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 
-from tidings_sdk import Chat, Client, TidingsError
+from tidings_sdk import Chat, Client, ReportReason, TidingsError
 from tidings_terminal import formatting
 from tidings_terminal.dialogs import DeleteScreen
-from tidings_terminal.key_bindings import command_of, is_command
+from tidings_terminal.key_bindings import REPORT_REASONS, command_of, is_command
 from tidings_terminal.model import ComposeMode, ComposeTask, ScreenModel, partner
 from tidings_terminal.rendering import ViewContext, content_of, name_of, transcript_lines
 from tidings_terminal.transcript import TranscriptMessage
@@ -81,9 +82,22 @@ class ChatView(Vertical):
         self._reading = 0
         if (now := self._chat) is not None:
             now.watch()
+            self._run(self._show_restriction(now))
         if not self.model.thread(chat).is_loaded:
             self._load()
         self.show(from_end=True)
+
+    async def _show_restriction(self, chat: Chat) -> None:
+        """Show what keeps the user from sending in the chat that was opened. Without REST it is not known."""
+        client = self._client()
+        try:
+            found = None if client is None else await client.moderation.restrictions(chat.id)
+        except (TidingsError, ValueError):
+            return
+        text = None if found is None else formatting.restriction_text(found, datetime.now(UTC))
+        if text is not None and chat.id == self.model.open:
+            self.model.show_status(text, time.monotonic())
+            self._changed()
 
     def _change_draft(self, before: str, chat: str) -> None:
         """Keep the draft of a chat until the user opens the chat again."""
@@ -236,6 +250,23 @@ class ChatView(Vertical):
 
         _ = self.app.push_screen(DeleteScreen(message), delete)
 
+    def report(self, reason: str) -> None:
+        """Report a message of another user to the moderators."""
+        message, chat = self._selected(is_own=False), self._chat
+        if message is not None and chat is not None:
+            self._run(self._report(chat, message, reason))
+
+    async def _report(self, chat: Chat, message: TranscriptMessage, reason: str) -> None:
+        client = self._client()
+        if client is None:
+            return
+        if message.by == client.user:
+            text = "you cannot report your own message"
+        else:
+            text = await _reported(client, chat, message.sequence, reason)
+        self.model.show_status(text, time.monotonic())
+        self._changed()
+
     def _begin(self, mode: ComposeMode, message: TranscriptMessage, text: str = "") -> None:
         client, composer = self._client(), self.query_one(Composer)
         if client is not None:
@@ -256,3 +287,14 @@ class ChatView(Vertical):
     def _chat(self) -> Chat | None:
         client = self._client()
         return client.chat(self.model.open) if client and self.model.open else None
+
+
+async def _reported(client: Client, chat: Chat, sequence: int, reason: str) -> str:
+    """Report a message and return what the status shows."""
+    other: ReportReason = "other"
+    known = next((each for each in REPORT_REASONS if each == reason), other)
+    try:
+        await client.moderation.report_message(chat.id, sequence, known)
+    except (TidingsError, ValueError) as error:
+        return f"failed: {error}"
+    return f"reported as {known}: the moderators will look at it"

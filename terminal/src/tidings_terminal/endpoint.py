@@ -22,6 +22,8 @@ class Endpoint:
     url: str
     token: Provider
     """Called again when a token expires; `tidings dev` writes new ones in time."""
+    api: str | None = None
+    """The address of the REST API, for reports."""
 
 
 def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
@@ -33,7 +35,7 @@ def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
     async def token() -> str:
         return str(_read(path)["users"][user]["token"])
 
-    return Endpoint(str(dev_file["gateway"]), token)
+    return Endpoint(str(dev_file["gateway"]), token, dev_file.get("api"))
 
 
 def from_options(url: str, token_file: Path | None) -> Endpoint:

@@ -10,13 +10,23 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 from typing import Final
 
-from tidings_sdk import DeliveryStatus, Entry, MessageStatus, PresenceChanged, Reaction, State
+from tidings_sdk import (
+    DeliveryStatus,
+    Entry,
+    MessageStatus,
+    PresenceChanged,
+    Reaction,
+    SendRestrictions,
+    State,
+)
 
 _ALLOWED_CONTROLS: Final = frozenset("\n\u200d\u200c")
 """Line feeds, and the joiners of emoji and of scripts that need them."""
 
 _MAX_NAMES: Final = 2
 _QUOTED_CHARS: Final = 60
+_MODERATOR: Final = "/moderator"
+"""The sender of entries by the moderators of the tenant."""
 NOT_LOADED: Final = "↪ message not loaded"
 
 
@@ -49,6 +59,31 @@ def format_clock(at_ms: int, now_ms: int, zone: tzinfo = UTC) -> str:
 def format_day(at_ms: int, zone: tzinfo = UTC) -> str:
     at = datetime.fromtimestamp(at_ms / 1000, zone)
     return f"{at:%A} {at.day} {at:%B %Y}"
+
+
+_REFUSALS: Final = {"muted": "you are muted in this group", "chat_frozen": "this group is frozen"}
+
+
+def refusal_text(code: str) -> str:
+    """Return why a message was refused, or its error code."""
+    return _REFUSALS.get(code, code)
+
+
+def restriction_text(found: SendRestrictions, now: datetime) -> str | None:
+    """Return what keeps the user from sending now, or None."""
+    if found.is_muted and (found.muted_until is None or now < found.muted_until):
+        until = found.muted_until
+        return (
+            "you are muted in this group"
+            if until is None
+            else f"you are muted until {until.astimezone():%d %b %H:%M}"
+        )
+    if found.is_frozen:
+        return "this group is frozen"
+    if found.may_send_at is not None and now < found.may_send_at:
+        wait_s = -((now - found.may_send_at).total_seconds() // 1)
+        return f"slow mode: wait {wait_s:.0f} s"
+    return None
 
 
 def connection_text(state: State, wait_s: float | None) -> str:
@@ -113,11 +148,15 @@ def event_text(entry: Entry) -> str:
     texts = {
         "create": f"{entry.by} created the chat{name}",
         "join": f"{entry.by} joined" if is_own else f"{entry.by} added {users}",
-        "leave": f"{entry.by} left" if is_own else f"{entry.by} removed {users}",
+        "leave": f"{entry.by} left" if is_own else f"{_remover(entry.by)} removed {users}",
         "rename": f"{entry.by} renamed the chat to{name}",
         "role": f"{users}: {entry.role}, by {entry.by}",
     }
     return texts.get(entry.kind, "")
+
+
+def _remover(user: str) -> str:
+    return "a moderator" if user == _MODERATOR else user
 
 
 def content_text(state: str, text: str, *, has_data: bool) -> str:

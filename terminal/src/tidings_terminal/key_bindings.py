@@ -1,6 +1,6 @@
 """The names of keys, the commands, and the footer that shows the keys."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, override
 
 from rich.cells import cell_len
@@ -10,6 +10,8 @@ from textual.binding import Binding
 from textual.widget import Widget
 from textual.widgets import Footer
 from textual.widgets._footer import FooterKey
+
+from tidings_sdk import ReportReason
 
 _NAMES: Final = {
     "up": "↑",
@@ -40,6 +42,7 @@ COMMANDS: Final = (
     Command("react", "react", "React to the last message"),
     Command("edit", "edit", "Edit your last message"),
     Command("delete", "redact", "Delete your last message for everyone"),
+    Command("report", "report('other')", "Report the last message, for example /report spam"),
     Command("next", "step(1)", "Open the next chat"),
     Command("inbox", "inbox", "Open or close the inbox"),
     Command("quit", "quit", "Quit"),
@@ -51,8 +54,17 @@ def is_command(text: str) -> bool:
     return text.startswith("/") and not text.startswith("//")
 
 
+REPORT_REASONS: Final[tuple[ReportReason, ...]] = ("spam", "abuse", "violence", "sexual", "illegal", "other")
+
+
 def command_of(text: str) -> Command | None:
-    return next((each for each in COMMANDS if text == f"/{each.name}"), None)
+    """Return the command of a line. `/report` may have a reason."""
+    name, _, reason = text.removeprefix("/").partition(" ")
+    found = next((each for each in COMMANDS if name == each.name), None)
+    if found is None or not reason:
+        return found
+    is_report = found.name == "report" and reason in REPORT_REASONS
+    return replace(found, action=f"report('{reason}')") if is_report else None
 
 
 def key_names(binding: Binding) -> str:

@@ -89,8 +89,9 @@ class ScreenModel:
             case MessageSent(chat, key, sequence):
                 self.thread(chat).sent(key, sequence)
             case MessageSendFailed(chat, key, error):
-                self.thread(chat).refused(key, error.code)
-                self.show_status(f"failed: {error.code}", now)
+                why = formatting.refusal_text(error.code)
+                self.thread(chat).refused(key, why)
+                self.show_status(f"failed: {why}", now)
             case ConnectionStateChanged():
                 self._on_connection(event, now)
             case InstallationRestored():
