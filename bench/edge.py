@@ -34,7 +34,7 @@ def canned() -> ApiServices:
     sent = SendResult(MessageId(f"{CHAT.chat}.7"), 7, is_repeat=False)
     made = SimpleNamespace(
         credentials=SimpleNamespace(verify=returning(principal)),
-        queries=SimpleNamespace(chat=returning(ChatView(chat, own))),
+        queries=SimpleNamespace(chat=returning(ChatView(chat, own, 0))),
         chat_list=SimpleNamespace(one=returning(None)),
         marking=SimpleNamespace(read=returning(WatermarkResult(7, 0))),
         history=SimpleNamespace(before=returning(page), one=returning(message(7))),

@@ -37,7 +37,7 @@ def _review_values(ok: Callable[..., Any], members: Sequence[str], other: str) -
 
     def said(number: int) -> str:
         sent = {"text": "buy this", "client_message_id": f"reported-{number}"}
-        return str(ok("POST", f"/v1/chats/{chat}/messages", sent, bearer=other)["message_id"])
+        return str(ok("POST", f"/v1/chats/{chat}/messages", sent, bearer=other)["id"])
 
     messages = [said(number) for number in range(20)]
     for message in messages[8:]:

@@ -7,12 +7,17 @@ from msgspec import Struct
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, MessageId, TenantId, UserId, message_id, split_message_id
+from tidings.schema.tables.items.moderation import (
+    CONTENT_RULE,
+    MESSAGE_REVIEW,
+    OPEN,
+    REVIEW_RETENTION_S,
+    WAITING,
+)
 
-MAX_REPORTS: Final = 1_000
-"""Reports of a target that are stored. Later ones are accepted and change nothing."""
 MAX_REPORT_CHARS: Final = 200
-RETENTION_S: Final = 180 * 24 * 3600
-_MESSAGE, _USER = "m.", "u."
+RETENTION_S: Final = REVIEW_RETENTION_S
+_MESSAGE, _USER = MESSAGE_REVIEW, "u."
 
 
 class ReportReason(StrEnum):
@@ -22,12 +27,12 @@ class ReportReason(StrEnum):
     SEXUAL = "sexual"
     ILLEGAL = "illegal"
     OTHER = "other"
-    CONTENT_RULE = "content_rule"
+    CONTENT_RULE = CONTENT_RULE
     """The message contains a word or a domain that the tenant's lists flag. No user reported it."""
 
 
 class ReviewState(StrEnum):
-    OPEN = "open"
+    OPEN = OPEN
     APPLYING = "applying"
     """A decision was recorded, and has not been carried out completely."""
     DECIDED = "decided"
@@ -44,7 +49,7 @@ class ReviewAction(StrEnum):
 class ReviewQueue(StrEnum):
     """The lists of a tenant: reviews that wait for a moderator, and those that are decided."""
 
-    WAITING = "waiting"
+    WAITING = WAITING
     DECIDED = "decided"
 
 

@@ -17,7 +17,6 @@ from tidings.kernel.concurrency import retry_on_conflict
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
 from tidings.moderation.model import (
-    MAX_REPORTS,
     Decision,
     Report,
     ReportReason,
@@ -32,6 +31,7 @@ from tidings.moderation.model import (
     user_target,
 )
 from tidings.moderation.ports import CheckUser, DecisionActions, OnReported, ReadAuthor, ReviewStore
+from tidings.schema.tables.items.moderation import MAX_REPORTS
 
 MAX_PAGE = 100
 MAX_SHOWN_REPORTS = 100

@@ -17,8 +17,7 @@ from tidings.inboxes.model import DeliveredChunk, InboxKey, NotificationId
 from tidings.jobs.model import JobProgress
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError
-from tidings.kernel.ids import ChatKey, TenantId, UserId, message_id, new_ulid
-from tidings.moderation.model import Report, Review
+from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
 from tidings.push.model import PushOutcome, PushResult
 from tidings.webhooks import rules
 from tidings.webhooks.endpoints import EndpointDirectory, make_event, queued_event
@@ -48,19 +47,13 @@ class EventProducer:
     async def user_changed(self, change: UserChange) -> None:
         await self._emit(change.tenant, _USER_EVENTS[change.kind], {"user": change.user})
 
-    async def reported(self, review: Review, report: Report) -> None:
+    async def reported(self, tenant: TenantId, review: str, about: dict[str, str], reporter: UserId) -> None:
         """Report that a user reported a message or a user. The text and the reporter are read with REST."""
-        message, tenant = review.target.message, review.target.tenant
-        about = (
-            {"user": review.author}
-            if message is None
-            else {"message": message_id(message[0].chat, message[1])}
-        )
         await self._emit(
             tenant,
             EventType.REPORT_CREATED,
-            {"review": review.target.id, **about, "reason": report.reason.value},
-            event=rules.stable_id(tenant, "report", review.target.id, report.reporter),
+            {"review": review, **about},
+            event=rules.stable_id(tenant, "report", review, reporter),
         )
 
     async def chat_read(self, chat: ChatKey, user: UserId, sequence: int) -> None:

@@ -1,4 +1,4 @@
-"""Reports and reviews over REST: who may, what the queue shows, and what the audit log has."""
+"""Reports and reviews over REST: permissions, the queue, and the audit log."""
 
 from fixtures.rest_app import RestApp
 from fixtures.use_cases import ANNA, BEN, CLEO, UseCaseEnv

@@ -11,7 +11,7 @@ from fixtures.webhooks import OK, failing
 
 from tidings.accounts.model import ProfileChange
 from tidings.app.wiring.chats import build_chat_lists
-from tidings.app.wiring.moderation import build_reports
+from tidings.app.wiring.moderation import build_reports, report_events
 from tidings.app.wiring.webhook_events import PresenceEvents
 from tidings.ephemeral.model import Presence, PresenceRecord, PresenceStatus
 from tidings.inboxes.model import InboxId
@@ -55,7 +55,7 @@ async def test_a_report_is_an_event_also_after_its_process_died(use_cases: UseCa
     await env.received()
     store = DynamoReviewStore(use_cases.client, use_cases.user_keys)
     history, users = use_cases.history, env.users()
-    reports = build_reports(store, use_cases.clock, history, users, env.events.reported)
+    reports = build_reports(store, use_cases.clock, history, users, report_events(env.events))
     request = ReportRequest(BEN, ReportReason.SPAM, "a secret text")
     env.broken.is_broken = True
     assert await code_of(reports.report_user(use_cases.tenant, ANNA, request)) is Code.OVERLOADED

@@ -44,7 +44,7 @@ from tidings.app.wiring.chats import (
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
 from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
-from tidings.app.wiring.moderation import build_reports, build_reviews
+from tidings.app.wiring.moderation import build_reports, build_reviews, report_events
 from tidings.app.wiring.options import (
     allowed_origins,
     cursor_secrets,
@@ -284,7 +284,7 @@ class ApiWiring:
         moderation, users = ChatModeration(cases.rows, commands, clock), people.users
         store, on_reported = (
             DynamoReviewStore(client, self.engines.user_keys.value),
-            self.engines.events.value.reported,
+            report_events(self.engines.events.value),
         )
         return ModerationServices(
             chats=moderation,

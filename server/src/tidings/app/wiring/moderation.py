@@ -9,13 +9,14 @@ from tidings.chats.model import MemberStatus
 from tidings.chats.moderation import ChatModeration
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, message_id
 from tidings.messages.edits import ChangeRequest, MessageEdits
 from tidings.messages.history import ContentState, History
 from tidings.messages.model import MODERATOR, EntryKind
-from tidings.moderation.model import Decision
+from tidings.moderation.model import Decision, Report, Review
 from tidings.moderation.ports import OnReported, ReviewStore
 from tidings.moderation.reviews import ReportService, ReviewService
+from tidings.webhooks.producer import EventProducer
 
 
 class ChatDecisionActions:
@@ -59,6 +60,21 @@ def _is_done_by(code: Code) -> Iterator[None]:
     except TidingsError as error:
         if error.code is not code:
             raise
+
+
+def report_events(events: EventProducer) -> OnReported:
+    """Return a function that queues the webhook event of a report."""
+
+    async def reported(review: Review, report: Report) -> None:
+        place, target = review.target.message, review.target
+        about: dict[str, str] = {"reason": report.reason.value}
+        if place is None:
+            about["user"] = review.author
+        else:
+            about["message"] = message_id(place[0].chat, place[1])
+        await events.reported(target.tenant, target.id, about, report.reporter)
+
+    return reported
 
 
 def build_reports(

@@ -6,17 +6,25 @@ Each write is conditional on the message as it was read, so a concurrent change 
 import hashlib
 
 from tidings.kernel.clock import format_ms
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey, UserId, message_id
 from tidings.messages.model import Draft, Entry, ReactionChange, SideWrites
 from tidings.messages.store.log import ephemeral_partition
-from tidings.moderation.model import RETENTION_S, ReportReason, ReviewQueue, ReviewState, message_target
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import ItemValue
 from tidings.platform.dynamo.errors import translate_read_errors, translate_write_errors
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction, TransactionPart, Update
 from tidings.schema.tables.items.chats import REACTION, chat_key, user_key
 from tidings.schema.tables.items.media import upload_key
-from tidings.schema.tables.items.moderation import DECISION, queue_keys, review_key
+from tidings.schema.tables.items.moderation import (
+    CONTENT_RULE,
+    DECISION,
+    MESSAGE_REVIEW,
+    OPEN,
+    REVIEW_RETENTION_S,
+    WAITING,
+    queue_keys,
+    review_key,
+)
 from tidings.schema.tables.patterns import chats as patterns
 from tidings.schema.tables.patterns import media as media_patterns
 from tidings.schema.tables.patterns import moderation as moderation_patterns
@@ -50,21 +58,21 @@ class DynamoEditStore:
         self, chat: ChatKey, sequence: int, author: UserId, side_writes: SideWrites | None, now_ms: int, /
     ) -> TransactionPart:
         # Without a condition: a new message has no review, and a flagged edit opens that of its message again.
-        target = message_target(chat, sequence)
-        queued = queue_keys(chat.tenant, ReviewQueue.WAITING, now_ms, target.id)
+        name = MESSAGE_REVIEW + message_id(chat.chat, sequence)
+        queued = queue_keys(chat.tenant, WAITING, now_ms, name)
         values: dict[str, ItemValue] = {
-            ":open": ReviewState.OPEN.value,
+            ":open": OPEN,
             ":author": author,
             ":now": now_ms,
-            ":ttl": now_ms // 1000 + RETENTION_S,
+            ":ttl": now_ms // 1000 + REVIEW_RETENTION_S,
             ":one": 1,
-            ":reasons": frozenset({ReportReason.CONTENT_RULE.value}),
+            ":reasons": frozenset({CONTENT_RULE}),
             ":shard": queued["queue_shard"],
             ":at": queued["queued_at"],
         }
         review = Update(
             table=_REPORTS,
-            key=dict(review_key(*target)),
+            key=dict(review_key(chat.tenant, name)),
             update="SET review_state = :open, author_id = :author, opened_ms = :now, reported_ms = :now, #ttl = :ttl, "
             f"queue_shard = :shard, queued_at = :at REMOVE {', '.join(DECISION)} "
             "ADD report_count :one, reasons :reasons",

@@ -1,5 +1,7 @@
 """Items of moderation: reports, and the reviews that gather them."""
 
+from typing import Final
+
 from tidings.kernel.ids import TenantId, stable_hash
 from tidings.schema.tables.items.chats import USER
 from tidings.schema.tables.limits import (
@@ -18,6 +20,15 @@ QUEUE_SHARDS = 4
 """Index partitions of a queue: about 4,000 new reviews of a tenant a second. Part of the keys: never change it."""
 MAX_REPORTS = 1_000
 """Reports of a target that are stored."""
+REVIEW_RETENTION_S = 180 * 24 * 3600
+MESSAGE_REVIEW = "m."
+"""The start of the id of a review of a message."""
+OPEN: Final = "open"
+"""The state of a review without a decision."""
+WAITING: Final = "waiting"
+"""The queue of reviews without a decision, or with one that was not carried out."""
+CONTENT_RULE: Final = "content_rule"
+"""The reason of a review that the append of a flagged message opens."""
 REPORT_TEXT_BYTES = 800  # 200 characters of UTF-8
 REPORT_REASONS = 8
 _QUEUE_BYTES, _QUEUED_BYTES = 64, 128
@@ -68,7 +79,7 @@ REPORT = TableItem(
         "ttl": SECONDS,
     },
     max_bytes=2 * 1024,
-    holds="what one user reported; the text is sealed with their key",
+    holds="the report of one user; the text is sealed with their key",
     growth=Growth("further reports are not stored", MAX_REPORTS),
 )
 
