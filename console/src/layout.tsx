@@ -77,6 +77,11 @@ function Navigation() {
           Users
         </Link>
       )}
+      {tenant && may("list_reviews") && (
+        <Link to="/t/$tenant/moderation" params={{ tenant }}>
+          Moderation
+        </Link>
+      )}
       {tenant && may("list_inboxes") && (
         <Link to="/t/$tenant/inboxes" params={{ tenant }}>
           Inboxes

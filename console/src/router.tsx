@@ -2,6 +2,9 @@ import { createRootRoute, createRoute, createRouter, Navigate, Outlet } from "@t
 import { InstallationAuditPage, TenantAuditPage } from "./administration/audit.tsx";
 import { TenantPage } from "./administration/tenant.tsx";
 import { Layout } from "./layout.tsx";
+import { ListsPage } from "./moderation/lists.tsx";
+import { ModerationPage } from "./moderation/queue.tsx";
+import { ReviewPage } from "./moderation/review.tsx";
 import { InboxPage } from "./notifications/inbox.tsx";
 import { InboxesPage } from "./notifications/inboxes.tsx";
 import { JobDetailPage, JobsPage } from "./notifications/jobs.tsx";
@@ -129,6 +132,23 @@ const webhook = createRoute({
   component: WebhookPage,
 });
 
+const moderation = createRoute({
+  getParentRoute: () => root,
+  path: "/t/$tenant/moderation",
+  validateSearch: texts("state"),
+  component: ModerationPage,
+});
+const review = createRoute({
+  getParentRoute: () => root,
+  path: "/t/$tenant/moderation/reviews/$review",
+  component: ReviewPage,
+});
+const lists = createRoute({
+  getParentRoute: () => root,
+  path: "/t/$tenant/moderation/lists",
+  component: ListsPage,
+});
+
 const health = createRoute({ getParentRoute: () => root, path: "/health", component: HealthPage });
 const gateways = createRoute({ getParentRoute: () => root, path: "/gateways", component: GatewaysPage });
 const deadLetters = createRoute({
@@ -144,7 +164,7 @@ const deadLetter = createRoute({
 });
 const settings = createRoute({ getParentRoute: () => root, path: "/settings", component: SettingsPage });
 
-const support = [users, user, unread, chat, trace];
+const support = [users, user, unread, chat, trace, moderation, review, lists];
 const notifications = [inboxes, inbox, segments, segment, jobs, job, webhooks, webhook];
 const administration = [tenant, tenantAudit, audit];
 const operations = [health, gateways, deadLetters, deadLetter, settings];
