@@ -48,7 +48,7 @@ def _module_or_alias(found: object) -> Iterator[str]:
                 yield from _member(member, value)
         return
     value = getattr(found, "__value__", found)
-    yield f"One of {', '.join(f'`{getattr(each, '__name__', each)}`' for each in _variants(value))}.\n"
+    yield f"One of {', '.join(f'`{getattr(each, "__name__", each)}`' for each in _variants(value))}.\n"
 
 
 def _variants(value: object) -> Iterator[type]:
