@@ -4,7 +4,7 @@ import type { Chat } from "../chat.ts";
 import { TidingsError } from "../errors.ts";
 import type { JsonObject } from "../frames.gen.ts";
 import type { LightClient } from "../light_client.ts";
-import type { QueuedSend, SendOptions, TimelineItem } from "../types.ts";
+import type { QueuedSend, SendOptions } from "../types.ts";
 import { RestApi, retried, wait } from "./rest.ts";
 import { type AttachmentInfo, Upload, type UploadOptions } from "./upload.ts";
 import {
@@ -34,9 +34,6 @@ export interface AttachmentLink extends AttachmentInfo {
   readonly expires_at: string;
   readonly blurhash?: string | undefined;
 }
-
-/** A file of a message, as its sender described it. */
-export type Attachment = { readonly id: string } & Partial<AttachmentInfo>;
 
 /**
  * The files of a client. Create one for each client that has the option `api`.
@@ -155,30 +152,6 @@ export class Attachments {
       this.#links.delete(key);
     }
   }
-}
-
-/** Return the files of a message, with what its sender says about them. Apps must not trust it beyond showing it. */
-export function attachmentsOf({
-  attachments,
-  data,
-}: Pick<TimelineItem, "attachments" | "data">): Attachment[] {
-  const described = asObject(data?.attachments);
-  return attachments.map((id) => ({ ...knownFields(asObject(described[id])), id }));
-}
-
-const TEXTS = ["name", "type", "alt"] as const;
-const NUMBERS = ["size", "width", "height", "duration_ms"] as const;
-
-/** The sender's client may be any program, so fields of other types are dropped. */
-function knownFields(info: JsonObject): Partial<AttachmentInfo> {
-  const isText = (name: string) => typeof info[name] === "string";
-  const isNumber = (name: string) => Number.isFinite(info[name]) && (info[name] as number) > 0;
-  const kept = [...TEXTS.filter(isText), ...NUMBERS.filter(isNumber)];
-  return Object.fromEntries(kept.map((name) => [name, info[name]]));
-}
-
-function asObject(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 function withoutEmpty(info: AttachmentInfo): object {

@@ -35,7 +35,10 @@ class UploadStore(Protocol):
         ...
 
     async def record_facts(self, upload: Upload, check: CheckState, facts: MediaFacts, /) -> bool:
-        """Record the result of processing. False: the upload is being deleted or does not exist."""
+        """Record the first result of processing. Repeatable.
+
+        False: there is another result, or the upload is being deleted or does not exist.
+        """
         ...
 
     async def delete(self, upload: Upload, /) -> bool:
@@ -104,4 +107,24 @@ class MediaTaskPublisher(Protocol):
 
     def publish_soon(self, task: MediaTask, /) -> None:
         """Publish a task without waiting. The sweeper finds what Kafka did not accept."""
+        ...
+
+
+class SweepLease(Protocol):
+    """The right to sweep. One process has it, and loses it when it does not renew it for a time."""
+
+    @property
+    def is_held(self) -> bool: ...
+
+    @property
+    def finished_at_ms(self) -> int | None:
+        """When a process finished the last sweep, as far as `take` has read."""
+        ...
+
+    async def take(self) -> bool:
+        """Become or remain the process that sweeps. Writes only if half of the lease has passed. False: another one is."""
+        ...
+
+    async def finish(self, next_ms: int, /) -> None:
+        """Record that a sweep is finished. No process takes the lease before `next_ms`."""
         ...

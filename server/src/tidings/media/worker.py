@@ -114,7 +114,7 @@ class MediaWorker:
         return base64.b64encode(digest.digest()).decode()
 
     async def _store(self, upload: Upload, facts: MediaFacts, folder: Path) -> bool:
-        """Store what was made of the file, then the facts. False: the upload is being deleted."""
+        """Store what was made of the file, then the facts. False: the upload is being deleted, or has other facts."""
         if facts.reason is not None:
             self.stats.refused += 1
             return await self._uploads.record_facts(upload, CheckState.REFUSED, facts)
@@ -127,10 +127,14 @@ class MediaWorker:
             self.stats.processed += 1
             await self._deps.failpoints.hit("media.recorded")
             return True
-        # Race: the message is redacted while its file is processed, and another worker has deleted the objects before
-        # these were written. If the row was deleted too, the sweeper would find them later.
-        for key in upload.objects:
-            await self._objects.delete(key)
+        row = await self._uploads.find(upload.tenant, upload.id)
+        if row is None or row.state is UploadState.DELETING:
+            # Race: the message is redacted while its file is processed, and another worker has deleted the objects before
+            # these were written. If this worker dies before it deletes them, the sweeper does.
+            for key in upload.objects:
+                await self._objects.delete(key)
+        # Race: after a rebalance, two workers process the file, and the other one recorded another result: it exceeded its
+        # time, or the tenant's policy changed. The row refers to its objects; the sweeper deletes what it does not refer to.
         return False
 
     async def _put(self, key: str, path: Path, content_type: str) -> None:

@@ -272,7 +272,7 @@ class ApiWiring:
 
     def _media(self, cases: chats.ChatServices) -> MediaService | None:
         return api_media(
-            self.settings, self.engines, self.host.clock, cases=cases, publisher=self.publisher, s3=self.s3
+            self.settings, self.engines, self.host, cases=cases, publisher=self.publisher, s3=self.s3
         )
 
     def _moderation(self, cases: chats.ChatServices, commands: ChatCommands) -> ModerationServices:

@@ -131,5 +131,6 @@ def _export(host: ProcessContext, parts: MediaWorkerParts) -> None:
         "media_missing_objects", "Uploads whose object the last sweep of this process did not find."
     ).set_function(lambda: sweeper.last.missing)
     host.metrics.gauge(
-        "media_sweep_age_seconds", "Seconds since this process finished a sweep, or started."
+        "media_sweep_age_seconds",
+        "Seconds since a sweep ended, as far as this process knows; at first, since it started.",
     ).set_function(lambda: (host.clock.now_ms() - sweeper.finished_at_ms) / 1000)

@@ -126,7 +126,7 @@ def build_row_projector(
 
 
 def preview_text(body: bytes) -> str:
-    return sender.decode_content(body).text
+    return sender.preview_text(sender.decode_content(body))
 
 
 log = logs.get_logger(__name__)

@@ -16,9 +16,10 @@ from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.media.attachments import UploadCheck
 from tidings.media.model import MediaTask
-from tidings.media.ports import MediaTaskPublisher, ObjectStore, ReadAttachments
+from tidings.media.ports import MediaTaskPublisher, ObjectStore, ReadAttachments, SweepLease
 from tidings.media.sandbox import run_decoder
 from tidings.media.service import MediaDeps, MediaOptions, MediaService
+from tidings.media.store.sweep_lease import DynamoSweepLease
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
 from tidings.media.sweeper import MediaSweeper, SweeperDeps
@@ -101,6 +102,7 @@ def build_media_service(
     tasks: MediaTaskPublisher,
     tenants: TenantLookup,
     options: MediaOptions,
+    failpoints: Failpoints = NO_FAILPOINTS,
 ) -> MediaService:
     """Build the service of the REST API."""
 
@@ -117,6 +119,7 @@ def build_media_service(
             attachments=read_attachments(history),
             clock=clock,
             options=options,
+            failpoints=failpoints,
         )
     )
 
@@ -124,7 +127,7 @@ def build_media_service(
 def api_media(
     settings: Settings,
     engines: EngineComponents,
-    clock: Clock,
+    host: ProcessContext,
     *,
     cases: ChatServices,
     publisher: KafkaPublisher,
@@ -136,12 +139,13 @@ def api_media(
     return build_media_service(
         client,
         s3,
-        clock,
+        host.clock,
         rows=cases.rows,
         history=cases.history,
         tasks=KafkaMediaTasks(publisher),
-        tenants=TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock),
+        tenants=TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), host.clock),
         options=media_options(settings),
+        failpoints=host.failpoints,
     )
 
 
@@ -179,6 +183,7 @@ class MediaWorkerParts:
             KafkaMediaTasks(publisher),
             clock=host.clock,
             interval_s=settings.media.sweep_interval_s,
+            lease=DynamoSweepLease(client, host.clock, host.identity.instance),
             failpoints=host.failpoints,
         )
 
@@ -191,8 +196,10 @@ def build_sweeper(
     *,
     clock: Clock,
     interval_s: float,
+    lease: SweepLease | None = None,
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> tuple[MediaWorker, MediaSweeper]:
+    """Build the worker and the sweeper. Without `lease`, it sweeps even if another process does."""
     uploads, tenants = DynamoUploadStore(client), DynamoTenantStore(client, AuthenticatedRows(keys))
     known, user_keys = TenantReader(tenants, clock), DynamoUserKeyStore(client)
 
@@ -221,6 +228,8 @@ def build_sweeper(
         list_tenants=TenantService(tenants, clock).list,
         is_erased=is_erased,
         on_error=_report,
+        lease=lease,
+        failpoints=failpoints,
     )
     return worker, MediaSweeper(deps, interval_s=interval_s)
 
