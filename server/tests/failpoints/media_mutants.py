@@ -1,11 +1,11 @@
-"""Mutants of attachments: each breaks one rule of the order of steps, and `just storm-media` must catch every one."""
+"""Mutants of attachments: each breaks one rule on purpose, and `just storm-media` must catch every one."""
 
 from collections.abc import Callable
 from typing import Any, Final
 
-from tidings.media.model import MediaFacts, Upload, UploadState
-from tidings.media.store.uploads import DynamoUploadStore
-from tidings.media.sweeper import MediaSweeper, SweepStats
+from tidings.media.model import MediaFacts, Upload
+from tidings.media.store import uploads
+from tidings.media.sweeper import MediaSweeper
 from tidings.media.worker import MediaWorker
 from tidings.messages.store import edits
 from tidings.platform.dynamo.requests import Update
@@ -24,17 +24,6 @@ def deletes_the_original_first() -> None:
     MediaWorker._store = store  # type: ignore[method-assign]
 
 
-def expires_without_condition() -> None:
-    """Delete an upload whose time has passed, although a message has attached it since it was read."""
-    honest = DynamoUploadStore.change_state
-
-    async def change_state(self: DynamoUploadStore, upload: Upload, to: UploadState) -> bool:
-        now = await self.find(upload.tenant, upload.id)
-        return await honest(self, now or upload, to)
-
-    DynamoUploadStore.change_state = change_state  # type: ignore[method-assign]
-
-
 def keeps_orphans() -> None:
     """Sweep without deleting objects that have no row."""
 
@@ -44,17 +33,14 @@ def keeps_orphans() -> None:
     MediaSweeper._settle_orphan = settle_orphan  # type: ignore[assignment,method-assign]
 
 
-def trusts_its_listing() -> None:
-    """Delete objects whose row was not listed, without reading the row again."""
+def forgets_the_total() -> None:
+    """Delete the row of an upload, and leave its bytes in the total of the tenant."""
+    honest = uploads._count
 
-    async def settle_orphan(
-        self: MediaSweeper, _tenant: object, _upload: str, keys: Any, found: SweepStats
-    ) -> None:
-        for key in keys:
-            await self._deps.objects.delete(key)
-        found.orphans += len(keys)
+    def count(upload: Upload, size: int) -> Update:
+        return honest(upload, max(size, 0))
 
-    MediaSweeper._settle_orphan = settle_orphan  # type: ignore[assignment,method-assign]
+    uploads._count = count
 
 
 def redacts_only_the_message() -> None:
@@ -72,9 +58,8 @@ MEDIA_MUTANTS: Final[dict[str, Callable[[], None]]] = {
     each.__name__: each
     for each in (
         deletes_the_original_first,
-        expires_without_condition,
         keeps_orphans,
-        trusts_its_listing,
+        forgets_the_total,
         redacts_only_the_message,
     )
 }

@@ -23,7 +23,7 @@ def use_small_files() -> None:
     service.SINGLE_BYTES = PART_BYTES  # type: ignore[attr-defined]  # of another module
     for module in (service, schemas):
         module.PART_BYTES = PART_BYTES  # type: ignore[attr-defined]  # see above
-    sweep_lease.LEASE_MS = LEASE_MS  # type: ignore[misc]  # see above
+    sweep_lease.LEASE_MS = LEASE_MS
     wiring.run_decoder = _decode  # type: ignore[attr-defined,assignment]  # see above
 
 

@@ -34,7 +34,7 @@ GONE = frozenset({"upload_not_found", "upload_incomplete"})
 
 
 class Plan(StrEnum):
-    """What a user does with a file. The others end with a message."""
+    """The use that a user makes of a file."""
 
     STARTED = "abandoned after the start"
     SENT = "abandoned after the bytes"
