@@ -1,11 +1,12 @@
 """Ports of attachments: the table, the bucket, and the tasks of the media worker."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.media.model import CheckState, MediaFacts, MediaTask, Upload, UploadState
+from tidings.media.model import CheckState, MediaFacts, MediaTask, ScanResult, Upload, UploadState
 
 type CheckSend = Callable[[ChatKey, UserId], Awaitable[Code | None]]
 """Returns why a user may not send to a chat, or None if they may."""
@@ -98,6 +99,12 @@ class ObjectStore(Protocol):
     async def abort_multipart(self, key: str, upload_id: str) -> None: ...
 
     def open_multiparts(self, prefix: str) -> AsyncIterator[OpenMultipart]: ...
+
+
+class FileScanner(Protocol):
+    async def scan(self, path: Path, /) -> ScanResult:
+        """Look for malware. Raises `UnavailableError` if the scanner does not answer."""
+        ...
 
 
 class MediaTaskPublisher(Protocol):

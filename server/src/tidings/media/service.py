@@ -36,10 +36,14 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaOptions:
-    """`url_life_s`: of URLs to download. `upload_life_s`: of uploads that no message refers to, and of their URLs."""
+    """`url_life_s`: of URLs to download. `upload_life_s`: of uploads that no message refers to, and of their URLs.
+
+    `has_scanner`: only the sender can download a file that was not scanned yet.
+    """
 
     url_life_s: int = 300
     upload_life_s: int = 86_400
+    has_scanner: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +176,7 @@ class MediaService:
             return
         # The declared type is that of the client, so every file waits, not only declared images.
         policy = await self._policy(upload.tenant)
-        if policy.strips_metadata:
+        if policy.strips_metadata or self._deps.options.has_scanner:
             raise TidingsError(Code.UPLOAD_PROCESSING, "The file is still being processed. Try again soon.")
 
     def _link(self, upload: Upload) -> AttachmentLink:

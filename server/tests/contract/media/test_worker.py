@@ -12,6 +12,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.media.model import CheckState, MediaFacts, MediaTask, UploadState, object_key
+from tidings.media.ports import FileScanner
 from tidings.media.sandbox import run_decoder
 from tidings.media.store.sweep_lease import LEASE_MS, DynamoSweepLease
 from tidings.media.sweeper import LeaseLostError, MediaSweeper, SweeperDeps, SweepStats
@@ -38,12 +39,15 @@ async def _strips(_: TenantId) -> bool:
     return True
 
 
-def worker(media: MediaEnv, kill: Failpoints | None = None) -> MediaWorker:
+def worker(
+    media: MediaEnv, kill: Failpoints | None = None, scanner: FileScanner | None = None
+) -> MediaWorker:
     deps = MediaWorkerDeps(
         uploads=media.uploads,
         objects=media.bucket,
         decode=run_decoder,
         strips_metadata=_strips,
+        scanner=scanner,
         failpoints=kill or Failpoints(),
     )
     return MediaWorker(deps, MediaStats())

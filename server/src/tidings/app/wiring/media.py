@@ -16,9 +16,10 @@ from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.media.attachments import UploadCheck
 from tidings.media.model import MediaTask
-from tidings.media.ports import MediaTaskPublisher, ObjectStore, ReadAttachments, SweepLease
+from tidings.media.ports import FileScanner, MediaTaskPublisher, ObjectStore, ReadAttachments, SweepLease
 from tidings.media.sandbox import run_decoder
 from tidings.media.service import MediaDeps, MediaOptions, MediaService
+from tidings.media.store.clamd import ClamdScanner
 from tidings.media.store.sweep_lease import DynamoSweepLease
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
@@ -81,7 +82,10 @@ def upload_check(settings: Settings, client: DynamoClient) -> UploadCheck | None
 
 
 def media_options(settings: Settings) -> MediaOptions:
-    return MediaOptions(url_life_s=settings.media.url_life_s, upload_life_s=settings.media.upload_life_s)
+    wanted = settings.media
+    return MediaOptions(
+        url_life_s=wanted.url_life_s, upload_life_s=wanted.upload_life_s, has_scanner=wanted.clamd is not None
+    )
 
 
 def read_attachments(history: History) -> ReadAttachments:
@@ -183,9 +187,15 @@ class MediaWorkerParts:
             KafkaMediaTasks(publisher),
             clock=host.clock,
             interval_s=settings.media.sweep_interval_s,
+            scanner=_scanner(settings),
             lease=DynamoSweepLease(client, host.clock, host.identity.instance),
             failpoints=host.failpoints,
         )
+
+
+def _scanner(settings: Settings) -> FileScanner | None:
+    wanted = settings.media
+    return None if wanted.clamd is None else ClamdScanner(wanted.clamd, max_mb=wanted.clamd_max_mb)
 
 
 def build_sweeper(
@@ -196,6 +206,7 @@ def build_sweeper(
     *,
     clock: Clock,
     interval_s: float,
+    scanner: FileScanner | None = None,
     lease: SweepLease | None = None,
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> tuple[MediaWorker, MediaSweeper]:
@@ -216,6 +227,7 @@ def build_sweeper(
         objects=s3,
         decode=run_decoder,
         strips_metadata=strips_metadata,
+        scanner=scanner,
         failpoints=failpoints,
     )
     worker = MediaWorker(given, MediaStats())
