@@ -1,4 +1,4 @@
-/** What the sender of a message says about its files. */
+/** The description of files by the sender of their message. */
 
 import type { JsonObject } from "../frames.gen.ts";
 import type { TimelineItem } from "../types.ts";

@@ -176,8 +176,12 @@ class ScanResult(NamedTuple):
 
 
 class MediaTask(Struct, frozen=True, kw_only=True):
-    """Work for the media worker: process a file, or delete the objects and the row of an upload."""
+    """Work for the media worker: process a file, delete the objects and the row of an upload, or fetch a page.
+
+    `upload` of a page is a hash of its `url`.
+    """
 
     tenant: TenantId
     upload: str
-    action: Literal["process", "delete"]
+    action: Literal["process", "delete", "preview"]
+    url: str | None = None

@@ -8,6 +8,7 @@ from tidings.api.schemas.api_model import MessageInPath
 from tidings.api.schemas.media import (
     AttachmentResponse,
     CompleteUploadBody,
+    LinkPreviewResponse,
     SignedPartsResponse,
     SignedRequestResponse,
     SignPartsBody,
@@ -164,3 +165,35 @@ async def get_attachment(call: AsUser, message: MessageInPath, upload: UploadInP
         raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
     link = await _service(call).link(call.chat(location[0]), call.user, location[1], upload)
     return AttachmentResponse.of(link)
+
+
+@router.get(
+    "/messages/{message}/link-preview",
+    **route_options(
+        "get_link_preview",
+        _OFF,
+        Code.MESSAGE_NOT_FOUND,
+        Code.DECRYPTION_FAILED,
+        Code.KEYS_UNAVAILABLE,
+        touches=(
+            "memberships.check",
+            "messages.read_one",
+            "messages.read_ephemeral",
+            "tenants.read_settings",
+            *_KEYS,
+        ),
+        summary="Get the preview of a link",
+    ),
+)
+async def get_link_preview(call: AsUser, message: MessageInPath) -> LinkPreviewResponse:
+    """Get title, description and picture of the first link of a message that the user may read.
+
+    The media worker fetches the page once for the tenant. Only tenants that allow it have previews.
+    """
+    location = split_message_id(message)
+    if location is None:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
+    if call.services.link_previews is None:
+        raise TidingsError(_OFF, "This installation has no attachments.", hint="Set media.endpoint.")
+    found = await call.services.link_previews.preview(call.chat(location[0]), call.user, location[1])
+    return LinkPreviewResponse.of(found)

@@ -42,6 +42,7 @@ from tidings.app.wiring.chats import (
     make_receipt_publisher,
 )
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
+from tidings.app.wiring.link_previews import api_link_previews
 from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
 from tidings.app.wiring.options import (
@@ -266,6 +267,9 @@ class ApiWiring:
             webhooks=(webhooks := make_webhook_service(client, keys, clock, http)),
             before_send=make_before_send_service(webhooks, client, keys, clock),
             media=self._media(cases),
+            link_previews=api_link_previews(
+                self.settings, self.engines, clock, cases=cases, publisher=self.publisher
+            ),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
