@@ -114,6 +114,10 @@ def fingerprint_input(
     return head.encode() + body
 
 
+def preview_of(body: bytes) -> str:
+    return preview_text(decode_content(body))
+
+
 def preview_text(content: Content) -> str:
     """Return what chat lists and notifications show: the text, or the name of the first file and the number of the others.
 
