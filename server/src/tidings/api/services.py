@@ -171,6 +171,12 @@ class ModerationServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MediaServices:
+    uploads: MediaService
+    link_previews: LinkPreviewService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
@@ -195,7 +201,6 @@ class ApiServices:
     audit: AuditLog
     webhooks: WebhookService
     before_send: BeforeSendService
-    media: MediaService | None = None
-    link_previews: LinkPreviewService | None = None
+    media: MediaServices | None = None
     limits: ApiLimits = field(default_factory=ApiLimits)
     telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

@@ -102,7 +102,7 @@ class ObjectStore(Protocol):
 
 
 class FileScanner(Protocol):
-    async def scan(self, path: Path, /) -> ScanResult:
+    async def check(self, path: Path, /) -> ScanResult:
         """Look for malware. Raises `UnavailableError` if the scanner does not answer."""
         ...
 

@@ -110,7 +110,7 @@ class MediaWorker:
 
     async def _scan(self, scanner: FileScanner, path: Path) -> MediaFacts | None:
         """Return why a file is refused. While the scanner does not answer, the file waits: the task is repeated."""
-        found = await scanner.scan(path)
+        found = await scanner.check(path)
         if found.is_too_large:
             return MediaFacts(reason="the file is too large to be scanned for malware")
         if found.infection is not None:

@@ -28,8 +28,8 @@ async def test_malware_is_found_and_other_files_are_not_refused(clamd: str, tmp_
         (b"x" * (5 * MAX_STREAM_BYTES), ScanResult(is_too_large=True)),
     ):
         path.write_bytes(data)
-        assert await scanner.scan(path) == expected
-    assert await ClamdScanner("127.0.0.1:1", max_mb=1).scan(path) == ScanResult(is_too_large=True)
+        assert await scanner.check(path) == expected
+    assert await ClamdScanner("127.0.0.1:1", max_mb=1).check(path) == ScanResult(is_too_large=True)
 
 
 async def test_an_infected_file_is_deleted_and_its_message_says_so(media: MediaEnv, clamd: str) -> None:
@@ -96,4 +96,4 @@ async def test_an_answer_that_is_not_understood_is_no_permission(tmp_path: Path,
     (tmp_path / "file").write_bytes(b"hello")
     async with answering(answer) as address:
         with pytest.raises(UnavailableError):
-            await ClamdScanner(address, timeout_s=5).scan(tmp_path / "file")
+            await ClamdScanner(address, timeout_s=5).check(tmp_path / "file")

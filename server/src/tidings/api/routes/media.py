@@ -16,6 +16,7 @@ from tidings.api.schemas.media import (
     UploadInPath,
     UploadResponse,
 )
+from tidings.api.services import MediaServices
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import split_message_id
 from tidings.media.service import MediaService
@@ -33,6 +34,10 @@ _KEYS = (
 
 
 def _service(call: UserRequest) -> MediaService:
+    return _services(call).uploads
+
+
+def _services(call: UserRequest) -> MediaServices:
     if call.services.media is None:
         raise TidingsError(_OFF, "This installation has no attachments.", hint="Set media.endpoint.")
     return call.services.media
@@ -193,7 +198,6 @@ async def get_link_preview(call: AsUser, message: MessageInPath) -> LinkPreviewR
     location = split_message_id(message)
     if location is None:
         raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
-    if call.services.link_previews is None:
-        raise TidingsError(_OFF, "This installation has no attachments.", hint="Set media.endpoint.")
-    found = await call.services.link_previews.preview(call.chat(location[0]), call.user, location[1])
+    chat, sequence = call.chat(location[0]), location[1]
+    found = await _services(call).link_previews.preview(chat, call.user, sequence)
     return LinkPreviewResponse.of(found)

@@ -22,7 +22,7 @@ from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiServices, ApiTelemetry, ModerationServices
+from tidings.api.services import ApiServices, ApiTelemetry, MediaServices, ModerationServices
 from tidings.app.processes.http_socket import BACKLOG, open_http_socket
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
@@ -76,7 +76,6 @@ from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
-from tidings.media.service import MediaService
 from tidings.messages.history import VisibleEntry
 from tidings.messages.ports import BeforeSend
 from tidings.platform.kafka.publisher import KafkaPublisher
@@ -267,16 +266,19 @@ class ApiWiring:
             webhooks=(webhooks := make_webhook_service(client, keys, clock, http)),
             before_send=make_before_send_service(webhooks, client, keys, clock),
             media=self._media(cases),
-            link_previews=api_link_previews(
-                self.settings, self.engines, clock, cases=cases, publisher=self.publisher
-            ),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
 
-    def _media(self, cases: chats.ChatServices) -> MediaService | None:
-        return api_media(
-            self.settings, self.engines, self.host, cases=cases, publisher=self.publisher, s3=self.s3
+    def _media(self, cases: chats.ChatServices) -> MediaServices | None:
+        if self.s3 is None:
+            return None
+        publisher = self.publisher
+        return MediaServices(
+            uploads=api_media(
+                self.settings, self.engines, self.host, cases=cases, publisher=publisher, s3=self.s3
+            ),
+            link_previews=api_link_previews(self.engines, self.host.clock, cases=cases, publisher=publisher),
         )
 
     def _moderation(self, cases: chats.ChatServices, commands: ChatCommands) -> ModerationServices:

@@ -33,15 +33,8 @@ def read_text(history: History) -> ReadText:
 
 
 def api_link_previews(
-    settings: Settings,
-    engines: EngineComponents,
-    clock: Clock,
-    *,
-    cases: ChatServices,
-    publisher: KafkaPublisher,
-) -> LinkPreviewService | None:
-    if settings.media.endpoint is None:
-        return None
+    engines: EngineComponents, clock: Clock, *, cases: ChatServices, publisher: KafkaPublisher
+) -> LinkPreviewService:
     return LinkPreviewService(
         RedisLinkCache(engines.redis.value),
         KafkaMediaTasks(publisher),

@@ -23,8 +23,8 @@ from tidings.media.store.clamd import ClamdScanner
 from tidings.media.store.sweep_lease import DynamoSweepLease
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
-from tidings.media.sweeper import MediaSweeper, SweeperDeps
-from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps
+from tidings.media.sweeper import IsErased, MediaSweeper, SweeperDeps
+from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps, StripsMetadata
 from tidings.messages.history import History
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.credentials import AWS, AwsKeys
@@ -135,10 +135,8 @@ def api_media(
     *,
     cases: ChatServices,
     publisher: KafkaPublisher,
-    s3: S3Client | None,
-) -> MediaService | None:
-    if s3 is None:
-        return None
+    s3: S3Client,
+) -> MediaService:
     client, keys = engines.dynamo.value, engines.keys.value
     return build_media_service(
         client,
@@ -212,21 +210,11 @@ def build_sweeper(
 ) -> tuple[MediaWorker, MediaSweeper]:
     """Build the worker and the sweeper. Without `lease`, it sweeps even if another process does."""
     uploads, tenants = DynamoUploadStore(client), DynamoTenantStore(client, AuthenticatedRows(keys))
-    known, user_keys = TenantReader(tenants, clock), DynamoUserKeyStore(client)
-
-    async def strips_metadata(tenant: TenantId) -> bool:
-        found = await known.find(tenant)
-        return found is None or found.settings.media.strips_metadata
-
-    async def is_erased(tenant: TenantId, user: UserId) -> bool:
-        rows = await user_keys.read(tenant, [user], is_strong=False)
-        return user in rows and rows[user].is_destroyed
-
     given = MediaWorkerDeps(
         uploads=uploads,
         objects=s3,
         decode=run_decoder,
-        strips_metadata=strips_metadata,
+        strips_metadata=_strips_metadata(TenantReader(tenants, clock)),
         scanner=scanner,
         failpoints=failpoints,
     )
@@ -238,12 +226,28 @@ def build_sweeper(
         worker=worker,
         clock=clock,
         list_tenants=TenantService(tenants, clock).list,
-        is_erased=is_erased,
+        is_erased=_is_erased(DynamoUserKeyStore(client)),
         on_error=_report,
         lease=lease,
         failpoints=failpoints,
     )
     return worker, MediaSweeper(deps, interval_s=interval_s)
+
+
+def _is_erased(user_keys: DynamoUserKeyStore) -> IsErased:
+    async def is_erased(tenant: TenantId, user: UserId) -> bool:
+        rows = await user_keys.read(tenant, [user], is_strong=False)
+        return user in rows and rows[user].is_destroyed
+
+    return is_erased
+
+
+def _strips_metadata(tenants: TenantLookup) -> StripsMetadata:
+    async def strips_metadata(tenant: TenantId) -> bool:
+        found = await tenants.find(tenant)
+        return found is None or found.settings.media.strips_metadata
+
+    return strips_metadata
 
 
 def make_delete_uploads(settings: Settings, publisher: KafkaPublisher) -> DeleteUploads | None:

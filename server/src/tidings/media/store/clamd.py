@@ -26,7 +26,7 @@ class ClamdScanner:
         self._max_bytes = max_mb * _MB
         self._timeout_s = timeout_s
 
-    async def scan(self, path: Path) -> ScanResult:
+    async def check(self, path: Path) -> ScanResult:
         answer = await self._ask(path)
         if answer is None or "size limit exceeded" in answer:
             return ScanResult(is_too_large=True)
