@@ -36,6 +36,7 @@ pytest_plugins = [
     "fixtures.tables",
     "fixtures.use_cases",
     "fixtures.search",
+    "fixtures.clamd",
     "fixtures.media_env",
     "fixtures.accounts_env",
     "fixtures.console_app",

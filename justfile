@@ -94,6 +94,16 @@ storm-webhooks *args:
 storm-push *args:
     uv run python -m load.push {{ args }}
 
+# Upload and delete 50,000 files while processes are killed at every step, then sweep and compare table and bucket: just storm-media --uploads 1000
+[working-directory: 'server/tests']
+storm-media *args:
+    uv run python -m load.media {{ args }}
+
+# Send a file of 2 GB and six decompression bombs, and measure the memory of client, API and worker: just large-files --mb 200
+[working-directory: 'server/tests']
+large-files *args:
+    uv run python -m load.large_files {{ args }}
+
 # Measure the memory of a process's append queues after many messages: just append-queue-memory --messages 1000000
 [working-directory: 'server/tests']
 append-queue-memory *args:

@@ -64,11 +64,9 @@ test("an image with its description is seen by another user, without a shift of 
   await keepPicture(anna.page, "attach");
   await expectAccessible(anna.page);
   await anna.part("composer").fill("We have arrived");
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  await ben.page.route("**/attachments/*", (route) => held.then(() => route.continue()));
+  const [link, thumbnail] = [hold(), hold()];
+  await ben.page.route("**/attachments/*", (route) => link.held.then(() => route.continue()));
+  await ben.page.route("**/thumbnail?*", (route) => thumbnail.held.then(() => route.continue()));
   await send(anna);
 
   const image = ben.page.getByRole("button", { name: "Open A beach at sunset" });
@@ -76,9 +74,14 @@ test("an image with its description is seen by another user, without a shift of 
   await expect(image).toBeVisible();
   await expect(image.locator("img")).toHaveCount(0);
   const before = await image.boundingBox();
-  release();
-  await expect(image.locator("img")).toHaveJSProperty("complete", true, PROCESSED);
+  link.release();
+  // A blurred picture is drawn until the thumbnail is loaded.
+  await expect(image.locator("canvas")).toBeVisible(PROCESSED);
+  expect(await image.boundingBox()).toEqual(before);
+  await keepPicture(ben.page, "attachment-loading");
+  thumbnail.release();
   await expect.poll(() => naturalWidth(image.locator("img")), PROCESSED).toBeGreaterThan(0);
+  await expect(image.locator("canvas")).toHaveCount(0);
   expect(await image.boundingBox()).toEqual(before);
   expect(before && before.width / before.height).toBeCloseTo(1.5, 1);
   await expectAccessible(ben.page);
@@ -98,6 +101,15 @@ test("an image with its description is seen by another user, without a shift of 
   await expect(gallery).toHaveCount(0);
   await expect(image).toBeFocused();
 });
+
+/** Return a promise that waits until it is released. */
+function hold(): { held: Promise<void>; release: () => void } {
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { held, release };
+}
 
 const naturalWidth = (image: ReturnType<Page["locator"]>) =>
   image.evaluate((element) => (element as HTMLImageElement).naturalWidth);
@@ -184,13 +196,14 @@ test("an upload that a reload stops at 50 % sends only the remaining parts", asy
     );
 
   // Parts 3 and 4 wait for their signature until the reload.
+  let isReloaded = false;
   await anna.page.route("**/v1/uploads/*/parts", async (route) => {
-    if (route.request().postDataJSON().parts[0].number < 3) await route.continue();
+    if (isReloaded || route.request().postDataJSON().parts[0].number < 3) await route.continue();
   });
   await choose();
   await expect(anna.page.locator(".td-draft")).toContainText("50% uploaded", { timeout: 60_000 });
-  await anna.page.unroute("**/v1/uploads/*/parts");
   await anna.page.reload();
+  isReloaded = true;
   await anna.openChat(chat);
   await expect(anna.page.getByText("The upload of film.bin was interrupted.")).toBeVisible();
 
@@ -241,4 +254,32 @@ test("files are attached by paste and by drag and drop", async ({ chatting: { an
     await expect(anna.page.getByRole("button", { name: `Remove ${kind}.txt` })).toBeVisible();
   }
   await expect(anna.page.getByRole("button", { name: "Send message" })).toBeEnabled();
+});
+
+test("a message shows what the page of its link says about itself", async ({ chatting: { anna, ben } }) => {
+  const image = `data:image/png;base64,${(await drawPicture(ben.page, 320, 240)).toString("base64")}`;
+  const page = {
+    url: "https://example.com/beach",
+    title: "The beach of the bay",
+    description: "Opening hours and arrival.",
+  };
+  await ben.page.route("**/link-preview", (route) =>
+    route.fulfill({
+      json: { state: "ready", ...page, image },
+      headers: { "Access-Control-Allow-Origin": "*" },
+    }),
+  );
+  await anna.part("composer").fill("Tomorrow here: https://example.com/beach");
+  await send(anna);
+  const preview = ben.page.getByRole("link", { name: /The beach of the bay/ });
+  await expect(preview).toBeVisible();
+  await expect(preview).toHaveAttribute("href", page.url);
+  await expect(preview).toContainText("Opening hours and arrival.");
+  // Anna's tenant has no previews: the page of the message is not fetched for her.
+  await expect(anna.page.locator(".td-link-preview")).toHaveCount(0);
+  await expectAccessible(ben.page);
+  await keepPicture(ben.page, "link-preview");
+  await ben.page.setViewportSize({ width: 390, height: 780 });
+  await expect(preview).toBeVisible();
+  await keepPicture(ben.page, "link-preview-phone");
 });

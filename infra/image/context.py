@@ -62,6 +62,8 @@ def locked_requirements() -> str:
         "engines",
         "--extra",
         "search",
+        "--extra",
+        "media",
         "--no-default-groups",
         "--no-emit-workspace",
     ]

@@ -25,8 +25,10 @@ from infra.generated import INFRA, ROOT
 from infra.image.build import NAME, buildah
 from infra.image.context import ImageError
 from tidings.app.wiring.options import ADMIN_PORTS
+from tidings.engines.model import LOCAL_S3_KEYS
 
 _USER: Final = 10001
+_ENGINES: Final = ("dynamo", "kafka", "valkey", "s3")
 _READY_S: Final = 90.0
 _STOP_S: Final = 60.0
 _MOUNTS: Final = """
@@ -137,8 +139,7 @@ def start_all() -> StartResult:
         _wait_for_port(int(environment["TIDINGS_ENGINES_DYNAMO_PORT"]), place / "dynoxide.log")
         for words in (["tables", "apply"], ["topics", "apply"]):
             image.run(words, environment)
-        # The image has no libraries that decode files.
-        admin = {kind: free_port() for kind in ADMIN_PORTS if kind != "media"}
+        admin = {kind: free_port() for kind in ADMIN_PORTS}
         for kind, port in admin.items():
             own = {**environment, "TIDINGS_PROCESS_ADMIN_PORT": str(port)}
             running[kind] = image.start(["run", kind], own, place / f"{kind}.log")
@@ -151,14 +152,14 @@ def start_all() -> StartResult:
 
 @contextmanager
 def _local_engines(place: Path) -> Iterator[dict[str, str]]:
-    """Start Kafka and Valkey of this machine, and yield the environment of the processes."""
-    ports = {name: str(free_port()) for name in ("dynamo", "kafka", "valkey", "api", "gateway", "console")}
-    engines = {f"TIDINGS_ENGINES_{name.upper()}_PORT": ports[name] for name in ("dynamo", "kafka", "valkey")}
+    """Start Kafka, Valkey and an S3 of this machine, and yield the environment of the processes."""
+    ports = {name: str(free_port()) for name in (*_ENGINES, "api", "gateway", "console")}
+    engines = {f"TIDINGS_ENGINES_{name.upper()}_PORT": ports[name] for name in _ENGINES}
     command = [sys.executable, "-m", "tidings", "engines"]
     folder = place / "engines"
     folder.mkdir()
     environment = {**os.environ, **engines}
-    subprocess.run([*command, "start", "kafka", "valkey"], cwd=folder, env=environment, check=True)
+    subprocess.run([*command, "start", "kafka", "valkey", "s3"], cwd=folder, env=environment, check=True)
     try:
         yield {
             **engines,
@@ -166,6 +167,8 @@ def _local_engines(place: Path) -> Iterator[dict[str, str]]:
             "TIDINGS_DYNAMO_ENDPOINT": f"http://127.0.0.1:{ports['dynamo']}",
             "TIDINGS_KAFKA_BOOTSTRAP_SERVERS": f"127.0.0.1:{ports['kafka']}",
             "TIDINGS_REDIS_URL": f"redis://127.0.0.1:{ports['valkey']}",
+            "TIDINGS_MEDIA_ENDPOINT": f"http://127.0.0.1:{ports['s3']}",
+            **{f"TIDINGS_MEDIA_{name.upper()}": value for name, value in LOCAL_S3_KEYS.items()},
             "TIDINGS_SEARCH_ENGINE": "tantivy",
             "TIDINGS_SEARCH_DIRECTORY": "/var/lib/tidings/search",
             "TIDINGS_API_CURSOR_SECRET": secrets.token_urlsafe(32),

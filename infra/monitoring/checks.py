@@ -67,6 +67,7 @@ def panels_without_data(
         f"{dashboard.name}: {panel.title}: {query.expr}"
         for dashboard in dashboards
         for panel in dashboard.panels
+        if panel.is_recorded
         for query in panel.queries
         if not prometheus.query(query.expr)
     ]

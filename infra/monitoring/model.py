@@ -20,12 +20,16 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """One graph. `help` says what a reader sees and when to worry."""
+    """One graph. `help` says what a reader sees and when to worry.
+
+    `is_recorded` False: of processes that do not run in the recorded fault run.
+    """
 
     title: str
     queries: Sequence[Query]
     unit: Unit = "short"
     help: str = ""
+    is_recorded: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

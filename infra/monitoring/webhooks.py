@@ -1,4 +1,4 @@
-"""Alerts and the dashboard of webhooks and push notifications, and the alerts of search and attachments."""
+"""Alerts and the dashboard of webhooks, push notifications and attachments, and the alert of search."""
 
 from typing import Final
 
@@ -114,7 +114,7 @@ WEBHOOK_ALERTS: Final = (
 
 WEBHOOK_DASHBOARD: Final = Dashboard(
     name="webhooks",
-    title="Tidings: webhooks and push",
+    title="Tidings: webhooks, push and attachments",
     panels=[
         Panel(
             title="Webhooks: attempts",
@@ -166,6 +166,41 @@ WEBHOOK_DASHBOARD: Final = Dashboard(
                 Query("sum(tidings_webhooks_paused_partitions)", "webhooks"),
                 Query("sum(tidings_push_paused_partitions)", "push"),
             ],
+        ),
+        Panel(
+            title="Attachments: files",
+            unit="ops",
+            queries=[Query(rate("tidings_media_files_total", "outcome"), "{{outcome}}")],
+            help="`refused`: files that cannot be decoded within the limits, or that are not what they claim to be.",
+            is_recorded=False,
+        ),
+        Panel(
+            title="Attachments: files that wait",
+            queries=[
+                Query("sum(tidings_media_lag_tasks)", "tasks"),
+                Query("sum(tidings_media_paused_partitions)", "paused partitions"),
+            ],
+            help="Recipients cannot download new files until they are processed.",
+            is_recorded=False,
+        ),
+        Panel(
+            title="Attachments: corrected by the sweeper",
+            unit="ops",
+            queries=[
+                Query(
+                    rate("tidings_media_swept_total", "what", 'what!~"rows|objects"'),
+                    "{{what}}",
+                )
+            ],
+            help="`expired` is usual. `missing`: the bucket has lost the file of a row.",
+            is_recorded=False,
+        ),
+        Panel(
+            title="Attachments: age of the last sweep",
+            unit="s",
+            queries=[Query("min(tidings_media_sweep_age_seconds)", "age")],
+            help="One worker sweeps at a time, about every hour.",
+            is_recorded=False,
         ),
     ],
 )

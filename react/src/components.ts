@@ -16,6 +16,7 @@ export { Message, type MessageProps } from "./chat/message.tsx";
 export { MessageActions, type MessageActionsProps } from "./chat/message_actions.tsx";
 export { MessageAttachments, type MessageAttachmentsProps } from "./chat/message_attachments.tsx";
 export { MessageContent, type MessageContentProps } from "./chat/message_content.tsx";
+export { MessageLinkPreview, type MessageLinkPreviewProps } from "./chat/message_link_preview.tsx";
 export { MessageList, type MessageListProps } from "./chat/message_list.tsx";
 export { DateSeparator, type DateSeparatorProps, UnreadDivider } from "./chat/message_row.tsx";
 export { Reactions, type ReactionsProps } from "./chat/reactions.tsx";

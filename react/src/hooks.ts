@@ -3,6 +3,7 @@ export {
   type AttachmentLinkState,
   useAttachmentLink,
   useAttachments,
+  useLinkPreview,
   useMessageAttachments,
 } from "./hooks/attachments.ts";
 export { type MessagesState, useChat, useMessage, useMessageStatus, useMessages } from "./hooks/chat.ts";

@@ -8,6 +8,7 @@ import type { MessageProps } from "./chat/message.tsx";
 import type { MessageActionsProps } from "./chat/message_actions.tsx";
 import type { MessageAttachmentsProps } from "./chat/message_attachments.tsx";
 import type { MessageContentProps } from "./chat/message_content.tsx";
+import type { MessageLinkPreviewProps } from "./chat/message_link_preview.tsx";
 import type { DateSeparatorProps } from "./chat/message_row.tsx";
 import type { ReactionsProps } from "./chat/reactions.tsx";
 import type { SystemMessageProps } from "./chat/system_message.tsx";
@@ -30,6 +31,7 @@ export interface Components {
   Message: ComponentType<MessageProps>;
   MessageContent: ComponentType<MessageContentProps>;
   MessageAttachments: ComponentType<MessageAttachmentsProps>;
+  MessageLinkPreview: ComponentType<MessageLinkPreviewProps>;
   MessageActions: ComponentType<MessageActionsProps>;
   Reactions: ComponentType<ReactionsProps>;
   DeliveryStatus: ComponentType<DeliveryStatusProps>;

@@ -1615,6 +1615,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages/{message}/link-preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the preview of a link
+         * @description Get title, description and picture of the first link of a message that the user may read.
+         *
+         *     The media worker fetches the page once for the tenant. Only tenants that allow it have previews.
+         */
+        get: operations["get_link_preview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages/{message}/pushes": {
         parameters: {
             query?: never;
@@ -4624,6 +4646,38 @@ export interface components {
             recipients: number;
             /** Sequence */
             sequence?: number | null;
+        };
+        /**
+         * LinkPreviewResponse
+         * @description Title, description and picture of the page of a link.
+         * @example {
+         *       "description": "Opening hours and arrival.",
+         *       "state": "ready",
+         *       "title": "The beach",
+         *       "url": "https://example.com/beach"
+         *     }
+         * @example {
+         *       "state": "loading"
+         *     }
+         */
+        LinkPreviewResponse: {
+            /** Description */
+            description?: string | null;
+            /**
+             * Image
+             * @description A small picture, as a `data:` URL.
+             */
+            image?: string | null;
+            /**
+             * State
+             * @description `loading`: ask again in a second. `off`: the tenant has no previews of links.
+             * @enum {string}
+             */
+            state: "ready" | "loading" | "none" | "off";
+            /** Title */
+            title?: string | null;
+            /** Url */
+            url?: string | null;
         };
         /**
          * ListedDomainModel
@@ -17303,6 +17357,103 @@ export interface operations {
             };
             /** @description `upload_refused` */
             422: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `decryption_failed`, `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `keys_unavailable`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_link_preview: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The user to act for. Requires an API key with the scope `act_as_user`. */
+                "Tidings-User"?: string;
+            };
+            path: {
+                /** @description A message id: chat id and sequence, separated by a dot. */
+                message: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkPreviewResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `message_not_found` */
+            404: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;

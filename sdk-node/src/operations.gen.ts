@@ -62,6 +62,7 @@ export const OPERATIONS = {
   sign_parts: ["POST", "/v1/uploads/{upload}/parts", false],
   complete_upload: ["POST", "/v1/uploads/{upload}/complete", false],
   get_attachment: ["GET", "/v1/messages/{message}/attachments/{upload}", false],
+  get_link_preview: ["GET", "/v1/messages/{message}/link-preview", false],
   list_notifications: ["GET", "/v1/inboxes/{inbox}/notifications", false],
   send_notification: ["POST", "/v1/inboxes/{inbox}/notifications", true],
   count_notifications: ["GET", "/v1/inboxes/{inbox}/counts", false],

@@ -38,6 +38,19 @@ def test_a_message_of_another_user_raises_unread_and_sets_the_preview() -> None:
     )
 
 
+def test_the_preview_of_a_message_without_text_is_the_name_of_its_first_file() -> None:
+    chats = listed()
+    data = {"attachments": {"u1": {"name": "beach.jpg"}}}
+    for sequence, files, described, shown in (
+        (11, ("u1",), data, "📎 beach.jpg"),
+        (12, ("u1", "u2"), data, "📎 beach.jpg +1"),
+        (13, ("u1",), {"attachments": [1]}, "📎"),
+    ):
+        sent = Entry(sequence=sequence, by="ben", at=1, attachments=files, data=described)
+        chats.apply_entries("g1", [sent], "anna")
+        assert row_of(chats).preview == shown
+
+
 def test_sending_a_message_marks_earlier_ones_as_read() -> None:
     chats = listed(unread=2)
     chats.apply_entries("g1", [message(11), message(12, by="anna"), message(13)], "anna")

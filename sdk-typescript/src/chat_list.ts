@@ -5,6 +5,7 @@
  * any device, has read everything before it. The count is exact if the device has all messages since then. Otherwise the
  * server's count applies until the user reads further.
  */
+import { attachmentsOf } from "./attachments/attachment_info.ts";
 import { decodeStruct } from "./codec.ts";
 import type { ChatRow, Entry, MessageState } from "./frames.gen.ts";
 import { batch, Cell, KeyedCells, LazyCell } from "./observable.ts";
@@ -183,14 +184,20 @@ function unreadCount({ row, since, messages }: TrackedRow): number {
 }
 
 /** Return the state and preview of a message. Like the server, show no preview of a message that expires. */
-function previewOf({
-  state,
-  expires_at,
-  text,
-}: Entry | MessageState): Pick<ChatRow, "state"> & { readonly preview: string | undefined } {
+function previewOf(
+  message: Entry | MessageState,
+): Pick<ChatRow, "state"> & { readonly preview: string | undefined } {
+  const { state, expires_at } = message;
   if (state !== "active") return { state, preview: undefined };
   if (expires_at !== undefined) return { state: "ephemeral", preview: undefined };
-  return { state, preview: [...text].slice(0, PREVIEW_CHARACTERS).join("") || undefined };
+  return { state, preview: [...previewText(message)].slice(0, PREVIEW_CHARACTERS).join("") || undefined };
+}
+
+/** Return the text, or the name of the first file and the number of the others. The server has the same rule. */
+function previewText(message: Entry | MessageState): string {
+  const [first, ...others] = message.text ? [] : attachmentsOf(message);
+  if (!first) return message.text;
+  return ["📎", first.name, others.length > 0 && `+${others.length}`].filter(Boolean).join(" ");
 }
 
 /** Apply an entry above the row's head; the row covers the others already. */

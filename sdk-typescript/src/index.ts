@@ -1,10 +1,6 @@
 /** The TypeScript client of Tidings. Start with {@link Client}. */
-export {
-  type Attachment,
-  type AttachmentLink,
-  Attachments,
-  attachmentsOf,
-} from "./attachments/attachments.ts";
+export { type Attachment, attachmentsOf } from "./attachments/attachment_info.ts";
+export { type AttachmentLink, Attachments, type LinkPreview } from "./attachments/attachments.ts";
 export type { AttachmentInfo, Upload, UploadOptions, UploadProgress } from "./attachments/upload.ts";
 export { MemoryUploadStore, type StoredUpload, type UploadStore } from "./attachments/upload_store.ts";
 export type { Chat } from "./chat.ts";

@@ -251,3 +251,23 @@ test("a link waits for the media worker, and a failure is not kept", async () =>
   await expect(page.link("g1", 3, "u")).rejects.toMatchObject({ code: "upload_not_found" });
   expect((await page.link("g1", 3, "u")).id).toBe("u");
 });
+
+test("a preview of a link waits for the media worker", async () => {
+  const page = newPage();
+  const answers: object[] = [{ state: "loading" }, { state: "ready", url: "https://a.example", title: "A" }];
+  bucket.intercept = () => Response.json(answers.shift() ?? { state: "none" });
+  expect(await page.linkPreview("g1", 3)).toEqual({ url: "https://a.example", title: "A" });
+  expect(await page.linkPreview("g1", 4)).toBeUndefined();
+});
+
+test("a tenant without previews of links is not asked again", async () => {
+  const page = newPage();
+  let asked = 0;
+  bucket.intercept = () => {
+    asked++;
+    return Response.json({ state: "off" });
+  };
+  for (let sequence = 1; sequence < 4; sequence++)
+    expect(await page.linkPreview("g1", sequence)).toBeUndefined();
+  expect(asked).toBe(1);
+});

@@ -79,6 +79,16 @@ test("edits and redactions change the preview", () => {
   expect(rowOf(chats)).not.toHaveProperty("preview");
 });
 
+test("the preview of a message without text is the name of its first file", () => {
+  const chats = listed({ preview: "hi", last: 10 });
+  const files = (sequence: number, attachments: string[], data: object) =>
+    entry({ sequence, attachments, data });
+  chats.applyEntries("g1", [files(11, ["u1"], { attachments: { u1: { name: "beach.jpg" } } })], "anna");
+  expect(rowOf(chats)?.preview).toBe("📎 beach.jpg");
+  chats.applyEntries("g1", [files(12, ["u1", "u2", "u3"], { attachments: { u1: { name: 7 } } })], "anna");
+  expect(rowOf(chats)?.preview).toBe("📎 +2");
+});
+
 test("a row has no preview of an expiring message", () => {
   const chats = listed({ preview: "hi", last: 10 });
   chats.applyEntries("g1", [entry({ sequence: 11, text: "secret", expires_at: 99 })], "anna");

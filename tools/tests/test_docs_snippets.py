@@ -99,6 +99,6 @@ def test_yaml_of_a_page_is_valid(page: str, code: str) -> None:
 
 
 def test_every_language_is_covered() -> None:
-    known = ("", "sh", "json", "text", "python", "ts", "tsx", "css", "toml", "yaml", "mermaid")
+    known = ("", "sh", "json", "text", "python", "ts", "tsx", "css", "toml", "yaml", "hcl", "mermaid")
     every = {language for page in pages() for language, _ in _BLOCK.findall((ROOT / page).read_text())}
     assert every <= set(known)

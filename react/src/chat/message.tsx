@@ -9,6 +9,7 @@ import { DeliveryStatus } from "./delivery_status.tsx";
 import { MessageActions } from "./message_actions.tsx";
 import { MessageAttachments } from "./message_attachments.tsx";
 import { MessageContent, useMessageText } from "./message_content.tsx";
+import { MessageLinkPreview } from "./message_link_preview.tsx";
 import { Reactions } from "./reactions.tsx";
 import { ReplyQuote } from "./reply_quote.tsx";
 
@@ -93,6 +94,7 @@ function Bubble({ chat, item }: { chat: Chat; item: TimelineItem }) {
   const Content = useComponent("MessageContent", MessageContent);
   const Status = useComponent("DeliveryStatus", DeliveryStatus);
   const Files = useComponent("MessageAttachments", MessageAttachments);
+  const Link = useComponent("MessageLinkPreview", MessageLinkPreview);
   const hasFiles = isActive(item) && item.attachments?.length > 0;
   const isBare = isActive(item) && item.reply_to === undefined && !hasFiles && isOnlyEmoji(item.text);
   return (
@@ -100,6 +102,7 @@ function Bubble({ chat, item }: { chat: Chat; item: TimelineItem }) {
       {item.reply_to !== undefined && <ReplyQuote chat={chat} sequence={item.reply_to} />}
       {hasFiles && <Files chat={chat} item={item} />}
       {(item.text !== "" || !hasFiles) && <Content item={item} />}
+      {isActive(item) && item.text !== "" && <Link chat={chat} item={item} />}
       <span className="td-bubble-meta">
         {isActive(item) && item.edited_at !== undefined && <span>{locale.text("edited")}</span>}
         {item.isOwn && <Status chat={chat} item={item} />}

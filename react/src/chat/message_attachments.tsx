@@ -4,6 +4,7 @@ import { sentFile } from "../draft_uploads.ts";
 import { useAttachmentLink, useAttachments, useMessageAttachments } from "../hooks/attachments.ts";
 import { useSettings } from "../hooks/client.ts";
 import { useBlobUrl } from "../parts/blob_url.ts";
+import { Blurhash } from "../parts/blurhash.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Gallery } from "./gallery.tsx";
 
@@ -69,6 +70,7 @@ function ImageButton({ chat, sequence, file, onOpen }: FileProps & { onOpen: () 
   const { locale } = useSettings();
   const { link, error, renew } = useAttachmentLink(chat, sequence, file.id);
   const local = useBlobUrl(sentFile(file.id));
+  const [isLoaded, setLoaded] = useState(false);
   const name = file.alt || file.name || locale.text("image");
   const source = local ?? link?.thumbnail_url ?? (link?.is_inline ? link.url : undefined);
   return (
@@ -80,7 +82,17 @@ function ImageButton({ chat, sequence, file, onOpen }: FileProps & { onOpen: () 
       disabled={error !== undefined}
       onClick={onOpen}
     >
-      {source && <img src={source} alt={name} loading="lazy" decoding="async" onError={renew} />}
+      {link?.blurhash && !local && !isLoaded && <Blurhash hash={link.blurhash} />}
+      {source && (
+        <img
+          src={source}
+          alt={name}
+          loading="lazy"
+          decoding="async"
+          onLoad={() => setLoaded(true)}
+          onError={renew}
+        />
+      )}
       {error && <Unavailable code={error.code} />}
     </button>
   );

@@ -4,6 +4,7 @@ import {
   Attachments,
   attachmentsOf,
   type Client,
+  type LinkPreview,
   type TidingsError,
   type TimelineItem,
 } from "@tidings/client";
@@ -60,4 +61,31 @@ export function useAttachmentLink(
   }, [attachments, chat, sequence, id, tries]);
   const renew = useCallback(() => setTries((before) => Math.min(before + 1, 3)), []);
   return { link: state.link, error: state.error, renew };
+}
+
+const LINK = /https?:\/\/\S/i;
+
+/** Return what the page of a message's first link says about itself, once the media worker has fetched it. */
+export function useLinkPreview(
+  chat: string,
+  { sequence, text, edited_at }: TimelineItem,
+): LinkPreview | undefined {
+  const attachments = useAttachments();
+  const [preview, setPreview] = useState<LinkPreview>();
+  const isAsked = sequence !== undefined && LINK.test(text);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: an edit can change the link.
+  useEffect(() => {
+    setPreview(undefined);
+    if (!attachments || !isAsked) return;
+    let isCurrent = true;
+    // Without an answer the message is shown without a preview.
+    attachments.linkPreview(chat, sequence).then(
+      (found) => isCurrent && setPreview(found),
+      () => undefined,
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [attachments, chat, sequence, isAsked, edited_at]);
+  return preview;
 }

@@ -107,7 +107,21 @@ def _live_fields(row: ChatRow) -> dict[str, object]:
 def _preview(message: Entry | MessageState) -> dict[str, object]:
     """Return the state and preview of a message. Like the server, show no preview of a message that expires."""
     state = "ephemeral" if message.state == "active" and message.expires_at is not None else message.state
-    return {"state": state, "preview": (message.text[:_PREVIEW_CHARS] or None) if state == "active" else None}
+    text = _preview_text(message)[:_PREVIEW_CHARS]
+    return {"state": state, "preview": (text or None) if state == "active" else None}
+
+
+def _preview_text(message: Entry | MessageState) -> str:
+    """Return the text, or the name of the first file and the number of the others. The server has the same rule."""
+    if message.text or not message.attachments:
+        return message.text
+    described = (message.data or {}).get("attachments")
+    first = described.get(message.attachments[0]) if isinstance(described, dict) else None
+    name = first.get("name") if isinstance(first, dict) else None
+    more = len(message.attachments) - 1
+    return " ".join(
+        ["📎", *([name] if isinstance(name, str) and name else []), *([f"+{more}"] if more else [])]
+    )
 
 
 def _apply(known: _TrackedRow, entry: Entry, user: str) -> None:

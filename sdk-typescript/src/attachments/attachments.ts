@@ -4,7 +4,7 @@ import type { Chat } from "../chat.ts";
 import { TidingsError } from "../errors.ts";
 import type { JsonObject } from "../frames.gen.ts";
 import type { LightClient } from "../light_client.ts";
-import type { QueuedSend, SendOptions, TimelineItem } from "../types.ts";
+import type { QueuedSend, SendOptions } from "../types.ts";
 import { RestApi, retried, wait } from "./rest.ts";
 import { type AttachmentInfo, Upload, type UploadOptions } from "./upload.ts";
 import {
@@ -20,6 +20,10 @@ const MAX_LINKS = 500;
 /** How often to ask again while the media worker processes a file: for a minute in total. */
 const PROCESSING_MS = 500;
 const MAX_PROCESSING = 120;
+/** How often to ask again while the media worker fetches a page, and when to ask again whether the tenant has previews. */
+const LOADING_MS = 1_000;
+const MAX_LOADING = 10;
+const OFF_MS = 600_000;
 
 /**
  * Where to download a file of a message. `url` and `thumbnail_url` need no credential, and are valid until `expires_at`.
@@ -35,8 +39,15 @@ export interface AttachmentLink extends AttachmentInfo {
   readonly blurhash?: string | undefined;
 }
 
-/** A file of a message, as its sender described it. */
-export type Attachment = { readonly id: string } & Partial<AttachmentInfo>;
+/** Title, description and picture of the page of a link. `image`: a small picture, as a `data:` URL. */
+export interface LinkPreview {
+  readonly url: string;
+  readonly title: string;
+  readonly description?: string | undefined;
+  readonly image?: string | undefined;
+}
+
+type LinkAnswer = { readonly state: "ready" | "loading" | "none" | "off" } & Partial<LinkPreview>;
 
 /**
  * The files of a client. Create one for each client that has the option `api`.
@@ -55,6 +66,7 @@ export class Attachments {
   readonly #store: UploadStore;
   readonly #active = new Set<Upload>();
   readonly #links = new Map<string, { link: Promise<AttachmentLink>; expiresMs: number }>();
+  #previewsOffUntil = 0;
 
   constructor(client: LightClient, store?: UploadStore) {
     const { user, url } = client.options;
@@ -136,6 +148,24 @@ export class Attachments {
     return entry.link;
   }
 
+  /**
+   * Return what the page of a message's first link says about itself, or `undefined` if there is nothing to show.
+   *
+   * Waits while the media worker fetches the page. Tenants that do not allow previews of links have none.
+   */
+  async linkPreview(chat: string, sequence: number): Promise<LinkPreview | undefined> {
+    for (let tries = 0; tries < MAX_LOADING; tries++) {
+      if (this.#previewsOffUntil > Date.now()) return undefined;
+      const path = `/v1/messages/${chat}.${sequence}/link-preview`;
+      const { state, url, title, ...more } = await this.#rest.call<LinkAnswer>("GET", path);
+      if (state === "off") this.#previewsOffUntil = Date.now() + OFF_MS;
+      if (state === "ready" && url && title) return { url, title, ...more };
+      if (state !== "loading") return undefined;
+      await wait(LOADING_MS);
+    }
+    return undefined;
+  }
+
   async #requestLink(path: string): Promise<AttachmentLink> {
     for (let tries = 1; ; tries++) {
       try {
@@ -155,30 +185,6 @@ export class Attachments {
       this.#links.delete(key);
     }
   }
-}
-
-/** Return the files of a message, with what its sender says about them. Apps must not trust it beyond showing it. */
-export function attachmentsOf({
-  attachments,
-  data,
-}: Pick<TimelineItem, "attachments" | "data">): Attachment[] {
-  const described = asObject(data?.attachments);
-  return attachments.map((id) => ({ ...knownFields(asObject(described[id])), id }));
-}
-
-const TEXTS = ["name", "type", "alt"] as const;
-const NUMBERS = ["size", "width", "height", "duration_ms"] as const;
-
-/** The sender's client may be any program, so fields of other types are dropped. */
-function knownFields(info: JsonObject): Partial<AttachmentInfo> {
-  const isText = (name: string) => typeof info[name] === "string";
-  const isNumber = (name: string) => Number.isFinite(info[name]) && (info[name] as number) > 0;
-  const kept = [...TEXTS.filter(isText), ...NUMBERS.filter(isNumber)];
-  return Object.fromEntries(kept.map((name) => [name, info[name]]));
-}
-
-function asObject(value: unknown): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
 }
 
 function withoutEmpty(info: AttachmentInfo): object {

@@ -41,4 +41,5 @@ def seed_uploads(
         "complete_upload": {"upload": [uploaded()], "parts": [[]]},
         "delete_upload": {"upload": [uploaded() for _ in range(8)]},
         "get_attachment": {"message": [message], "upload": [attached]},
+        "get_link_preview": {"message": [message]},
     }

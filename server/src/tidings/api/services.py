@@ -35,6 +35,7 @@ from tidings.inboxes.sender import NotificationSender
 from tidings.jobs.service import JobService
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.security import NO_ORIGINS, AllowedOrigins, Secret
+from tidings.media.link_previews import LinkPreviewService
 from tidings.media.service import MediaService
 from tidings.messages.edits import MessageEdits
 from tidings.messages.history import History, VisibleEntry
@@ -173,6 +174,12 @@ class ModerationServices:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MediaServices:
+    uploads: MediaService
+    link_previews: LinkPreviewService
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ApiServices:
     credentials: CredentialVerifier
     chats: ChatCommands
@@ -197,6 +204,6 @@ class ApiServices:
     audit: AuditLog
     webhooks: WebhookService
     before_send: BeforeSendService
-    media: MediaService | None = None
+    media: MediaServices | None = None
     limits: ApiLimits = field(default_factory=ApiLimits)
     telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

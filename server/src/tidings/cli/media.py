@@ -83,6 +83,11 @@ async def _sweep(settings: Settings, tenant: str | None) -> SweepStats:
     default=None,
     help="Whether images lose their metadata, such as the place of a photo, before others can download them.",
 )
+@click.option(
+    "--link-previews/--no-link-previews",
+    default=None,
+    help="Whether the media worker fetches the pages that messages link to.  [default: no]",
+)
 def set_(
     tenant: str,
     max_file_mb: int | None,
@@ -90,6 +95,7 @@ def set_(
     types: tuple[str, ...],
     *,
     strip_metadata: bool | None,
+    link_previews: bool | None,
 ) -> None:
     """Change the limits of TENANT's attachments. They apply everywhere within 30 seconds."""
 
@@ -100,6 +106,7 @@ def set_(
             total_mb=total_mb or now.total_mb,
             types=() if types == ("all",) else types or now.types,
             strips_metadata=now.strips_metadata if strip_metadata is None else strip_metadata,
+            has_link_previews=now.has_link_previews if link_previews is None else link_previews,
         )
         return replace(settings, media=policy)
 
@@ -114,3 +121,4 @@ def set_(
         f"files: {policy.max_file_mb} MB each, {policy.total_mb} MB in all; types: {', '.join(policy.types) or 'all'}"
     )
     echo(f"metadata of images: {'removed' if policy.strips_metadata else 'kept'}")
+    echo(f"previews of links: {'fetched' if policy.has_link_previews else 'none'}")

@@ -16,7 +16,7 @@ from tidings.messages.ports import AuthorKeys, KeyProvider
 
 
 class MessageText(NamedTuple):
-    """The text and mentions of a message body."""
+    """The text of a message body, or the name of its first file, and its mentions."""
 
     text: str = ""
     mentions: Sequence[UserId] = ()

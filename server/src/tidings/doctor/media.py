@@ -9,6 +9,7 @@ from tidings.app.wiring.media import s3_options
 from tidings.app.wiring.options import listed_origins
 from tidings.doctor.model import CheckState, DoctorContext, Finding, ok, skipped
 from tidings.kernel.errors import UnavailableError
+from tidings.media.store.clamd import ClamdScanner
 from tidings.platform.s3.client import S3Options, open_s3
 
 _NAME = "media"
@@ -34,6 +35,22 @@ def check_media(context: DoctorContext) -> Iterator[Finding]:
         yield skipped(_NAME, "needs media.endpoint")
         return
     yield from asyncio.run(_findings(options, listed_origins(settings)))
+    if settings.media.clamd is not None:
+        yield asyncio.run(_check_clamd(settings.media.clamd))
+
+
+async def _check_clamd(address: str) -> Finding:
+    try:
+        await ClamdScanner(address, timeout_s=_TIMEOUT_S).ping()
+    except UnavailableError as error:
+        return Finding(
+            _NAME,
+            CheckState.WRONG,
+            str(error),
+            "New files wait, and only their senders can download them.",
+            "Start clamd, or correct media.clamd.",
+        )
+    return ok(_NAME, f"clamd at {address} answers")
 
 
 async def _findings(options: S3Options, origins: list[str]) -> list[Finding]:

@@ -40,7 +40,7 @@ class MediaFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Facts about a file that the media worker found out.
 
     type: the type of the bytes, whatever the client declared. is_clean: the object `clean` replaces the original; it has
-        no metadata. reason: why the file was refused.
+        no metadata. reason: why the file was refused. is_infected: it was also deleted.
     """
 
     type: str = "application/octet-stream"
@@ -51,6 +51,7 @@ class MediaFacts(Struct, frozen=True, kw_only=True, omit_defaults=True):
     has_thumbnail: bool = False
     is_clean: bool = False
     reason: str | None = None
+    is_infected: bool = False
 
 
 class Upload(Struct, frozen=True, kw_only=True):
@@ -97,7 +98,7 @@ class Upload(Struct, frozen=True, kw_only=True):
     @property
     def expected(self) -> frozenset[str]:
         """The objects that the upload has in its present state. Others are leftovers of interrupted steps."""
-        if self.state in (UploadState.PENDING, UploadState.DELETING):
+        if self.state in (UploadState.PENDING, UploadState.DELETING) or self.facts.is_infected:
             return frozenset()
         main = self.clean if self.facts.is_clean else self.original
         return frozenset({main, self.thumbnail} if self.facts.has_thumbnail else {main})
@@ -167,9 +168,20 @@ class AttachmentLink(NamedTuple):
     is_inline: bool
 
 
+class ScanResult(NamedTuple):
+    """`infection`: the name of the malware. `is_too_large`: the scanner does not accept files of this size."""
+
+    infection: str | None = None
+    is_too_large: bool = False
+
+
 class MediaTask(Struct, frozen=True, kw_only=True):
-    """Work for the media worker: process a file, or delete the objects and the row of an upload."""
+    """Work for the media worker: process a file, delete the objects and the row of an upload, or fetch a page.
+
+    `upload` of a page is a hash of its `url`.
+    """
 
     tenant: TenantId
     upload: str
-    action: Literal["process", "delete"]
+    action: Literal["process", "delete", "preview"]
+    url: str | None = None

@@ -1,11 +1,12 @@
 """Ports of attachments: the table, the bucket, and the tasks of the media worker."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
-from tidings.media.model import CheckState, MediaFacts, MediaTask, Upload, UploadState
+from tidings.media.model import CheckState, MediaFacts, MediaTask, ScanResult, Upload, UploadState
 
 type CheckSend = Callable[[ChatKey, UserId], Awaitable[Code | None]]
 """Returns why a user may not send to a chat, or None if they may."""
@@ -35,7 +36,10 @@ class UploadStore(Protocol):
         ...
 
     async def record_facts(self, upload: Upload, check: CheckState, facts: MediaFacts, /) -> bool:
-        """Record the result of processing. False: the upload is being deleted or does not exist."""
+        """Record the first result of processing. Repeatable.
+
+        False: there is another result, or the upload is being deleted or does not exist.
+        """
         ...
 
     async def delete(self, upload: Upload, /) -> bool:
@@ -97,6 +101,12 @@ class ObjectStore(Protocol):
     def open_multiparts(self, prefix: str) -> AsyncIterator[OpenMultipart]: ...
 
 
+class FileScanner(Protocol):
+    async def check(self, path: Path, /) -> ScanResult:
+        """Look for malware. Raises `UnavailableError` if the scanner does not answer."""
+        ...
+
+
 class MediaTaskPublisher(Protocol):
     async def publish(self, task: MediaTask, /) -> None:
         """Publish a task and wait for Kafka. Raises `overloaded`."""
@@ -104,4 +114,24 @@ class MediaTaskPublisher(Protocol):
 
     def publish_soon(self, task: MediaTask, /) -> None:
         """Publish a task without waiting. The sweeper finds what Kafka did not accept."""
+        ...
+
+
+class SweepLease(Protocol):
+    """The right to sweep. One process has it, and loses it when it does not renew it for a time."""
+
+    @property
+    def is_held(self) -> bool: ...
+
+    @property
+    def finished_at_ms(self) -> int | None:
+        """When a process finished the last sweep, as far as `take` has read."""
+        ...
+
+    async def take(self) -> bool:
+        """Become or remain the process that sweeps. Writes only if half of the lease has passed. False: another one is."""
+        ...
+
+    async def finish(self, next_ms: int, /) -> None:
+        """Record that a sweep is finished. No process takes the lease before `next_ms`."""
         ...

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
 from tidings.media.model import (
     MAX_FILE_BYTES,
@@ -35,10 +36,14 @@ _MB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaOptions:
-    """`url_life_s`: of URLs to download. `upload_life_s`: of uploads that no message refers to, and of their URLs."""
+    """`url_life_s`: of URLs to download. `upload_life_s`: of uploads that no message refers to, and of their URLs.
+
+    `has_scanner`: only the sender can download a file that was not scanned yet.
+    """
 
     url_life_s: int = 300
     upload_life_s: int = 86_400
+    has_scanner: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +56,7 @@ class MediaDeps:
     attachments: ReadAttachments
     clock: Clock
     options: MediaOptions = MediaOptions()
+    failpoints: Failpoints = NO_FAILPOINTS
 
 
 def _translated[**P, T](call: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
@@ -85,7 +91,9 @@ class MediaService:
             # Before the row: a crash in between leaves a multipart upload without a row, which the sweeper aborts.
             multipart_id = await self._objects.start_multipart(upload.original, request.type)
             upload = replace(upload, multipart_id=multipart_id)
+            await self._deps.failpoints.hit("media.multipart_started")
         await self._uploads.create(upload)
+        await self._deps.failpoints.hit("media.started")
         return StartedUpload(upload, None if upload.multipart_id else self._signed_put(upload))
 
     async def sign_parts(
@@ -123,6 +131,7 @@ class MediaService:
         if found.state is UploadState.PENDING:
             if found.multipart_id is not None:
                 await self._join(found, {part.number: part.sha256 for part in parts})
+                await self._deps.failpoints.hit("media.joined")
             size = await self._objects.size_of(found.original)
             if size != found.size:
                 raise TidingsError(
@@ -130,6 +139,7 @@ class MediaService:
                 )
             if not await self._uploads.change_state(found, UploadState.UPLOADED):
                 raise TidingsError(Code.UPLOAD_NOT_FOUND, NO_SUCH_UPLOAD)
+            await self._deps.failpoints.hit("media.completed")
         if found.check is CheckState.WAITING:
             # A crash before this line, or an outage of Kafka, leaves an upload that no worker knows. A retry or the
             # sweeper publishes it again.
@@ -146,6 +156,7 @@ class MediaService:
         # Race: a message attaches the upload between the read and this change. Then the condition fails.
         if not await self._uploads.change_state(found, UploadState.DELETING):
             raise TidingsError(Code.WRITE_CONFLICT, "The upload was changed by another request. Try again.")
+        await self._deps.failpoints.hit("media.discarded")
         self._deps.tasks.publish_soon(MediaTask(tenant=tenant, upload=upload, action="delete"))
 
     async def link(self, chat: ChatKey, user: UserId, sequence: int, upload: str) -> AttachmentLink:
@@ -165,7 +176,7 @@ class MediaService:
             return
         # The declared type is that of the client, so every file waits, not only declared images.
         policy = await self._policy(upload.tenant)
-        if policy.strips_metadata:
+        if policy.strips_metadata or self._deps.options.has_scanner:
             raise TidingsError(Code.UPLOAD_PROCESSING, "The file is still being processed. Try again soon.")
 
     def _link(self, upload: Upload) -> AttachmentLink:

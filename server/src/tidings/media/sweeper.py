@@ -1,6 +1,7 @@
 """Compare all uploads with the objects of the bucket, and remove what does not belong together.
 
-A sweep can run at any time, in several processes, and end anywhere: it only deletes what no later step can need.
+A sweep can run at any time, in several processes, and end anywhere: it only deletes what no later step can need. The lease
+of the sweeper saves work; no guarantee depends on it.
 """
 
 import asyncio
@@ -11,20 +12,25 @@ from dataclasses import dataclass, fields
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import TidingsError, UnavailableError
+from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import TenantId, UserId, ulid_ms
 from tidings.media.model import CheckState, MediaTask, Upload, UploadState, object_key, shard_prefix
-from tidings.media.ports import MediaTaskPublisher, ObjectStore, UploadStore
+from tidings.media.ports import MediaTaskPublisher, ObjectStore, SweepLease, UploadStore
 from tidings.media.worker import MediaWorker
 from tidings.messages.model import UPLOAD_ID
 from tidings.schema.tables.items.media import SHARDS
 
 GRACE_MS = 10 * 60 * 1000
 """Multipart uploads that are younger may get their row soon; files that are younger may still be processed."""
-
+MAX_CACHED_OWNERS = 100_000
 _UPLOAD_ID = re.compile(UPLOAD_ID)
 
 type ListTenants = Callable[[], Awaitable[Sequence[TenantId]]]
 type IsErased = Callable[[TenantId, UserId], Awaitable[bool]]
+
+
+class LeaseLostError(Exception):
+    """Another process sweeps."""
 
 
 @dataclass(slots=True)
@@ -55,6 +61,8 @@ class SweeperDeps:
     list_tenants: ListTenants
     is_erased: IsErased
     on_error: Callable[[str, BaseException], None]
+    lease: SweepLease | None = None
+    failpoints: Failpoints = NO_FAILPOINTS
 
 
 class MediaSweeper:
@@ -65,15 +73,30 @@ class MediaSweeper:
         self.stats = SweepStats()
         self.last = SweepStats()
         self.finished_at_ms = deps.clock.now_ms()
+        self._erased: dict[UserId, bool] = {}
 
     async def run(self) -> None:
-        """Sweep from time to time. The time is random, so that workers rarely sweep at once."""
+        """Sweep from time to time, unless another process does. The times are random, so that all processes take turns."""
         while True:
             await asyncio.sleep(self._interval_s * random.uniform(0.5, 1.5))  # noqa: S311 - no secret
             try:
-                await self.sweep_all()
+                await self.sweep_in_turn()
+            except LeaseLostError as error:
+                self._deps.on_error("another process took over the sweep of attachments", error)
             except (TidingsError, UnavailableError) as error:
                 self._deps.on_error("a sweep of attachments was interrupted", error)
+
+    async def sweep_in_turn(self) -> None:
+        """Sweep as the only process, and at most once in half an interval. Raises `LeaseLostError`."""
+        lease = self._deps.lease
+        if lease is None:
+            await self.sweep_all()
+        elif await lease.take():
+            await self._deps.failpoints.hit("media.lease_taken")
+            await self.sweep_all()
+            await lease.finish(self._deps.clock.now_ms() + round(self._interval_s * 500))
+        elif lease.finished_at_ms is not None:
+            self.finished_at_ms = lease.finished_at_ms
 
     async def sweep_all(self) -> SweepStats:
         found = SweepStats()
@@ -82,8 +105,14 @@ class MediaSweeper:
         self.last, self.finished_at_ms = found, self._deps.clock.now_ms()
         return found
 
+    async def _keep_lease(self) -> None:
+        lease = self._deps.lease
+        if lease is not None and lease.is_held and not await lease.take():
+            raise LeaseLostError
+
     async def sweep(self, tenant: TenantId) -> SweepStats:
         found = SweepStats()
+        self._erased.clear()
         for shard in range(SHARDS):
             await self._sweep_shard(tenant, shard, found)
         self.stats.add(found)
@@ -94,6 +123,7 @@ class MediaSweeper:
         groups = self._groups(shard_prefix(tenant, shard))
         row, group = await anext(rows, None), await anext(groups, None)
         while row is not None or group is not None:
+            await self._keep_lease()
             if group is None or (row is not None and row.id < group[0]):
                 assert row is not None  # noqa: S101 - for the type checker
                 await self._settle(row, (), found)
@@ -134,6 +164,7 @@ class MediaSweeper:
             return
         for key in keys:
             await self._deps.objects.delete(key)
+            await self._deps.failpoints.hit("media.orphan_deleted")
         found.orphans += len(keys)
 
     async def _settle(
@@ -144,6 +175,7 @@ class MediaSweeper:
         if upload.state is UploadState.DELETING or await self._is_due(upload):
             # Race: a message attaches the upload meanwhile. Then its state has changed and it stays.
             if await self._deps.uploads.change_state(upload, UploadState.DELETING):
+                await self._deps.failpoints.hit("media.expired")
                 await self._deps.worker.remove(upload)
                 found.expired += 1
             return
@@ -160,7 +192,11 @@ class MediaSweeper:
         now_ms = self._deps.clock.now_ms()
         if upload.expires_ms is not None and upload.expires_ms <= now_ms:
             return True
-        return await self._deps.is_erased(upload.tenant, upload.owner)
+        if upload.owner not in self._erased:
+            if len(self._erased) >= MAX_CACHED_OWNERS:
+                self._erased.clear()
+            self._erased[upload.owner] = await self._deps.is_erased(upload.tenant, upload.owner)
+        return self._erased[upload.owner]
 
     async def _republish(self, upload: Upload, found: SweepStats) -> None:
         if upload.created_ms + self._grace_ms < self._deps.clock.now_ms():
@@ -172,6 +208,7 @@ class MediaSweeper:
         """Delete objects that an interrupted step has left, such as the original of a clean image."""
         for key in set(keys) - upload.expected:
             await self._deps.objects.delete(key)
+            await self._deps.failpoints.hit("media.leftover_deleted")
             found.leftovers += 1
 
     async def _confirm_missing(self, upload: Upload, found: SweepStats) -> None:
@@ -195,4 +232,5 @@ class MediaSweeper:
             )
             if not is_used and opened.key == object_key(tenant, name, "original"):
                 await self._deps.objects.abort_multipart(opened.key, opened.upload_id)
+                await self._deps.failpoints.hit("media.multipart_aborted")
                 found.aborted += 1

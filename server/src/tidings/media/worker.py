@@ -15,7 +15,7 @@ from tidings.kernel.errors import UnavailableError
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import TenantId
 from tidings.media.model import CheckState, MediaFacts, MediaTask, Upload, UploadState
-from tidings.media.ports import ObjectStore, UploadStore
+from tidings.media.ports import FileScanner, ObjectStore, UploadStore
 
 _CONCURRENT = 2
 """Files at a time. Each has a process with up to 1 GB of memory."""
@@ -40,6 +40,7 @@ class MediaWorkerDeps:
     objects: ObjectStore
     decode: DecodeFile
     strips_metadata: StripsMetadata
+    scanner: FileScanner | None = None
     failpoints: Failpoints = NO_FAILPOINTS
 
 
@@ -85,7 +86,7 @@ class MediaWorker:
                 await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
         else:
             facts = upload.facts
-        if facts.is_clean:
+        if facts.is_clean or facts.is_infected:
             # After the row: until then the row refers to the original. A repeated task deletes it too.
             await self._objects.delete(upload.original)
             await self._deps.failpoints.hit("media.original_deleted")
@@ -101,8 +102,20 @@ class MediaWorker:
             raise
         if found != upload.sha256:
             return MediaFacts(reason="the bytes do not match the declared checksum")
+        refused = None if self._deps.scanner is None else await self._scan(self._deps.scanner, path)
+        if refused is not None:
+            return refused
         strips = await self._deps.strips_metadata(upload.tenant)
         return await self._deps.decode(path, folder, strips_metadata=strips)
+
+    async def _scan(self, scanner: FileScanner, path: Path) -> MediaFacts | None:
+        """Return why a file is refused. While the scanner does not answer, the file waits: the task is repeated."""
+        found = await scanner.check(path)
+        if found.is_too_large:
+            return MediaFacts(reason="the file is too large to be scanned for malware")
+        if found.infection is not None:
+            return MediaFacts(reason=f"the file contains malware: {found.infection}", is_infected=True)
+        return None
 
     async def _fetch(self, upload: Upload, path: Path) -> str:
         """Write the object to a file and return its SHA-256 in base64."""
@@ -114,10 +127,12 @@ class MediaWorker:
         return base64.b64encode(digest.digest()).decode()
 
     async def _store(self, upload: Upload, facts: MediaFacts, folder: Path) -> bool:
-        """Store what was made of the file, then the facts. False: the upload is being deleted."""
+        """Store what was made of the file, then the facts. False: the upload is being deleted, or has other facts."""
         if facts.reason is not None:
             self.stats.refused += 1
-            return await self._uploads.record_facts(upload, CheckState.REFUSED, facts)
+            is_recorded = await self._uploads.record_facts(upload, CheckState.REFUSED, facts)
+            await self._deps.failpoints.hit("media.recorded")
+            return is_recorded
         if facts.has_thumbnail:
             await self._put(upload.thumbnail, folder / "thumbnail", "image/webp")
         if facts.is_clean:
@@ -127,10 +142,14 @@ class MediaWorker:
             self.stats.processed += 1
             await self._deps.failpoints.hit("media.recorded")
             return True
-        # Race: the message is redacted while its file is processed, and another worker has deleted the objects before
-        # these were written. If the row was deleted too, the sweeper would find them later.
-        for key in upload.objects:
-            await self._objects.delete(key)
+        row = await self._uploads.find(upload.tenant, upload.id)
+        if row is None or row.state is UploadState.DELETING:
+            # Race: the message is redacted while its file is processed, and another worker has deleted the objects before
+            # these were written. If this worker dies before it deletes them, the sweeper does.
+            for key in upload.objects:
+                await self._objects.delete(key)
+        # Race: after a rebalance, two workers process the file, and the other one recorded another result: it exceeded its
+        # time, or the tenant's policy changed. The row refers to its objects; the sweeper deletes what it does not refer to.
         return False
 
     async def _put(self, key: str, path: Path, content_type: str) -> None:

@@ -114,6 +114,25 @@ def fingerprint_input(
     return head.encode() + body
 
 
+def preview_of(body: bytes) -> str:
+    return preview_text(decode_content(body))
+
+
+def preview_text(content: Content) -> str:
+    """Return what chat lists and notifications show: the text, or the name of the first file and the number of the others.
+
+    The names are those in `data.attachments`. SDKs have the same rule for messages that they receive.
+    """
+    if content.text or not content.attachments:
+        return content.text
+    described = (content.data or {}).get("attachments")
+    first = described.get(content.attachments[0]) if isinstance(described, dict) else None
+    name = first.get("name") if isinstance(first, dict) else None
+    more = len(content.attachments) - 1
+    parts = ["📎", *([name] if isinstance(name, str) and name else []), *([f"+{more}"] if more else [])]
+    return " ".join(parts)
+
+
 def _depth(value: object) -> int:
     if isinstance(value, dict):
         return 1 + max(map(_depth, value.values()), default=0)

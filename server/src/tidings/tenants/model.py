@@ -184,12 +184,16 @@ class ContentRules(Struct, frozen=True, kw_only=True):
 
 
 class MediaPolicy(Struct, frozen=True, kw_only=True):
-    """Attachments. `types`: those allowed, such as `image/*`; empty: all. `strips_metadata`: images lose their metadata."""
+    """Attachments. `types`: those allowed, such as `image/*`; empty: all. `strips_metadata`: images lose their metadata.
+
+    `has_link_previews`: the media worker fetches pages that messages link to.
+    """
 
     max_file_mb: Annotated[int, Meta(ge=1, le=5_120)] = 100
     total_mb: Annotated[int, Meta(ge=1, le=1_000_000_000)] = 100_000
     types: Annotated[tuple[MediaTypes, ...], Meta(max_length=100)] = ()
     strips_metadata: bool = True
+    has_link_previews: bool = False
 
 
 class TenantSettings(Struct, frozen=True, kw_only=True):

@@ -130,6 +130,7 @@ EXAMPLES: dict[str, Example] = {
     "complete_upload": Example("/v1/uploads/{upload}/complete", {}, Reach.OWN),
     "delete_upload": Example("/v1/uploads/{upload}", reach=Reach.OWN),
     "get_attachment": Example("/v1/messages/{message}/attachments/{attached}", reach=Reach.PAST),
+    "get_link_preview": Example("/v1/messages/{message}/link-preview", reach=Reach.PAST),
     "register_push": Example("/v1/devices/phone/push", {"fcm": {"token": "t1"}}, Reach.OWN),
     "unregister_push": Example("/v1/devices/phone/push", reach=Reach.OWN),
     "get_badge": Example("/v1/me/badge", reach=Reach.OWN),

@@ -11,9 +11,11 @@ from PIL import Image
 from tidings.kernel.errors import Code
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import TenantId, UserId, new_ulid
-from tidings.media.model import CheckState, MediaTask, UploadState, object_key
+from tidings.media.model import CheckState, MediaFacts, MediaTask, UploadState, object_key
+from tidings.media.ports import FileScanner
 from tidings.media.sandbox import run_decoder
-from tidings.media.sweeper import MediaSweeper, SweeperDeps, SweepStats
+from tidings.media.store.sweep_lease import LEASE_MS, DynamoSweepLease
+from tidings.media.sweeper import LeaseLostError, MediaSweeper, SweeperDeps, SweepStats
 from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps
 
 
@@ -37,19 +39,25 @@ async def _strips(_: TenantId) -> bool:
     return True
 
 
-def worker(media: MediaEnv, kill: Failpoints | None = None) -> MediaWorker:
+def worker(
+    media: MediaEnv, kill: Failpoints | None = None, scanner: FileScanner | None = None
+) -> MediaWorker:
     deps = MediaWorkerDeps(
         uploads=media.uploads,
         objects=media.bucket,
         decode=run_decoder,
         strips_metadata=_strips,
+        scanner=scanner,
         failpoints=kill or Failpoints(),
     )
     return MediaWorker(deps, MediaStats())
 
 
 def sweeper(
-    media: MediaEnv, erased: frozenset[UserId] = frozenset(), kill: Failpoints | None = None
+    media: MediaEnv,
+    erased: frozenset[UserId] = frozenset(),
+    kill: Failpoints | None = None,
+    lease: DynamoSweepLease | None = None,
 ) -> MediaSweeper:
     async def tenants() -> list[TenantId]:
         return [media.tenant]
@@ -69,6 +77,8 @@ def sweeper(
         list_tenants=tenants,
         is_erased=is_erased,
         on_error=fail,
+        lease=lease,
+        failpoints=kill or Failpoints(),
     )
     return MediaSweeper(deps)
 
@@ -251,3 +261,69 @@ async def test_a_killed_sweep_is_finished_by_the_next(media: MediaEnv, at: int) 
     await sweeper(media).sweep_all()
     assert await media.keys() == []
     assert not await media.uploads.find_many(media.tenant, [upload.id for upload in uploads])
+
+
+def lease(media: MediaEnv, holder: str) -> DynamoSweepLease:
+    return DynamoSweepLease(media.use_cases.client, media.use_cases.clock, holder, name=media.tenant)
+
+
+async def test_one_worker_sweeps_and_another_takes_over_when_it_does_not_renew_its_lease(
+    media: MediaEnv,
+) -> None:
+    clock, one, other = media.use_cases.clock, lease(media, "one"), lease(media, "other")
+    assert await one.take()
+    assert not await other.take()
+    clock.ahead_ms += LEASE_MS * 3 // 4
+    assert await one.take(), "renewed"
+    clock.ahead_ms += LEASE_MS // 2
+    assert not await other.take()
+    clock.ahead_ms += LEASE_MS
+    assert await other.take(), "the first one was killed"
+    await media.put(await media.use_cases.group())
+    with pytest.raises(LeaseLostError):
+        await sweeper(media, lease=one).sweep_all()
+
+
+async def test_after_a_sweep_all_workers_wait_for_half_an_interval(media: MediaEnv) -> None:
+    clock, one, other = media.use_cases.clock, lease(media, "one"), lease(media, "other")
+    first, second = sweeper(media, lease=one), sweeper(media, lease=other)
+    await media.put(await media.use_cases.group())
+    await first.sweep_in_turn()
+    clock.ahead_ms += 1_000_000
+    for each in (first, second):
+        await each.sweep_in_turn()
+    assert (first.stats.rows, second.stats.rows) == (1, 0)
+    assert second.finished_at_ms == first.finished_at_ms
+    clock.ahead_ms += 1_000_000
+    await second.sweep_in_turn()
+    assert (first.stats.rows, second.stats.rows) == (1, 1)
+
+
+async def test_the_first_result_of_a_file_stays(media: MediaEnv) -> None:
+    chat = await media.use_cases.group(BEN)
+    upload = await media.put(chat, jpeg(), type_="image/jpeg")
+    slow = MediaFacts(reason="the file cannot be processed within the limits")
+    await worker(media).run(process(media, upload.id))
+    assert not await media.uploads.record_facts(upload, CheckState.REFUSED, slow)
+    now = await media.now(upload)
+    assert await media.uploads.record_facts(upload, CheckState.READY, now.facts), "a repeated attempt"
+    assert now.check is CheckState.READY
+
+
+async def test_a_worker_whose_result_is_not_the_first_leaves_the_objects_of_the_first(
+    media: MediaEnv,
+) -> None:
+    chat = await media.use_cases.group(BEN)
+    upload = await media.put(chat, jpeg(), type_="image/jpeg")
+    await media.message(chat, upload)
+
+    class Overtaken(Failpoints):
+        async def hit(self, name: str, /) -> None:
+            if name == "media.objects_written":
+                facts = MediaFacts(type="image/jpeg", has_thumbnail=True, width=1, height=1)
+                await media.uploads.record_facts(upload, CheckState.READY, facts)
+
+    await worker(media, Overtaken()).run(process(media, upload.id))
+    assert (await sweeper(media).sweep_all()).missing == 0
+    now = await media.now(upload)
+    assert await media.keys() == sorted([now.original, now.thumbnail])

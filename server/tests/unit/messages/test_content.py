@@ -27,6 +27,7 @@ from tidings.messages.sender import (
     decode_content,
     encode_content,
     fingerprint_input,
+    preview_text,
 )
 
 CHAT = ChatKey(TenantId("acme"), ChatId("c"))
@@ -96,3 +97,25 @@ def test_ulids_are_encoded_as_specified() -> None:
     assert encode_ulid(1469918176385, 0) == "01ARYZ6S41" + "0" * 16
     assert len({new_ulid() for _ in range(1000)}) == 1000
     assert len(new_ulid()) == 26
+
+
+FIRST, SECOND = new_ulid(), new_ulid()
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "data", "shown"),
+    [
+        ("hello", (FIRST,), None, "hello"),
+        ("", (), {"attachments": {FIRST: {"name": "a"}}}, ""),
+        ("", (FIRST,), {"attachments": {FIRST: {"name": "beach.jpg"}}}, "📎 beach.jpg"),
+        ("", (FIRST, SECOND), {"attachments": {FIRST: {"name": "beach.jpg"}}}, "📎 beach.jpg +1"),
+        ("", (FIRST, SECOND), None, "📎 +1"),
+        ("", (FIRST,), {"attachments": [FIRST]}, "📎"),
+        ("", (FIRST,), {"attachments": {FIRST: "beach.jpg"}}, "📎"),
+        ("", (FIRST,), {"attachments": {FIRST: {"name": 7}}}, "📎"),
+    ],
+)
+def test_the_preview_of_a_message_without_text_is_the_name_of_its_first_file(
+    text: str, files: tuple[str, ...], data: dict[str, Any] | None, shown: str
+) -> None:
+    assert preview_text(Content(text=text, attachments=files, data=data)) == shown

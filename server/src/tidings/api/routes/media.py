@@ -8,6 +8,7 @@ from tidings.api.schemas.api_model import MessageInPath
 from tidings.api.schemas.media import (
     AttachmentResponse,
     CompleteUploadBody,
+    LinkPreviewResponse,
     SignedPartsResponse,
     SignedRequestResponse,
     SignPartsBody,
@@ -15,6 +16,7 @@ from tidings.api.schemas.media import (
     UploadInPath,
     UploadResponse,
 )
+from tidings.api.services import MediaServices
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import split_message_id
 from tidings.media.service import MediaService
@@ -32,6 +34,10 @@ _KEYS = (
 
 
 def _service(call: UserRequest) -> MediaService:
+    return _services(call).uploads
+
+
+def _services(call: UserRequest) -> MediaServices:
     if call.services.media is None:
         raise TidingsError(_OFF, "This installation has no attachments.", hint="Set media.endpoint.")
     return call.services.media
@@ -164,3 +170,34 @@ async def get_attachment(call: AsUser, message: MessageInPath, upload: UploadInP
         raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
     link = await _service(call).link(call.chat(location[0]), call.user, location[1], upload)
     return AttachmentResponse.of(link)
+
+
+@router.get(
+    "/messages/{message}/link-preview",
+    **route_options(
+        "get_link_preview",
+        _OFF,
+        Code.MESSAGE_NOT_FOUND,
+        Code.DECRYPTION_FAILED,
+        Code.KEYS_UNAVAILABLE,
+        touches=(
+            "memberships.check",
+            "messages.read_one",
+            "messages.read_ephemeral",
+            "tenants.read_settings",
+            *_KEYS,
+        ),
+        summary="Get the preview of a link",
+    ),
+)
+async def get_link_preview(call: AsUser, message: MessageInPath) -> LinkPreviewResponse:
+    """Get title, description and picture of the first link of a message that the user may read.
+
+    The media worker fetches the page once for the tenant. Only tenants that allow it have previews.
+    """
+    location = split_message_id(message)
+    if location is None:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
+    chat, sequence = call.chat(location[0]), location[1]
+    found = await _services(call).link_previews.preview(chat, call.user, sequence)
+    return LinkPreviewResponse.of(found)

@@ -8,6 +8,7 @@ from pydantic import Field
 from tidings.api.schemas.api_model import PART, SHOWN, ApiModel, Time, with_examples
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.media.link_previews import LinkResult
 from tidings.media.model import (
     MAX_FILE_BYTES,
     MAX_PARTS,
@@ -225,4 +226,40 @@ class AttachmentResponse(ApiModel):
             height=facts.height,
             duration_ms=facts.duration_ms,
             blurhash=facts.blurhash,
+        )
+
+
+class LinkPreviewResponse(ApiModel):
+    """Title, description and picture of the page of a link."""
+
+    model_config = with_examples(
+        {
+            "state": "ready",
+            "url": "https://example.com/beach",
+            "title": "The beach",
+            "description": "Opening hours and arrival.",
+        },
+        {"state": "loading"},
+    )
+
+    state: Annotated[
+        Literal["ready", "loading", "none", "off"],
+        Field(description="`loading`: ask again in a second. `off`: the tenant has no previews of links."),
+    ]
+    url: str | None = None
+    title: str | None = None
+    description: str | None = None
+    image: Annotated[str | None, Field(description="A small picture, as a `data:` URL.")] = None
+
+    @classmethod
+    def of(cls, result: LinkResult) -> Self:
+        found = result.preview
+        if found is None:
+            return cls(state=result.state.value)
+        return cls(
+            state=result.state.value,
+            url=found.url,
+            title=found.title,
+            description=found.description or None,
+            image=found.image,
         )

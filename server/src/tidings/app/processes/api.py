@@ -22,7 +22,7 @@ from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiServices, ApiTelemetry, ModerationServices
+from tidings.api.services import ApiServices, ApiTelemetry, MediaServices, ModerationServices
 from tidings.app.processes.http_socket import BACKLOG, open_http_socket
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
@@ -42,6 +42,7 @@ from tidings.app.wiring.chats import (
     make_receipt_publisher,
 )
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
+from tidings.app.wiring.link_previews import api_link_previews
 from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
 from tidings.app.wiring.moderation import build_reports, build_reviews, report_events
@@ -76,7 +77,6 @@ from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
-from tidings.media.service import MediaService
 from tidings.messages.history import VisibleEntry
 from tidings.messages.ports import BeforeSend
 from tidings.moderation.store import DynamoReviewStore
@@ -272,9 +272,15 @@ class ApiWiring:
             telemetry=requests,
         )
 
-    def _media(self, cases: chats.ChatServices) -> MediaService | None:
-        return api_media(
-            self.settings, self.engines, self.host.clock, cases=cases, publisher=self.publisher, s3=self.s3
+    def _media(self, cases: chats.ChatServices) -> MediaServices | None:
+        if self.s3 is None:
+            return None
+        publisher = self.publisher
+        return MediaServices(
+            uploads=api_media(
+                self.settings, self.engines, self.host, cases=cases, publisher=publisher, s3=self.s3
+            ),
+            link_previews=api_link_previews(self.engines, self.host.clock, cases=cases, publisher=publisher),
         )
 
     def _moderation(

@@ -6,9 +6,16 @@ from typing import NoReturn, override
 
 from tidings.app.settings import Settings
 from tidings.app.wiring import delivery, engine_clients
-from tidings.app.wiring.media import MediaWorkerParts, require_decoder, s3_component, s3_options
+from tidings.app.wiring.link_previews import link_fetcher_component, link_preview_worker
+from tidings.app.wiring.media import (
+    MediaWorkerParts,
+    require_decoder,
+    s3_component,
+    s3_options,
+)
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.kernel.errors import Code, TidingsError
+from tidings.media.link_previews import LinkFetcher, LinkPreviewWorker
 from tidings.media.model import MediaTask
 from tidings.media.store.tasks import decode_media_task
 from tidings.media.worker import MediaStats, MediaWorker
@@ -42,8 +49,9 @@ def run_media(settings: Settings) -> NoReturn:
 def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     engines = engine_clients.build_engines(settings, host)
     publisher = delivery.publisher_component(settings, host)
-    s3 = s3_component(settings)
-    return [*engines.components, publisher, s3, MediaConsumer(settings, host, engines, publisher, s3)]
+    s3, links = s3_component(settings), link_fetcher_component(settings)
+    consumer = MediaConsumer(settings, host, engines, publisher=publisher, s3=s3, links=links)
+    return [*engines.components, publisher, s3, links, consumer]
 
 
 class MediaConsumer(Component):
@@ -56,14 +64,17 @@ class MediaConsumer(Component):
         settings: Settings,
         host: ProcessContext,
         engines: engine_clients.EngineComponents,
+        *,
         publisher: ManagedResource[KafkaPublisher],
         s3: ManagedResource[S3Client | None],
+        links: ManagedResource[LinkFetcher],
     ) -> None:
         self._settings = settings
         self._host = host
         self._engines = engines
         self._publisher = publisher
         self._s3 = s3
+        self._links = links
         self._since = host.clock.now()
         self._consumer: KafkaConsumer[MediaTask] | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -75,9 +86,9 @@ class MediaConsumer(Component):
         if s3 is None:
             raise RuntimeError("the process needs media.endpoint")
         parts = MediaWorkerParts(self._settings, self._host, self._engines, self._publisher.value, s3)
-        work = RecordHandlers(
-            decode_media_task, MediaTaskHandler(parts.worker).handle, engine_clients.drop_undecodable
-        )
+        links = link_preview_worker(self._engines, self._host.clock, self._links.value)
+        handler = MediaTaskHandler(parts.worker, links)
+        work = RecordHandlers(decode_media_task, handler.handle, engine_clients.drop_undecodable)
         consumer = KafkaConsumer(
             kafka_config(self._settings), work, group=GROUP, topics=[MEDIA.name], tuning=_TUNING
         )
@@ -105,11 +116,17 @@ class MediaConsumer(Component):
 
 
 class MediaTaskHandler:
-    def __init__(self, worker: MediaWorker) -> None:
+    def __init__(self, worker: MediaWorker, links: LinkPreviewWorker) -> None:
         self._worker = worker
+        self._links = links
 
     async def handle(self, batch: Batch[MediaTask]) -> None:
-        await self._worker.handle([event.body for event in batch.events])
+        tasks = [event.body for event in batch.events]
+        pages = [task for task in tasks if task.action == "preview"]
+        await asyncio.gather(
+            self._worker.handle([task for task in tasks if task.action != "preview"]),
+            *(self._links.run(task) for task in pages),
+        )
 
 
 def _export(host: ProcessContext, parts: MediaWorkerParts) -> None:
@@ -131,5 +148,6 @@ def _export(host: ProcessContext, parts: MediaWorkerParts) -> None:
         "media_missing_objects", "Uploads whose object the last sweep of this process did not find."
     ).set_function(lambda: sweeper.last.missing)
     host.metrics.gauge(
-        "media_sweep_age_seconds", "Seconds since this process finished a sweep, or started."
+        "media_sweep_age_seconds",
+        "Seconds since a sweep ended, as far as this process knows; at first, since it started.",
     ).set_function(lambda: (host.clock.now_ms() - sweeper.finished_at_ms) / 1000)

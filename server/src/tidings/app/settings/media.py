@@ -7,6 +7,7 @@ from msgspec import Meta, Struct
 from tidings.app.settings.accounts import Endpoint
 from tidings.kernel.security import Secret
 
+ClamdAddress = Annotated[str, Meta(pattern=r"^(unix:/.+|[^:/]+:[0-9]{1,5})$")]
 Bucket = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")]
 
 
@@ -43,6 +44,22 @@ class MediaSettings(Struct, frozen=True, kw_only=True):
             le=7 * 86_400,
         ),
     ] = 86_400
+    clamd: Annotated[
+        ClamdAddress | None,
+        Meta(
+            description="Address of ClamAV's `clamd`: `host:port`, or `unix:` and the path of its socket. Then only the "
+            "sender can download a file before it was scanned. Set it for `tidings run api` and `tidings run media`. Unset: "
+            "files are not scanned."
+        ),
+    ] = None
+    clamd_max_mb: Annotated[
+        int,
+        Meta(
+            description="Larger files are refused. Not more than `StreamMaxLength` of `clamd`.",
+            ge=1,
+            le=4_000,
+        ),
+    ] = 100
     sweep_interval_s: Annotated[
         float,
         Meta(

@@ -126,7 +126,7 @@ def build_row_projector(
     client: DynamoClient, keys: KeyProvider, audience: AudienceReader, epoch: Epoch = initial_epoch
 ) -> ChatRowProjector:
     writer, log = build_chat_row_writer(client, epoch), DynamoLogReader(client)
-    return ChatRowProjector(writer, audience, log, Previews(keys, lambda b: sender.decode_content(b).text))
+    return ChatRowProjector(writer, audience, log, Previews(keys, sender.preview_of))
 
 
 log = logs.get_logger(__name__)

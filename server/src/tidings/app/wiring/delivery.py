@@ -197,7 +197,7 @@ def build_offline_checker(
 
 def message_text(body: bytes) -> MessageText:
     read = sender.decode_content(body)
-    return MessageText(read.text, read.mentions)
+    return MessageText(sender.preview_text(read), read.mentions)
 
 
 _CLOSE_S = 30.0

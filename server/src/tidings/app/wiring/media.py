@@ -16,13 +16,15 @@ from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.media.attachments import UploadCheck
 from tidings.media.model import MediaTask
-from tidings.media.ports import MediaTaskPublisher, ObjectStore, ReadAttachments
+from tidings.media.ports import FileScanner, MediaTaskPublisher, ObjectStore, ReadAttachments, SweepLease
 from tidings.media.sandbox import run_decoder
 from tidings.media.service import MediaDeps, MediaOptions, MediaService
+from tidings.media.store.clamd import ClamdScanner
+from tidings.media.store.sweep_lease import DynamoSweepLease
 from tidings.media.store.tasks import KafkaMediaTasks
 from tidings.media.store.uploads import DynamoUploadStore
-from tidings.media.sweeper import MediaSweeper, SweeperDeps
-from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps
+from tidings.media.sweeper import IsErased, MediaSweeper, SweeperDeps
+from tidings.media.worker import MediaStats, MediaWorker, MediaWorkerDeps, StripsMetadata
 from tidings.messages.history import History
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.credentials import AWS, AwsKeys
@@ -80,7 +82,10 @@ def upload_check(settings: Settings, client: DynamoClient) -> UploadCheck | None
 
 
 def media_options(settings: Settings) -> MediaOptions:
-    return MediaOptions(url_life_s=settings.media.url_life_s, upload_life_s=settings.media.upload_life_s)
+    wanted = settings.media
+    return MediaOptions(
+        url_life_s=wanted.url_life_s, upload_life_s=wanted.upload_life_s, has_scanner=wanted.clamd is not None
+    )
 
 
 def read_attachments(history: History) -> ReadAttachments:
@@ -101,6 +106,7 @@ def build_media_service(
     tasks: MediaTaskPublisher,
     tenants: TenantLookup,
     options: MediaOptions,
+    failpoints: Failpoints = NO_FAILPOINTS,
 ) -> MediaService:
     """Build the service of the REST API."""
 
@@ -117,6 +123,7 @@ def build_media_service(
             attachments=read_attachments(history),
             clock=clock,
             options=options,
+            failpoints=failpoints,
         )
     )
 
@@ -124,24 +131,23 @@ def build_media_service(
 def api_media(
     settings: Settings,
     engines: EngineComponents,
-    clock: Clock,
+    host: ProcessContext,
     *,
     cases: ChatServices,
     publisher: KafkaPublisher,
-    s3: S3Client | None,
-) -> MediaService | None:
-    if s3 is None:
-        return None
+    s3: S3Client,
+) -> MediaService:
     client, keys = engines.dynamo.value, engines.keys.value
     return build_media_service(
         client,
         s3,
-        clock,
+        host.clock,
         rows=cases.rows,
         history=cases.history,
         tasks=KafkaMediaTasks(publisher),
-        tenants=TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), clock),
+        tenants=TenantReader(DynamoTenantStore(client, AuthenticatedRows(keys)), host.clock),
         options=media_options(settings),
+        failpoints=host.failpoints,
     )
 
 
@@ -179,8 +185,15 @@ class MediaWorkerParts:
             KafkaMediaTasks(publisher),
             clock=host.clock,
             interval_s=settings.media.sweep_interval_s,
+            scanner=_scanner(settings),
+            lease=DynamoSweepLease(client, host.clock, host.identity.instance),
             failpoints=host.failpoints,
         )
+
+
+def _scanner(settings: Settings) -> FileScanner | None:
+    wanted = settings.media
+    return None if wanted.clamd is None else ClamdScanner(wanted.clamd, max_mb=wanted.clamd_max_mb)
 
 
 def build_sweeper(
@@ -191,24 +204,18 @@ def build_sweeper(
     *,
     clock: Clock,
     interval_s: float,
+    scanner: FileScanner | None = None,
+    lease: SweepLease | None = None,
     failpoints: Failpoints = NO_FAILPOINTS,
 ) -> tuple[MediaWorker, MediaSweeper]:
+    """Build the worker and the sweeper. Without `lease`, it sweeps even if another process does."""
     uploads, tenants = DynamoUploadStore(client), DynamoTenantStore(client, AuthenticatedRows(keys))
-    known, user_keys = TenantReader(tenants, clock), DynamoUserKeyStore(client)
-
-    async def strips_metadata(tenant: TenantId) -> bool:
-        found = await known.find(tenant)
-        return found is None or found.settings.media.strips_metadata
-
-    async def is_erased(tenant: TenantId, user: UserId) -> bool:
-        rows = await user_keys.read(tenant, [user], is_strong=False)
-        return user in rows and rows[user].is_destroyed
-
     given = MediaWorkerDeps(
         uploads=uploads,
         objects=s3,
         decode=run_decoder,
-        strips_metadata=strips_metadata,
+        strips_metadata=_strips_metadata(TenantReader(tenants, clock)),
+        scanner=scanner,
         failpoints=failpoints,
     )
     worker = MediaWorker(given, MediaStats())
@@ -219,10 +226,28 @@ def build_sweeper(
         worker=worker,
         clock=clock,
         list_tenants=TenantService(tenants, clock).list,
-        is_erased=is_erased,
+        is_erased=_is_erased(DynamoUserKeyStore(client)),
         on_error=_report,
+        lease=lease,
+        failpoints=failpoints,
     )
     return worker, MediaSweeper(deps, interval_s=interval_s)
+
+
+def _is_erased(user_keys: DynamoUserKeyStore) -> IsErased:
+    async def is_erased(tenant: TenantId, user: UserId) -> bool:
+        rows = await user_keys.read(tenant, [user], is_strong=False)
+        return user in rows and rows[user].is_destroyed
+
+    return is_erased
+
+
+def _strips_metadata(tenants: TenantLookup) -> StripsMetadata:
+    async def strips_metadata(tenant: TenantId) -> bool:
+        found = await tenants.find(tenant)
+        return found is None or found.settings.media.strips_metadata
+
+    return strips_metadata
 
 
 def make_delete_uploads(settings: Settings, publisher: KafkaPublisher) -> DeleteUploads | None:

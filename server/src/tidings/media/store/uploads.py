@@ -85,9 +85,10 @@ class DynamoUploadStore:
                     patterns.RECORD_FACTS,
                     dict(upload_key(upload.tenant, upload.id)),
                     "SET check_state = :check, facts = :facts",
-                    condition="attribute_exists(upload_state) AND upload_state <> :deleting",
+                    condition="upload_state <> :deleting AND (check_state = :waiting OR facts = :facts)",
                     values={
                         ":check": check.value,
+                        ":waiting": CheckState.WAITING.value,
                         ":facts": _encode(facts),
                         ":deleting": UploadState.DELETING.value,
                     },

@@ -1,7 +1,7 @@
 """Access patterns of attachments."""
 
 from tidings.platform.dynamo.operations import Consistency
-from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS, MESSAGES, UPLOADS
+from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS, LEASES, MESSAGES, UPLOADS
 from tidings.schema.tables.patterns.builders import PatternRole, batch_get, get, query, transact, update
 
 CREATE_UPLOAD = transact(
@@ -38,7 +38,7 @@ CHANGE_UPLOAD = update(
 RECORD_FACTS = update(
     "uploads.record_facts",
     UPLOADS,
-    "tenant_shard, upload, if it is not being deleted",
+    "tenant_shard, upload, if it waits and is not being deleted",
     "Record what the media worker found out about a file.",
 )
 DELETE_UPLOAD = transact(
@@ -53,6 +53,18 @@ LIST_UPLOADS = query(
     "tenant_shard",
     PatternRole.MAINTAINS,
     "All uploads of a partition, in order, to compare them with the objects.",
+)
+TAKE_SWEEP = update(
+    "leases.take_sweep",
+    LEASES,
+    "lease, if absent, expired or of this process",
+    "Become or remain the media worker that sweeps.",
+)
+FINISH_SWEEP = update(
+    "leases.finish_sweep",
+    LEASES,
+    "lease, if the holder is this process",
+    "Record when the sweep ended, and when the next one may start.",
 )
 APPEND_ATTACHMENTS = transact(
     "messages.append_attachments",
