@@ -26,6 +26,7 @@ export {
 } from "./hooks/inbox.ts";
 export { type InboxPreferencesState, useInboxPreferences } from "./hooks/inbox_preferences.ts";
 export { useObservable, useSelected } from "./hooks/observable.ts";
+export { type SearchState, useMessageSearch, useSearch } from "./hooks/search.ts";
 export { directUser, type UserView, useChatNames, useUser, useUserNames } from "./hooks/user.ts";
 export { dayOf, LocaleFormat, type TextValues } from "./locale/format.ts";
 export type { Locale, PluralText, TextKey, Texts } from "./locale/texts.ts";

@@ -39,6 +39,15 @@ export type { Inbox, PreferenceChanges } from "./inbox.ts";
 export { type ClientOptions, LightClient, type Platform } from "./light_client.ts";
 export type { PresenceMap } from "./presence.ts";
 export { PushNotifications, subscribeToPush, unsubscribeFromPush } from "./push.ts";
+export {
+  type FoundMessage,
+  type Highlight,
+  MessageSearch,
+  type SearchOptions,
+  type SearchPage,
+  type SearchQuery,
+  type SearchResult,
+} from "./search.ts";
 export { IndexedDbStore } from "./stores/indexeddb.ts";
 export { MemoryStore } from "./stores/memory.ts";
 export type {

@@ -1,10 +1,10 @@
 /** Requests to the REST API, for what does not go over the WebSocket. */
-import { Backoff } from "../backoff.ts";
-import { now } from "../clock.ts";
-import { Credentials } from "../credentials.ts";
-import { refusedError, sdkError, TidingsError } from "../errors.ts";
-import type { ErrorBody } from "../frames.gen.ts";
-import type { ClientOptions } from "../light_client.ts";
+import { Backoff } from "./backoff.ts";
+import { now } from "./clock.ts";
+import { Credentials } from "./credentials.ts";
+import { refusedError, sdkError, TidingsError } from "./errors.ts";
+import type { ErrorBody } from "./frames.gen.ts";
+import type { ClientOptions } from "./light_client.ts";
 
 const TIMEOUT_MS = 30_000;
 const MAX_TRIES = 6;
@@ -20,7 +20,8 @@ export class RestApi {
   readonly #credentials: Credentials;
 
   constructor({ api, token }: Pick<ClientOptions, "api" | "token">) {
-    if (!api) throw sdkError("request_invalid", "Attachments need the option `api` of the client.");
+    if (!api)
+      throw sdkError("request_invalid", "Attachments and search need the option `api` of the client.");
     this.#root = api.replace(/\/+$/, "");
     this.#credentials = new Credentials(token);
   }
