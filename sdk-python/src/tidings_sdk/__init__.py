@@ -36,6 +36,7 @@ from tidings_sdk.inbox import Inbox
 from tidings_sdk.protocol import State
 from tidings_sdk.push import PushNotifications
 from tidings_sdk.receipts import DeliveryStatus, MessageStatus
+from tidings_sdk.search import FoundMessage, Highlight, MessageSearch, SearchPage, SearchResult
 from tidings_sdk.send_queues import QueuedSend
 from tidings_sdk.session import Timeouts
 from tidings_sdk.stores.file import FileStore
@@ -68,6 +69,8 @@ __all__ = [
     "Event",
     "EventOrigin",
     "FileStore",
+    "FoundMessage",
+    "Highlight",
     "HistoryPage",
     "Inbox",
     "InboxCounts",
@@ -76,6 +79,7 @@ __all__ = [
     "MemoryStore",
     "MessageAdded",
     "MessageChanged",
+    "MessageSearch",
     "MessageSendFailed",
     "MessageSent",
     "MessageStatus",
@@ -93,6 +97,8 @@ __all__ = [
     "ReceiptsChanged",
     "RequestRefused",
     "RequestTimeout",
+    "SearchPage",
+    "SearchResult",
     "SendFailed",
     "SendUnconfirmed",
     "State",

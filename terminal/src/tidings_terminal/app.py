@@ -155,6 +155,10 @@ class ChatApp(App[str]):
         ]
         _ = self.push_screen(HelpScreen(sections))
 
+    def action_search(self) -> None:
+        self.query_one(InboxPane).turn(to_inbox=False)
+        self._view.search("")
+
     def action_reply(self) -> None:
         self._view.reply()
 
@@ -214,4 +218,4 @@ class ChatApp(App[str]):
 
 def run(where: Endpoint) -> str | None:
     """Run the app until the user quits. Return the error that stopped it, or None."""
-    return ChatApp(lambda: Client(where.url, where.token, store=MemoryStore())).run()
+    return ChatApp(lambda: Client(where.url, where.token, api=where.api, store=MemoryStore())).run()

@@ -22,6 +22,8 @@ class Endpoint:
     url: str
     token: Provider
     """Called again when a token expires; `tidings dev` writes new ones in time."""
+    api: str | None = None
+    """The address of the REST API, which `/search` needs."""
 
 
 def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
@@ -33,10 +35,10 @@ def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
     async def token() -> str:
         return str(_read(path)["users"][user]["token"])
 
-    return Endpoint(str(dev_file["gateway"]), token)
+    return Endpoint(str(dev_file["gateway"]), token, dev_file.get("api"))
 
 
-def from_options(url: str, token_file: Path | None) -> Endpoint:
+def from_options(url: str, token_file: Path | None, api: str | None = None) -> Endpoint:
     """Read the token from a file or the environment. Every user of the machine can see arguments."""
     if token_file is None and not os.environ.get(TOKEN_VARIABLE):
         raise EndpointMissing(f"The token is missing. Set {TOKEN_VARIABLE}, or use --token-file FILE.")
@@ -44,7 +46,7 @@ def from_options(url: str, token_file: Path | None) -> Endpoint:
     async def token() -> str:
         return _token(token_file)
 
-    return Endpoint(url, token)
+    return Endpoint(url, token, api)
 
 
 def _token(file: Path | None) -> str:

@@ -41,6 +41,7 @@ COMMANDS: Final = (
     Command("edit", "edit", "Edit your last message"),
     Command("delete", "redact", "Delete your last message for everyone"),
     Command("next", "step(1)", "Open the next chat"),
+    Command("search", "search", "Search your messages: /search lunch fri*"),
     Command("inbox", "inbox", "Open or close the inbox"),
     Command("quit", "quit", "Quit"),
 )
