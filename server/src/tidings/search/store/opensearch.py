@@ -4,6 +4,7 @@ A document is written with an external version, so an older state never replaces
 leaves an empty document for an hour, which has its version.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
@@ -26,6 +29,18 @@ _KEEP_REMOVAL_MS: Final = 3_600_000
 _MAX_TIED: Final = 1_000
 _MAX_TENANTS: Final = 10_000
 _MAX_TRIES: Final = 5
+_PURGE_S: Final = 3_600.0
+_LEASE: Final = "30s"
+_LEASES_S: Final = 120.0
+_POLL_S: Final = 1.0
+_PURGE: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
+    # The operations log has the fields of every change until it is flushed.
+    ("/_flush", {"force": "true", "wait_if_ongoing": "true"}),
+    ("/_forcemerge", {"only_expunge_deletes": "true", "flush": "true"}),
+    ("/_flush", {"force": "true", "wait_if_ongoing": "true"}),
+    # Searches use the former segments until the refresh, and their files exist until then.
+    ("/_refresh", {}),
+)
 _KEYWORD: Final = {"type": "keyword"}
 _MAPPINGS: Final = {
     "dynamic": "strict",
@@ -42,6 +57,15 @@ _MAPPINGS: Final = {
     },
 }
 _encode = msgspec.json.Encoder().encode
+
+
+class _PrimaryShard(Struct, frozen=True):
+    """deleted: documents that are still in its files. retained_from: older changes may be removed from the history."""
+
+    name: str
+    deleted: int
+    max_sequence: int
+    retained_from: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +132,7 @@ class OpenSearchIndex:
             return
         await self._create()
         body = b"".join(self._action(change) for change in changes)
-        status, answer = await self._send("POST", "/_bulk", body, {}, "application/x-ndjson")
+        status, answer = await self._send("POST", "/_bulk", body, {}, content_type="application/x-ndjson")
         _require(status, answer, Code.OUTCOME_UNKNOWN)
         if not answer["errors"]:
             return
@@ -165,6 +189,79 @@ class OpenSearchIndex:
     async def delete_expired(self, now_ms: int) -> None:
         await self._delete([{"range": {"expires": {"lte": now_ms}}}], {})
 
+    async def has_chat(self, chat: ChatKey) -> bool:
+        filters = [{"term": {"tenant": chat.tenant}}, {"term": {"chat": chat.chat}}]
+        return bool(await self._search(chat.tenant, filters, 1))
+
+    async def has_user(self, tenant: TenantId, user: UserId) -> bool:
+        await self.refresh()
+        found = await self._search(tenant, [{"term": {"tenant": tenant}}, {"term": {"sender": user}}], 1)
+        return bool(found)
+
+    async def purge(self) -> None:
+        """Rewrite the segments with deleted documents. Waits up to a minute for the leases on them."""
+        started = self._clock.now_ms()
+        await self.refresh()
+        if await self._shards() == ():
+            return
+        await self._await_leases()
+        for path, params in _PURGE:
+            status, answer = await self._send("POST", path, None, params, timeout_s=_PURGE_S)
+            _require(status, answer, Code.OUTCOME_UNKNOWN)
+            if answer["_shards"]["failed"]:
+                raise TidingsError(Code.OUTCOME_UNKNOWN, "OpenSearch did not purge all shards.")
+        body = _encode({"_meta": {"purged_ms": started}})
+        _require(*await self._send("PUT", "/_mapping", body), Code.OUTCOME_UNKNOWN)
+
+    async def _await_leases(self) -> None:
+        """Wait until no copy of a shard retains a change that was made before.
+
+        A shard keeps the history of its changes for copies that recover, also the fields of deleted documents. Every copy
+        has a lease on it, which OpenSearch renews each 30 seconds (`_LEASE`).
+        """
+        wanted = [shard for shard in await self._shards() if shard.deleted]
+        deadline = self._clock.monotonic() + _LEASES_S
+        while any(shard.max_sequence >= shard.retained_from for shard in wanted):
+            if self._clock.monotonic() > deadline:
+                raise TidingsError(Code.OUTCOME_UNKNOWN, "OpenSearch retains the history of its changes.")
+            await asyncio.sleep(_POLL_S)
+            now = {shard.name: shard for shard in await self._shards()}
+            wanted = [
+                replace(shard, retained_from=now[shard.name].retained_from)
+                for shard in wanted
+                if shard.name in now
+            ]
+
+    async def _shards(self) -> Sequence[_PrimaryShard]:
+        """Return the primary shards. Empty: there is no index."""
+        status, answer = await self._send("GET", "/_stats/docs", None, {"level": "shards"})
+        if status == HTTPStatus.NOT_FOUND:
+            return ()
+        _require(status, answer, Code.OUTCOME_UNKNOWN)
+        return tuple(
+            _PrimaryShard(
+                name,
+                copy["docs"]["deleted"],
+                copy["seq_no"]["max_seq_no"],
+                min(
+                    (lease["retaining_seq_no"] for lease in copy["retention_leases"]["leases"]),
+                    default=_NEVER,
+                ),
+            )
+            for index in answer["indices"].values()
+            for name, copies in index["shards"].items()
+            for copy in copies
+            if copy["routing"]["primary"]
+        )
+
+    async def purged_ms(self) -> int:
+        status, answer = await self._send("GET", "/_mapping")
+        if status == HTTPStatus.NOT_FOUND:
+            return 0
+        _require(status, answer, Code.OVERLOADED)
+        [index] = answer.values()
+        return int(index["mappings"].get("_meta", {}).get("purged_ms", 0))
+
     async def _delete(self, filters: list[Any], params: Mapping[str, str]) -> None:
         """Delete all matching documents. A document that changes meanwhile is looked at again."""
         body = _encode({"query": {"bool": {"filter": filters}}})
@@ -187,6 +284,10 @@ class OpenSearchIndex:
             "refresh_interval": "1s",
             # Deleted documents must not keep a version: a tenant can be indexed again at once.
             "gc_deletes": "0s",
+            # A purge rewrites every segment with a deleted document. The default leaves those with less than 10 %.
+            "merge.policy.expunge_deletes_allowed": 0,
+            # A purge waits for the renewal of leases. A copy that was away for longer is copied from files.
+            "soft_deletes.retention_lease.period": _LEASE,
         }
         body = _encode({"settings": {"index": settings}, "mappings": _MAPPINGS})
         status, answer = await self._send("PUT", "", body)
@@ -201,7 +302,9 @@ class OpenSearchIndex:
         path: str,
         body: bytes | None = None,
         params: Mapping[str, str] | None = None,
+        *,
         content_type: str = "application/json",
+        timeout_s: float | None = None,
     ) -> tuple[int, dict[str, Any]]:
         code = Code.OVERLOADED if path in ("/_search", "/_refresh") else Code.OUTCOME_UNKNOWN
         try:
@@ -212,6 +315,7 @@ class OpenSearchIndex:
                 params=params,
                 headers={"content-type": content_type},
                 allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=timeout_s or self._options.timeout_s),
             ) as response:
                 raw = await response.read()
                 return response.status, msgspec.json.decode(raw, type=dict[str, Any])
