@@ -21,7 +21,7 @@ from pathlib import Path
 
 import uvloop
 from fixtures.engines import Namespace
-from fixtures.search import SearchEnv, document, open_tantivy, request
+from fixtures.search import SearchEnv, document, open_tantivy, request, run_opensearch
 from fixtures.tables import REGION
 from fixtures.use_cases import ANNA, UseCaseEnv, asked, by
 
@@ -30,8 +30,6 @@ from bench.api_world import engines
 from bench.report import print_figures, print_table
 from tidings.app.processes.search import IndexHandler
 from tidings.app.wiring import engine_clients
-from tidings.engines import opensearch
-from tidings.engines.jars import default_cache
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import VisibleEntry
@@ -276,7 +274,7 @@ async def opened_index(engine: str, directory: Path) -> AsyncIterator[SearchInde
         async with open_tantivy(directory / "search") as index:
             yield index
         return
-    with opensearch.run_opensearch(directory, default_cache()) as url:
+    with run_opensearch(directory) as url:
         async with open_opensearch(OpenSearchOptions(url=url, timeout_s=60), SystemClock()) as opened:
             yield opened
 
