@@ -8,8 +8,8 @@ import pytest
 
 from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, opensearch, seaweedfs
 from tidings.engines.jars import DownloadCache, default_cache
-from tidings.engines.model import Engine, EngineNode, endpoints
-from tidings.engines.node_plan import SEAWEEDFS_PORTS, _data
+from tidings.engines.model import Engine, EngineNode, StartRequest, endpoints
+from tidings.engines.node_plan import SEAWEEDFS_PORTS, _data, plan_nodes
 from tidings.kernel.errors import Code, TidingsError
 
 HOME = Path("/somewhere/.tidings")
