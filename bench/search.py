@@ -156,7 +156,7 @@ class SearchBench:
                 await self.send(chat)
 
     async def latencies_ms(self, service: MessageSearch[VisibleEntry], count: int) -> list[float]:
-        """Search one word in all chats, while memberships and messages change. Return the sorted latencies."""
+        """Search in all chats, while memberships and messages change. Return the sorted latencies."""
         found = []
         for number in range(count):
             if number % 5 == 0:

@@ -20,7 +20,7 @@ export interface ChatSearch {
   readonly forgetTarget: () => void;
 }
 
-/** The search beside a chat. A result opens its chat at the message. */
+/** The search next to a chat. A result opens its chat at the message. */
 export function useChatSearch(
   root: RefObject<HTMLElement | null>,
   hasSearch: boolean,

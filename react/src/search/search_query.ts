@@ -4,11 +4,11 @@ import { useEffect, useMemo, useState } from "react";
 /** A search costs as much as several requests, so it starts when the user stops typing. */
 const TYPING_MS = 350;
 const LAST_TWO = /[\p{L}\p{N}]{2}$/u;
-/** Each character of these scripts is a word of the index, and a prefix has two characters. */
+/** The index has each character of these scripts by itself, and a prefix has at least two characters. */
 const WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Myanmar}\p{Script=Khmer}]/u;
 
-/** What the user has entered. Days are `2026-11-18` in the user's time zone, and both are included. */
+/** The entered text and the chosen filters. Days are `2026-11-18` in the user's time zone, and both are included. */
 export interface SearchFields {
   readonly text: string;
   readonly chat: string;

@@ -21,7 +21,7 @@ class IndexErasure:
         """Delete the documents of all messages that a user has sent, purge the index, and verify both.
 
         Destroy the content keys of the user first: then nothing can be indexed again. When it returns, no search finds
-        the messages, and no file of the index has their words. Idempotent. Raises retryable errors; then repeat it.
+        the messages, and no file of the index has words of them. Idempotent. Raises retryable errors; then repeat it.
         """
         for _ in range(_MAX_TRIES):
             await self._index.delete_user(tenant, user)

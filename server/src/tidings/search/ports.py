@@ -61,7 +61,7 @@ class SearchIndex(SearchReader, Protocol):
         ...
 
     async def purge(self) -> None:
-        """Remove what was deleted before the call from the files of the index. Searches go on meanwhile.
+        """Remove what was deleted before the call from the files of the index. Searches continue meanwhile.
 
         When it returns, no file has words that only deleted or replaced documents had.
         """

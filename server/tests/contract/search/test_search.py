@@ -219,7 +219,7 @@ async def test_entries_that_kafka_lacks_are_read_from_the_log(search: SearchEnv)
 async def test_the_past_of_a_chat_that_the_index_lacks_is_indexed_at_its_next_message(
     search: SearchEnv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A rebuild does not find the chats of users whom the tenant's server only names."""
+    """A rebuild does not find the chats of users that the tenant's server only names."""
     use_cases = search.use_cases
     search.tenants.has_search[use_cases.tenant] = False
     chat = await use_cases.group(BEN)

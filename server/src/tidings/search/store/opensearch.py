@@ -286,7 +286,7 @@ class OpenSearchIndex:
             "gc_deletes": "0s",
             # A purge rewrites every segment with a deleted document. The default leaves those with less than 10 %.
             "merge.policy.expunge_deletes_allowed": 0,
-            # A purge waits for the renewal of leases. A copy that was away for longer is copied from files.
+            # A purge waits for the renewal of leases. A copy that was offline for longer is copied from files.
             "soft_deletes.retention_lease.period": _LEASE,
         }
         body = _encode({"settings": {"index": settings}, "mappings": _MAPPINGS})
