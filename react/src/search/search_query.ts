@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from "react";
 /** A search costs as much as several requests, so it starts when the user stops typing. */
 const TYPING_MS = 350;
 const LAST_TWO = /[\p{L}\p{N}]{2}$/u;
-/** The index has each character of these scripts by itself, and a prefix has at least two characters. */
+/** In these scripts the index has single characters, and a prefix has at least two. */
 const WITHOUT_SPACES =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Myanmar}\p{Script=Khmer}]/u;
 
