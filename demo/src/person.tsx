@@ -1,6 +1,5 @@
-import { type Client, MessageSearch } from "@tidings/client";
 import { Chat, Inbox, type Theme, TidingsProvider, type UserProfile, useConnection } from "@tidings/react";
-import { type ReactNode, useEffect, useState } from "react";
+import type { ReactNode } from "react";
 import type { Device } from "./page.tsx";
 import type { DemoUser } from "./session.ts";
 
@@ -9,6 +8,7 @@ export interface PersonProps {
   users: readonly DemoUser[];
   chat: string;
   inbox: string;
+  hasSearch: boolean;
   theme: Theme;
   isOnline: boolean;
   onUserChange: (id: string) => void;
@@ -24,8 +24,7 @@ const findUser = (id: string) => PROFILES[id];
 
 /** The inbox and the chats of one person. */
 export function Person(props: PersonProps): ReactNode {
-  const { device, chat, inbox, theme } = props;
-  const hasSearch = useHasSearch(device.client);
+  const { device, chat, inbox, hasSearch, theme } = props;
   return (
     <section className="person" aria-label={`What ${device.user.name} sees`} data-user={device.user.id}>
       <TidingsProvider client={device.client} users={findUser} theme={theme}>
@@ -39,21 +38,6 @@ export function Person(props: PersonProps): ReactNode {
       </TidingsProvider>
     </section>
   );
-}
-
-/** Return whether the tenant uses search: `tidings search enable dev` turns it on. */
-function useHasSearch(client: Client): boolean {
-  const [hasSearch, setHasSearch] = useState(false);
-  useEffect(() => {
-    if (!client.options.api) return;
-    const asked = new AbortController();
-    new MessageSearch(client).find({ text: "tidings" }, { limit: 1, signal: asked.signal }).then(
-      () => setHasSearch(true),
-      () => setHasSearch(false),
-    );
-    return () => asked.abort();
-  }, [client]);
-  return hasSearch;
 }
 
 function PersonBar({ device, users, isOnline, onUserChange, onOnlineChange }: PersonProps) {
