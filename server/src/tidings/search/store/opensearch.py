@@ -13,59 +13,22 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.kernel.security import Secret
-from tidings.search import rules
-from tidings.search.model import Candidate, CandidateRequest, IndexChange, MessageRef, SearchDocument
+from tidings.search.model import Candidate, CandidateRequest, IndexChange
+from tidings.search.store import opensearch_schema as schema
 
-_FORMAT: Final = "v1"
-_NEVER: Final = 2**62
-_KEEP_REMOVAL_MS: Final = 3_600_000
 _MAX_TIED: Final = 1_000
 _MAX_TENANTS: Final = 10_000
 _MAX_TRIES: Final = 5
 _PURGE_S: Final = 3_600.0
-_LEASE: Final = "30s"
 _LEASES_S: Final = 120.0
 _POLL_S: Final = 1.0
-_PURGE: Final[Sequence[tuple[str, Mapping[str, str]]]] = (
-    # The operations log has the fields of every change until it is flushed.
-    ("/_flush", {"force": "true", "wait_if_ongoing": "true"}),
-    ("/_forcemerge", {"only_expunge_deletes": "true", "flush": "true"}),
-    ("/_flush", {"force": "true", "wait_if_ongoing": "true"}),
-    # Searches use the former segments until the refresh, and their files exist until then.
-    ("/_refresh", {}),
-)
-_KEYWORD: Final = {"type": "keyword"}
-_MAPPINGS: Final = {
-    "dynamic": "strict",
-    "_source": {"enabled": False},
-    "_routing": {"required": True},
-    "properties": {
-        "tenant": _KEYWORD,
-        "chat": _KEYWORD | {"doc_values": False},
-        "sender": _KEYWORD | {"doc_values": False},
-        # Only the documents of a word are stored: neither its positions nor how often it occurs.
-        "words": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
-        "order": {"type": "long"},
-        "expires": {"type": "long"},
-    },
-}
 _encode = msgspec.json.Encoder().encode
-
-
-class _PrimaryShard(Struct, frozen=True):
-    """deleted: documents that are still in its files. retained_from: older changes may be removed from the history."""
-
-    name: str
-    deleted: int
-    max_sequence: int
-    retained_from: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,11 +61,11 @@ class OpenSearchIndex:
         self._session = session
         self._options = options
         self._clock = clock
-        self._url = f"{options.url.rstrip('/')}/{options.prefix}messages-{_FORMAT}"
+        self._url = f"{options.url.rstrip('/')}/{options.prefix}messages-{schema.FORMAT}"
         self._is_created = False
 
     async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
-        filters = _filters(request)
+        filters = schema.filters(request)
         found = await self._search(request.tenant, filters, request.limit)
         if len(found) < request.limit:
             return found
@@ -125,13 +88,18 @@ class OpenSearchIndex:
         _require(status, answer, Code.OVERLOADED)
         if answer["timed_out"] or answer["_shards"]["failed"]:
             raise TidingsError(Code.OVERLOADED, "OpenSearch answered without some of its shards.")
-        return [Candidate(_ref(hit["_id"]), int(hit["sort"][0])) for hit in answer["hits"]["hits"]]
+        return [
+            Candidate(schema.ref_from_key(hit["_id"]), int(hit["sort"][0])) for hit in answer["hits"]["hits"]
+        ]
 
     async def apply(self, changes: Sequence[IndexChange]) -> None:
         if not changes:
             return
         await self._create()
-        body = b"".join(self._action(change) for change in changes)
+        now_ms = self._clock.now_ms()
+        body = b"".join(
+            _encode(line) + b"\n" for change in changes for line in schema.bulk_lines(change, now_ms)
+        )
         status, answer = await self._send("POST", "/_bulk", body, {}, content_type="application/x-ndjson")
         _require(status, answer, Code.OUTCOME_UNKNOWN)
         if not answer["errors"]:
@@ -142,26 +110,6 @@ class OpenSearchIndex:
             if result["status"] >= HTTPStatus.BAD_REQUEST and result["status"] != HTTPStatus.CONFLICT:
                 reason = result.get("error", {}).get("reason", "")
                 raise TidingsError(Code.OUTCOME_UNKNOWN, f"OpenSearch refused a document: {reason}")
-
-    def _action(self, change: IndexChange) -> bytes:
-        ref, tenant = change.ref, change.ref.chat.tenant
-        place = {
-            "_id": _key(ref),
-            "routing": tenant,
-            "version": change.version,
-            "version_type": "external_gte",
-        }
-        fields: dict[str, Any] = {"tenant": tenant, "chat": ref.chat.chat}
-        if isinstance(change, SearchDocument):
-            fields |= {
-                "sender": change.sender,
-                "words": " ".join(change.words),
-                "order": rules.order_of(ref, change.at_ms),
-                "expires": _NEVER if change.expires_ms is None else change.expires_ms,
-            }
-        else:
-            fields |= {"order": 0, "expires": self._clock.now_ms() + _KEEP_REMOVAL_MS}
-        return _encode({"index": place}) + b"\n" + _encode(fields) + b"\n"
 
     async def refresh(self) -> None:
         status, answer = await self._send("POST", "/_refresh")
@@ -205,7 +153,7 @@ class OpenSearchIndex:
         if await self._shards() == ():
             return
         await self._await_leases()
-        for path, params in _PURGE:
+        for path, params in schema.PURGE:
             status, answer = await self._send("POST", path, None, params, timeout_s=_PURGE_S)
             _require(status, answer, Code.OUTCOME_UNKNOWN)
             if answer["_shards"]["failed"]:
@@ -217,7 +165,7 @@ class OpenSearchIndex:
         """Wait until no copy of a shard retains a change that was made before.
 
         A shard keeps the history of its changes for copies that recover, also the fields of deleted documents. Every copy
-        has a lease on it, which OpenSearch renews each 30 seconds (`_LEASE`).
+        has a lease on it, which OpenSearch renews each 30 seconds (`schema.LEASE`).
         """
         wanted = [shard for shard in await self._shards() if shard.deleted]
         deadline = self._clock.monotonic() + _LEASES_S
@@ -232,27 +180,13 @@ class OpenSearchIndex:
                 if shard.name in now
             ]
 
-    async def _shards(self) -> Sequence[_PrimaryShard]:
+    async def _shards(self) -> Sequence[schema.PrimaryShard]:
         """Return the primary shards. Empty: there is no index."""
         status, answer = await self._send("GET", "/_stats/docs", None, {"level": "shards"})
         if status == HTTPStatus.NOT_FOUND:
             return ()
         _require(status, answer, Code.OUTCOME_UNKNOWN)
-        return tuple(
-            _PrimaryShard(
-                name,
-                copy["docs"]["deleted"],
-                copy["seq_no"]["max_seq_no"],
-                min(
-                    (lease["retaining_seq_no"] for lease in copy["retention_leases"]["leases"]),
-                    default=_NEVER,
-                ),
-            )
-            for index in answer["indices"].values()
-            for name, copies in index["shards"].items()
-            for copy in copies
-            if copy["routing"]["primary"]
-        )
+        return schema.primary_shards(answer)
 
     async def purged_ms(self) -> int:
         status, answer = await self._send("GET", "/_mapping")
@@ -279,17 +213,9 @@ class OpenSearchIndex:
     async def _create(self) -> None:
         if self._is_created:
             return
-        settings = {
-            "number_of_shards": self._options.shards,
-            "refresh_interval": "1s",
-            # Deleted documents must not keep a version: a tenant can be indexed again at once.
-            "gc_deletes": "0s",
-            # A purge rewrites every segment with a deleted document. The default leaves those with less than 10 %.
-            "merge.policy.expunge_deletes_allowed": 0,
-            # A purge waits for the renewal of leases. A copy that was offline for longer is copied from files.
-            "soft_deletes.retention_lease.period": _LEASE,
-        }
-        body = _encode({"settings": {"index": settings}, "mappings": _MAPPINGS})
+        body = _encode(
+            {"settings": {"index": schema.settings(self._options.shards)}, "mappings": schema.MAPPINGS}
+        )
         status, answer = await self._send("PUT", "", body)
         exists = "resource_already_exists" in str(answer.get("error", ""))
         if not exists:
@@ -321,37 +247,6 @@ class OpenSearchIndex:
                 return response.status, msgspec.json.decode(raw, type=dict[str, Any])
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
             raise TidingsError(code, f"OpenSearch did not answer: {error!r}") from error
-
-
-def _filters(asked: CandidateRequest) -> list[Any]:
-    query = asked.query
-    order: dict[str, int] = {"gte": rules.first_order_at(query.after_ms or 0)}
-    below = [] if asked.below is None else [asked.below]
-    below += [] if query.before_ms is None else [rules.first_order_at(query.before_ms)]
-    if below:
-        order["lt"] = min(below)
-    filters: list[Any] = [
-        {"term": {"tenant": asked.tenant}},
-        {"terms": {"chat": list(asked.chats)}},
-        {"range": {"order": order}},
-        {"range": {"expires": {"gt": asked.now_ms}}},
-    ]
-    filters += [
-        {"prefix" if word.is_prefix else "term": {"words": word.text}} for word in query.indexed_words
-    ]
-    if query.sender is not None:
-        filters.append({"term": {"sender": query.sender}})
-    return filters
-
-
-def _key(ref: MessageRef) -> str:
-    return f"{ref.chat.tenant}#{ref.chat.chat}#{ref.sequence}"
-
-
-def _ref(key: str) -> MessageRef:
-    tenant, _, rest = key.partition("#")
-    chat, _, sequence = rest.rpartition("#")
-    return MessageRef(ChatKey(TenantId(tenant), ChatId(chat)), int(sequence))
 
 
 def _require(status: int, answer: Mapping[str, Any], code: Code) -> None:
