@@ -9,20 +9,20 @@ from itertools import batched
 
 import uvloop
 from fixtures.chat_list_env import ChatListEnv
-from fixtures.gateway_process import GatewayProcess, SocketDevice
+from fixtures.gateway_process import GatewayProcess, RunningGateway, SocketDevice
 from fixtures.installation import installation
 from fixtures.use_cases import ANNA, UseCaseEnv
 
 from bench.whole.model import Found, Growth, line
 from bench.whole.using import cpu_us, dynamo_units, listener
-from tidings.kernel.ids import UserId
+from tidings.kernel.ids import ChatId, ChatKey, UserId
 from tidings_wire.fields import MAX_POSITIONS
 
 _AT_ONCE = 32
 _PAGE = 50
-_QUIET_S = 1.5
-_QUIET_US = 100_000
-_QUIET_WITHIN_S = 60.0
+_IDLE_S = 1.5
+_IDLE_US = 100_000
+_IDLE_WITHIN_S = 60.0
 _WHY = (
     "One Query reads all chat rows of a user, a few hundred bytes each. The gateway compares each row with the device's"
     " position, and the chat list sorts the rows by time. An index by time would make the list cheaper and every message"
@@ -34,8 +34,9 @@ _CHANGED = 10
 _MEMBER = UserId("member")
 _WHY_GROUPS = (
     "A group has one head for all its members, so the gateway reads the user's rows with one Query and the heads of all"
-    " groups with a BatchGetItem for each hundred. Each head costs one read unit. The ten groups with new messages cost a"
-    " Query of the log and a look-up of the membership each."
+    " active groups with a BatchGetItem for each hundred. Each head costs one read unit. A group without an entry for two"
+    " weeks is quiet: its position is in the row, so its head is not read. The ten groups with new messages cost a Query"
+    " of the log and a look-up of the membership each."
 )
 
 type Points = dict[str, list[tuple[float, list[float]]]]
@@ -73,24 +74,53 @@ def groups(*, is_short: bool) -> Found:
 
 
 async def _grown_groups(env: GatewayProcess, sizes: list[int], times: int) -> Growth:
-    """Connect a device that has every message but the last one of ten groups."""
-    gateway = env.start()
-    cpu_points, unit_points = list[tuple[float, list[float]]](), list[tuple[float, list[float]]]()
+    """Connect a device that has every message but the last one of ten groups: first all are active, then ten."""
+    gateway, copying = env.start(), env.start(TIDINGS_GATEWAY_QUIET_AFTER_S="0.001")
+    costs: dict[str, Points] = {name: {"µs of CPU": [], "read units": []} for name in (_ACTIVE, _QUIET)}
     async with env.use_cases() as use_cases:
         lists, positions = ChatListEnv(use_cases), dict[str, int]()
         for size in sizes:
             positions |= await _more_groups(use_cases, lists, size - len(positions))
-            connect = partial(_connected, env, gateway.socket_port, _without_last(positions), _MEMBER)
-            before = dynamo_units(gateway, "read")
-            cpu, _ = await _timed(connect, times, gateway.popen.pid, gateway.popen.pid)
-            units = (dynamo_units(gateway, "read") - before) / (times + 1)
-            cpu_points.append((float(size), cpu))
-            unit_points.append((float(size), [units]))
-    lines = (
-        line("connect with ten changed groups (gateway)", "µs of CPU", cpu_points),
-        line("connect with ten changed groups", "read units", unit_points),
-    )
-    return Growth(title="Number of groups of a user", along="groups", lines=lines, why=_WHY_GROUPS)
+            await _cost_of_connect(env, gateway, positions, costs[_ACTIVE], times)
+            await _copy_heads(env, copying, positions)
+            await _one_more_each(use_cases, lists, positions)
+            await _cost_of_connect(env, gateway, positions, costs[_QUIET], times)
+    lines = [line(name, unit, some) for name, points in costs.items() for unit, some in points.items()]
+    return Growth(title="Number of groups of a user", along="groups", lines=tuple(lines), why=_WHY_GROUPS)
+
+
+async def _cost_of_connect(
+    env: GatewayProcess, gateway: RunningGateway, positions: Mapping[str, int], costs: Points, times: int
+) -> None:
+    connect = partial(_connected, env, gateway.socket_port, _without_last(positions), _MEMBER)
+    before = dynamo_units(gateway, "read")
+    cpu, _ = await _timed(connect, times, gateway.popen.pid, gateway.popen.pid)
+    units = (dynamo_units(gateway, "read") - before) / (times + 1)
+    costs["µs of CPU"].append((float(len(positions)), cpu))
+    costs["read units"].append((float(len(positions)), [units]))
+
+
+async def _copy_heads(env: GatewayProcess, gateway: RunningGateway, positions: Mapping[str, int]) -> None:
+    """Connect until all groups are quiet. A gateway copies at most 100 heads after a resume."""
+    copied = -1.0
+    while (now := _quiet_rows(gateway)) > copied:
+        copied = now
+        await _connected(env, gateway.socket_port, positions, _MEMBER)
+        await _idle(gateway.popen.pid)
+
+
+def _quiet_rows(gateway: RunningGateway) -> float:
+    page: str = gateway.get("/metrics")[1]
+    found = [row for row in page.splitlines() if row.startswith("tidings_gateway_quiet_rows_total")]
+    return sum(float(row.rpartition(" ")[2]) for row in found)
+
+
+async def _one_more_each(use_cases: UseCaseEnv, lists: ChatListEnv, positions: dict[str, int]) -> None:
+    """Send a message in the last ten groups, so that they are active."""
+    for chat in list(positions)[-_CHANGED:]:
+        sent = await use_cases.send(ChatKey(use_cases.tenant, ChatId(chat)), ANNA, "and here is more")
+        positions[chat] = sent.sequence
+    await lists.deliver()
 
 
 async def _more_groups(use_cases: UseCaseEnv, lists: ChatListEnv, count: int) -> dict[str, int]:
@@ -113,6 +143,8 @@ def _without_last(positions: Mapping[str, int]) -> dict[str, int]:
     return {chat: sequence - (chat in changed) for chat, sequence in positions.items()}
 
 
+_ACTIVE = "connect with ten changed groups"
+_QUIET = "connect with ten changed groups, the others quiet"
 _KNOWN = "connect a device that has every message (gateway)"
 _NEW = "connect a new device (gateway)"
 _LIST = "read a page of the chat list (Tidings)"
@@ -176,7 +208,7 @@ async def _timed(
     """
     await work()
     if serving is not None:
-        await _quiet(serving)
+        await _idle(serving)
     cpu, engines = [], []
     for _ in range(times):
         own, theirs = _spent_us(serving), cpu_us(engine)
@@ -186,18 +218,18 @@ async def _timed(
     return cpu, engines
 
 
-async def _quiet(pid: int) -> None:
+async def _idle(pid: int) -> None:
     """Wait until the gateway is idle.
 
     New positions are acknowledgements, which the gateway writes a second later, chat by chat. This work occurs once.
     """
-    ends_at = time.monotonic() + _QUIET_WITHIN_S
+    ends_at = time.monotonic() + _IDLE_WITHIN_S
     while time.monotonic() < ends_at:
         before = cpu_us(pid)
-        await asyncio.sleep(_QUIET_S)
-        if cpu_us(pid) - before < _QUIET_US:
+        await asyncio.sleep(_IDLE_S)
+        if cpu_us(pid) - before < _IDLE_US:
             return
-    raise TimeoutError(f"The gateway is not idle after {_QUIET_WITHIN_S} seconds.")
+    raise TimeoutError(f"The gateway is not idle after {_IDLE_WITHIN_S} seconds.")
 
 
 def _spent_us(pid: int | None) -> float:

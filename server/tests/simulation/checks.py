@@ -152,7 +152,9 @@ def _faults_of_row(
 
 
 def _with_head(world: SimulatedWorld, chat: ChatId, user: UserId, row: ChatRow) -> ChatRow:
-    """Return the row of a group with the head that its members share."""
+    """Return the row of a group with the head that its members share. A quiet row has the head's position itself."""
+    if row.known.quiet_at_ms is not None:
+        return row
     head = world.tables.rows["chat_counters"].get({"chat_id": f"acme#{chat}"})
     return row if head is None else rules.with_head(row, update_from_item(head, OF_A_CHAT), user)
 

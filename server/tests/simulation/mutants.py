@@ -27,6 +27,7 @@ from tidings.messages.ports import COMMITTED
 from tidings.messages.rules import LogView
 from tidings.messages.store import DynamoMessageLog
 from tidings.relay.audit import Audit
+from tidings.schema.tables.patterns.delivery import MARK_QUIET
 
 type Patched = tuple[tuple[type, str, Callable[..., Any]], ...]
 
@@ -54,6 +55,7 @@ class Mutant:
 
 _put, _tried, _mark = DynamoMessageLog._put, Device._tried, DeliveryWorker._checkpoint
 _rows, _register, _write = ResumeService._rows, ResumeService._register, DynamoChatRowWriter._write
+_raise_head, _mark_quiet = DynamoChatRowWriter.raise_head, DynamoChatRowWriter._mark
 _hear = GatewayNode._on_bus_event
 
 
@@ -82,8 +84,8 @@ async def _as_they_are(
     return rows
 
 
-async def _keep_and_go(self: Fanout, kept: Sequence[Any], late: Any) -> None:
-    await self._put(kept, late)
+async def _keep_and_go(self: Fanout, kept: Sequence[Any], late: Any) -> list[Any]:
+    return list(await self._put(kept, late))
 
 
 _EARLY: dict[Any, Any] = {}
@@ -118,6 +120,15 @@ async def _no_fill(self: DeliveryWorker, *_: Any, is_pushed: bool) -> bool:
 async def _no_condition(self: DynamoChatRowWriter, pattern: Any, key: Any, writing: Any) -> Any:
     expression = writing.expression._replace(condition=None)
     return await _write(self, pattern, key, writing._replace(expression=expression))
+
+
+async def _end_quiet(self: DynamoChatRowWriter, chat: Any, first: int, update: Any, **_: bool) -> Any:
+    return await _raise_head(self, chat, first, update, ends_quiet=True)
+
+
+async def _copy_only(self: DynamoChatRowWriter, pattern: Any, *given: Any) -> None:
+    if pattern is not MARK_QUIET:
+        await _mark_quiet(self, pattern, *given)
 
 
 def _deaf_to_standing(self: GatewayNode, event: Any) -> None:
@@ -220,6 +231,10 @@ _BROKEN: tuple[Broken, ...] = (
      _keep_and_go),
     ("row-unconditional", "Chat rows only move forward", "written without a condition", DynamoChatRowWriter, "_write",
      _no_condition),
+    ("quiet-rows-stay", "Rows of members are raised before the head of a quiet group", "only the head is raised",
+     DynamoChatRowWriter, "raise_head", _end_quiet),
+    ("quiet-unmarked", "A head is marked before its position is copied into a row", "it is not", DynamoChatRowWriter,
+     "_mark", _copy_only),
     ("kept-audience", "An entry that changes members invalidates the cached audience", "it stays cached", CachedAudience,
      "follow", _follow_blindly),
     ("no-gap", "A push ahead of the next sequence makes the gateway read the missing range", "it is sent as it is", ChatPosition, "offered",

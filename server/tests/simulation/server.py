@@ -23,6 +23,7 @@ from tidings.app.wiring.chats import (
     VisibilityStore,
     build_chat_lists,
     build_chat_row_reader,
+    build_chat_row_writer,
     build_watermark_store,
 )
 from tidings.app.wiring.delivery import RedisPorts, build_worker
@@ -43,6 +44,7 @@ from tidings.gateway.hub import Hub
 from tidings.gateway.node import GatewayNode
 from tidings.gateway.ports import GatewayUseCases, NodeDeps, NodeOptions
 from tidings.gateway.protocol_state import ConnectionLimits
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.gateway.stats import TrafficStats
 from tidings.gateway.timer_wheel import TimerWheel
 from tidings.gateway.transport.ports import Socket
@@ -98,6 +100,8 @@ class Engines:
     redis: Redis
     topic: Topic
     feed: SimChangeStream
+    quiet_after_s: float
+    """After this time without an entry, gateways copy the head of a group into rows."""
 
     @property
     def clock(self) -> SimClock:
@@ -181,13 +185,16 @@ class Gateway:
             bus=connection,
             subscriber=connection,
             rows=build_chat_row_reader(client),
+            head_copier=build_chat_row_writer(client),
             queue=DynamoOfflineQueue(client, clock),
             chat_list=joined.chat_list,
             history=history,
             watermarks=joined.marking,
             ephemeral=_signs(client, connection, rows, clock),
             offline_checks=NoOfflineChecks(),
-            options=NodeOptions(renew_every_s=10.0),
+            options=NodeOptions(
+                renew_every_s=10.0, resume=ResumeOptions(quiet_after_s=engines.quiet_after_s)
+            ),
         )
         self.node = GatewayNode(deps, hub, self._report)
         self._timers: TimerWheel[Connection] = TimerWheel(_TURN_S)

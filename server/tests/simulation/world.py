@@ -15,6 +15,7 @@ from simulation.redis import Redis
 from simulation.server import Engines, Gateway, start_relay, start_worker
 from simulation.tables import Tables
 
+from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import UserId
 
@@ -29,7 +30,8 @@ class SimulatedWorld:
         self.redis = Redis(scheduler)
         self.topic = Topic(scheduler, network)
         feed = SimChangeStream(network)
-        self.engines = Engines(scheduler, network, self.tables, self.redis, self.topic, feed)
+        quiet_after_s = Random(f"{seed}/quiet").choice((0.0, 0.5, ResumeOptions().quiet_after_s))
+        self.engines = Engines(scheduler, network, self.tables, self.redis, self.topic, feed, quiet_after_s)
         self.record = Record(scheduler, self.tables, feed)
         self.chance = Random(f"{seed}/devices")
         self.gateways: list[Gateway | None] = []

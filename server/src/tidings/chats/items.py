@@ -6,7 +6,8 @@ from tidings.chats.model import Chat, ChatType, JoinRule, Membership, Role
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.model import Interval
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
-from tidings.schema.tables.items.chats import BLOCK_SORT, INVITE_SORT, chat_key, user_key
+from tidings.schema.tables.items.chat_lists import BLOCK_SORT, INVITE_SORT
+from tidings.schema.tables.items.chats import chat_key, user_key
 
 
 def chat_item(chat: Chat, now: str) -> Attributes:

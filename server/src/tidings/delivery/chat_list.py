@@ -1,8 +1,8 @@
 """A user's chat list: pinned chats first, then by newest activity; and the user's flags.
 
 A page costs one read of the rows and one of the heads and names of groups, regardless of its length. With more than 50
-groups, heads and names are read apart. Rows of groups in which a member has left since the user joined are read again
-after the heads.
+groups, heads and names are read apart, and heads of quiet groups only for the chats of the page. Rows of groups in which
+a member has left since the user joined are read again after the heads.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -82,7 +82,8 @@ class ChatList:
         matching = sorted((row for row in rows if matches(row, now_ms)), key=_sort_key)
         rest = matching if after is None else _behind(matching, after)
         page = rest[: min(max(limit, 1), MAX_LIMIT)]
-        listed = await self.listed(tenant, user, page, names)
+        shown = await with_quiet_heads(self._row_reader, tenant, user, page)
+        listed = await self.listed(tenant, user, shown, names)
         more = len(rest) > len(page)
         unread_chats = sum(rules.unread_count(row) > 0 for row in matching)
         return ChatListPage(tuple(listed), cursor_at(page[-1]) if more else None, unread_chats)
@@ -103,6 +104,7 @@ class ChatList:
         if row is None or row.known.joined is None:
             return None
         [row] = await with_heads(self._row_reader, chat.tenant, user, [row])
+        [row] = await with_quiet_heads(self._row_reader, chat.tenant, user, [row])
         [listed] = await self.listed(chat.tenant, user, [row])
         return listed
 
@@ -144,6 +146,8 @@ class ChatList:
         The positions stay those of the heads that the caller read. Race: the user is removed between the caller's
         reads of a row and of its head, and the head shows a later message. The rows are read again, after the heads.
         """
+        quiet = await self._row_reader.heads(tenant, _quiet_groups(rows))
+        rows = [rules.with_preview_of(row, quiet.get(row.chat)) for row in rows]
         groups = [row.chat for row in rows if is_in_group(row)]
         again = await self._row_reader.rows_in(tenant, user, groups) if groups else {}
         present = [rules.with_interval(row, again.get(row.chat, row)) for row in rows]
@@ -173,11 +177,28 @@ async def with_heads(
 ) -> list[ChatRow]:
     """Return the user's rows as a list may show them: those of groups with the head that the members share.
 
-    Rows that a leave may have changed are read again after the heads (`rules.is_outdated`).
+    Quiet rows have the head's position already, and no preview. Rows that a leave may have changed are read again after
+    the heads (`rules.is_outdated`).
     """
-    groups = [row.chat for row in rows if is_in_group(row)]
-    heads = await reader.heads(tenant, groups) if groups else {}
+    heads = await reader.heads(tenant, [row.chat for row in rows if needs_head(row)])
     return await _combined(reader, tenant, user, rows, heads)
+
+
+async def with_quiet_heads(
+    reader: ChatRowReader, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]
+) -> list[ChatRow]:
+    """Return the rows with the heads of those that are quiet, which have the previews."""
+    heads = await reader.heads(tenant, _quiet_groups(rows))
+    return await _combined(reader, tenant, user, rows, heads)
+
+
+def needs_head(row: ChatRow) -> bool:
+    """Return whether the position of the chat is in the group's head, not in the row."""
+    return is_in_group(row) and row.known.quiet_at_ms is None
+
+
+def _quiet_groups(rows: Sequence[ChatRow]) -> list[ChatId]:
+    return [row.chat for row in rows if is_in_group(row) and row.known.quiet_at_ms is not None]
 
 
 async def _combined(
@@ -257,7 +278,7 @@ class _PageData(NamedTuple):
 def last_activity_ms(row: ChatRow) -> int:
     """Return the time of the newest message or of the join, so that an empty chat is listed too."""
     shown, joined = row.known.shown, row.known.joined
-    return max(shown.at_ms if shown else 0, joined.at_ms if joined else 0)
+    return max(shown.at_ms if shown else 0, joined.at_ms if joined else 0, row.known.quiet_at_ms or 0)
 
 
 def is_muted(row: ChatRow, now_ms: int) -> bool:

@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from tidings.chats.model import ChatType, chat_type
 from tidings.delivery import rules
-from tidings.delivery.model import LastMessageRef, MissedRange, RowUpdate
+from tidings.delivery.model import LastMessageRef, LogPosition, MissedRange, RowUpdate
 from tidings.delivery.ports import AudienceReader, ChatRowWriter, PreviewText
 from tidings.delivery.rules import EntryRun, PreviewCandidate
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, UserId
-from tidings.messages.model import Entry, EntryKind
+from tidings.messages.model import Entry, EntryKind, may_see
 from tidings.messages.ports import AuthorKeys, KeyProvider, LogReader
 from tidings.schema.tables.limits import PREVIEW_BYTES
 
@@ -120,7 +120,22 @@ class ChatRowProjector:
         # never over a gap.
         first = run[0].sequence
         before = await self._writer.raise_head(chat, first, head)
-        return MissedRange(before, first - 1) if before < first - 1 else None
+        if before is None:
+            await self._raise_members(chat, run)
+            before = await self._writer.raise_head(chat, first, head, ends_quiet=True)
+        return MissedRange(before, first - 1) if before is not None and before < first - 1 else None
+
+    async def _raise_members(self, chat: ChatKey, run: EntryRun) -> None:
+        """Raise the rows of all members to the end of the run, because readers of quiet rows do not read the head."""
+        # Race: a gateway has read the old head and copies it into a row after this write. The row is at the end of the
+        # run, which is above the copy, so the copy is refused, also if this worker dies before it raises the head.
+        last = run[-1]
+        update = RowUpdate(head=LogPosition(last.sequence, last.ordinal))
+        await gather_limited(
+            self._writer.raise_row(chat, member.user, 1, update)
+            for member in await self._audience.everyone(chat)
+            if may_see(member.intervals, last.sequence)
+        )
 
     async def _newest_preview(self, chat: ChatKey, run: EntryRun) -> LastMessageRef | None:
         """Return the newest message of the run, or the message that was the newest and that the run changes."""

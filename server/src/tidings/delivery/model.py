@@ -49,7 +49,8 @@ class LastMessageRef(Struct, frozen=True, kw_only=True, gc=False):
 class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
     """The newest value of each part of a row; as an update or as stored. None: not changed, or never set.
 
-    The head of a group has only `head`, `shown`, `removed` (the last leave of any member), `is_large` and `epoch`.
+    The head of a group has only `head`, `shown`, `removed` (the last leave of any member), `is_large`, `entry_at_ms`,
+    `quiet_at_ms` and `epoch`.
     """
 
     head: LogPosition | None = None
@@ -60,6 +61,13 @@ class RowUpdate(Struct, frozen=True, kw_only=True, gc=False):
     is_large: bool = False
     other: UserId | None = None
     """The other user of a direct chat. Never changes."""
+    entry_at_ms: int | None = None
+    """The time of the entry at `head`. Only in heads."""
+    quiet_at_ms: int | None = None
+    """In a row: `head` is that of the group, so readers skip the head; the time of its last message, or 0.
+
+    In a head: rows of members may be such copies. A worker raises the rows of all members before it raises this head.
+    """
     epoch: int = 0
     """The epoch of the last write. A row of another epoch may name entries that a restore removed from the log."""
 

@@ -36,8 +36,23 @@ class ChatRowWriter(Protocol):
         """
         ...
 
-    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
-        """Update the head of a group, as `raise_row` does. A head at n thus proves that everything up to n is written."""
+    async def raise_head(
+        self, chat: ChatKey, first: int, update: RowUpdate, *, ends_quiet: bool = False
+    ) -> int | None:
+        """Update the head of a group, as `raise_row` does. A head at n thus proves that everything up to n is written.
+
+        None: rows of members may be copies of this head, and nothing was changed. Raise the rows of all members to the
+        end of the run, then call again with `ends_quiet`.
+        """
+        ...
+
+
+class HeadCopier(Protocol):
+    async def copy_head(self, chat: ChatKey, user: UserId, head: RowUpdate) -> bool:
+        """Copy the position of a group's head into a member's row, so that readers of the row skip the head.
+
+        Return False if the head or the row has moved since they were read: nothing is copied.
+        """
         ...
 
 

@@ -109,6 +109,7 @@ def head_update_for(run: EntryRun, *, large_since: int | None) -> RowUpdate:
     leaves = [entry.sequence for entry in run if entry.kind is EntryKind.LEAVE]
     return RowUpdate(
         head=LogPosition(last.sequence, last.ordinal),
+        entry_at_ms=last.created_at_ms,
         removed=max(leaves, default=None),
         is_large=large_since is not None and last.sequence >= large_since,
     )
@@ -192,6 +193,17 @@ def is_member(known: RowUpdate) -> bool:
     return known.joined is not None and known.joined.sequence > (known.removed or 0)
 
 
+def is_worth_copying(row: ChatRow, head: RowUpdate, before_ms: int) -> bool:
+    """Return whether readers of this row may skip the head from now on: the last entry is older than `before_ms`.
+
+    The head of a large chat is never copied, because the next entry would be written to the rows of all members. A row
+    that is ahead of the head names an entry that a worker processes now.
+    """
+    if head.head is None or head.entry_at_ms is None or head.entry_at_ms >= before_ms or head.is_large:
+        return False
+    return row.known.head is None or row.known.head.sequence <= head.head.sequence
+
+
 def is_outdated(row: ChatRow, head: RowUpdate | None) -> bool:
     """Return whether the row was read before a leave that the head includes, which may be the user's own.
 
@@ -215,7 +227,17 @@ def with_head(row: ChatRow, head: RowUpdate | None, user: UserId) -> ChatRow:
         return row
     shown = head.shown if head.shown is not None and head.shown.sequence >= joined.sequence else None
     own = LogPosition(shown.sequence, head.head.ordinal) if shown and shown.sender == user else None
-    return replace(row, known=merge_updates(row.known, replace(head, shown=shown, own=own, removed=None)))
+    known = merge_updates(row.known, replace(head, shown=shown, own=own, removed=None))
+    return replace(row, known=known if known.quiet_at_ms is None else replace(known, quiet_at_ms=None))
+
+
+def with_preview_of(row: ChatRow, head: RowUpdate | None) -> ChatRow:
+    """Return a quiet row with the last message of its head, if the head is still at the row's position."""
+    joined = row.known.joined
+    if head is None or head.shown is None or head.head != row.known.head or joined is None:
+        return row
+    is_visible = head.shown.sequence >= joined.sequence
+    return replace(row, known=replace(row.known, shown=head.shown)) if is_visible else row
 
 
 def with_interval(row: ChatRow, newer: ChatRow) -> ChatRow:

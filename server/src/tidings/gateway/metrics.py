@@ -107,9 +107,7 @@ def export_node(metrics: Metrics, node: GatewayNode) -> None:
     metrics.counter_callback(
         "gateway_ranges_total", "Ranges of a chat's log that were read for a device.", lambda: counts.ranges
     )
-    metrics.counter_callback(
-        "gateway_chat_rows_total", "Chat rows that were pushed to devices.", lambda: node.chat_rows.pushed
-    )
+    _export_rows(metrics, node)
     rooms = metrics.gauge("gateway_large_chats", "Large chats whose channel this gateway is subscribed to.")
     rooms.set_function(lambda: len(node.large_chats))
     _export_ephemeral(metrics, node.ephemeral)
@@ -119,6 +117,17 @@ def export_node(metrics: Metrics, node: GatewayNode) -> None:
     )
     waiting = metrics.gauge("gateway_resumes_pending", "Connected devices that wait to resume again.")
     waiting.set_function(lambda: len(node.resuming))
+
+
+def _export_rows(metrics: Metrics, node: GatewayNode) -> None:
+    metrics.counter_callback(
+        "gateway_chat_rows_total", "Chat rows that were pushed to devices.", lambda: node.chat_rows.pushed
+    )
+    metrics.counter_callback(
+        "gateway_quiet_rows_total",
+        "Chat rows that became a copy of the head of a group without recent entries.",
+        lambda: node.quiet_rows.copied,
+    )
 
 
 def _export_ephemeral(metrics: Metrics, ephemeral: EphemeralService) -> None:

@@ -28,6 +28,7 @@ from tidings.gateway.hub import Hub, LeaseRenewer
 from tidings.gateway.inbox_notifier import InboxNotifier
 from tidings.gateway.ports import ErrorReporter, NodeDeps
 from tidings.gateway.resume.catch_up import CatchUp, GapFiller, RangeSender
+from tidings.gateway.resume.quiet_rows import QuietRows
 from tidings.gateway.resume.resume import ResumeService
 from tidings.gateway.resume.resume_deps import ResumeDeps
 from tidings.gateway.stats import GatewayStats
@@ -63,6 +64,8 @@ class GatewayNode:
         self.ephemeral = EphemeralService(deps.ephemeral, deps.subscriber, hub, on_error)
         self.inboxes = _inboxes(deps, on_error)
         self.chat_rows = ChatRowPusher(deps.chat_list, hub, on_error)
+        quiet_after_s = deps.options.resume.quiet_after_s
+        self.quiet_rows = QuietRows(deps.head_copier, deps.clock, quiet_after_s, on_error)
         ordinals = OrdinalCache()
         self.acks = AckBuffer(
             deps.watermarks,
@@ -92,7 +95,7 @@ class GatewayNode:
         self.ranges = CatchUp(deps.history, sender, self.counts, options.ranges.tail)
         parts = ResumeDeps(
             deps.routes, deps.bus, self.large_chats, deps.rows, deps.queue, deps.chat_list, deps.history,
-            self.ranges, sender, self.acks, self.ephemeral,
+            self.ranges, sender, self.acks, self.ephemeral, self.quiet_rows,
         )  # fmt: skip
         self.resuming = ResumeService(
             parts,
@@ -134,7 +137,14 @@ class GatewayNode:
         await self.dispatcher.wait_idle(0)
         # Race: a resume that is cancelled here may have registered a route after its device left. Its cleanup queues
         # the removal, and the removal queues a presence hint, so these two queues are emptied later, in this order.
-        for part in (self.chat_rows, self.gap_filler, self.resuming, self._joins, self._missed):
+        for part in (
+            self.chat_rows,
+            self.gap_filler,
+            self.resuming,
+            self.quiet_rows,
+            self._joins,
+            self._missed,
+        ):
             await part.wait_idle(0)
         await self._undelivered.wait_idle(0)
         await self.acks.wait_idle(within_s)

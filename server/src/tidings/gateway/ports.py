@@ -11,7 +11,7 @@ from tidings.bus.ports import BusPublisher, BusSubscriber
 from tidings.chats.model import MemberStatus
 from tidings.connections.model import ConnectionRegistry, GatewayId
 from tidings.delivery.chat_list import ChatList
-from tidings.delivery.ports import ChatRowReader, OfflineCheckPublisher, OfflineQueue
+from tidings.delivery.ports import ChatRowReader, HeadCopier, OfflineCheckPublisher, OfflineQueue
 from tidings.delivery.watermarks import WatermarkService
 from tidings.gateway.ephemeral.service import EphemeralDeps
 from tidings.gateway.resume.catch_up import CatchUpOptions
@@ -115,6 +115,7 @@ class NodeDeps:
     bus: BusPublisher
     subscriber: BusSubscriber
     rows: ChatRowReader
+    head_copier: HeadCopier
     queue: OfflineQueue
     chat_list: ChatList
     history: History

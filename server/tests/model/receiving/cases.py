@@ -1,7 +1,7 @@
 """All models of receiving with their bounds: CI explores `HELD`; `HELD_WIDE` has the same models in wider bounds."""
 
 from model.cases import Bounds
-from model.receiving import connection, gateways, group_device, large, lists, membership, relay
+from model.receiving import connection, gateways, group_device, large, lists, membership, quiet, relay
 from model.receiving.heads import Heads
 from model.receiving.small import Small
 
@@ -20,6 +20,10 @@ def _heads(name: str, what: str, scenario: group_device.Scenario) -> Bounds:
 
 def _lists(name: str, what: str, scenario: lists.Scenario) -> Bounds:
     return Bounds("lists", name, what, lambda mutant: lists.Lists(scenario, mutant))
+
+
+def _quiet(name: str, what: str, scenario: quiet.Scenario) -> Bounds:
+    return Bounds("quiet", name, what, lambda mutant: quiet.Quiet(scenario, mutant))
 
 
 def _relay(name: str, what: str, scenario: relay.Scenario) -> Bounds:
@@ -213,6 +217,18 @@ HANDOVER = _connection(
 )
 SLOW = _connection("slow", "3 entries, one frame in flight, a drop", connection.Scenario(bound=1, drops=1))
 
+QUIET = _quiet(
+    "messages", "2 messages, the partition moves, a worker dies", quiet.Scenario("mm", 1, worker_deaths=1)
+)
+QUIET_OWN = _quiet("own", "own message, another, the partition moves", quiet.Scenario("om", 1))
+QUIET_LEAVE = _quiet(
+    "leave", "message, leave, message, a worker dies", quiet.Scenario("mlm", worker_deaths=1)
+)
+QUIET_RETURN = _quiet("return", "message, leave, join, the partition moves", quiet.Scenario("mlj", 1))
+QUIET_RESTORE = _quiet(
+    "restore", "2 messages, backups of different times are restored", quiet.Scenario("mm", restores=1)
+)
+
 HELD = (
     FIRST,
     TWICE,
@@ -246,6 +262,11 @@ HELD = (
     LIST_RETURN,
     LIST_OWN,
     LIST_REDACTION,
+    QUIET,
+    QUIET_OWN,
+    QUIET_LEAVE,
+    QUIET_RETURN,
+    QUIET_RESTORE,
     GAP,
     SENDER,
     KAFKA,
@@ -262,6 +283,7 @@ HELD = (
 )
 
 HELD_WIDE = (
+    _quiet("return", "message, leave, join, message, the partition moves", quiet.Scenario("mljm", 1)),
     _small("second", "2 devices, 2 entries, a drop", gateways.Scenario(devices=2, drops=1)),
     _small(
         "first", "1 device, 3 entries, 2 drops, a worker dies", gateways.Scenario(3, drops=2, worker_deaths=1)

@@ -12,10 +12,15 @@ from model.receiving.cases import (
     LIST_LEAVE,
     LIST_OWN,
     LIST_REDACTION,
+    QUIET,
+    QUIET_LEAVE,
+    QUIET_OWN,
+    QUIET_RESTORE,
 )
 from model.receiving.group_device import Mutant as Heads
 from model.receiving.lists import Mutant as Lists
 from model.receiving.promises import Promise
+from model.receiving.quiet import Mutant as Quiet
 
 GROUP_RULES = (
     Rule(
@@ -87,5 +92,31 @@ GROUP_RULES = (
     Rule(
         "If the last message is the user's own, unread is 0.",
         Break(Lists.SENDER_IGNORED, LIST_OWN, Promise.COUNTED),
+    ),
+    Rule(
+        "A reader marks the head, on condition of the position that it read, before it copies the position into a row.",
+        Break(Quiet.NO_MARK, QUIET, Promise.QUIET),
+        Break(Quiet.MARK_LATE, QUIET, Promise.QUIET),
+        Break(Quiet.MARK_ANY, QUIET, Promise.QUIET),
+    ),
+    Rule(
+        "A position is not copied into a row that is further, or whose user has left.",
+        Break(Quiet.COPY_ANY, QUIET_OWN, Promise.FORWARD),
+        Break(Quiet.COPY_FORMER, QUIET_LEAVE, Promise.LEFT),
+    ),
+    Rule(
+        "Before a worker raises a marked head, it raises the rows of all members to the end of its run, quiet or not.",
+        Break(Quiet.MARK_IGNORED, QUIET, Promise.QUIET),
+        Break(Quiet.ROWS_LATE, QUIET, Promise.QUIET),
+        Break(Quiet.FIRST_OF_RUN, QUIET, Promise.QUIET),
+        Break(Quiet.ONLY_QUIET, QUIET, Promise.QUIET),
+    ),
+    Rule(
+        "A row that is written for its user's message, join or leave is not quiet any more.",
+        Break(Quiet.NAMED_STAYS, QUIET_OWN, Promise.QUIET),
+    ),
+    Rule(
+        "After a restore, no row is quiet.",
+        Break(Quiet.OLD_EPOCH, QUIET_RESTORE, Promise.QUIET),
     ),
 )

@@ -18,3 +18,6 @@ class Promise(StrEnum):
     SHOWN = "a chat list shows only messages that its user may see"
     COUNTED = "a chat list never counts more unread messages than there were"
     CURRENT = "a chat list shows no content that its head is past the redaction of"
+    QUIET = "a quiet row is never behind its head"
+    LEFT = "the row of a former member ends with the leave"
+    FORWARD = "the position of a row never goes back"

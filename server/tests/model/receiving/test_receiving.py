@@ -11,7 +11,7 @@ from model.cases import Bounds, explored
 from model.explore import goes_round, reaches
 from model.mutants import Break
 from model.page import with_tables
-from model.receiving import connection, gateways, group_device, large, lists, membership, relay
+from model.receiving import connection, gateways, group_device, large, lists, membership, quiet, relay
 from model.receiving.cases import (
     ANOTHER,
     CHANNEL_ANOTHER,
@@ -40,7 +40,7 @@ from model.receiving.mutants import BREAKS, HEALED, MISSING, SPARED, STATED, Hea
 from model.receiving.page import PAGE, tables
 from model.receiving.sockets import LIVE, NOWHERE, SENT
 
-MODELS = (connection, gateways, group_device, large, lists, membership, relay)
+MODELS = (connection, gateways, group_device, large, lists, membership, quiet, relay)
 SMALL_ENOUGH = 6_000
 
 

@@ -21,6 +21,7 @@ PARTS: list[Part] = [
     {"last_read_sequence": numbers, "read_ordinal": numbers},
     {"read_at": numbers},
     {"removed_sequence": numbers},
+    {"quiet_at": numbers},
     {"epoch": numbers},
     {"preview_expires_at": numbers},
     {"muted_until": numbers},

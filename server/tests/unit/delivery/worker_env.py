@@ -74,9 +74,12 @@ class Truths:
         self.steps.append("row")
         return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_row(chat, user, first, update)
 
-    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
+    async def raise_head(
+        self, chat: ChatKey, first: int, update: RowUpdate, *, ends_quiet: bool = False
+    ) -> int | None:
         self.steps.append("head")
-        return await self.of.setdefault(chat, MemoryChatRowWriter()).raise_head(chat, first, update)
+        writer = self.of.setdefault(chat, MemoryChatRowWriter())
+        return await writer.raise_head(chat, first, update, ends_quiet=ends_quiet)
 
 
 @dataclass

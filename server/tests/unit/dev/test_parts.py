@@ -98,7 +98,8 @@ def test_explicit_settings_stay_and_the_others_are_relaxed(tmp_path: Path) -> No
 
 
 def test_the_relaxed_settings_are_valid_for_every_process(tmp_path: Path) -> None:
-    from tidings.app.processes.gateway import make_drain_options, make_listen_options  # noqa: PLC0415 - slow to import
+    from tidings.app.processes.gateway import make_listen_options  # noqa: PLC0415 - slow to import
+    from tidings.app.wiring.listener_options import make_drain_options  # noqa: PLC0415 - slow to import
 
     given = process_settings(ProcessSpec("gateway", 1, 2), loaded(tmp_path), "x" * 32)
     settings = load(given, tmp_path).settings

@@ -22,15 +22,20 @@ from tidings.app.wiring.chats import (
     ChatListServices,
     build_chat_lists,
     build_chat_row_reader,
+    build_chat_row_writer,
     make_ephemeral_deps,
     make_receipt_publisher,
 )
 from tidings.app.wiring.delivery import make_offline_checks
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, inbox_use_cases
 from tidings.app.wiring.listener_options import (
+    DRAIN_GRACE_S,
+    SETTLE_S,
     admission_options,
     hub_options,
     listen_options,
+    make_drain_options,
+    make_node_options,
     with_fitting_limits,
 )
 from tidings.app.wiring.media import upload_check
@@ -46,11 +51,8 @@ from tidings.delivery.store import DynamoOfflineQueue
 from tidings.gateway.admission import UpgradeLimiter
 from tidings.gateway.handlers import HandlerDeps
 from tidings.gateway.metrics import SocketMetrics, export_gateway
-from tidings.gateway.ports import GatewayUseCases, NodeDeps, NodeOptions
+from tidings.gateway.ports import GatewayUseCases, NodeDeps
 from tidings.gateway.protocol_state import ConnectionLimits
-from tidings.gateway.resume.catch_up import CatchUpOptions
-from tidings.gateway.resume.plan import TailLimits
-from tidings.gateway.resume.resume_deps import ResumeOptions
 from tidings.gateway.revocations import RevocationEnforcer
 from tidings.gateway.server import DrainOptions, GatewayServer, ServerDeps
 from tidings.gateway.transport.listener import TransportBackend, WebSocketListener
@@ -137,9 +139,6 @@ async def _give_back(server: GatewayServer) -> None:
 
 log = logs.get_logger(__name__)
 
-_GRACE_S = 2.0
-"""How long a device may take to leave after its time to reconnect."""
-_SETTLE_S = 2.0
 _SLOW_RETRY_MS = 1_000
 
 
@@ -155,41 +154,6 @@ def make_listen_options(settings: Settings) -> ListenOptions:
         raise ValueError(error.message) from error
     # the socket's limit is above that of a frame, so that the close code is the protocol's own; far above it WebSocket's
     return replace(options, max_message_bytes=2 * options.max_message_bytes)
-
-
-def make_drain_options(settings: Settings) -> DrainOptions:
-    given = settings.gateway
-    needs_s = given.drain_spread_s + _GRACE_S + given.close_timeout_s + _SETTLE_S
-    if needs_s > settings.process.stop_s:
-        raise ValueError(
-            f"process.stop_s: devices need {needs_s:g} s to leave (gateway.drain_spread_s, gateway.close_timeout_s and "
-            f"{_GRACE_S + _SETTLE_S:g} s), and there are {settings.process.stop_s:g}"
-        )
-    return DrainOptions(
-        spread_s=given.drain_spread_s,
-        grace_s=_GRACE_S,
-        close_code=CloseCode.SERVER_SHUTDOWN,
-        close_reason=close_reason(CloseCode.SERVER_SHUTDOWN),
-    )
-
-
-def make_node_options(settings: Settings) -> NodeOptions:
-    given = settings.gateway
-    if given.renew_every_s > given.lease_s / 2:
-        raise ValueError(
-            f"gateway.renew_every_s: a lease of {given.lease_s:g} s (gateway.lease_s) is to be renewed at least "
-            f"twice in its time, not every {given.renew_every_s:g} s"
-        )
-    tails = TailLimits(given.initial_chats, given.initial_entries)
-    return NodeOptions(
-        renew_every_s=given.renew_every_s,
-        ack_flush_s=given.ack_flush_s,
-        broadcast_spread_s=settings.inboxes.broadcast_spread_s,
-        resume=ResumeOptions(
-            at_once=given.max_concurrent_resumes, tenant_share=given.tenant_share, tails=tails
-        ),
-        ranges=CatchUpOptions(tail=given.initial_entries),
-    )
 
 
 BUILDS = (
@@ -253,7 +217,7 @@ class GatewayWiring:
         frame_bytes = min(self.settings.gateway.max_frame_bytes, MAX_FRAME_BYTES)
         credentials = self._credentials()
         cases = self._cases(credentials, before_send)
-        limits = ConnectionLimits(max_frame_bytes=frame_bytes, drain_grace_s=_GRACE_S)
+        limits = ConnectionLimits(max_frame_bytes=frame_bytes, drain_grace_s=DRAIN_GRACE_S)
         library = _load_library(self.settings)
         return GatewayServer(
             ServerDeps(
@@ -267,7 +231,7 @@ class GatewayWiring:
                 hub=hub_options(self.settings.gateway),
                 report=_report,
                 on_answered=SocketMetrics(self.host.metrics).on_answered,
-                flush_timeout_s=_SETTLE_S,
+                flush_timeout_s=SETTLE_S,
             )
         )
 
@@ -318,6 +282,7 @@ class GatewayWiring:
             bus=line,
             subscriber=line,
             rows=build_chat_row_reader(client, self.engines.epoch),
+            head_copier=build_chat_row_writer(client, self.engines.epoch),
             queue=DynamoOfflineQueue(client, clock),
             chat_list=self.lists.chat_list,
             history=cases.history,

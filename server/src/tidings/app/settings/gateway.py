@@ -143,6 +143,13 @@ class GatewaySettings(Struct, frozen=True, kw_only=True):
             "the user disconnects. Senders see the delivery at once."
         ),
     ] = 60.0
+    quiet_after_s: Annotated[
+        Seconds,
+        Meta(
+            description="A group without an entry for this time is quiet. Its position is copied into the rows of "
+            "members, so that connecting does not read it. The next entry is written to all these rows once."
+        ),
+    ] = 14 * 86_400.0
     max_concurrent_resumes: Annotated[
         Count, Meta(description="Maximum number of devices that resume at the same time; others wait.")
     ] = 64

@@ -87,6 +87,10 @@ def build_chat_row_reader(client: DynamoClient, epoch: Epoch = initial_epoch) ->
     return DynamoChatRowReader(client, build_epoch_reconciler(client, epoch), chat_from_item)
 
 
+def build_chat_row_writer(client: DynamoClient, epoch: Epoch = initial_epoch) -> DynamoChatRowWriter:
+    return DynamoChatRowWriter(client, build_epoch_reconciler(client, epoch))
+
+
 def build_watermark_store(
     client: DynamoClient, clock: Clock, epoch: Epoch = initial_epoch
 ) -> DynamoWatermarkStore:
@@ -121,12 +125,8 @@ def build_chat_lists(
 def build_row_projector(
     client: DynamoClient, keys: KeyProvider, audience: AudienceReader, epoch: Epoch = initial_epoch
 ) -> ChatRowProjector:
-    truth = DynamoChatRowWriter(client, build_epoch_reconciler(client, epoch))
-    return ChatRowProjector(truth, audience, DynamoLogReader(client), Previews(keys, preview_text))
-
-
-def preview_text(body: bytes) -> str:
-    return sender.decode_content(body).text
+    writer, log = build_chat_row_writer(client, epoch), DynamoLogReader(client)
+    return ChatRowProjector(writer, audience, log, Previews(keys, lambda b: sender.decode_content(b).text))
 
 
 log = logs.get_logger(__name__)

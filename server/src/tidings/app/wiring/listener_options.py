@@ -1,5 +1,7 @@
-"""From the gateway's settings to what its sockets are given. Faults of the settings that need a look elsewhere
-(a network that is none, a certificate that can't be read, too few open files) are found here, before the start.
+"""Derive the options of a gateway from its settings.
+
+Errors that only another look can find (an invalid network, an unreadable certificate, too few open files) are reported
+here, before the start.
 """
 
 import ipaddress
@@ -13,14 +15,23 @@ from tidings.app.settings.gateway import GatewaySettings
 from tidings.app.wiring.options import listed_proxies
 from tidings.gateway.admission import AdmissionOptions
 from tidings.gateway.hub import HubOptions
+from tidings.gateway.ports import NodeOptions
+from tidings.gateway.resume.catch_up import CatchUpOptions
+from tidings.gateway.resume.plan import TailLimits
+from tidings.gateway.resume.resume_deps import ResumeOptions
+from tidings.gateway.server import DrainOptions
 from tidings.gateway.transport.ports import ListenOptions, Network, TcpOptions, UpgradeRules
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.security import AllowedOrigins, UntrustedProxyDetector
 from tidings.platform.telemetry import logs
+from tidings_wire.close_codes import CloseCode, close_reason
 
 log = logs.get_logger(__name__)
 
 _FILES_BESIDE = 500
+DRAIN_GRACE_S = 2.0
+"""How long a device may take to leave after its time to reconnect."""
+SETTLE_S = 2.0
 
 
 def listen_options(given: GatewaySettings, *, slow_close_code: int, slow_close_reason: str) -> ListenOptions:
@@ -144,3 +155,41 @@ def with_fitting_limits(settings: Settings) -> Settings:
             max_handshakes=fitting.max_handshakes,
         )
     return replace(settings, gateway=fitting)
+
+
+def make_drain_options(settings: Settings) -> DrainOptions:
+    given = settings.gateway
+    needs_s = given.drain_spread_s + DRAIN_GRACE_S + given.close_timeout_s + SETTLE_S
+    if needs_s > settings.process.stop_s:
+        raise ValueError(
+            f"process.stop_s: devices need {needs_s:g} s to leave (gateway.drain_spread_s, gateway.close_timeout_s and "
+            f"{DRAIN_GRACE_S + SETTLE_S:g} s), and there are {settings.process.stop_s:g}"
+        )
+    return DrainOptions(
+        spread_s=given.drain_spread_s,
+        grace_s=DRAIN_GRACE_S,
+        close_code=CloseCode.SERVER_SHUTDOWN,
+        close_reason=close_reason(CloseCode.SERVER_SHUTDOWN),
+    )
+
+
+def make_node_options(settings: Settings) -> NodeOptions:
+    given = settings.gateway
+    if given.renew_every_s > given.lease_s / 2:
+        raise ValueError(
+            f"gateway.renew_every_s: a lease of {given.lease_s:g} s (gateway.lease_s) is to be renewed at least "
+            f"twice in its time, not every {given.renew_every_s:g} s"
+        )
+    tails = TailLimits(given.initial_chats, given.initial_entries)
+    return NodeOptions(
+        renew_every_s=given.renew_every_s,
+        ack_flush_s=given.ack_flush_s,
+        broadcast_spread_s=settings.inboxes.broadcast_spread_s,
+        resume=ResumeOptions(
+            at_once=given.max_concurrent_resumes,
+            tenant_share=given.tenant_share,
+            quiet_after_s=given.quiet_after_s,
+            tails=tails,
+        ),
+        ranges=CatchUpOptions(tail=given.initial_entries),
+    )

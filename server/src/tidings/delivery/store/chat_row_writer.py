@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
+from tidings.chats.model import ChatType, chat_type
 from tidings.delivery import rules
-from tidings.delivery.model import LastMessageRef, RowUpdate
+from tidings.delivery.model import LastMessageRef, LogPosition, RowUpdate
 from tidings.delivery.store.epoch_reconciler import EpochReconciler
 from tidings.delivery.store.items import (
     OF_A_CHAT,
@@ -35,6 +36,9 @@ _FORWARD = _HEADS | {"own_sequence", "joined_sequence", "removed_sequence"}
 """Attributes that only move forward, each together with the other attributes of its part."""
 _ONCE = frozenset({"large", "other"})
 _SHOWN = "preview_sequence"
+_QUIET = "quiet_at"
+_SAME = "#n = :n"
+_NOT_FURTHER = "#n <= :n AND (attribute_not_exists(removed_sequence) OR removed_sequence < joined_sequence)"
 OF_THIS_EPOCH = "(attribute_not_exists(chat_id) OR #epoch = :epoch)"
 """Condition of every write. A row or head of another epoch may be ahead of its log: reconcile it first."""
 # Race: a worker writes the preview after an edit or redaction, and the previous worker of the partition still writes
@@ -58,28 +62,32 @@ class RowWrite(NamedTuple):
     values: dict[str, ItemValue]
 
 
-def update_all(update: RowUpdate, names: HeadNames) -> RowWrite:
+def update_all(update: RowUpdate, names: HeadNames, *, ends_quiet: bool = False) -> RowWrite:
     """Write everything if head and shown message are newer: then all other parts are, too (see `rules.py`)."""
-    return _row_write(update, names, is_each_checked=False)
+    return _row_write(update, names, is_each_checked=False, ends_quiet=ends_quiet)
 
 
-def update_adjoining(update: RowUpdate, names: HeadNames, first: int) -> RowWrite:
+def update_adjoining(
+    update: RowUpdate, names: HeadNames, first: int, *, ends_quiet: bool = False
+) -> RowWrite:
     """Write everything if the head is at `first - 1` or inside the run: then there is no gap before the run."""
-    write = update_all(update, names)
+    write = update_all(update, names, ends_quiet=ends_quiet)
     if first == 1:
         return write
     condition = f"#{names.sequence} >= :before AND {write.expression.condition}"
     return RowWrite(write.expression._replace(condition=condition), write.values | {":before": first - 1})
 
 
-def update_parts(update: RowUpdate, names: HeadNames) -> RowWrite:
+def update_parts(update: RowUpdate, names: HeadNames, *, ends_quiet: bool = False) -> RowWrite:
     """Write everything if each part is newer."""
-    return _row_write(update, names, is_each_checked=True)
+    return _row_write(update, names, is_each_checked=True, ends_quiet=ends_quiet)
 
 
-def _row_write(update: RowUpdate, names: HeadNames, *, is_each_checked: bool) -> RowWrite:
+def _row_write(update: RowUpdate, names: HeadNames, *, is_each_checked: bool, ends_quiet: bool) -> RowWrite:
     sets = _attributes(update, names)
     removes = () if update.shown is None else _absent(update.shown)
+    if ends_quiet and update.head is not None:
+        removes = (*removes, _QUIET)
     values = {f":{name}": value for name, value in sets.items()}
     return RowWrite(_update_expression(tuple(sets), removes, is_each_checked=is_each_checked), values)
 
@@ -100,6 +108,8 @@ def _attributes(update: RowUpdate, names: HeadNames) -> dict[str, ItemValue]:
         sets["large"] = True
     if update.other is not None:
         sets["other"] = update.other
+    if update.entry_at_ms is not None:
+        sets["entry_at"] = update.entry_at_ms
     if update.epoch:
         sets["epoch"] = update.epoch
     return sets
@@ -136,9 +146,11 @@ def _update_expression(
     conditions = [condition for name in checked if (condition := _condition(name))]
     if "epoch" in sets:
         conditions.append(OF_THIS_EPOCH)
-    return UpdateExpression(
-        update, " AND ".join(conditions), {f"#{name}": name for name in (*sets, *removes)}
-    )
+    names = {f"#{name}": name for name in (*sets, *removes)}
+    if OF_A_CHAT.sequence in sets and _QUIET not in removes:
+        conditions.append(f"attribute_not_exists(#{_QUIET})")
+        names[f"#{_QUIET}"] = _QUIET
+    return UpdateExpression(update, " AND ".join(conditions), names)
 
 
 def _condition(name: str) -> str | None:
@@ -160,6 +172,11 @@ class _Target(NamedTuple):
     key: dict[str, ItemValue]
     names: HeadNames
     reconcile: Callable[[Item], Awaitable[object]]
+    ends_quiet: bool
+
+
+class _QuietHeadError(Exception):
+    """The head is marked, so the rows of members may be copies of it."""
 
 
 class DynamoChatRowWriter:
@@ -172,8 +189,51 @@ class DynamoChatRowWriter:
     async def raise_row(self, chat: ChatKey, user: UserId, first: int, update: RowUpdate) -> int:
         return await self._raise(self._row(chat, user), first, self._with_epoch(update))
 
-    async def raise_head(self, chat: ChatKey, first: int, update: RowUpdate) -> int:
-        return await self._raise(self._head(chat), first, self._with_epoch(update))
+    async def raise_head(
+        self, chat: ChatKey, first: int, update: RowUpdate, *, ends_quiet: bool = False
+    ) -> int | None:
+        target = self._head(chat, ends_quiet=ends_quiet)
+        try:
+            return await self._raise(target, first, self._with_epoch(update))
+        except _QuietHeadError:
+            return None
+
+    async def copy_head(self, chat: ChatKey, user: UserId, head: RowUpdate) -> bool:
+        # Race: a worker raises the head at any time during this call. If it does so before the mark, the mark's condition
+        # fails. Later it finds the mark, and raises the rows of all members to its entry first: it removes the copy, or
+        # the copy's condition fails.
+        if head.head is None:
+            return False
+        at_ms = head.shown.at_ms if head.shown else 0
+        try:
+            if head.quiet_at_ms is None:
+                await self._mark(patterns.MARK_QUIET, self._head(chat), head.head, at_ms, _SAME)
+            # Race: the user leaves after the row was read. The row of a former member ends with the leave.
+            await self._mark(patterns.COPY_HEAD, self._row(chat, user), head.head, at_ms, _NOT_FURTHER)
+        except ConditionFailedError:
+            return False
+        return True
+
+    async def _mark(
+        self, pattern: AccessPattern, target: _Target, position: LogPosition, at_ms: int, condition: str, /
+    ) -> None:
+        """Mark a row or head as quiet at this position."""
+        sequence, ordinal = target.names
+        values: dict[str, ItemValue] = {":n": position.sequence, ":o": position.ordinal, ":at": at_ms}
+        names = {"#n": sequence, "#o": ordinal, "#quiet": _QUIET}
+        if epoch := self._reconciler.epoch():
+            condition += " AND #epoch = :epoch"
+            names["#epoch"], values[":epoch"] = "epoch", epoch
+        with translate_write_errors:
+            await self._client.update(
+                pattern,
+                target.key,
+                "SET #n = :n, #o = :o, #quiet = :at",
+                condition=condition,
+                names=names,
+                values=values,
+                repeatable=True,
+            )
 
     def _with_epoch(self, update: RowUpdate) -> RowUpdate:
         epoch = self._reconciler.epoch()
@@ -185,19 +245,20 @@ class DynamoChatRowWriter:
         async def reconcile(item: Item) -> None:
             await self._reconciler.row(chat, user, row_from_item(item | key))
 
-        return _Target(patterns.RAISE_ROW, patterns.REPAIR_ROW, key, OF_A_ROW, reconcile)
+        is_group = chat_type(chat.chat) is ChatType.GROUP
+        return _Target(patterns.RAISE_ROW, patterns.REPAIR_ROW, key, OF_A_ROW, reconcile, is_group)
 
-    def _head(self, chat: ChatKey) -> _Target:
+    def _head(self, chat: ChatKey, *, ends_quiet: bool = False) -> _Target:
         key: dict[str, ItemValue] = {"chat_id": chat_key(chat)}
 
         async def reconcile(item: Item) -> None:
             await self._reconciler.head(chat, update_from_item(item, OF_A_CHAT))
 
-        return _Target(patterns.RAISE_HEAD, patterns.REPAIR_HEAD, key, OF_A_CHAT, reconcile)
+        return _Target(patterns.RAISE_HEAD, patterns.REPAIR_HEAD, key, OF_A_CHAT, reconcile, ends_quiet)
 
     async def _raise(self, target: _Target, first: int, update: RowUpdate) -> int:
         """Write an update unless there is a gap before it. Return the sequence before: `first - 1` if it was written."""
-        writing = update_adjoining(update, target.names, first)
+        writing = update_adjoining(update, target.names, first, ends_quiet=target.ends_quiet)
         done = await self._try(target, target.raise_pattern, writing, update.epoch)
         if isinstance(done, WriteResult):
             return first - 1
@@ -209,18 +270,17 @@ class DynamoChatRowWriter:
         return before
 
     async def _write_missing(self, target: _Target, known: RowUpdate, update: RowUpdate) -> None:
-        missing = rules.newer_parts(known, update)
-        if missing is not None:
-            await self._repair(target, replace(missing, epoch=update.epoch))
-
-    async def _repair(self, target: _Target, update: RowUpdate) -> None:
         """Write the parts that are newer."""
         # Race: another worker writes one of the parts between our attempts. The next attempt omits it, so this ends.
-        missing: RowUpdate | None = update
-        while missing is not None:
-            writing = update_parts(replace(missing, epoch=update.epoch), target.names)
+        while (missing := rules.newer_parts(known, update)) is not None:
+            if missing.head is not None and known.quiet_at_ms is not None and not target.ends_quiet:
+                raise _QuietHeadError
+            parts = replace(missing, epoch=update.epoch)
+            writing = update_parts(parts, target.names, ends_quiet=target.ends_quiet)
             done = await self._try(target, target.repair_pattern, writing, update.epoch)
-            missing = None if isinstance(done, WriteResult) else rules.newer_parts(done, update)
+            if isinstance(done, WriteResult):
+                return
+            known = done
 
     async def _try(
         self, target: _Target, pattern: AccessPattern, writing: RowWrite, epoch: int

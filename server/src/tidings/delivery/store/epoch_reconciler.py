@@ -35,6 +35,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
         "last_preview",
         "preview_expires_at",
     ),
+    "quiet_at_ms": ("quiet_at",),
 }
 
 
@@ -87,7 +88,8 @@ class EpochReconciler:
         epoch = self.epoch()
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
         reconciled = row if last is None else await self._truncate(chat, user, row, last)
-        reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch))
+        # A row and its head may be restored from different times, so the row is no copy of the head any more.
+        reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
         await self._write(patterns.SETTLE_ROW, row_key(chat, user), row, reconciled, OF_A_ROW)
         return reconciled
 
@@ -98,7 +100,7 @@ class EpochReconciler:
         epoch, row = self.epoch(), ChatRow(chat=chat.chat, known=head)
         last = await self._last_before(chat, epoch, rules.highest_sequence(row))
         reconciled = row if last is None else rules.truncate_row(row, last)
-        reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch))
+        reconciled = replace(reconciled, known=replace(reconciled.known, epoch=epoch, quiet_at_ms=None))
         await self._write(patterns.SETTLE_HEAD, {"chat_id": chat_key(chat)}, row, reconciled, OF_A_CHAT)
         return reconciled.known
 

@@ -73,6 +73,8 @@ def update_from_item(item: Item, names: HeadNames) -> RowUpdate:
         removed=None if removed is None else int(removed),
         is_large=item.get("large", False),
         other=None if other is None else UserId(other),
+        entry_at_ms=int(item["entry_at"]) if "entry_at" in item else None,
+        quiet_at_ms=int(item["quiet_at"]) if "quiet_at" in item else None,
         epoch=int(item.get("epoch", 0)),
     )
 
@@ -114,6 +116,7 @@ class RowItem(Struct, gc=False):
     removed_sequence: IntegerAttribute | None = None
     large: BoolValue | None = None
     other: StringValue | None = None
+    quiet_at: IntegerAttribute | None = None
     epoch: IntegerAttribute | None = None
     last_acked_sequence: IntegerAttribute | None = None
     last_acked_ordinal: IntegerAttribute | None = None
@@ -140,6 +143,7 @@ def row_from_bytes(item: RowItem) -> ChatRow:
             removed=_number(item.removed_sequence),
             is_large=_is_set(item.large),
             other=None if item.other is None else UserId(item.other.S),
+            quiet_at_ms=_number(item.quiet_at),
             epoch=_number(item.epoch) or 0,
         ),
         delivered=_position_of(item.last_acked_sequence, item.last_acked_ordinal),

@@ -5,7 +5,8 @@ of large chats and read their heads again; read the offline queue. Then send wha
 go live, and close the previous socket.
 
 A worker that looked up routes before the registration has already written the rows and heads that are read after it. A
-worker that looks up routes later pushes to this gateway, which buffers the push. No entry is missed in either case.
+worker that looks up routes later pushes to this gateway, which buffers the push. No entry is missed in either case. A
+quiet row proves that its head is not further, so that head is not read.
 """
 
 import asyncio
@@ -18,7 +19,7 @@ from typing import Final, final
 from tidings.bus.model import ConnectionReplaced, encode_messages
 from tidings.connections.model import GatewayId, RegistrationResult, Route
 from tidings.delivery import rules
-from tidings.delivery.chat_list import is_in_group
+from tidings.delivery.chat_list import needs_head
 from tidings.delivery.model import ChatRow
 from tidings.gateway.connected_device import NEVER_JOINED, ChatPosition, ConnectedDevice
 from tidings.gateway.resume.catch_up import OnCharge, PageCharger, read_queued
@@ -194,7 +195,7 @@ class ResumeService:
         """Run the steps in their order. Without reported positions, resume from those of the connection."""
         if device.is_gone:
             return
-        failpoints = self._failpoints
+        failpoints, tenant = self._failpoints, device.key.tenant
         # Race: a worker or a lost channel requests a resume during this one, perhaps after its reads. The request is
         # reset before the reads, so a later one leads to another resume.
         device.is_live, device.wants_resume, device.slow_consumer_guard = False, False, None
@@ -202,14 +203,17 @@ class ResumeService:
         before = await self._register(device)
         await failpoints.hit("gateway.registered")
         rows = await self._rows(device)
-        rows = await self._with_heads(device, rows, [row.chat for row in rows if is_in_group(row)])
+        heads = await self._parts.rows.heads(tenant, [row.chat for row in rows if needs_head(row)])
+        self._parts.quiet_rows.offer(tenant, device.user, rows, heads)
+        rows = [rules.with_head(row, heads.get(row.chat), device.user) for row in rows]
         # The first read of the heads shows which chats are large.
         large = large_chats(rows)
         await self._subscribe(device, large)
         await failpoints.hit("gateway.subscribed")
         # Race: a worker raises the head of a large chat, then publishes. These heads are read again after the channel is
         # confirmed: an entry is in the head that is read, or arrives on the channel.
-        rows = await self._with_heads(device, rows, large)
+        heads = await self._parts.rows.heads(tenant, large)
+        rows = [rules.with_head(row, heads.get(row.chat), device.user) for row in rows]
         rows = await self._without_removed(device, current_positions(device, reported), rows)
         positions = current_positions(device, reported)
         queued = await read_queued(self._parts.queue, device, positions, rows, self._options.max_queued)
@@ -265,12 +269,6 @@ class ResumeService:
         device.unconfirmed_channels.update(
             (chat, None) for chat, is_confirmed in zip(large, confirmed, strict=True) if not is_confirmed
         )
-
-    async def _with_heads(
-        self, device: ConnectedDevice, rows: list[ChatRow], groups: Sequence[ChatId]
-    ) -> list[ChatRow]:
-        heads = await self._parts.rows.heads(device.key.tenant, groups) if groups else {}
-        return [rules.with_head(row, heads.get(row.chat), device.user) for row in rows] if heads else rows
 
     async def _without_removed(
         self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: list[ChatRow]

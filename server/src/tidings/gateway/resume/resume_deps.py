@@ -12,6 +12,7 @@ from tidings.gateway.ephemeral.service import EphemeralService
 from tidings.gateway.fanout.large_chats import LargeChatChannels
 from tidings.gateway.resume.catch_up import CatchUp, RangeSender
 from tidings.gateway.resume.plan import TailLimits
+from tidings.gateway.resume.quiet_rows import QuietRows
 from tidings.messages.history import History
 
 
@@ -25,6 +26,7 @@ class ResumeOptions:
     within_s: a device that is not live after this time is closed.
     tries: attempts for a device that may have missed pushes. Then it is closed, and reconnects.
     max_queued: offline-queue messages that one resume reads.
+    quiet_after_s: heads of groups without an entry for this time are copied into the rows of members.
     """
 
     at_once: int = 64
@@ -34,6 +36,7 @@ class ResumeOptions:
     within_s: float = 30.0
     tries: int = 6
     max_queued: int = 1_000
+    quiet_after_s: float = 14 * 86_400.0
     tails: TailLimits = field(default_factory=TailLimits)
 
 
@@ -51,3 +54,4 @@ class ResumeDeps(NamedTuple):
     sender: RangeSender
     acks: AckBuffer
     ephemeral: EphemeralService
+    quiet_rows: QuietRows

@@ -3,7 +3,7 @@
 A change of a key or an index is a decision (docs/adr), and `tables apply` refuses it for a table that exists.
 """
 
-from tidings.schema.tables.items import accounts, chats, inboxes, media, push, webhooks
+from tidings.schema.tables.items import accounts, chat_lists, chats, inboxes, media, push, webhooks
 from tidings.schema.tables.model import (
     Backup,
     CapacityUnits,
@@ -120,7 +120,7 @@ DELIVERY_STATE = Table(
     name="delivery_state",
     partition=KeyAttribute("user_id"),
     sort=KeyAttribute("chat_id"),
-    items=(chats.CHAT_LIST_ROW, chats.BLOCK, chats.INVITE),
+    items=(chat_lists.CHAT_LIST_ROW, chat_lists.QUIET_ROW, chat_lists.BLOCK, chat_lists.INVITE),
     backup=Backup.CRITICAL,
     load=ExpectedLoad(50, 20, 0.1),
     why="A user's watermarks and chat list: one Query returns both, and the entries that a device missed.",

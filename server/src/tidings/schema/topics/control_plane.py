@@ -81,13 +81,16 @@ class TopicControlPlane:
         return next(iter(self._read([topic] if topic else [])), None)
 
     def create(self, want: DesiredTopic) -> None:
-        new = NewTopic(want.name, want.partitions, want.replicas, config=topic_settings(want))
         with self._translate_errors(want.name):
-            try:
-                _result(self._admin.create_topics([new], request_timeout=_ANSWER_S))
-            except KafkaException as error:
-                if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                    raise
+            create_when_unfenced(lambda: self._create(want), POLL_POLICY)
+
+    def _create(self, want: DesiredTopic) -> None:
+        new = NewTopic(want.name, want.partitions, want.replicas, config=topic_settings(want))
+        try:
+            _result(self._admin.create_topics([new], request_timeout=_ANSWER_S))
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                raise
 
     def change(self, want: DesiredTopic, _: ObservedTopic, change: TopicChange) -> bool:
         with self._translate_errors(want.name):
@@ -204,6 +207,28 @@ def _read_partitions(topic: TopicMetadata) -> Iterator[ObservedPartition]:
 
 
 POLL_POLICY = PollPolicy(timeout_s=120, effect_s=120, longest_pause_s=2)
+_UNFENCED_S = 30.0
+
+
+def create_when_unfenced(create: Callable[[], None], policy: PollPolicy) -> None:
+    """Retry while the controller has fenced all brokers: a broker that has just started, or was slow to answer.
+
+    Kafka reports this as an invalid replication factor, like a factor above the number of brokers.
+    """
+    failed: KafkaException | None = None
+    for _ in policy.attempts(_UNFENCED_S):
+        try:
+            create()
+        except KafkaException as error:
+            kafka_error = error.args[0]
+            is_invalid = kafka_error.code() == KafkaError.INVALID_REPLICATION_FACTOR
+            if not is_invalid or "fenced" not in kafka_error.str():
+                raise
+            failed = error
+        else:
+            return
+    if failed is not None:
+        raise failed
 
 
 def apply_topics(

@@ -8,7 +8,7 @@ from unit.schema.tables.largest import any_item, largest_item
 
 from tidings.platform.dynamo.item_size import write_units
 from tidings.schema.tables.declaration import BY_NAME, TABLES
-from tidings.schema.tables.items import chats, inboxes
+from tidings.schema.tables.items import chat_lists, chats, inboxes
 from tidings.schema.tables.model import Table, TableItem, largest_item_bytes
 
 KINDS = [(table, item) for table in TABLES for item in table.items]
@@ -44,7 +44,7 @@ def test_every_item_has_half_of_the_limit_free(table: Table) -> None:
         (chats.MEMBERSHIP, 512),
         (chats.COUNTER, 1024),
         (chats.IDEMPOTENCY_KEY, 1024),
-        (chats.CHAT_LIST_ROW, 1024),
+        (chat_lists.CHAT_LIST_ROW, 1024),
         (BY_NAME["sessions"].items[0], 1024),
     ],
     ids=lambda value: getattr(value, "name", None),
@@ -56,7 +56,8 @@ def test_items_are_as_small_as_the_first_data_model_document_says(item: TableIte
 @pytest.mark.parametrize(
     ("table", "item"),
     [
-        ("delivery_state", chats.CHAT_LIST_ROW),
+        ("delivery_state", chat_lists.CHAT_LIST_ROW),
+        ("delivery_state", chat_lists.QUIET_ROW),
         ("chat_counters", chats.COUNTER),
         ("idempotency_keys", chats.IDEMPOTENCY_KEY),
         ("chat_memberships", chats.MEMBERSHIP),

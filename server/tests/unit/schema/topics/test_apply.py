@@ -5,11 +5,17 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, override
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException
 from unit.schema.topics.observed_topics import MESSAGES, NOTIFICATIONS, as_declared, partitions, want
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.reconcile import PollPolicy, ProgressEvent
-from tidings.schema.topics.control_plane import POLL_POLICY, TopicControlPlane, apply_topics
+from tidings.schema.topics.control_plane import (
+    POLL_POLICY,
+    TopicControlPlane,
+    apply_topics,
+    create_when_unfenced,
+)
 from tidings.schema.topics.diff import ObservedTopic, TopicChange, TopicsPlan, plan_topics
 from tidings.schema.topics.model import DesiredTopic, InstallationSize
 
@@ -125,3 +131,27 @@ def test_a_change_without_effect_fails() -> None:
     cluster = FakeCluster({seen.name: seen}, is_deaf=True)
     with pytest.raises(TidingsError, match="was set to delete and is still compact"):
         apply_topics(cluster, plan_for(cluster, want()), tell, pace())
+
+
+FENCED = "Unable to replicate the partition 1 time(s): All brokers are currently fenced."
+NO_BROKERS = (
+    "Unable to replicate the partition 3 time(s): The target replication factor of 3 cannot be reached."
+)
+
+
+@pytest.mark.parametrize(("text", "is_created"), [(FENCED, True), (NO_BROKERS, False)])
+def test_a_topic_is_requested_again_only_while_all_brokers_are_fenced(text: str, *, is_created: bool) -> None:
+    answers = [KafkaException(KafkaError(KafkaError.INVALID_REPLICATION_FACTOR, text))] * 2
+
+    def create() -> None:
+        if answers:
+            raise answers.pop()
+
+    policy = replace(POLL_POLICY, pause=lambda _: None)
+    if is_created:
+        create_when_unfenced(create, policy)
+        assert not answers
+    else:
+        with pytest.raises(KafkaException):
+            create_when_unfenced(create, policy)
+        assert len(answers) == 1

@@ -1,4 +1,4 @@
-"""Items of the chat tables: log, heads, memberships, chat lists, offline queue."""
+"""Items of the chat tables: log, heads, memberships, offline queue."""
 
 from functools import lru_cache
 
@@ -50,8 +50,6 @@ _OF_LOG = Growth("a chat's log does not expire", measured_by=LOG_METRIC)
 CHAT = KeyTemplate("{tenant}#{chat}")
 OWN_USER = KeyTemplate("{tenant}#{user}")
 KEY_SORT = KeyTemplate("{sender}#{client_key}")
-BLOCK_SORT = KeyTemplate("*block#{other}")
-INVITE_SORT = KeyTemplate("*invite#{chat}")
 
 
 @lru_cache(maxsize=50_000)
@@ -169,7 +167,7 @@ REACTION = TableItem(
 LOG = (MESSAGE, MESSAGE_WITH_REACTIONS, CHANGE, RESTRICTION_ENTRY, MEMBERS_ENTRY)
 """Entries of the log. None of them may have the table's TTL attribute: a deleted entry would be a hole."""
 
-_LAST: AttributeLimits = {
+LAST_MESSAGE: AttributeLimits = {
     "preview_sequence": SEQUENCE,
     "preview_version": SEQUENCE,
     "last_at": MS,
@@ -187,9 +185,9 @@ COUNTER = TableItem(
         "ordinal": SEQUENCE,
         "removed_sequence": SEQUENCE,
         "large": FlagLimit(),
-        **_LAST,
-        "created_at": TIME,
-        "updated_at": TIME,
+        "quiet_at": MS,
+        "entry_at": MS,
+        **LAST_MESSAGE,
     },
     max_bytes=1024,
     holds="the delivered head of a group: last message, last leave, whether it is large; follows the log",
@@ -276,55 +274,6 @@ RESTRICTED_MEMBERSHIP = TableItem(
     max_bytes=1024,
     holds="a membership with the end of a mute or ban, or the time of the last message in a chat with slow mode",
     growth=Growth("planned: 100,000 current and former members, and users who are banned", USERS_OF_A_CHAT),
-)
-CHAT_LIST_ROW = TableItem(
-    "chat-list row",
-    OWN_USER,
-    CHAT,
-    {
-        "last_acked_sequence": SEQUENCE,
-        "last_acked_ordinal": SEQUENCE,
-        "last_read_sequence": SEQUENCE,
-        "read_ordinal": SEQUENCE,
-        "read_at": MS,
-        "own_sequence": SEQUENCE,
-        "own_ordinal": SEQUENCE,
-        "joined_sequence": SEQUENCE,
-        "joined_ordinal": SEQUENCE,
-        "joined_at": MS,
-        "removed_sequence": SEQUENCE,
-        "other": USER,
-        "last_sequence": SEQUENCE,
-        "last_ordinal": SEQUENCE,
-        **_LAST,
-        "large": FlagLimit(),
-        "archived": FlagLimit(),
-        "pinned": FlagLimit(),
-        "muted_until": MS,
-        "notify": TextLimit(1),
-        "updated_at": MS,
-    },
-    max_bytes=1024,
-    holds="watermarks, ordinals, the last message and flags of one chat of one user",
-    growth=Growth("planned: 100,000 chats of a user", CHATS_OF_A_USER),
-)
-BLOCK = TableItem(
-    "block",
-    OWN_USER,
-    BLOCK_SORT,
-    {"created_at": TIME},
-    max_bytes=1024,
-    holds="a user that this user blocks",
-    growth=Growth("planned: 100,000 blocks of a user", CHATS_OF_A_USER),
-)
-INVITE = TableItem(
-    "invite",
-    OWN_USER,
-    INVITE_SORT,
-    {"invited_by": USER, "created_at": TIME},
-    max_bytes=1024,
-    holds="an invite of this user to a group",
-    growth=Growth("planned: 100,000 invites of a user", CHATS_OF_A_USER),
 )
 PENDING_SORT = KeyTemplate("{at_ms:013d}#{message}")
 PENDING = TableItem(

@@ -53,6 +53,12 @@ SETTLE_ROW = update(
     "user_id, chat_id, if epoch and every removed sequence are as read",
     "Once for each row after a restore: remove what its log has lost, and write the current epoch.",
 )
+COPY_HEAD = update(
+    "chat_list.copy_head",
+    DELIVERY_STATE,
+    "user_id, chat_id, if last_sequence <= n and the user is a member",
+    "Copy the position of a quiet group's head into a member's row: later readers of the row do not read the head.",
+)
 SET_FLAGS = update(
     "chat_list.set_flags",
     DELIVERY_STATE,
@@ -120,6 +126,12 @@ READ_GROUPS = batch_get_tables(
     PatternRole.DELIVERS,
     "Heads of a user's groups and, eventually consistent, their names and sizes, for the chat list.",
     eventual=(CHATS,),
+)
+MARK_QUIET = update(
+    "counters.mark_quiet",
+    CHAT_COUNTERS,
+    "chat_id, if sequence_counter = n",
+    "Mark the head of a group without entries for two weeks, before members' rows copy its position.",
 )
 REPAIR_HEAD = update(
     "counters.repair",
