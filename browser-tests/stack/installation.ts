@@ -164,6 +164,15 @@ export class Installation {
     execFileSync("python", ["-c", PUBLISH, topic, key, value], { cwd: this.directory, env: environment() });
   }
 
+  /** Run a command of the installation's operator, and return its output. */
+  tidings(...words: string[]): string {
+    return execFileSync("tidings", words, {
+      cwd: this.directory,
+      env: environment(),
+      encoding: "utf8",
+    }).trim();
+  }
+
   /** Begin a session of an operator, as the identity provider's answer does, and return the value of its cookie. */
   beginSession(role: string, tenant: string): string {
     const options = { cwd: this.directory, env: environment(), encoding: "utf8" } as const;

@@ -9,6 +9,7 @@ export const PARTS = {
   messages: ".td-log",
   "mark-all": ".td-inbox-header .td-link",
   notification: ".td-notification",
+  found: ".td-found",
   typing: ".td-typing",
 } as const;
 

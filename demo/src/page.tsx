@@ -91,6 +91,7 @@ function Demo({ session, theme }: { session: Session; theme: Theme }) {
             users={session.users}
             chat={shared}
             inbox={session.inbox}
+            hasSearch={session.search}
             theme={theme}
             isOnline={!offline.includes(ids[side])}
             onUserChange={(id) => choose(side, id)}

@@ -8,6 +8,7 @@ export interface PersonProps {
   users: readonly DemoUser[];
   chat: string;
   inbox: string;
+  hasSearch: boolean;
   theme: Theme;
   isOnline: boolean;
   onUserChange: (id: string) => void;
@@ -23,7 +24,7 @@ const findUser = (id: string) => PROFILES[id];
 
 /** The inbox and the chats of one person. */
 export function Person(props: PersonProps): ReactNode {
-  const { device, chat, inbox, theme } = props;
+  const { device, chat, inbox, hasSearch, theme } = props;
   return (
     <section className="person" aria-label={`What ${device.user.name} sees`} data-user={device.user.id}>
       <TidingsProvider client={device.client} users={findUser} theme={theme}>
@@ -32,7 +33,7 @@ export function Person(props: PersonProps): ReactNode {
           <Inbox inbox={inbox} />
         </div>
         <div className="person-chat">
-          <Chat defaultChat={chat} />
+          <Chat defaultChat={chat} hasSearch={hasSearch} />
         </div>
       </TidingsProvider>
     </section>

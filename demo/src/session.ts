@@ -10,6 +10,8 @@ export interface Session {
   gateway: string;
   /** Absent if the installation has no attachments. */
   media?: string;
+  /** Whether the tenant uses search: `tidings search enable dev`. */
+  search: boolean;
   users: DemoUser[];
   chats: { direct: string; group: string };
   inbox: string;

@@ -49,6 +49,20 @@ WEBHOOK_ALERTS: Final = (
         ],
     ),
     Alert(
+        name="TidingsSearchPurgeLate",
+        expr="max(tidings_search_purge_age_seconds) > 86400",
+        wait="10m",
+        severity="ticket",
+        summary="The search index was not purged for a day: its files have words of deleted messages.",
+        fault="DynamoDB throttles",
+        process="search",
+        is_raised=False,
+        cases=[
+            Case(series={"tidings_search_purge_age_seconds": "90000x120"}, at="25m", labels={}),
+            Case(series={"tidings_search_purge_age_seconds": "43000x120"}, at="25m"),
+        ],
+    ),
+    Alert(
         name="TidingsMediaBehind",
         expr="sum(tidings_media_lag_tasks) > 1000 or max(tidings_media_paused_partitions) > 0",
         wait="10m",

@@ -3,6 +3,7 @@ import type { ReactNode } from "react";
 import { composerOf } from "../src/composer_model.ts";
 import { Chat, Inbox, InboxPreferences } from "../src/index.ts";
 import type { FakeClient } from "../tests/fake/fake_client.ts";
+import { FakeSearch, foundMessage } from "../tests/fake/fake_search.ts";
 import { messageItem } from "../tests/fake/fake_timeline.ts";
 import { texts } from "./fixture_texts.ts";
 
@@ -34,6 +35,15 @@ function popover(language: string): ReactNode {
 
 const page = (language: string) => <Inbox variant="page" categories={texts(language).categories} />;
 
+/** Answer every search with messages of the team, of which the first word matches. */
+function answerSearches(client: FakeClient): void {
+  const log = client.chat("team").timeline.log.filter(({ kind, text }) => kind === "message" && text);
+  const results = log.map(({ sequence = 1, by, text }) =>
+    foundMessage("team", sequence, by, text.replace(/^(\S+)/, "*$1*")),
+  );
+  new FakeSearch(client, () => ({ results: results.reverse() }));
+}
+
 /** Every component in every state. */
 export const screens: Readonly<Record<string, Screen>> = {
   preferences: {
@@ -43,6 +53,12 @@ export const screens: Readonly<Record<string, Screen>> = {
   chat: { title: "Group chat", render: () => chat("team") },
   direct: { title: "Direct chat", render: () => chat("ben") },
   list: { title: "Chat list", render: () => chat() },
+  search: { title: "Search", prepare: answerSearches, render: () => <Chat defaultChat="team" hasSearch /> },
+  "search-nothing": {
+    title: "Nothing found",
+    prepare: (client) => void new FakeSearch(client, () => ({ results: [] })),
+    render: () => <Chat hasSearch />,
+  },
   reply: {
     title: "Reply",
     prepare: (client) => composerOf(client.asClient.chat("ben")).reply("d3"),

@@ -48,4 +48,6 @@ export {
   LoadingState,
   type LoadingStateProps,
 } from "./parts/states.tsx";
+export { SearchPanel, type SearchPanelProps } from "./search/search_panel.tsx";
+export { SearchResult, type SearchResultProps } from "./search/search_result.tsx";
 export { type Components, ComponentsProvider, useComponent } from "./slots.tsx";

@@ -34,6 +34,7 @@ export {
   useSendRestriction,
 } from "./hooks/moderation.ts";
 export { useObservable, useSelected } from "./hooks/observable.ts";
+export { type SearchState, useMessageSearch, useSearch } from "./hooks/search.ts";
 export { directUser, type UserView, useChatNames, useUser, useUserNames } from "./hooks/user.ts";
 export { dayOf, LocaleFormat, type TextValues } from "./locale/format.ts";
 export type { Locale, PluralText, TextKey, Texts } from "./locale/texts.ts";

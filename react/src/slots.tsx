@@ -17,6 +17,7 @@ import type { BellProps } from "./inbox/bell.tsx";
 import type { NotificationContentProps, NotificationItemProps } from "./inbox/notification_item.tsx";
 import type { AvatarProps } from "./parts/avatar.tsx";
 import type { EmptyStateProps, ErrorStateProps, LoadingStateProps } from "./parts/states.tsx";
+import type { SearchResultProps } from "./search/search_result.tsx";
 
 /** Every part that an app can replace. A replacement receives the same props as the part. */
 export interface Components {
@@ -41,6 +42,7 @@ export interface Components {
   TypingIndicator: ComponentType<TypingIndicatorProps>;
   JumpToNewest: ComponentType<JumpToNewestProps>;
   Composer: ComponentType<ComposerProps>;
+  SearchResult: ComponentType<SearchResultProps>;
 
   Bell: ComponentType<BellProps>;
   NotificationItem: ComponentType<NotificationItemProps>;

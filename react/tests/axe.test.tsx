@@ -4,7 +4,7 @@ import { userEvent } from "vitest/browser";
 import { fixtureClient } from "../preview/fixtures.ts";
 import { screens } from "../preview/screens.tsx";
 import { ar, en } from "../src/locales/index.ts";
-import { row, settled, show } from "./render.tsx";
+import { row, searchFor, settled, show } from "./render.tsx";
 
 const looks = [
   { theme: "light", locale: en, language: "en" },
@@ -40,6 +40,7 @@ for (const { theme, locale, language } of looks) {
       await settled();
       if (name === "popover") await userEvent.click(document.querySelector(".td-bell") as Element);
       if (name === "chat") row("m12")?.focus();
+      if (name.startsWith("search")) await searchFor("hello");
       await settled();
       expect(await violations()).toEqual([]);
     });

@@ -4,7 +4,7 @@ import { fixtureClient } from "../preview/fixtures.ts";
 import { screens } from "../preview/screens.tsx";
 import { LocaleFormat } from "../src/index.ts";
 import { ar, de, en, type Locale, type TextKey } from "../src/locales/index.ts";
-import { settled, show } from "./render.tsx";
+import { searchFor, settled, show } from "./render.tsx";
 
 const keys = Object.keys(en.texts) as TextKey[];
 
@@ -80,6 +80,7 @@ for (const [name, screen] of Object.entries(screens)) {
     screen.prepare?.(client);
     const { container } = show(client, screen.render("ar"), { locale: marked, users });
     await settled();
+    if (name.startsWith("search")) await searchFor("مرحبا");
     const found = [container.textContent ?? ""];
     for (const element of container.querySelectorAll("*")) {
       for (const attribute of ["aria-label", "title", "placeholder", "alt"]) {

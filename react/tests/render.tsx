@@ -1,5 +1,6 @@
 import { type RenderResult, render } from "@testing-library/react";
 import type { ReactNode } from "react";
+import { userEvent } from "vitest/browser";
 import { TidingsProvider, type TidingsSettingsProps } from "../src/index.ts";
 import "../src/styles/index.css";
 import type { FakeClient } from "./fake/fake_client.ts";
@@ -61,4 +62,14 @@ export function distanceToBottom(element = log()): number {
 /** The text that the announcer says. */
 export function announced(): string {
   return document.querySelector("[data-tidings-announcer]")?.textContent ?? "";
+}
+
+/** Open the search, enter a text, and wait for the answer. */
+export async function searchFor(text: string): Promise<void> {
+  const isShown = (selector: string) => document.querySelector(selector) !== null;
+  if (!isShown(".td-search")) await userEvent.click(document.querySelector(".td-search-open") as Element);
+  await userEvent.fill(document.querySelector(".td-search-field") as Element, text);
+  await until(() => isShown(".td-found, .td-search .td-state-title"), "results");
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  await settled();
 }

@@ -27,6 +27,8 @@ const screens = [
   "inbox-empty",
   "inbox-loading",
   "inbox-error",
+  "search",
+  "search-nothing",
 ];
 const looks = [
   { name: "light", theme: "light", language: "en" },
@@ -43,6 +45,11 @@ async function act(page: Page, screen: string): Promise<void> {
   if (screen === "popover") await page.click(".td-bell");
   if (screen === "actions" || screen === "emoji") await page.hover("[data-td-key=m12] .td-bubble");
   if (screen === "emoji") await page.click("[data-td-key=m12] .td-actions button");
+  if (screen.startsWith("search")) {
+    await page.locator(".td-search-open:visible").first().click();
+    await page.fill(".td-search-field", "Hello");
+    await page.waitForTimeout(800);
+  }
   if (screen === "offline") await page.waitForSelector(".td-banner");
 }
 

@@ -42,6 +42,15 @@ export {
 } from "./moderation.ts";
 export type { PresenceMap } from "./presence.ts";
 export { PushNotifications, subscribeToPush, unsubscribeFromPush } from "./push.ts";
+export {
+  type FoundMessage,
+  type Highlight,
+  MessageSearch,
+  type SearchOptions,
+  type SearchPage,
+  type SearchQuery,
+  type SearchResult,
+} from "./search.ts";
 export { IndexedDbStore } from "./stores/indexeddb.ts";
 export { MemoryStore } from "./stores/memory.ts";
 export type {

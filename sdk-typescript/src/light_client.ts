@@ -34,7 +34,7 @@ import { validate } from "./validate.ts";
 export interface ClientOptions {
   /** The address of the gateway: `ws://…` or `wss://…`. */
   readonly url: string;
-  /** The address of the REST API, such as `https://chat.example.com`. Attachments and moderation need it. */
+  /** The address of the REST API, such as `https://chat.example.com`. Attachments, moderation and search need it. */
   readonly api?: string | undefined;
   /**
    * The id of the signed-in user. Each user has a store of their own, and the tabs of one user share a connection.

@@ -1,6 +1,6 @@
 /** Report messages and users, join groups, and read what keeps the user from sending. */
 
-import { RestApi } from "./attachments/rest.ts";
+import { RestApi } from "./rest.ts";
 import type { LightClient } from "./light_client.ts";
 
 /** The sender of entries by the moderators of the tenant. No user has this id. */

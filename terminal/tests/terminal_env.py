@@ -108,10 +108,10 @@ def demo_server() -> ScriptedServer:
 
 @asynccontextmanager
 async def open_terminal(
-    size: tuple[int, int] = (80, 24), server: ScriptedServer | None = None
+    size: tuple[int, int] = (80, 24), server: ScriptedServer | None = None, api: str | None = None
 ) -> AsyncIterator[TerminalEnv]:
     async with server or demo_server() as found:
-        app = ChatApp(lambda: client_of(found, token=found.user))
+        app = ChatApp(lambda: client_of(found, token=found.user, api=api))
         async with app.run_test(size=size) as pilot:
             env = TerminalEnv(found, app, pilot)
             await until(lambda: found.sockets, WITHIN_S)

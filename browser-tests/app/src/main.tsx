@@ -49,7 +49,7 @@ function Page({ chat, inbox = "default", view = "chat" }: PageOptions) {
         <h1>Tidings</h1>
         <Inbox inbox={inbox} />
       </header>
-      {view === "chat" ? <Chat defaultChat={chat} /> : <Inbox inbox={inbox} variant="page" />}
+      {view === "chat" ? <Chat defaultChat={chat} hasSearch /> : <Inbox inbox={inbox} variant="page" />}
     </main>
   );
 }

@@ -2,7 +2,7 @@
 export interface PageOptions {
   url: string;
   token: string;
-  /** The address of the REST API, for attachments. */
+  /** The address of the REST API, for attachments and search. */
   api?: string;
   user: string;
   view?: "chat" | "inbox" | "history";

@@ -9,6 +9,7 @@ import { Empty, ErrorView, Notice } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useMay } from "../session_gate.tsx";
 import type { ApiKey, SigningKey, Tenant } from "./model.ts";
+import { SearchSection } from "./search.tsx";
 
 const SCOPES = ["users", "notifications", "act_as_user"];
 
@@ -19,6 +20,7 @@ export function TenantPage(): ReactNode {
     <>
       <h1>Tenant {tenant}</h1>
       <TenantFacts tenant={tenant} />
+      <SearchSection tenant={tenant} />
       {mayReadKeys && (
         <>
           <section aria-labelledby="api-keys">

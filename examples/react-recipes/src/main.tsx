@@ -4,6 +4,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { ChatAndInbox } from "./chat_and_inbox.tsx";
 import { ChatWithFiles } from "./chat_with_files.tsx";
+import { ChatWithSearch } from "./chat_with_search.tsx";
 import { German } from "./german.tsx";
 import { InboxPage } from "./inbox_page.tsx";
 import { NamedUsers } from "./named_users.tsx";
@@ -15,6 +16,7 @@ import "./theme.css";
 const RECIPES = {
   "chat-and-inbox": ChatAndInbox,
   "chat-with-files": ChatWithFiles,
+  "chat-with-search": ChatWithSearch,
   "named-users": NamedUsers,
   german: German,
   "own-part": OwnPart,

@@ -15,10 +15,12 @@ export interface ChatHeaderProps {
   titleId: string;
   /** Return to the list. The button is visible only where the list and the chat do not fit side by side. */
   onBack?: (() => void) | undefined;
+  /** Search in this chat. Absent without search. */
+  onSearch?: (() => void) | undefined;
 }
 
 /** The name of a chat, and the presence of the other user or the number of members. */
-export function ChatHeader({ chat, titleId, onBack }: ChatHeaderProps): ReactNode {
+export function ChatHeader({ chat, titleId, onBack, onSearch }: ChatHeaderProps): ReactNode {
   const { locale } = useSettings();
   const isMember = useChatRow(chat) !== undefined;
   const row = useLastChatRow(chat);
@@ -34,6 +36,14 @@ export function ChatHeader({ chat, titleId, onBack }: ChatHeaderProps): ReactNod
         </h2>
         {other !== undefined ? <PresenceText user={other} /> : isMember && <MemberCount chat={chat} />}
       </div>
+      {onSearch && (
+        <IconButton
+          icon="search"
+          label={locale.text("searchInChat")}
+          className="td-search-open"
+          onClick={onSearch}
+        />
+      )}
     </header>
   );
 }

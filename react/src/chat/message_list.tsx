@@ -1,5 +1,5 @@
 import type { Chat } from "@tidings/client";
-import { type ReactElement, type ReactNode, useCallback, useMemo, useRef } from "react";
+import { type ReactElement, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { Virtualizer } from "virtua";
 import { type MessagesState, useChat, useMessages } from "../hooks/chat.ts";
 import { useLastChatRow } from "../hooks/chat_list.ts";
@@ -10,6 +10,7 @@ import { useComponent } from "../slots.tsx";
 import { JumpToNewest } from "./jump_to_newest.tsx";
 import { LogContext } from "./log_context.ts";
 import { MessageRow, type MessageRowProps } from "./message_row.tsx";
+import type { MessageTarget } from "./use_jump.ts";
 import { type LogState, useLog } from "./use_log.ts";
 
 /** Rows are measured this far outside of the view. A larger step of scrolling would meet estimated heights. */
@@ -19,6 +20,8 @@ const MAX_ELEMENTS = 1_000;
 
 export interface MessageListProps {
   chat: string;
+  /** Show this message. A new object shows it again. */
+  target?: MessageTarget | undefined;
 }
 
 /**
@@ -27,20 +30,30 @@ export interface MessageListProps {
  * Loading older messages keeps the reading position. New messages scroll into view only if the user is at the
  * bottom; otherwise a button shows how many there are.
  */
-export function MessageList({ chat: id }: MessageListProps): ReactNode {
+export function MessageList({ chat: id, target }: MessageListProps): ReactNode {
   const messages = useMessages(id);
   const chat = useChat(id);
+  // Race: effects of the rows run before the effect of `useMessages`, which loads the newest messages. It would drop the
+  // load of the messages around the target. So the rows receive the target in the next render.
+  const [shownTarget, setShownTarget] = useState<MessageTarget>();
+  useEffect(() => setShownTarget(target), [target]);
   // A new chat starts with new state: position, focus and divider.
-  return <LoadedMessageList key={id} chat={chat} messages={messages} />;
+  return <LoadedMessageList key={id} chat={chat} messages={messages} target={shownTarget} />;
 }
 
-function LoadedMessageList({ chat, messages }: { chat: Chat; messages: MessagesState }) {
+interface LoadedProps {
+  chat: Chat;
+  messages: MessagesState;
+  target: MessageTarget | undefined;
+}
+
+function LoadedMessageList({ chat, messages, target }: LoadedProps) {
   const { range, loadNewest } = messages;
   const { locale } = useSettings();
   const Empty = useComponent("EmptyState", EmptyState);
   const Failed = useComponent("ErrorState", ErrorState);
   const Loading = useComponent("LoadingState", LoadingState);
-  if (messages.keys.length > 0) return <Log chat={chat} messages={messages} />;
+  if (messages.keys.length > 0) return <Log chat={chat} messages={messages} target={target} />;
   const content = range.isLoaded ? (
     <Empty icon="chat" title={locale.text("noMessages")} hint={locale.text("noMessagesHint")} />
   ) : range.error ? (
@@ -51,10 +64,10 @@ function LoadedMessageList({ chat, messages }: { chat: Chat; messages: MessagesS
   return <div className="td-log-frame">{content}</div>;
 }
 
-function Log({ chat, messages }: { chat: Chat; messages: MessagesState }) {
+function Log({ chat, messages, target }: LoadedProps) {
   const { locale } = useSettings();
   const name = useChatNames()(useLastChatRow(chat.id), chat.id);
-  const log = useLog(chat, messages);
+  const log = useLog(chat, messages, target);
   const Jump = useComponent("JumpToNewest", JumpToNewest);
   return (
     <div className="td-log-frame">

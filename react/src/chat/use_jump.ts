@@ -15,13 +15,23 @@ export interface LogJump {
   readonly jumpToNewest: () => void;
 }
 
+/** A message that another part of the page wants to show. */
+export interface MessageTarget {
+  readonly sequence: number;
+}
+
+interface FirstPosition {
+  readonly firstUnread: string | undefined;
+  readonly target: MessageTarget | undefined;
+}
+
 /** Scroll to a message, and load the messages around it if necessary. Opens the log at the first unread message. */
 export function useJump(
   chat: Chat,
   shown: ShownKeys,
   handle: RefObject<VirtualizerHandle | null>,
   scroll: LogScroll,
-  firstUnread: string | undefined,
+  { firstUnread, target }: FirstPosition,
 ): LogJump {
   const { timeline } = chat;
   const [highlighted, setHighlighted] = useHighlight();
@@ -61,6 +71,11 @@ export function useJump(
   const jumpToNewest = useCallback(() => load("newest", timeline.loadNewest()), [timeline, load]);
 
   useOpenAt(firstUnread, shown, handle, scroll);
+  const latest = useRef(jumpTo);
+  latest.current = jumpTo;
+  useEffect(() => {
+    if (target) latest.current(target.sequence);
+  }, [target]);
   return { highlighted, jumpTo, jumpToNewest };
 }
 

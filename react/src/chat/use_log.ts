@@ -10,7 +10,7 @@ import {
   useMarkRead,
   useNewCount,
 } from "./message_effects.ts";
-import { type LogJump, useJump } from "./use_jump.ts";
+import { type LogJump, type MessageTarget, useJump } from "./use_jump.ts";
 import { useLoadMore } from "./use_load_more.ts";
 import { type LogFocus, useLogFocus } from "./use_log_focus.ts";
 import { useLogScroll } from "./use_log_scroll.ts";
@@ -37,7 +37,7 @@ export interface LogState {
 const KEPT_AT_END = 30;
 
 /** The behaviour of the log: position, focus, loading, receipts and announcements. */
-export function useLog(chat: Chat, messages: MessagesState): LogState {
+export function useLog(chat: Chat, messages: MessagesState, target: MessageTarget | undefined): LogState {
   const scroller = useRef<HTMLDivElement>(null);
   const handle = useRef<VirtualizerHandle>(null);
   const shown = useShownKeys(messages.keys);
@@ -45,7 +45,7 @@ export function useLog(chat: Chat, messages: MessagesState): LogState {
 
   const firstUnread = useFirstUnread(chat, keys);
   const scroll = useLogScroll(scroller, shown);
-  const jump = useJump(chat, shown, handle, scroll, firstUnread);
+  const jump = useJump(chat, shown, handle, scroll, { firstUnread, target });
   const loadMore = useLoadMore(messages, scroller);
   const focus = useLogFocus(chat, keys, scroller, handle);
   const keepMounted = useKeepMounted(keys.length, focus.index, scroll.isAtBottom);

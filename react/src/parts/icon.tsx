@@ -29,6 +29,8 @@ const paths = {
   file: "M6 3h8l4 4v14H6V3ZM14 3v4h4",
   next: "M5 12h14M13 6l6 6-6 6",
   flag: "M6 21V4M6 4h12l-2.5 4L18 12H6",
+  search: "M11 18a7 7 0 1 1 0-14 7 7 0 0 1 0 14ZM20 20l-4-4",
+  filter: "M4 7h16M7 12h10M10 17h4",
   dot: "M12 15a3 3 0 1 0 0-6 3 3 0 0 0 0 6Z",
 } as const;
 

@@ -37,6 +37,7 @@ from tidings_sdk.moderation import Invite, Moderation, ReportReason, SendRestric
 from tidings_sdk.protocol import State
 from tidings_sdk.push import PushNotifications
 from tidings_sdk.receipts import DeliveryStatus, MessageStatus
+from tidings_sdk.search import FoundMessage, Highlight, MessageSearch, SearchPage, SearchResult
 from tidings_sdk.send_queues import QueuedSend
 from tidings_sdk.session import Timeouts
 from tidings_sdk.stores.file import FileStore
@@ -69,6 +70,8 @@ __all__ = [
     "Event",
     "EventOrigin",
     "FileStore",
+    "FoundMessage",
+    "Highlight",
     "HistoryPage",
     "Inbox",
     "InboxCounts",
@@ -78,6 +81,7 @@ __all__ = [
     "MemoryStore",
     "MessageAdded",
     "MessageChanged",
+    "MessageSearch",
     "MessageSendFailed",
     "MessageSent",
     "MessageStatus",
@@ -97,6 +101,8 @@ __all__ = [
     "ReportReason",
     "RequestRefused",
     "RequestTimeout",
+    "SearchPage",
+    "SearchResult",
     "SendFailed",
     "SendRestrictions",
     "SendUnconfirmed",

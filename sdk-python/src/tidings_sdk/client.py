@@ -18,6 +18,7 @@ from tidings_sdk.inbox import Inbox
 from tidings_sdk.moderation import Moderation
 from tidings_sdk.protocol import State
 from tidings_sdk.push import PushNotifications
+from tidings_sdk.search import MessageSearch
 from tidings_sdk.session import DialOptions, Timeouts
 from tidings_sdk.stores.memory import MemoryStore
 from tidings_sdk.stores.store import Store
@@ -29,7 +30,7 @@ class Client:
     """One device of one user. Use it with `async with`; it reconnects automatically.
 
     `token`: the credential, or an async function that returns one when the client needs it. `api`: the address of the
-    REST API, such as `https://chat.example.com`; attachments and moderation need it. `store`: where the outbox
+    REST API, such as `https://chat.example.com`; attachments, moderation and search need it. `store`: where the outbox
     and the positions are kept; the default store is in memory and ends with the process. `max_events`: maximum number
     of events that wait for `events()`. Beyond it, entries are read from the log later, and other events are dropped and
     counted in `dropped_events`. `max_outbox`: maximum number of messages in the outbox. `proxy`: True uses the proxy
@@ -53,6 +54,7 @@ class Client:
         self._credentials = Credentials(token)
         self._attachments = Attachments(api, Credentials(token)) if api else None
         self._moderation = Moderation(api, Credentials(token)) if api else None
+        self._search = MessageSearch(api, Credentials(token)) if api else None
         self._store = store or MemoryStore()
         self._dialling = DialOptions(
             url=url, device=device, ssl=ssl, proxy=proxy, timeouts=patience or Timeouts()
@@ -126,6 +128,13 @@ class Client:
         if self._moderation is None:
             raise ValueError("Moderation needs the argument `api` of the client.")
         return self._moderation
+
+    @property
+    def search(self) -> MessageSearch:
+        """Search in the user's messages. Raises `ValueError` if the client has no `api`."""
+        if self._search is None:
+            raise ValueError("Search needs the argument `api` of the client.")
+        return self._search
 
     def chats(self) -> list[ChatRow]:
         """Return the user's current chat list: pinned chats first, then newest activity first."""

@@ -4,8 +4,8 @@ import type { Chat } from "../chat.ts";
 import { TidingsError } from "../errors.ts";
 import type { JsonObject } from "../frames.gen.ts";
 import type { LightClient } from "../light_client.ts";
+import { RestApi, retried, wait } from "../rest.ts";
 import type { QueuedSend, SendOptions } from "../types.ts";
-import { RestApi, retried, wait } from "./rest.ts";
 import { type AttachmentInfo, Upload, type UploadOptions } from "./upload.ts";
 import {
   IndexedDbUploadStore,

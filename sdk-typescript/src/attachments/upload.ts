@@ -2,9 +2,9 @@
 import { type Deferred, deferred } from "../deferred.ts";
 import { asTidingsError, sdkError, TidingsError } from "../errors.ts";
 import { Cell } from "../observable.ts";
+import { type RestApi, retried } from "../rest.ts";
 import type { Observable } from "../types.ts";
 import { putBytes, type SignedRequest } from "./put_bytes.ts";
-import { type RestApi, retried } from "./rest.ts";
 import { Sha256, sha256 } from "./sha256.ts";
 import type { StoredUpload, UploadStore } from "./upload_store.ts";
 

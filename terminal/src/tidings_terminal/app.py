@@ -155,6 +155,10 @@ class ChatApp(App[str]):
         ]
         _ = self.push_screen(HelpScreen(sections))
 
+    def action_search(self) -> None:
+        self.query_one(InboxPane).turn(to_inbox=False)
+        self._view.search("")
+
     def action_reply(self) -> None:
         self._view.reply()
 

@@ -10,13 +10,14 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, OptionList, Static
 
-from tidings_sdk import Chat, Client, ReportReason, TidingsError
+from tidings_sdk import Chat, Client, ReportReason, SearchResult, TidingsError
 from tidings_terminal import formatting
 from tidings_terminal.dialogs import DeleteScreen
 from tidings_terminal.key_bindings import REPORT_REASONS, command_of, is_command
 from tidings_terminal.model import ComposeMode, ComposeTask, ScreenModel, partner
 from tidings_terminal.rendering import ViewContext, content_of, name_of, transcript_lines
-from tidings_terminal.transcript import TranscriptMessage
+from tidings_terminal.search_screen import SearchScreen
+from tidings_terminal.transcript import MAX_LINES, TranscriptMessage
 from tidings_terminal.widgets import Composer, ThreadPane
 
 _PAGE: Final = 50
@@ -185,11 +186,15 @@ class ChatView(Vertical):
 
     def _command(self, text: str) -> None:
         """Run the command. One that does not exist stays on the line to be corrected."""
+        name, _, words = text.partition(" ")
+        if name == "/search":
+            self.query_one(Composer).end()
+            self.search(words)
+            return
         if (command := command_of(text)) is not None:
             self.query_one(Composer).end()
             self._run(self._act(command.action))
             return
-        name = text.split(maxsplit=1)[0]
         self.model.show_status(
             f"Unknown command {formatting.short(name, 20)}; /help lists them", time.monotonic()
         )
@@ -265,6 +270,44 @@ class ChatView(Vertical):
         else:
             text = await _reported(client, chat, message.sequence, reason)
         self.model.show_status(text, time.monotonic())
+
+    def search(self, words: str) -> None:
+        """Show the messages with these words. The one that the user chooses is shown in its chat."""
+        client = self._client()
+        if client is None:
+            return
+
+        def chosen(result: SearchResult | None) -> None:
+            if result is not None:
+                self._run(self._show_message(result.chat, result.message.sequence))
+
+        context = ViewContext.now(client)
+        titles = {row.chat: self.model.title(row, context.user) for row in client.chats()}
+        _ = self.app.push_screen(SearchScreen(client, titles, context, words), chosen)
+
+    async def _show_message(self, chat: str, sequence: int) -> None:
+        """Open a chat at a message. Loads older messages until it is among them, up to the limit of a transcript."""
+        if self.model.open != chat:
+            self.open(chat)
+        thread, client = self.model.thread(chat), self._client()
+        loaded = len(thread.messages)
+        while client is not None and thread.at(sequence) is None and loaded < MAX_LINES:
+            try:
+                page = await client.chat(chat).history(
+                    before=thread.oldest if thread.is_loaded else None, limit=_PAGE
+                )
+            except TidingsError as error:
+                self.model.show_status(f"cannot load older messages: {error}", time.monotonic())
+                return
+            thread.page(page)
+            loaded += _PAGE
+            if not page.has_older:
+                break
+        if self.model.open != chat or client is None:
+            return
+        lines = transcript_lines(thread, ViewContext.now(client), client.chat(chat).status)
+        if not self.query_one(ThreadPane).choose(list(lines), sequence):
+            self.model.show_status("The message is too old to be shown here.", time.monotonic())
         self._changed()
 
     def _begin(self, mode: ComposeMode, message: TranscriptMessage, text: str = "") -> None:

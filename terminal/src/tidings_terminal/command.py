@@ -19,7 +19,8 @@ from tidings_terminal import endpoint
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A file with the user's token.  [default: the environment variable TIDINGS_TOKEN]",
 )
-def chat(user: str | None, url: str | None, token_file: Path | None) -> None:
+@click.option("--api", metavar="URL", help="With --url: the address of the REST API, for /search.")
+def chat(user: str | None, url: str | None, token_file: Path | None, api: str | None) -> None:
     """Chat in the terminal, with receipts, typing, presence and the inbox.
 
     Run `tidings chat --as anna` in the directory of a running `tidings dev`, or use --url with a token of any
@@ -30,7 +31,7 @@ def chat(user: str | None, url: str | None, token_file: Path | None) -> None:
             "Give either --as NAME, in the directory of `tidings dev`, or --url URL with a token."
         )
     try:
-        where = endpoint.from_dev(user) if user else endpoint.from_options(url or "", token_file)
+        where = endpoint.from_dev(user) if user else endpoint.from_options(url or "", token_file, api)
     except endpoint.EndpointMissing as error:
         raise click.ClickException(str(error)) from error
     from tidings_terminal.app import run  # noqa: PLC0415 - the import takes half a second

@@ -23,7 +23,7 @@ class Endpoint:
     token: Provider
     """Called again when a token expires; `tidings dev` writes new ones in time."""
     api: str | None = None
-    """The address of the REST API, for reports."""
+    """The address of the REST API, for reports and `/search`."""
 
 
 def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
@@ -38,7 +38,7 @@ def from_dev(user: str, path: Path = CLIENT) -> Endpoint:
     return Endpoint(str(dev_file["gateway"]), token, dev_file.get("api"))
 
 
-def from_options(url: str, token_file: Path | None) -> Endpoint:
+def from_options(url: str, token_file: Path | None, api: str | None = None) -> Endpoint:
     """Read the token from a file or the environment. Every user of the machine can see arguments."""
     if token_file is None and not os.environ.get(TOKEN_VARIABLE):
         raise EndpointMissing(f"The token is missing. Set {TOKEN_VARIABLE}, or use --token-file FILE.")
@@ -46,7 +46,7 @@ def from_options(url: str, token_file: Path | None) -> Endpoint:
     async def token() -> str:
         return _token(token_file)
 
-    return Endpoint(url, token)
+    return Endpoint(url, token, api)
 
 
 def _token(file: Path | None) -> str:

@@ -44,6 +44,7 @@ COMMANDS: Final = (
     Command("delete", "redact", "Delete your last message for everyone"),
     Command("report", "report('other')", "Report the last message, for example /report spam"),
     Command("next", "step(1)", "Open the next chat"),
+    Command("search", "search", "Search your messages: /search lunch fri*"),
     Command("inbox", "inbox", "Open or close the inbox"),
     Command("quit", "quit", "Quit"),
 )

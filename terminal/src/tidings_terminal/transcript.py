@@ -7,7 +7,7 @@ from typing import Any, Final, final
 from tidings_sdk import Entry, HistoryPage, Reaction
 
 _SHOWN_KINDS: Final = frozenset({"create", "join", "leave", "rename", "role"})
-_MAX_LINES: Final = 2_000
+MAX_LINES: Final = 2_000
 """Maximum number of loaded messages. Older ones are loaded again when the user scrolls."""
 
 
@@ -129,8 +129,8 @@ class Transcript:
             )
 
     def _drop_oldest(self) -> None:
-        if len(self._messages) > _MAX_LINES:
-            self._drop(sorted(self._messages)[: -_MAX_LINES // 2])
+        if len(self._messages) > MAX_LINES:
+            self._drop(sorted(self._messages)[: -MAX_LINES // 2])
             self.has_older = True
 
     def _drop(self, sequences: Iterable[int]) -> None:

@@ -58,6 +58,7 @@ class ThreadPane(OptionList):
         super().__init__(id=id, markup=False)
         self._shown: list[RenderedLine] = []
         self._follows = True
+        self._is_jumping = False
 
     @property
     def is_at_end(self) -> bool:
@@ -72,7 +73,7 @@ class ThreadPane(OptionList):
 
     def show(self, lines: Sequence[RenderedLine], *, from_end: bool = False) -> None:
         below = self.max_scroll_y - self.scroll_offset.y
-        self._follows = was_at_end = from_end or self.is_at_end
+        self._follows = was_at_end = from_end or (self.is_at_end and not self._is_jumping)
         old, self._shown = self._shown, list(lines)
         if [line.id for line in lines[: len(old)]] == [line.id for line in old]:
             self._follow(old)
@@ -82,6 +83,23 @@ class ThreadPane(OptionList):
             self.call_after_refresh(self.scroll_end, animate=False)
         elif len(lines) != len(old):
             self.call_after_refresh(self._keep_scroll_position, below)
+
+    def choose(self, lines: Sequence[RenderedLine], sequence: int) -> bool:
+        """Show the lines with the cursor on a message, and focus it. Return whether the message is among them."""
+        index = next((n for n, line in enumerate(lines) if line.sequence == sequence), None)
+        if index is None:
+            return False
+        # Until the list has scrolled to the message, other updates must not scroll it to the end.
+        self._is_jumping = True
+        self.show(lines)
+        self.highlighted = index
+        self.focus()
+        self.call_after_refresh(self._end_jump)
+        return True
+
+    def _end_jump(self) -> None:
+        self.scroll_to_highlight()
+        self._is_jumping = False
 
     def _follow(self, old: list[RenderedLine]) -> None:
         for index, (before, now) in enumerate(zip(old, self._shown, strict=False)):

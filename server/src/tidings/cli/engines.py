@@ -31,7 +31,7 @@ _LOOK_EVERY_S = 1.0
 
 @click.group(name="engines")
 def group() -> None:
-    """Kafka, DynamoDB, Valkey and S3 on this machine, for development and tests."""
+    """Kafka, DynamoDB, Valkey, S3 and OpenSearch on this machine, for development and tests."""
 
 
 @group.command()
@@ -40,7 +40,10 @@ def group() -> None:
 @click.option("--on-disk", is_flag=True, help="Keep the data after a stop.")
 @click.option("--brokers", type=click.Choice(["1", "3"]), help="Kafka brokers; 3 are replicated.")
 def start(names: tuple[str, ...], dynamo: DynamoKind | None, *, on_disk: bool, brokers: str | None) -> None:
-    """Start NAMES, or all engines that the settings do not place elsewhere. Running engines are not changed."""
+    """Start NAMES, or all engines that the settings do not place elsewhere. Running engines are not changed.
+
+    OpenSearch is started only by its name: `tidings engines start opensearch`.
+    """
     loaded = load()
     wish = _request(loaded, names, dynamo, on_disk=on_disk, brokers=brokers)
     began = time.monotonic()

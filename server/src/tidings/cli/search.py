@@ -2,24 +2,19 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 import click
-from msgspec.structs import replace
 
-from tidings.accounts.store.users import DynamoUserStore
 from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import open_tables
-from tidings.app.wiring.engine_clients import make_user_key_ring, open_key_ring
-from tidings.app.wiring.search import UserDirectory
+from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.search import build_search_switch
 from tidings.cli.output import echo
 from tidings.jobs.model import JobId
-from tidings.jobs.service import JobService
-from tidings.jobs.store import DynamoJobStore
 from tidings.kernel.clock import SystemClock
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
-from tidings.search.rebuild import SearchRebuild
+from tidings.search.switch import SearchSwitch
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
 
@@ -38,19 +33,14 @@ def enable(tenant: str) -> None:
 
     The index then has the words of all messages of TENANT, also of encrypted ones.
     """
-
-    async def run(services: "_Services") -> JobId:
-        found = await services.set_search(tenant, is_on=True)
-        return await services.rebuild.start(found)
-
-    _announce(tenant, asyncio.run(_with_services(run)))
+    _announce(tenant, asyncio.run(_with_services(lambda services: services.switch.enable(tenant))))
 
 
 @group.command()
 @_TENANT
 def disable(tenant: str) -> None:
     """End search for TENANT. The process `search` deletes its part of the index within a minute."""
-    asyncio.run(_with_services(lambda services: services.set_search(tenant, is_on=False)))
+    asyncio.run(_with_services(lambda services: services.switch.disable(tenant)))
     echo(f"ok: search is off for {tenant}; its part of the index is deleted within a minute")
 
 
@@ -58,16 +48,7 @@ def disable(tenant: str) -> None:
 @_TENANT
 def rebuild(tenant: str) -> None:
     """Start a job that indexes all messages of TENANT again, for example after the index was lost."""
-
-    async def run(services: "_Services") -> JobId:
-        found = await services.tenants.read(tenant)
-        if not found.settings.has_search:
-            raise TidingsError(
-                Code.SEARCH_OFF, f"Search is off for {tenant}.", hint=f"Run `tidings search enable {tenant}`."
-            )
-        return await services.rebuild.start(found.id)
-
-    _announce(tenant, asyncio.run(_with_services(run)))
+    _announce(tenant, asyncio.run(_with_services(lambda services: services.switch.rebuild(tenant))))
 
 
 @group.command()
@@ -88,27 +69,14 @@ def _announce(tenant: str, job: JobId) -> None:
     echo(f"Search is on for {tenant}. Follow the rebuild with `tidings job watch {tenant} {job}`.", err=True)
 
 
+@dataclass(frozen=True, slots=True)
 class _Services:
-    def __init__(self, tenants: TenantService, rebuild: SearchRebuild) -> None:
-        self.tenants = tenants
-        self.rebuild = rebuild
-
-    async def set_search(self, tenant: str, *, is_on: bool) -> TenantId:
-        changed = await self.tenants.change(tenant, lambda settings: replace(settings, has_search=is_on))
-        return changed.id
-
-
-class _NoChunks:
-    """A rebuild starts some seconds later, so the job sweeper publishes its chunks."""
-
-    def publish(self, refs: object) -> None:
-        del refs
+    tenants: TenantService
+    switch: SearchSwitch
 
 
 async def _with_services[T](act: Callable[[_Services], Awaitable[T]]) -> T:
     settings, clock = load().settings, SystemClock()
     async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as keys:
         tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(keys)), clock)
-        users = DynamoUserStore(client, keys, make_user_key_ring(settings, client, keys, clock))
-        jobs = JobService(DynamoJobStore(client, settings.inboxes.job_retention_days), _NoChunks(), clock)
-        return await act(_Services(tenants, SearchRebuild(jobs, UserDirectory(users), clock)))
+        return await act(_Services(tenants, build_search_switch(settings, client, tenants, clock)))

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from hmac import compare_digest
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit
@@ -162,8 +163,23 @@ class DemoServer:
     async def _session(self, _: web.Request) -> web.Response:
         users = [{"id": user, "name": name} for user, name in DEMO_USERS.items()]
         return web.json_response(
-            {**self.content.urls, "users": users, "chats": self.content.chats, "inbox": INBOX}
+            {
+                **self.content.urls,
+                "users": users,
+                "chats": self.content.chats,
+                "inbox": INBOX,
+                "search": await self._has_search(),
+            }
         )
+
+    async def _has_search(self) -> bool:
+        """Return whether a demo user can search. The page asks here: a refused request would be an error in its console."""
+        token = next(iter(self.content.tokens.values()), "")
+        try:
+            answer = await http_call("GET", f"{self.content.urls['api']}/v1/search?q=tidings&limit=1", token)
+        except (OSError, HTTPException):
+            return False
+        return answer.status == HTTPStatus.OK
 
     async def _token(self, request: web.Request) -> web.Response:
         token = self.content.tokens.get(request.query.get("user", ""))

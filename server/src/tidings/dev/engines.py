@@ -180,6 +180,7 @@ _ENDPOINT_SETTINGS: dict[Engine, Key] = {
     Engine.KAFKA: ("kafka", "bootstrap_servers"),
     Engine.VALKEY: ("redis", "url"),
     Engine.S3: ("media", "endpoint"),
+    Engine.OPENSEARCH: ("search", "url"),
 }
 
 

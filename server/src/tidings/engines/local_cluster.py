@@ -10,7 +10,7 @@ from types import ModuleType
 
 import psutil
 
-from tidings.engines import dynamodb_local, dynoxide, kafka, process, seaweedfs, valkey
+from tidings.engines import dynamodb_local, dynoxide, kafka, opensearch, process, seaweedfs, valkey
 from tidings.engines.jars import DownloadCache, OnDownloadProgress
 from tidings.engines.model import Engine, EngineNode, RunningEngine, StartRequest, StateFile
 from tidings.engines.node_plan import engine_modules, plan_nodes
@@ -22,6 +22,7 @@ RUNNERS: dict[str, ModuleType] = {
     "broker": kafka,
     "valkey": valkey,
     "seaweedfs": seaweedfs,
+    "opensearch": opensearch,
 }
 _STOP_GRACE_S = 15.0
 _POLL_S = 0.05

@@ -18,10 +18,11 @@ class Engine(StrEnum):
     KAFKA = "kafka"
     VALKEY = "valkey"
     S3 = "s3"
+    OPENSEARCH = "opensearch"
 
 
 CHAT_ENGINES = frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY})
-"""The engines that every installation needs. S3 is for attachments."""
+"""The engines that every installation needs. S3 is for attachments, OpenSearch for search; it starts only by its name."""
 
 
 type DynamoKind = Literal["local", "dynoxide"]
@@ -49,7 +50,7 @@ class EngineNode:
     name: str
     engine: Engine
     kind: str
-    """`local`, `dynoxide`, `broker`, `valkey` or `seaweedfs`: the module of this package that runs it."""
+    """`local`, `dynoxide`, `broker`, `valkey`, `seaweedfs` or `opensearch`: the module of this package that runs it."""
     data: Path
     log: Path
     on_disk: bool
@@ -154,4 +155,6 @@ def endpoints(nodes: list[EngineNode]) -> str:
         elif node.engine is Engine.S3:
             lines += ["[media]", f'endpoint = "http://{node.address}"']
             lines += [f'{name} = "{value}"' for name, value in LOCAL_S3_KEYS.items()]
+        elif node.engine is Engine.OPENSEARCH:
+            lines += ["[search]", f'url = "http://{node.address}"']
     return "\n".join(lines) + "\n"

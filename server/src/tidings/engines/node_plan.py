@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 
+from tidings.engines import opensearch
 from tidings.engines.model import Engine, EngineNode, StartRequest
 from tidings.kernel.errors import Code, TidingsError
 
@@ -79,6 +80,7 @@ def engine_modules(request: StartRequest) -> list[str]:
         Engine.KAFKA: "broker",
         Engine.VALKEY: "valkey",
         Engine.S3: "seaweedfs",
+        Engine.OPENSEARCH: "opensearch",
     }
     return [of[engine] for engine in Engine if engine in request.engines]
 
@@ -96,6 +98,10 @@ def plan_nodes(home: Path, request: StartRequest) -> list[EngineNode]:
     if Engine.S3 in request.engines:
         s3 = _node(home, request, ports, Engine.S3, "seaweedfs")
         nodes.append(replace(s3, ports=_seaweedfs_ports(ports)))
+    if Engine.OPENSEARCH in request.engines:
+        port = next(each for each in opensearch.shuffled_ports() if is_port_free(each))
+        asked = replace(request, ports={Engine.OPENSEARCH: port})
+        nodes.append(_node(home, asked, ports, Engine.OPENSEARCH, "opensearch"))
     return nodes
 
 

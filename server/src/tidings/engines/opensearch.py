@@ -1,74 +1,76 @@
-"""OpenSearch on this machine, for tests and benchmarks. Not part of `tidings engines`: few installations search by it.
+"""OpenSearch on this machine, for the search of an installation that uses it. Started by name: few do.
 
-The runner takes its port from 9201 to 9299 and ends when its standard input is closed. Language analyzers are left out,
-because the Java runtime lacks data that they need; Tidings does not use them.
+The runner of a single node ends when its standard input is closed, so it reads from a pipe that is never closed. It takes
+its port from 9201 to 9299. Language analyzers are left out, because the Java runtime lacks data that they need; Tidings
+does not use them.
 """
 
-import subprocess
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import http.client
+import os
+import random
+import shlex
 from typing import Final
 
 from tidings.engines import jars
-from tidings.engines.jars import DownloadCache
-from tidings.engines.node_plan import is_port_free
-from tidings.engines.process import open_log
-from tidings.kernel.errors import Code, TidingsError
+from tidings.engines.jars import DownloadCache, OnDownloadProgress
+from tidings.engines.model import EngineNode
 
 LOCK: Final = "opensearch"
+MEMORY_MB: Final = 900
+PORTS: Final = range(9201, 9299)
 _HEAP_MB: Final = 512
-_PORTS: Final = range(9201, 9299)
-_READY_S: Final = 120.0
+_PIPE: Final = "stdin"
+_TIMEOUT_S: Final = 2.0
+_OK: Final = 200
 _MODULES: Final = (
     "org.opensearch.index.reindex.ReindexModulePlugin",
     "org.opensearch.transport.Netty4ModulePlugin",
 )
 
 
+def version() -> str:
+    return "OpenSearch " + next(j.version for j in jars.read_lock(LOCK) if j.artifact == "opensearch")
+
+
 def is_installed(cache: DownloadCache) -> bool:
     return not jars.missing_jars(LOCK, cache)
 
 
-@contextmanager
-def run_opensearch(directory: Path, cache: DownloadCache) -> Iterator[str]:
-    """Run a node with its data in the directory, and return its URL. It ends with this process too."""
-    port = next(each for each in _PORTS if is_port_free(each))
-    with open_log(directory / "opensearch.log") as log:
-        node = subprocess.Popen(  # noqa: S603 - a fixed command
-            [
-                *jars.java_command(_HEAP_MB, "--enable-native-access=ALL-UNNAMED"),
-                *("-cp", jars.class_path(LOCK, cache)),
-                "org.codelibs.opensearch.runner.OpenSearchRunner",
-                *("-basePath", str(directory / "data"), "-numOfNode", "1", "-clusterName", f"tidings-{port}"),
-                *("-baseHttpPort", str(port - 1), "-moduleTypes", ",".join(_MODULES)),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=directory,
-        )
-        try:
-            _await_ready(node, f"http://127.0.0.1:{port}", directory)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            node.kill()
-            node.communicate()
+def install(cache: DownloadCache, progress: OnDownloadProgress) -> None:
+    if not is_installed(cache):
+        jars.fetch(LOCK, cache, progress)
 
 
-def _await_ready(node: "subprocess.Popen[bytes]", url: str, directory: Path) -> None:
-    deadline = time.monotonic() + _READY_S
-    while time.monotonic() < deadline and node.poll() is None:
-        try:
-            with urllib.request.urlopen(url, timeout=5):  # noqa: S310 - this machine
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.2)
-    raise TidingsError(
-        Code.ENGINE_NOT_READY,
-        "OpenSearch did not start.",
-        hint=f"Its log: {directory / 'opensearch.log'}",
-    )
+def shuffled_ports() -> list[int]:
+    """Return the ports in a random order: two starts at the same time must not choose the same one."""
+    return random.sample(PORTS, len(PORTS))
+
+
+def prepare(node: EngineNode, cache: DownloadCache) -> None:
+    del cache
+    node.data.mkdir(parents=True, exist_ok=True)
+    if not (node.data / _PIPE).exists():
+        os.mkfifo(node.data / _PIPE, 0o600)
+
+
+def command(node: EngineNode, cache: DownloadCache) -> list[str]:
+    java = [
+        *jars.java_command(_HEAP_MB, "--enable-native-access=ALL-UNNAMED"),
+        *("-cp", jars.class_path(LOCK, cache)),
+        "org.codelibs.opensearch.runner.OpenSearchRunner",
+        *("-basePath", str(node.data / "data"), "-numOfNode", "1", "-clusterName", f"tidings-{node.port}"),
+        *("-baseHttpPort", str(node.port - 1), "-moduleTypes", ",".join(_MODULES)),
+    ]
+    # A pipe that is open for reading and writing has no end.
+    return ["sh", "-c", f"exec {shlex.join(java)} <> {shlex.quote(str(node.data / _PIPE))}"]
+
+
+def is_ready(node: EngineNode) -> bool:
+    connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=_TIMEOUT_S)
+    try:
+        connection.request("GET", "/")
+        return connection.getresponse().status == _OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -28,7 +28,7 @@ def version() -> str:
 
 def default_engines() -> frozenset[Engine]:
     """Return the engines that an installation on this machine starts: S3 only if SeaweedFS is installed."""
-    return CHAT_ENGINES if _binary() is None else frozenset(Engine)
+    return CHAT_ENGINES if _binary() is None else CHAT_ENGINES | {Engine.S3}
 
 
 def is_installed(cache: DownloadCache) -> bool:

@@ -19,6 +19,7 @@ from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey, TenantId
 from tidings.messages.model import Entry, EntryKind
 from tidings.search import rules
+from tidings.search.chat_indexer import ChatIndexer
 from tidings.search.model import IndexChange, MessageRef, SearchDocument
 from tidings.search.ports import MessageTexts, SearchIndex
 from tidings.tenants.model import TenantLookup
@@ -52,6 +53,7 @@ class IndexerDeps:
     texts: MessageTexts
     followed: FollowedLog
     index: SearchIndex
+    chats: ChatIndexer
     clock: Clock
     failpoints: Failpoints
 
@@ -93,6 +95,11 @@ class MessageIndexer:
     async def _plan(self, chat: ChatKey, entries: list[Entry], done: int) -> Sequence[IndexChange]:
         # Entries at or below the checkpoint are indexed again: it is cheap, and the index may have been restored.
         filled = await self._deps.followed.fill_gaps(chat, done, entries)
+        first = filled[0].sequence
+        # A rebuild does not find the chats of users who are not in the directory, because the tenant's server only names
+        # them. Their past is indexed here. A chat whose checkpoint is lost has documents, and is not read again.
+        if not done and first > 1 and not await self._deps.index.has_chat(chat):
+            await self._deps.chats.index(chat, first - 1)
         return await changes_of(self._deps.texts, chat, filled)
 
 

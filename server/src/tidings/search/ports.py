@@ -52,6 +52,25 @@ class SearchIndex(SearchReader, Protocol):
 
     async def delete_expired(self, now_ms: int) -> None: ...
 
+    async def has_chat(self, chat: ChatKey) -> bool:
+        """Return whether a message of the chat is in the index. The answer may lack the changes of the last second."""
+        ...
+
+    async def has_user(self, tenant: TenantId, user: UserId) -> bool:
+        """Return whether a message of the user is in the index. Sees all changes that were applied before."""
+        ...
+
+    async def purge(self) -> None:
+        """Remove what was deleted before the call from the files of the index. Searches continue meanwhile.
+
+        When it returns, no file has words that only deleted or replaced documents had.
+        """
+        ...
+
+    async def purged_ms(self) -> int:
+        """Return when the last purge started. 0: there was none."""
+        ...
+
 
 class MessageTexts(Protocol):
     """Messages with decrypted text, without a permission check."""

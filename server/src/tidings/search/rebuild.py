@@ -1,7 +1,7 @@
 """Rebuild the index of a tenant from the tables, by a job. Its chunks are the parts of the tenant's user directory.
 
 Every step can be repeated. A chat is indexed in the chunk of each of its members, unless this process has indexed it for
-the job before.
+the job before. Chats of users who are not in the directory are indexed by the indexer, at their next entry.
 """
 
 import secrets
@@ -13,29 +13,24 @@ from tidings.jobs.ports import JobStarter, JobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId, encode_ulid
-from tidings.messages.model import EntryKind
-from tidings.messages.ports import LogReader
-from tidings.search import rules
+from tidings.search.chat_indexer import ChatIndexer
 from tidings.search.indexer import has_search
-from tidings.search.model import MessageRef
-from tidings.search.ports import MessageTexts, SearchIndex, TenantUsers, UserChats
+from tidings.search.ports import TenantUsers, UserChats
 from tidings.tenants.model import TenantLookup
 
 SETTINGS_S: Final = 2.0
 """How old the settings of a tenant may be in the indexer."""
 _START_MS: Final = 5_000
 """Longer than `SETTINGS_S`: a message that the indexer has not indexed, because search was off, is in the tables then."""
-_PAGE_ENTRIES: Final = 500
-_NO_END: Final = 10**15 - 1
 _MAX_KNOWN_CHATS: Final = 500_000
 
 
 class SearchRebuild:
-    """Starts the jobs."""
+    """Starts the jobs. `parts`: of a tenant's directory of users."""
 
-    def __init__(self, jobs: JobStarter, users: TenantUsers, clock: Clock) -> None:
+    def __init__(self, jobs: JobStarter, parts: int, clock: Clock) -> None:
         self._jobs = jobs
-        self._users = users
+        self._parts = parts
         self._clock = clock
 
     async def start(self, tenant: TenantId) -> JobId:
@@ -48,7 +43,7 @@ class SearchRebuild:
                 id=job,
                 kind=JobKind.INDEX,
                 source=job,
-                total=self._users.parts,
+                total=self._parts,
                 created_ms=now_ms,
                 starts_ms=now_ms + _START_MS,
                 chunk_users=1,
@@ -66,9 +61,7 @@ class RebuildWorker:
         users: TenantUsers,
         chats: UserChats,
         *,
-        log: LogReader,
-        texts: MessageTexts,
-        index: SearchIndex,
+        indexer: ChatIndexer,
         tenants: TenantLookup,
         clock: Clock,
         failpoints: Failpoints,
@@ -76,9 +69,7 @@ class RebuildWorker:
         self._jobs = jobs
         self._users = users
         self._chats = chats
-        self._log = log
-        self._texts = texts
-        self._index = index
+        self._indexer = indexer
         self._tenants = tenants
         self._clock = clock
         self._failpoints = failpoints
@@ -103,25 +94,7 @@ class RebuildWorker:
             chat = ChatKey(job.tenant, chat_id)
             if (job.id, chat) in self._indexed:
                 continue
-            await self._index_chat(chat)
+            await self._indexer.index(chat)
             self._indexed[job.id, chat] = None
             if len(self._indexed) > _MAX_KNOWN_CHATS:
                 self._indexed.popitem(last=False)
-
-    async def _index_chat(self, chat: ChatKey) -> None:
-        """Index the present state of all messages of a chat."""
-        # Race: a message is redacted after it is read here, and the indexer removes it before the page is applied. The
-        # document has the version of the message, which is lower than that of the redaction, so the index refuses it.
-        at = 0
-        while page := await self._log.range(chat, at, _NO_END, _PAGE_ENTRIES, newest_first=False):
-            at = page[-1].sequence
-            messages = [entry for entry in page if entry.kind is EntryKind.MESSAGE]
-            if messages:
-                shown = await self._texts.show(chat, messages)
-                await self._failpoints.hit("search.read")
-                await self._index.apply(
-                    [
-                        rules.index_change(MessageRef(chat, each.entry.sequence), each, each.entry.sequence)
-                        for each in shown
-                    ]
-                )

@@ -1,4 +1,7 @@
-"""Delete documents that must not stay in the index: of tenants that turned search off, and of expired messages."""
+"""Delete documents that must not stay in the index: of tenants that turned search off, and of expired messages.
+
+Deleted documents stay in the files of the index until a purge, which runs every 12 hours. An erasure purges at once.
+"""
 
 import asyncio
 import logging
@@ -12,6 +15,8 @@ from tidings.tenants.model import TenantStore
 _log = logging.getLogger(__name__)
 
 EVERY_S: Final = 20.0
+PURGE_EVERY_MS: Final = 12 * 3_600_000
+"""Words of a redacted message must leave the files within 24 hours. A purge may fail and be repeated in between."""
 
 
 class IndexSweeper:
@@ -21,6 +26,12 @@ class IndexSweeper:
         self._index = index
         self._tenants = tenants
         self._clock = clock
+        self._purged_ms: int | None = None
+
+    @property
+    def purge_age_s(self) -> float:
+        """How long ago the last purge started, as known from the last sweep. 0 before the first."""
+        return 0.0 if self._purged_ms is None else (self._clock.now_ms() - self._purged_ms) / 1000
 
     async def run(self) -> None:
         """Sweep until cancelled. After a retryable error it continues."""
@@ -41,3 +52,9 @@ class IndexSweeper:
             if found is None or not found.settings.has_search:
                 _log.info("the documents of tenant %s are deleted: search is off", tenant)
                 await self._index.delete_tenant(tenant)
+        # Two processes may purge at the same time. The second one finds nothing to rewrite.
+        self._purged_ms = await self._index.purged_ms() or None
+        if self._purged_ms is None or self._clock.now_ms() - self._purged_ms >= PURGE_EVERY_MS:
+            await self._index.purge()
+            self._purged_ms = await self._index.purged_ms() or None
+            _log.info("the index was purged: its files have no deleted words")

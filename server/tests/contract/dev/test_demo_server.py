@@ -101,6 +101,7 @@ async def test_the_page_gets_addresses_tokens_and_status(served: Served) -> None
     assert session["gateway"] == "ws://127.0.0.1:2/v1/socket"
     assert [user["id"] for user in session["users"]] == ["anna", "ben", "cleo"]
     assert "server-key" not in json.dumps(session)
+    assert session["search"] is False, "the API does not answer"
     assert (await served.ask("GET", "/demo/token?user=anna")).json == {"token": "token-of-anna"}
     assert (await served.ask("GET", "/demo/token?user=eve")).status == 404
     assert (await served.ask("GET", "/demo/status")).json == {"gateway": "running"}

@@ -44,7 +44,7 @@ class NoChunks:
 async def started(search: SearchEnv) -> JobId:
     search.use_rebuild(TwoParts())
     jobs = JobService(search.jobs, NoChunks(), search.use_cases.clock)
-    return await SearchRebuild(jobs, TwoParts(), search.use_cases.clock).start(search.use_cases.tenant)
+    return await SearchRebuild(jobs, TwoParts.parts, search.use_cases.clock).start(search.use_cases.tenant)
 
 
 async def process(search: SearchEnv, job: JobId, *chunks: int) -> None:

@@ -1,5 +1,7 @@
 """Search on real tables: what each member finds, whatever the index says."""
 
+from collections.abc import Sequence
+
 import pytest
 from fixtures.search import SearchEnv, document
 from fixtures.use_cases import ANNA, BEN, CLEO, DORA, asked, by, code_of
@@ -8,7 +10,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import TenantId
 from tidings.messages.sender import Content
 from tidings.search import rules
-from tidings.search.model import SearchQuery
+from tidings.search.model import IndexChange, SearchQuery
 
 # The suite of the index runs on every engine; these tests are about what is authorised.
 pytestmark = pytest.mark.parametrize("indexes", ["tantivy"], indirect=True)
@@ -65,6 +67,25 @@ async def test_each_member_finds_what_their_intervals_contain(search: SearchEnv)
         assert await search.found(DORA, "word", **filters) == ["word three"]
     assert await search.found(TenantId("eve"), "word", chat=chat.chat) == []  # type: ignore[arg-type]
     assert await search.found(TenantId("eve"), "word") == []  # type: ignore[arg-type]
+
+
+async def test_the_chats_of_a_user_are_read_once_in_some_seconds(search: SearchEnv) -> None:
+    """A cached list can miss a new chat. It does not show a chat that the user has left."""
+    use_cases = search.use_cases
+    search.service = search.make_search(chats_fresh_s=60)
+    one = await use_cases.group(BEN)
+    await use_cases.send(one, ANNA, "word one")
+    await search.handle()
+    assert await search.found(BEN, "word") == ["word one"]
+    two = await use_cases.group(BEN)
+    await use_cases.send(two, ANNA, "word two")
+    await use_cases.manage.remove(one, by(ANNA), BEN)
+    await use_cases.send(one, ANNA, "word three")
+    await search.handle()
+    assert await search.found(BEN, "word") == ["word one"]
+    assert await search.found(BEN, "word", chat=two.chat) == ["word two"]
+    search.service = search.make_search(chats_fresh_s=60)
+    assert await search.found(BEN, "word") == ["word two", "word one"]
 
 
 async def test_a_search_in_one_chat_finds_no_message_of_another(search: SearchEnv) -> None:
@@ -193,6 +214,40 @@ async def test_entries_that_kafka_lacks_are_read_from_the_log(search: SearchEnv)
     await search.index.refresh()
     assert len(await search.found(BEN, "word")) == 8
     assert search.checkpoints.found[chat] == 9
+
+
+async def test_the_past_of_a_chat_that_the_index_lacks_is_indexed_at_its_next_message(
+    search: SearchEnv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rebuild does not find the chats of users that the tenant's server only names."""
+    use_cases = search.use_cases
+    search.tenants.has_search[use_cases.tenant] = False
+    chat = await use_cases.group(BEN)
+    first = await use_cases.send(chat, ANNA, "word one")
+    for number in range(30):
+        await use_cases.send(chat, ANNA, f"filler {number}")
+    await use_cases.change.redact(asked(chat, ANNA, first.sequence))
+    await search.handle()
+    search.tenants.has_search[use_cases.tenant] = True
+    use_cases.clock.ahead_ms = 3_600_000
+    await use_cases.send(chat, ANNA, "word two")
+    await search.handle()
+    assert await search.found(BEN, "word") == ["word two"]
+    assert await search.found(BEN, "filler 0") == ["filler 0"]
+    assert search.stats.indexed == 1, "the past is counted apart"
+    # After the loss of a checkpoint, the past is not read again.
+    applied: list[int] = []
+    real = search.index.apply
+
+    async def apply(changes: Sequence[IndexChange]) -> None:
+        applied.extend(change.ref.sequence for change in changes)
+        await real(changes)
+
+    monkeypatch.setattr(search.index, "apply", apply)
+    search.restart()
+    last = await use_cases.send(chat, ANNA, "word three")
+    await search.handle()
+    assert applied == [last.sequence - 1, last.sequence], "the recent message, and the new one"
 
 
 async def test_pages_are_complete_if_most_candidates_are_not_readable(search: SearchEnv) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, seaweedfs
+from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, opensearch, seaweedfs
 from tidings.engines.jars import DownloadCache, default_cache
 from tidings.engines.model import Engine, EngineNode, endpoints
 from tidings.engines.node_plan import SEAWEEDFS_PORTS, _data
@@ -127,3 +127,13 @@ def test_every_part_of_the_local_s3_listens_on_loopback_with_a_port_of_its_own()
     assert {"-ip=127.0.0.1", "-ip.bind=127.0.0.1", "-s3.port=9000"} <= set(command)
     assert {f"-{role}={port}" for role, port in ports.items()} <= set(command)
     assert 'endpoint = "http://127.0.0.1:9000"' in endpoints([s3])
+
+
+def test_opensearch_starts_only_by_its_name_and_with_a_bounded_heap() -> None:
+    assert Engine.OPENSEARCH not in seaweedfs.default_engines()
+    assert sorted(opensearch.shuffled_ports()) == list(opensearch.PORTS)
+    planned = node(Engine.OPENSEARCH, "opensearch", 9250)
+    shell = opensearch.command(planned, default_cache())[-1]
+    assert "-Xmx512m" in shell
+    assert f"-baseHttpPort {planned.port - 1}" in shell
+    assert f'[search]\nurl = "http://127.0.0.1:{planned.port}"' in endpoints([planned])

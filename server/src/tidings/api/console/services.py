@@ -24,6 +24,7 @@ from tidings.operators.doctor_runner import DoctorRunner
 from tidings.operators.oidc import OidcLogin
 from tidings.operators.process_monitor import ProcessMonitor
 from tidings.operators.sessions import OperatorSessions
+from tidings.search.switch import SearchSwitch
 from tidings.tenants.settings import TenantReader, TenantService
 from tidings.trace.lookup import MessageFinder, UserChatFinder
 from tidings.trace.model import DeviceRoute, Trace
@@ -84,6 +85,7 @@ class ConsoleServices:
     user_sessions: SessionService
     notifications: NotificationServices
     webhooks: WebhookService
+    search: SearchSwitch
     support: SupportServices
     moderation: ConsoleModeration
     monitor: ProcessMonitor

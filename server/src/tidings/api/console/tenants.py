@@ -34,6 +34,7 @@ class TenantSettingsResponse(ApiModel):
     phone_prefixes: list[str]
     find_by_phone: bool
     push_previews: bool
+    search: bool
 
 
 class TenantResponse(ApiModel):
@@ -59,6 +60,7 @@ class TenantResponse(ApiModel):
                 phone_prefixes=list(settings.phone_prefixes),
                 find_by_phone=settings.has_phone_search,
                 push_previews=settings.push.has_previews,
+                search=settings.has_search,
             ),
             version=tenant.version,
             created_at=format_ms(tenant.created_at_ms),

@@ -115,4 +115,8 @@ def _export(host: ProcessContext, parts: SearchWorkerParts, consumer: KafkaConsu
         "search_index_age_seconds",
         "Age of the newest entry of the last batch when the search index had it.",
     ).set_function(lambda: stats.age_s)
+    host.metrics.gauge(
+        "search_purge_age_seconds",
+        "Time since the last purge of the search index. Until a purge, its files have words of deleted messages.",
+    ).set_function(lambda: parts.sweeper.purge_age_s)
     engine_clients.export_consumer(host.metrics, consumer, "search", "records")

@@ -18,6 +18,7 @@ from tidings.app.wiring.dead_letters import build_dead_letters
 from tidings.app.wiring.delivery import make_on_commit
 from tidings.app.wiring.inboxes import build_process_inboxes, notification_services
 from tidings.app.wiring.moderation import build_reviews
+from tidings.app.wiring.search import build_search_switch
 from tidings.app.wiring.trace import TraceServices, build_support_lookup
 from tidings.app.wiring.webhooks import make_content_rules_service, make_webhook_service
 from tidings.audit.log import AuditLog
@@ -111,6 +112,7 @@ class ConsoleWiring:
             engines, clock, KafkaChunkPublisher(self.publisher), settings=settings.inboxes
         )
         wanted = oidc_options(settings)
+        tenants = TenantService(DynamoTenantStore(client, protected), clock)
         return ConsoleServices(
             sessions=OperatorSessions(
                 DynamoOperatorSessionStore(client, self.cookie_secret),
@@ -121,13 +123,14 @@ class ConsoleWiring:
             login=None if wanted is None else OidcLogin(wanted, self.provider, clock, is_tenant_id),
             audit=AuditLog(DynamoAuditStore(client), clock),
             tenants=self.accounts.tenants,
-            tenant_admin=TenantService(DynamoTenantStore(client, protected), clock),
+            tenant_admin=tenants,
             api_keys=self.accounts.api_keys,
             signing_keys=SigningKeyService(DynamoSigningKeyStore(client, protected), clock),
             users=people.users,
             user_sessions=people.sessions,
             notifications=notification_services(cases, client, engines.user_keys.value, clock),
             webhooks=make_webhook_service(client, keys, clock, self.webhook_http),
+            search=build_search_switch(settings, client, tenants, clock),
             monitor=self.monitor,
             doctor=DoctorRunner(_doctor_command(settings), clock),
             dead_letters=build_dead_letters(settings, client, self.publisher, clock),

@@ -16,29 +16,34 @@ from tidings.chats.store import DynamoChatStore
 from tidings.delivery.log_follower import LogFollower
 from tidings.delivery.ports import ChatRowReader
 from tidings.delivery.store.checkpoints import RedisDeliveryCheckpoints
+from tidings.jobs.service import JobService
 from tidings.jobs.store import DynamoJobStore
-from tidings.kernel.cache import CachePolicy
+from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
 from tidings.messages.history import ContentState, History, VisibleEntry
 from tidings.messages.model import Entry, EntryKind, Interval
 from tidings.messages.store import DynamoLogReader
+from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
+from tidings.search.chat_indexer import ChatIndexer
 from tidings.search.indexer import IndexerDeps, IndexerStats, MessageIndexer
 from tidings.search.model import MessageText, ReadableMessage
-from tidings.search.ports import SearchIndex, SearchReader
+from tidings.search.ports import SearchIndex, SearchReader, UserChats
 from tidings.search.query import MessageSearch
-from tidings.search.rebuild import SETTINGS_S, RebuildWorker
+from tidings.search.rebuild import SETTINGS_S, RebuildWorker, SearchRebuild
 from tidings.search.store.opensearch import OpenSearchOptions, open_opensearch
 from tidings.search.sweeper import IndexSweeper
+from tidings.search.switch import SearchSwitch
 from tidings.tenants.model import TenantLookup
-from tidings.tenants.settings import TenantReader
+from tidings.tenants.settings import TenantReader, TenantService
 from tidings.tenants.store import DynamoTenantStore
 
 CHECKPOINTS = "search"
 _DIRECTORY_PAGE: Final = 1_000
+_CACHED_USERS: Final = 500
 
 
 class SearchableHistory:
@@ -74,6 +79,21 @@ class ChatsFromRows:
 
     async def chats_of(self, tenant: TenantId, user: UserId, /) -> Collection[ChatId]:
         return {row.chat for row in await self._rows.rows(tenant, user)}
+
+
+class CachedUserChats:
+    """The chats of users who search, for some seconds: a user searches several times, and each read costs as much as all
+    their chat rows. The list only narrows a search, so an old one can miss a new chat and cannot show too much.
+    """
+
+    def __init__(self, chats: UserChats, clock: Clock, fresh_s: float) -> None:
+        async def load(key: tuple[TenantId, UserId]) -> Collection[ChatId]:
+            return await chats.chats_of(*key)
+
+        self._cache = Cache(load, clock, CachePolicy(fresh_s=fresh_s, count=_CACHED_USERS))
+
+    async def chats_of(self, tenant: TenantId, user: UserId, /) -> Collection[ChatId]:
+        return await self._cache.get((tenant, user)) or ()
 
 
 class UserDirectory:
@@ -183,8 +203,25 @@ def build_message_search(
     rows: ChatRowReader,
     tenants: TenantLookup,
     clock: Clock,
+    *,
+    chats_fresh_s: float = 10.0,
 ) -> MessageSearch[VisibleEntry]:
-    return MessageSearch(index, SearchableHistory(history), ChatsFromRows(rows), tenants, clock)
+    chats = CachedUserChats(ChatsFromRows(rows), clock, chats_fresh_s)
+    return MessageSearch(index, SearchableHistory(history), chats, tenants, clock)
+
+
+def build_search_switch(
+    settings: Settings, client: DynamoClient, tenants: TenantService, clock: Clock
+) -> SearchSwitch:
+    jobs = JobService(DynamoJobStore(client, settings.inboxes.job_retention_days), _NoChunks(), clock)
+    return SearchSwitch(tenants, SearchRebuild(jobs, PARTS, clock), settings.search.engine)
+
+
+class _NoChunks:
+    """A rebuild starts some seconds later, so the job sweeper publishes its chunks."""
+
+    def publish(self, refs: object) -> None:
+        del refs
 
 
 async def _no_intervals(_chat: ChatKey, _user: UserId) -> Sequence[Interval]:
@@ -201,6 +238,7 @@ class SearchWorkerParts:
         texts = SearchableHistory(History(log, _no_intervals, engines.user_keys.value, clock))
         store = DynamoTenantStore(client, AuthenticatedRows(keys))
         tenants = TenantReader(store, clock, CachePolicy(fresh_s=SETTINGS_S, outage_s=600.0))
+        chats = ChatIndexer(log, texts, index, host.failpoints)
         self.stats = IndexerStats()
         self.indexer = MessageIndexer(
             IndexerDeps(
@@ -208,6 +246,7 @@ class SearchWorkerParts:
                 texts=texts,
                 followed=LogFollower(log, RedisDeliveryCheckpoints(engines.redis.value, CHECKPOINTS)),
                 index=index,
+                chats=chats,
                 clock=clock,
                 failpoints=host.failpoints,
             ),
@@ -217,9 +256,7 @@ class SearchWorkerParts:
             DynamoJobStore(client),
             UserDirectory(DynamoUserStore(client, keys, engines.user_keys.value)),
             ChatsFromRows(build_chat_row_reader(client, engines.epoch)),
-            log=log,
-            texts=texts,
-            index=index,
+            indexer=chats,
             tenants=tenants,
             clock=clock,
             failpoints=host.failpoints,

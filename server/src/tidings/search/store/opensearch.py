@@ -4,6 +4,7 @@ A document is written with an external version, so an older state never replaces
 leaves an empty document for an hour, which has its version.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -12,35 +13,21 @@ from typing import Any, Final
 
 import aiohttp
 import msgspec
+from msgspec.structs import replace
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.kernel.security import Secret
-from tidings.search import rules
-from tidings.search.model import Candidate, CandidateRequest, IndexChange, MessageRef, SearchDocument
+from tidings.search.model import Candidate, CandidateRequest, IndexChange
+from tidings.search.store import opensearch_schema as schema
 
-_FORMAT: Final = "v1"
-_NEVER: Final = 2**62
-_KEEP_REMOVAL_MS: Final = 3_600_000
 _MAX_TIED: Final = 1_000
 _MAX_TENANTS: Final = 10_000
 _MAX_TRIES: Final = 5
-_KEYWORD: Final = {"type": "keyword"}
-_MAPPINGS: Final = {
-    "dynamic": "strict",
-    "_source": {"enabled": False},
-    "_routing": {"required": True},
-    "properties": {
-        "tenant": _KEYWORD,
-        "chat": _KEYWORD | {"doc_values": False},
-        "sender": _KEYWORD | {"doc_values": False},
-        # Only the documents of a word are stored: neither its positions nor how often it occurs.
-        "words": {"type": "text", "analyzer": "whitespace", "index_options": "docs", "norms": False},
-        "order": {"type": "long"},
-        "expires": {"type": "long"},
-    },
-}
+_PURGE_S: Final = 3_600.0
+_LEASES_S: Final = 120.0
+_POLL_S: Final = 1.0
 _encode = msgspec.json.Encoder().encode
 
 
@@ -74,11 +61,11 @@ class OpenSearchIndex:
         self._session = session
         self._options = options
         self._clock = clock
-        self._url = f"{options.url.rstrip('/')}/{options.prefix}messages-{_FORMAT}"
+        self._url = f"{options.url.rstrip('/')}/{options.prefix}messages-{schema.FORMAT}"
         self._is_created = False
 
     async def find(self, request: CandidateRequest) -> Sequence[Candidate]:
-        filters = _filters(request)
+        filters = schema.filters(request)
         found = await self._search(request.tenant, filters, request.limit)
         if len(found) < request.limit:
             return found
@@ -101,14 +88,19 @@ class OpenSearchIndex:
         _require(status, answer, Code.OVERLOADED)
         if answer["timed_out"] or answer["_shards"]["failed"]:
             raise TidingsError(Code.OVERLOADED, "OpenSearch answered without some of its shards.")
-        return [Candidate(_ref(hit["_id"]), int(hit["sort"][0])) for hit in answer["hits"]["hits"]]
+        return [
+            Candidate(schema.ref_from_key(hit["_id"]), int(hit["sort"][0])) for hit in answer["hits"]["hits"]
+        ]
 
     async def apply(self, changes: Sequence[IndexChange]) -> None:
         if not changes:
             return
         await self._create()
-        body = b"".join(self._action(change) for change in changes)
-        status, answer = await self._send("POST", "/_bulk", body, {}, "application/x-ndjson")
+        now_ms = self._clock.now_ms()
+        body = b"".join(
+            _encode(line) + b"\n" for change in changes for line in schema.bulk_lines(change, now_ms)
+        )
+        status, answer = await self._send("POST", "/_bulk", body, {}, content_type="application/x-ndjson")
         _require(status, answer, Code.OUTCOME_UNKNOWN)
         if not answer["errors"]:
             return
@@ -118,26 +110,6 @@ class OpenSearchIndex:
             if result["status"] >= HTTPStatus.BAD_REQUEST and result["status"] != HTTPStatus.CONFLICT:
                 reason = result.get("error", {}).get("reason", "")
                 raise TidingsError(Code.OUTCOME_UNKNOWN, f"OpenSearch refused a document: {reason}")
-
-    def _action(self, change: IndexChange) -> bytes:
-        ref, tenant = change.ref, change.ref.chat.tenant
-        place = {
-            "_id": _key(ref),
-            "routing": tenant,
-            "version": change.version,
-            "version_type": "external_gte",
-        }
-        fields: dict[str, Any] = {"tenant": tenant, "chat": ref.chat.chat}
-        if isinstance(change, SearchDocument):
-            fields |= {
-                "sender": change.sender,
-                "words": " ".join(change.words),
-                "order": rules.order_of(ref, change.at_ms),
-                "expires": _NEVER if change.expires_ms is None else change.expires_ms,
-            }
-        else:
-            fields |= {"order": 0, "expires": self._clock.now_ms() + _KEEP_REMOVAL_MS}
-        return _encode({"index": place}) + b"\n" + _encode(fields) + b"\n"
 
     async def refresh(self) -> None:
         status, answer = await self._send("POST", "/_refresh")
@@ -165,6 +137,65 @@ class OpenSearchIndex:
     async def delete_expired(self, now_ms: int) -> None:
         await self._delete([{"range": {"expires": {"lte": now_ms}}}], {})
 
+    async def has_chat(self, chat: ChatKey) -> bool:
+        filters = [{"term": {"tenant": chat.tenant}}, {"term": {"chat": chat.chat}}]
+        return bool(await self._search(chat.tenant, filters, 1))
+
+    async def has_user(self, tenant: TenantId, user: UserId) -> bool:
+        await self.refresh()
+        found = await self._search(tenant, [{"term": {"tenant": tenant}}, {"term": {"sender": user}}], 1)
+        return bool(found)
+
+    async def purge(self) -> None:
+        """Rewrite the segments with deleted documents. Waits up to a minute for the leases on them."""
+        started = self._clock.now_ms()
+        await self.refresh()
+        if await self._shards() == ():
+            return
+        await self._await_leases()
+        for path, params in schema.PURGE:
+            status, answer = await self._send("POST", path, None, params, timeout_s=_PURGE_S)
+            _require(status, answer, Code.OUTCOME_UNKNOWN)
+            if answer["_shards"]["failed"]:
+                raise TidingsError(Code.OUTCOME_UNKNOWN, "OpenSearch did not purge all shards.")
+        body = _encode({"_meta": {"purged_ms": started}})
+        _require(*await self._send("PUT", "/_mapping", body), Code.OUTCOME_UNKNOWN)
+
+    async def _await_leases(self) -> None:
+        """Wait until no copy of a shard retains a change that was made before.
+
+        A shard keeps the history of its changes for copies that recover, also the fields of deleted documents. Every copy
+        has a lease on it, which OpenSearch renews each 30 seconds (`schema.LEASE`).
+        """
+        wanted = [shard for shard in await self._shards() if shard.deleted]
+        deadline = self._clock.monotonic() + _LEASES_S
+        while any(shard.max_sequence >= shard.retained_from for shard in wanted):
+            if self._clock.monotonic() > deadline:
+                raise TidingsError(Code.OUTCOME_UNKNOWN, "OpenSearch retains the history of its changes.")
+            await asyncio.sleep(_POLL_S)
+            now = {shard.name: shard for shard in await self._shards()}
+            wanted = [
+                replace(shard, retained_from=now[shard.name].retained_from)
+                for shard in wanted
+                if shard.name in now
+            ]
+
+    async def _shards(self) -> Sequence[schema.PrimaryShard]:
+        """Return the primary shards. Empty: there is no index."""
+        status, answer = await self._send("GET", "/_stats/docs", None, {"level": "shards"})
+        if status == HTTPStatus.NOT_FOUND:
+            return ()
+        _require(status, answer, Code.OUTCOME_UNKNOWN)
+        return schema.primary_shards(answer)
+
+    async def purged_ms(self) -> int:
+        status, answer = await self._send("GET", "/_mapping")
+        if status == HTTPStatus.NOT_FOUND:
+            return 0
+        _require(status, answer, Code.OVERLOADED)
+        [index] = answer.values()
+        return int(index["mappings"].get("_meta", {}).get("purged_ms", 0))
+
     async def _delete(self, filters: list[Any], params: Mapping[str, str]) -> None:
         """Delete all matching documents. A document that changes meanwhile is looked at again."""
         body = _encode({"query": {"bool": {"filter": filters}}})
@@ -182,13 +213,9 @@ class OpenSearchIndex:
     async def _create(self) -> None:
         if self._is_created:
             return
-        settings = {
-            "number_of_shards": self._options.shards,
-            "refresh_interval": "1s",
-            # Deleted documents must not keep a version: a tenant can be indexed again at once.
-            "gc_deletes": "0s",
-        }
-        body = _encode({"settings": {"index": settings}, "mappings": _MAPPINGS})
+        body = _encode(
+            {"settings": {"index": schema.settings(self._options.shards)}, "mappings": schema.MAPPINGS}
+        )
         status, answer = await self._send("PUT", "", body)
         exists = "resource_already_exists" in str(answer.get("error", ""))
         if not exists:
@@ -201,7 +228,9 @@ class OpenSearchIndex:
         path: str,
         body: bytes | None = None,
         params: Mapping[str, str] | None = None,
+        *,
         content_type: str = "application/json",
+        timeout_s: float | None = None,
     ) -> tuple[int, dict[str, Any]]:
         code = Code.OVERLOADED if path in ("/_search", "/_refresh") else Code.OUTCOME_UNKNOWN
         try:
@@ -212,42 +241,12 @@ class OpenSearchIndex:
                 params=params,
                 headers={"content-type": content_type},
                 allow_redirects=False,
+                timeout=aiohttp.ClientTimeout(total=timeout_s or self._options.timeout_s),
             ) as response:
                 raw = await response.read()
                 return response.status, msgspec.json.decode(raw, type=dict[str, Any])
         except (aiohttp.ClientError, TimeoutError, msgspec.DecodeError) as error:
             raise TidingsError(code, f"OpenSearch did not answer: {error!r}") from error
-
-
-def _filters(asked: CandidateRequest) -> list[Any]:
-    query = asked.query
-    order: dict[str, int] = {"gte": rules.first_order_at(query.after_ms or 0)}
-    below = [] if asked.below is None else [asked.below]
-    below += [] if query.before_ms is None else [rules.first_order_at(query.before_ms)]
-    if below:
-        order["lt"] = min(below)
-    filters: list[Any] = [
-        {"term": {"tenant": asked.tenant}},
-        {"terms": {"chat": list(asked.chats)}},
-        {"range": {"order": order}},
-        {"range": {"expires": {"gt": asked.now_ms}}},
-    ]
-    filters += [
-        {"prefix" if word.is_prefix else "term": {"words": word.text}} for word in query.indexed_words
-    ]
-    if query.sender is not None:
-        filters.append({"term": {"sender": query.sender}})
-    return filters
-
-
-def _key(ref: MessageRef) -> str:
-    return f"{ref.chat.tenant}#{ref.chat.chat}#{ref.sequence}"
-
-
-def _ref(key: str) -> MessageRef:
-    tenant, _, rest = key.partition("#")
-    chat, _, sequence = rest.rpartition("#")
-    return MessageRef(ChatKey(TenantId(tenant), ChatId(chat)), int(sequence))
 
 
 def _require(status: int, answer: Mapping[str, Any], code: Code) -> None:

@@ -4,12 +4,13 @@ One process writes, and holds the lock of the directory. Any process of the same
 """
 
 import asyncio
+import os
 import shutil
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import monotonic
+from time import monotonic, time
 from typing import Final
 
 import tantivy
@@ -87,6 +88,8 @@ class TantivySearchIndex(TantivySearchReader):
         self._next: _CommitBatch | None = None
         self._task: asyncio.Task[None] | None = None
         self._versions: OrderedDict[MessageRef, int] = OrderedDict()
+        self._mark = directory / "purged"
+        """A file whose time is that of the last purge."""
 
     def _open_writer(self) -> tantivy.IndexWriter:
         try:
@@ -145,6 +148,37 @@ class TantivySearchIndex(TantivySearchReader):
         if await self._read(lambda searcher: schema.has_expired(searcher, now_ms)):
             await self._commit(lambda writer: schema.remove_expired(writer, now_ms))
 
+    async def has_chat(self, chat: ChatKey) -> bool:
+        return await self._read(lambda searcher: schema.has_chat(searcher, chat))
+
+    async def has_user(self, tenant: TenantId, user: UserId) -> bool:
+        await self.refresh()
+        return await self._read(lambda searcher: schema.has_user(searcher, tenant, user))
+
+    async def purge(self) -> None:
+        """Write the index again. Changes wait meanwhile, about a minute for a million messages."""
+        # The binding has no merge of chosen segments. Segments with deleted documents would be kept for months.
+        started = time()
+
+        def write(writer: tantivy.IndexWriter) -> None:
+            self._written.reload()
+            schema.write_again(writer, self._written.searcher())
+
+        await self._commit(write)
+        await self._commit(_collect_files)
+        await self.refresh()
+        await asyncio.to_thread(self._mark_purged, started)
+
+    def _mark_purged(self, started: float) -> None:
+        self._mark.touch(mode=0o600)
+        os.utime(self._mark, (started, started))
+
+    async def purged_ms(self) -> int:
+        try:
+            return int(self._mark.stat().st_mtime * 1000)
+        except FileNotFoundError:
+            return 0
+
     async def close(self) -> None:
         """Finish the commit in progress and release the lock."""
         if self._task is not None:
@@ -187,6 +221,10 @@ class TantivySearchIndex(TantivySearchReader):
         except (ValueError, OSError):
             self._writer = None
             raise
+
+
+def _collect_files(writer: tantivy.IndexWriter) -> None:
+    writer.garbage_collect_files()
 
 
 def _delete_other_formats(directory: Path) -> None:

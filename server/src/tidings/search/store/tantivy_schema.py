@@ -1,7 +1,7 @@
 """The index in a directory: its fields and queries. Needs the extra `search` (tantivy)."""
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import tantivy
 
@@ -9,11 +9,12 @@ from tidings.kernel.ids import ChatId, ChatKey, TenantId
 from tidings.search import rules
 from tidings.search.model import Candidate, CandidateRequest, MessageRef, QueryWord, SearchDocument
 
-FORMAT: Final = "v1"
+FORMAT: Final = "v2"
 """The subdirectory of an index with these fields. Another format starts empty and needs a rebuild."""
 _KEY, _TENANT, _CHAT, _SENDER, _WORDS, _ORDER, _EXPIRES = (
     "key", "tenant", "chat", "sender", "words", "order", "expires",
 )  # fmt: skip
+_STORED: Final = (_KEY, _SENDER, _WORDS, _ORDER, _EXPIRES)
 _NEVER: Final = 2**62
 _BASIC: Final = "basic"
 """Only the documents of a word are stored: neither its positions nor how often it occurs."""
@@ -22,12 +23,14 @@ _MUST: Final = tantivy.Occur.Must
 
 def build_schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field(_KEY, stored=True, tokenizer_name="raw", index_option=_BASIC)
-    for name in (_TENANT, _CHAT, _SENDER):
+    for name in (_TENANT, _CHAT):
         builder.add_text_field(name, tokenizer_name="raw", index_option=_BASIC)
-    builder.add_text_field(_WORDS, tokenizer_name="whitespace", index_option=_BASIC)
-    builder.add_integer_field(_ORDER, indexed=True, fast=True)
-    builder.add_integer_field(_EXPIRES, indexed=True, fast=True)
+    # The stored fields are enough to write the document again, for a purge. The words are stored in their sorted order.
+    for name in (_KEY, _SENDER):
+        builder.add_text_field(name, stored=True, tokenizer_name="raw", index_option=_BASIC)
+    builder.add_text_field(_WORDS, stored=True, tokenizer_name="whitespace", index_option=_BASIC)
+    builder.add_integer_field(_ORDER, stored=True, indexed=True, fast=True)
+    builder.add_integer_field(_EXPIRES, stored=True, indexed=True, fast=True)
     return builder.build()
 
 
@@ -50,15 +53,39 @@ def _chat_term(tenant: TenantId, chat: ChatId) -> str:
 
 def replace_document(writer: tantivy.IndexWriter, document: SearchDocument) -> None:
     remove_document(writer, document.ref)
+    stored = {
+        _KEY: document_key(document.ref),
+        _SENDER: _sender_term(document.ref.chat.tenant, document.sender),
+        _WORDS: " ".join(document.words),
+        _ORDER: rules.order_of(document.ref, document.at_ms),
+        _EXPIRES: _NEVER if document.expires_ms is None else document.expires_ms,
+    }
+    writer.add_document(_document(document.ref.chat, stored))
+
+
+def _document(chat: ChatKey, stored: Mapping[str, Any]) -> tantivy.Document:
     made = tantivy.Document()
-    made.add_text(_KEY, document_key(document.ref))
-    made.add_text(_TENANT, document.ref.chat.tenant)
-    made.add_text(_CHAT, _chat_term(*document.ref.chat))
-    made.add_text(_SENDER, _sender_term(document.ref.chat.tenant, document.sender))
-    made.add_text(_WORDS, " ".join(document.words))
-    made.add_integer(_ORDER, rules.order_of(document.ref, document.at_ms))
-    made.add_integer(_EXPIRES, _NEVER if document.expires_ms is None else document.expires_ms)
-    writer.add_document(made)
+    made.add_text(_TENANT, chat.tenant)
+    made.add_text(_CHAT, _chat_term(*chat))
+    for name in (_KEY, _SENDER, _WORDS):
+        made.add_text(name, stored[name])
+    for name in (_ORDER, _EXPIRES):
+        made.add_integer(name, stored[name])
+    return made
+
+
+def write_again(writer: tantivy.IndexWriter, searcher: tantivy.Searcher) -> None:
+    """Replace all segments of the index by new ones, with the documents that are not deleted. Takes effect at the commit."""
+    writer.delete_all_documents()
+    for chat, _ in searcher.terms_with_prefix(_CHAT, ""):
+        # One chat at a time, so that the memory does not grow with the index.
+        for _, at in searcher.search(_term(_CHAT, chat), limit=_all(searcher), count=False).hits:
+            stored = {name: searcher.doc(at).get_first(name) for name in _STORED}
+            writer.add_document(_document(ref_from_key(str(stored[_KEY])).chat, stored))
+
+
+def _all(searcher: tantivy.Searcher) -> int:
+    return max(1, searcher.num_docs)
 
 
 def _sender_term(tenant: TenantId, sender: str) -> str:
@@ -81,20 +108,30 @@ def remove_user(writer: tantivy.IndexWriter, tenant: TenantId, user: str) -> Non
     writer.delete_documents_by_term(_SENDER, _sender_term(tenant, user))
 
 
+def has_user(searcher: tantivy.Searcher, tenant: TenantId, user: str) -> bool:
+    return _has_any(searcher, _term(_SENDER, _sender_term(tenant, user)))
+
+
+def has_chat(searcher: tantivy.Searcher, chat: ChatKey) -> bool:
+    return _has_any(searcher, _term(_CHAT, _chat_term(*chat)))
+
+
+def _has_any(searcher: tantivy.Searcher, query: tantivy.Query) -> bool:
+    return bool(searcher.search(query, limit=1, count=False).hits)
+
+
 def remove_expired(writer: tantivy.IndexWriter, now_ms: int) -> None:
     writer.delete_documents_by_query(_range(_EXPIRES, 0, now_ms))
 
 
 def has_expired(searcher: tantivy.Searcher, now_ms: int) -> bool:
-    return bool(searcher.search(_range(_EXPIRES, 0, now_ms), limit=1, count=False).hits)
+    return _has_any(searcher, _range(_EXPIRES, 0, now_ms))
 
 
 def tenants_in(searcher: tantivy.Searcher) -> list[TenantId]:
     # The terms of a segment include those of deleted documents, until it is merged.
     terms = [text for text, _ in searcher.terms_with_prefix(_TENANT, "")]
-    return [
-        TenantId(text) for text in terms if searcher.search(_term(_TENANT, text), limit=1, count=False).hits
-    ]
+    return [TenantId(text) for text in terms if _has_any(searcher, _term(_TENANT, text))]
 
 
 def find_candidates(searcher: tantivy.Searcher, asked: CandidateRequest) -> Sequence[Candidate]:

@@ -1,10 +1,10 @@
 /** Requests to the REST API, for what does not go over the WebSocket. */
-import { Backoff } from "../backoff.ts";
-import { now } from "../clock.ts";
-import { Credentials } from "../credentials.ts";
-import { refusedError, sdkError, TidingsError } from "../errors.ts";
-import type { ErrorBody } from "../frames.gen.ts";
-import type { ClientOptions } from "../light_client.ts";
+import { Backoff } from "./backoff.ts";
+import { now } from "./clock.ts";
+import { Credentials } from "./credentials.ts";
+import { refusedError, sdkError, TidingsError } from "./errors.ts";
+import type { ErrorBody } from "./frames.gen.ts";
+import type { ClientOptions } from "./light_client.ts";
 
 const TIMEOUT_MS = 30_000;
 const MAX_TRIES = 6;
@@ -21,7 +21,7 @@ export class RestApi {
 
   constructor({ api, token }: Pick<ClientOptions, "api" | "token">) {
     if (!api)
-      throw sdkError("request_invalid", "Attachments and moderation need the option `api` of the client.");
+      throw sdkError("request_invalid", "Attachments, moderation and search need the option `api` of the client.");
     this.#root = api.replace(/\/+$/, "");
     this.#credentials = new Credentials(token);
   }
