@@ -1,7 +1,7 @@
 /** Report messages and users, join groups, and read what keeps the user from sending. */
 
-import { RestApi } from "./rest.ts";
 import type { LightClient } from "./light_client.ts";
+import { RestApi } from "./rest.ts";
 
 /** The sender of entries by the moderators of the tenant. No user has this id. */
 export const MODERATOR = "/moderator";

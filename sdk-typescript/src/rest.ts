@@ -21,7 +21,10 @@ export class RestApi {
 
   constructor({ api, token }: Pick<ClientOptions, "api" | "token">) {
     if (!api)
-      throw sdkError("request_invalid", "Attachments, moderation and search need the option `api` of the client.");
+      throw sdkError(
+        "request_invalid",
+        "Attachments, moderation and search need the option `api` of the client.",
+      );
     this.#root = api.replace(/\/+$/, "");
     this.#credentials = new Credentials(token);
   }
