@@ -18,19 +18,12 @@ class TenantAdmin(Protocol):
 
 
 class SearchSwitch:
-    def __init__(self, tenants: TenantAdmin, rebuild: SearchRebuild, engine: str) -> None:
+    def __init__(self, tenants: TenantAdmin, rebuild: SearchRebuild) -> None:
         self._tenants = tenants
         self._rebuild = rebuild
-        self._engine = engine
 
     async def enable(self, tenant: str) -> JobId:
         """Let the tenant's users search, and start a job that indexes the messages of the past."""
-        if self._engine == "none":
-            raise TidingsError(
-                Code.SEARCH_OFF,
-                "This installation has no search index.",
-                hint="Set `search.engine` and start `tidings run search`.",
-            )
         return await self._rebuild.start((await self._set(tenant, is_on=True)).id)
 
     async def disable(self, tenant: str) -> None:

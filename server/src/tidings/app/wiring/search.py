@@ -214,7 +214,7 @@ def build_search_switch(
     settings: Settings, client: DynamoClient, tenants: TenantService, clock: Clock
 ) -> SearchSwitch:
     jobs = JobService(DynamoJobStore(client, settings.inboxes.job_retention_days), _NoChunks(), clock)
-    return SearchSwitch(tenants, SearchRebuild(jobs, PARTS, clock), settings.search.engine)
+    return SearchSwitch(tenants, SearchRebuild(jobs, PARTS, clock))
 
 
 class _NoChunks:
