@@ -22,6 +22,7 @@ ADDED_TABLES = {
     "devices",
     "push_results",
     "uploads",
+    "reports",
 }
 
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
@@ -50,16 +51,18 @@ def test_keys_are_as_decided() -> None:
         "devices": "user_id (S), item (S)",
         "push_results": "message (S), recipient (S)",
         "uploads": "tenant_shard (S), upload (S)",
+        "reports": "target (S), item (S)",
     }
     assert {table.name: show_keys(table.keys) for table in TABLES} == asked.KEYS | added
 
 
-def test_indexes_are_the_three_that_were_decided() -> None:
+def test_indexes_are_the_three_that_were_decided_and_the_review_queue() -> None:
+    queue = ("reports", "review_queue-index", "queue_shard (S), queued_at (S)", "KEYS_ONLY")
     assert {
         (table.name, index.name, show_keys(index.keys), index.projection.value)
         for table in TABLES
         for index in table.indexes
-    } == asked.INDEXES
+    } == asked.INDEXES | {queue}
 
 
 @every_index
@@ -72,7 +75,7 @@ def test_the_key_of_an_index_has_the_format_of_the_items(table: Table, index: In
     assert shown
     for item in shown:
         assert item.attributes[index.partition.name].max_bytes == index.template.max_bytes
-    assert {item.name for item in table.items} - {item.name for item in shown} <= {"phone claim"}
+    assert {item.name for item in table.items} - {item.name for item in shown} <= {"phone claim", "report"}
 
 
 @every_table
@@ -130,6 +133,7 @@ def test_tables_that_would_grow_without_limit_expire() -> None:
         "webhooks",
         "devices",
         "push_results",
+        "reports",
     }
     assert all(carriers(BY_NAME[name]) for name in expiring)
 
@@ -170,6 +174,7 @@ def test_backup_classes_are_as_decided() -> None:
         "audit",
         "devices",
         "uploads",
+        "reports",
     }
     assert by_class[Backup.SHORT] == {"user_keys"}
     assert by_class[Backup.EPHEMERAL] == asked.EPHEMERAL | {

@@ -29,6 +29,7 @@ async def test_a_group_is_created_managed_and_handed_over(use_cases: UseCaseEnv)
         "is_frozen": False,
         "slow_mode_seconds": 0,
         "join_rule": "closed",
+        "is_muted": False,
         "message_count": 0,
     }
     assert (await anna.ok("PATCH", at, {"name": "all"}))["name"] == "all"

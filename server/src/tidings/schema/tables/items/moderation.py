@@ -31,7 +31,6 @@ CONTENT_RULE: Final = "content_rule"
 """The reason of a review that the append of a flagged message opens."""
 REPORT_TEXT_BYTES = 800  # 200 characters of UTF-8
 REPORT_REASONS = 8
-_QUEUE_BYTES, _QUEUED_BYTES = 64, 128
 
 TARGET = KeyTemplate("{tenant}#{review}")
 REVIEW_SORT = KeyTemplate("review")
@@ -54,8 +53,8 @@ REVIEW = TableItem(
         "reasons": SetLimit(REPORT_REASONS, TextLimit(16)),
         "opened_ms": MS,
         "reported_ms": MS,
-        "queue_shard": TextLimit(_QUEUE_BYTES),
-        "queued_at": TextLimit(_QUEUED_BYTES),
+        "queue_shard": TextLimit(QUEUE.max_bytes),
+        "queued_at": TextLimit(QUEUED_AT.max_bytes),
         "decision_id": TextLimit(26),
         "decision_action": TextLimit(8),
         "decided_by": TextLimit(128),
