@@ -37,6 +37,7 @@ def test_ap1_get_a_chats_metadata(crew: CostRecorder, others: tuple[str, ...]) -
         "role": "owner",
         "message_count": 0,
         "is_frozen": False,
+        "is_muted": False,
         "slow_mode_seconds": 0,
         "join_rule": "closed",
     }

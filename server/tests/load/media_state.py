@@ -119,9 +119,9 @@ class MediaState:
             return url if answer.status == 200 else None
 
     async def _messages(self) -> list[VisibleMessage]:
-        """Read all messages that a member can read now."""
+        """Read all messages that a member can read. Expiring ones have expired: the clock of the workers is ahead."""
         found: list[VisibleMessage] = []
-        now_ms = self._use_cases.clock.now_ms()
+        now_ms = self._use_cases.clock.now_ms() + AHEAD_MS
         erased = UserId(self._clients.users[-1])
         for name in self._clients.chats:
             chat, after = ChatKey(self._use_cases.tenant, ChatId(name)), 0

@@ -22,7 +22,7 @@ from tidings.api.app import api_operations, make_app
 from tidings.api.connection_shares import ConnectionQuota
 from tidings.api.http_protocol import HttpBounds, bounded_protocol
 from tidings.api.metrics import HttpTelemetry
-from tidings.api.services import ApiServices, ApiTelemetry, MediaServices, ModerationServices
+from tidings.api.services import ApiServices, ApiTelemetry, MediaServices
 from tidings.app.processes.http_socket import BACKLOG, open_http_socket
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import chats, delivery, engine_clients
@@ -45,7 +45,7 @@ from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, not
 from tidings.app.wiring.link_previews import api_link_previews
 from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
 from tidings.app.wiring.message_traces import make_traces
-from tidings.app.wiring.moderation import build_reports, build_reviews, report_events
+from tidings.app.wiring.moderation import build_moderation
 from tidings.app.wiring.options import (
     allowed_origins,
     cursor_secrets,
@@ -61,25 +61,19 @@ from tidings.app.wiring.search import search_component, search_engine
 from tidings.app.wiring.webhooks import (
     before_send_component,
     make_before_send_service,
-    make_content_rules_service,
     make_webhook_service,
     transport_component,
 )
 from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
-from tidings.chats.commands import ChatCommands
-from tidings.chats.joins import ChatJoins
 from tidings.chats.member_jobs import MemberJobs
-from tidings.chats.moderation import ChatModeration
 from tidings.chats.queries import ChatQueries
-from tidings.chats.store import DynamoInviteStore
 from tidings.ephemeral.receipts import ReceiptPublisher
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
 from tidings.messages.history import VisibleEntry
 from tidings.messages.ports import BeforeSend
-from tidings.moderation.store import DynamoReviewStore
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.component import Component, TaskSupervisor
 from tidings.platform.lifecycle.run import ProcessContext, run_process
@@ -246,7 +240,7 @@ class ApiWiring:
         return ApiServices(
             credentials=self._credentials(people),
             chats=commands,
-            moderation=self._moderation(cases, commands, people),
+            moderation=build_moderation(self.engines, clock, cases, commands, people.users),
             members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
             queries=ChatQueries(cases.rows, clock),
             sender=cases.sender,
@@ -281,23 +275,6 @@ class ApiWiring:
                 self.settings, self.engines, self.host, cases=cases, publisher=publisher, s3=self.s3
             ),
             link_previews=api_link_previews(self.engines, self.host.clock, cases=cases, publisher=publisher),
-        )
-
-    def _moderation(
-        self, cases: chats.ChatServices, commands: ChatCommands, people: LoginServices
-    ) -> ModerationServices:
-        client, clock = self.engines.dynamo.value, self.host.clock
-        moderation, users = ChatModeration(cases.rows, commands, clock), people.users
-        store, on_reported = (
-            DynamoReviewStore(client, self.engines.user_keys.value),
-            report_events(self.engines.events.value),
-        )
-        return ModerationServices(
-            chats=moderation,
-            reports=build_reports(store, clock, cases.history, users, on_reported),
-            reviews=build_reviews(store, clock, cases.change, moderation, users),
-            joins=ChatJoins(cases.rows, DynamoInviteStore(client), cases.appends, commands, clock),
-            content_rules=make_content_rules_service(client, self.engines.keys.value, clock),
         )
 
     def _chats(self, lists: chats.ChatListServices, before_send: BeforeSend) -> chats.ChatServices:

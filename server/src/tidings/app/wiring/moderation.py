@@ -4,9 +4,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tidings.accounts.users import UserService
-from tidings.chats.commands import ChangeContext
+from tidings.api.services import ModerationServices
+from tidings.app.wiring.chats import ChatServices
+from tidings.app.wiring.engine_clients import EngineComponents
+from tidings.app.wiring.webhooks import make_content_rules_service
+from tidings.chats.commands import ChangeContext, ChatCommands
+from tidings.chats.joins import ChatJoins
 from tidings.chats.model import MemberStatus
 from tidings.chats.moderation import ChatModeration
+from tidings.chats.store import DynamoInviteStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId, message_id
@@ -16,6 +22,7 @@ from tidings.messages.model import MODERATOR, EntryKind
 from tidings.moderation.model import Decision, Report, Review
 from tidings.moderation.ports import OnReported, ReviewStore
 from tidings.moderation.reviews import ReportService, ReviewService
+from tidings.moderation.store import DynamoReviewStore
 from tidings.webhooks.producer import EventProducer
 
 
@@ -101,3 +108,21 @@ def build_reviews(
     users: UserService,
 ) -> ReviewService:
     return ReviewService(store, ChatDecisionActions(change, chats, users), clock)
+
+
+def build_moderation(
+    engines: EngineComponents, clock: Clock, cases: ChatServices, commands: ChatCommands, users: UserService
+) -> ModerationServices:
+    client = engines.dynamo.value
+    moderation = ChatModeration(cases.rows, commands, clock)
+    store, on_reported = (
+        DynamoReviewStore(client, engines.user_keys.value),
+        report_events(engines.events.value),
+    )
+    return ModerationServices(
+        chats=moderation,
+        reports=build_reports(store, clock, cases.history, users, on_reported),
+        reviews=build_reviews(store, clock, cases.change, moderation, users),
+        joins=ChatJoins(cases.rows, DynamoInviteStore(client), cases.appends, commands, clock),
+        content_rules=make_content_rules_service(client, engines.keys.value, clock),
+    )
