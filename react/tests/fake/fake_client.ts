@@ -171,6 +171,11 @@ export class FakeClient {
     this.isOpen = false;
   }
 
+  /** No event is emitted. A test that needs events replaces this. */
+  on(): () => void {
+    return () => {};
+  }
+
   chat(id: string): FakeChat {
     let chat = this.openChats.get(id);
     if (!chat) {

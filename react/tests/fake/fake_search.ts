@@ -17,6 +17,7 @@ export class FakeSearch {
     globalThis.fetch = async (input, init) => {
       const url = new URL(String(input), location.href);
       if (url.origin !== API) return real(input, init);
+      if (url.pathname !== "/v1/search") return Response.json({ code: "chat_not_found" }, { status: 404 });
       const params = Object.fromEntries(url.searchParams);
       this.requests.push(params);
       const answered = await this.answer(params);

@@ -1,11 +1,15 @@
 """Plan the nodes of a start request: names, data directories and free ports."""
 
+import fcntl
 import hashlib
 import os
 import random
 import socket
+import tempfile
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 import psutil
 
@@ -55,11 +59,36 @@ _FREE_PORTS = range(20_000, 32_000)
 """Below the ports that systems give to outgoing connections, which would take one before its process listens."""
 
 
+_RESERVATIONS = Path(tempfile.gettempdir()) / f"tidings-ports-{os.getuid()}"
+
+
 def _find_free(given: set[int]) -> int:
     while True:
         port = random.choice(_FREE_PORTS)  # noqa: S311 - no secret
-        if port not in given and is_port_free(port):
+        if port not in given and is_port_free(port) and _reserve(port):
             return port
+
+
+_reserved: set[int] = set()
+
+
+@cache
+def _reservations() -> BinaryIO:
+    return _RESERVATIONS.open("ab")
+
+
+def _reserve(port: int) -> bool:
+    """Reserve a port until this process ends. Returns False if this process or another one has reserved it."""
+    # Race: two processes choose the same port, and neither listens on it yet. Each port has a byte in a file of the user,
+    # and the system lets one process lock it.
+    if port in _reserved:
+        return False
+    try:
+        fcntl.lockf(_reservations(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    _reserved.add(port)
+    return True
 
 
 def _holder(port: int) -> str:

@@ -1,5 +1,6 @@
 """Nodes of a start request, and requests that are refused before anything starts."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 from tidings.engines import dynamodb_local, dynoxide, jars, kafka, local_cluster, opensearch, seaweedfs
 from tidings.engines.jars import DownloadCache, default_cache
 from tidings.engines.model import Engine, EngineNode, endpoints
-from tidings.engines.node_plan import SEAWEEDFS_PORTS, _data
+from tidings.engines.node_plan import SEAWEEDFS_PORTS, PortAllocator, _data, _reserve
 from tidings.kernel.errors import Code, TidingsError
 
 HOME = Path("/somewhere/.tidings")
@@ -137,3 +138,15 @@ def test_opensearch_starts_only_by_its_name_and_with_a_bounded_heap() -> None:
     assert "-Xmx512m" in shell
     assert f"-baseHttpPort {planned.port - 1}" in shell
     assert f'[search]\nurl = "http://127.0.0.1:{planned.port}"' in endpoints([planned])
+
+
+def test_two_processes_never_choose_the_same_port() -> None:
+    """Neither listens on its port yet, so only the reservation keeps the other one from choosing it."""
+    ours = {PortAllocator().take(0, "api") for _ in range(20)}
+    assert len(ours) == 20
+    code = (
+        f"from tidings.engines.node_plan import _reserve; print([p for p in {sorted(ours)} if _reserve(p)])"
+    )
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+    assert not any(map(_reserve, ours))
