@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faults.dynamo_calls import BATCH_GET, BATCH_WRITE, QUICK, TABLE, quick_client, run
+from faults.dynamo_calls import BATCH_GET, BATCH_WRITE, QUICK, TABLE, channel_of, quick_client, run
 from faults.hostile_server import Line, Request, Step, answer, hostile_server, refuse, say_and_close
 from tidings.platform.dynamo import errors
 
@@ -133,14 +133,22 @@ def test_unprocessed_writes_are_retried_until_all_are_done() -> None:
     run("asyncio", check())
 
 
-def test_unprocessed_items_are_reported_at_the_deadline() -> None:
+@pytest.mark.parametrize("wait_s", [60.0, 0.001], ids=["it_would_wait_longer", "it_wakes_up_too_late"])
+def test_unprocessed_items_are_reported_at_the_deadline(wait_s: float) -> None:
     async def check() -> None:
-        patient = replace(QUICK, retries=replace(QUICK.retries, first_wait_s=0.05, max_wait_s=0.05))
-        async with hostile_server(write_some(1)) as server:
-            server.otherwise = write_some(0)
-            async with quick_client(server.url, patient) as client:
-                with pytest.raises(errors.UnprocessedError) as caught:
-                    await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(3)], timeout_s=0.3)
+        patient = replace(QUICK, retries=replace(QUICK.retries, first_wait_s=wait_s, max_wait_s=wait_s))
+        async with hostile_server(write_some(1)) as server, quick_client(server.url, patient) as client:
+            channel = channel_of(client)
+            began = channel.now()
+            channel.retries._draw = lambda: 1.0
+
+            async def oversleep(_: float) -> None:
+                channel.now = lambda: began + 60.0
+
+            channel.sleep = oversleep
+            with pytest.raises(errors.UnprocessedError) as caught:
+                await client.batch_write(BATCH_WRITE, puts=[key(n) for n in range(3)], timeout_s=20.0)
+            assert len(server.requests) == 1
         assert caught.value.unprocessed == (key(1), key(2))
         assert caught.value.maybe_applied, "the first batch was applied"
 
