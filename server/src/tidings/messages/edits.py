@@ -27,6 +27,7 @@ from tidings.messages.model import (
     ReviewRequest,
     RulesCheck,
     SideWrites,
+    reaction_mark,
 )
 from tidings.messages.ports import BeforeSend, EditStore, KeyProvider, LogReader
 from tidings.messages.sender import Appender, Content
@@ -111,7 +112,9 @@ class MessageEdits[S]:
             if seen.sender != request.user:
                 return self._edit_others
             if seen.visible_until_ms is not None:
-                raise TidingsError(Code.REQUEST_INVALID, "An ephemeral message cannot be edited.")
+                raise TidingsError(Code.REQUEST_INVALID, "A message that expires cannot be edited.")
+            if seen.archived_in is not None:
+                raise TidingsError(Code.REQUEST_INVALID, "An archived message cannot be edited.")
             return review.permit(self._permissions.edit_own)
 
         draft = _draft(request, EntryKind.EDIT, fingerprint)
@@ -120,11 +123,11 @@ class MessageEdits[S]:
 
     async def redact(self, request: ChangeRequest) -> Appended:
         """Remove the content of a message. `MODERATOR` has no keys of its own: there is no content to keep secret."""
-        told = request.fingerprint_input(EntryKind.REDACTION, b"")
+        described = request.fingerprint_input(EntryKind.REDACTION, b"")
         if request.user == MODERATOR:
-            fingerprint = hashlib.sha256(told).digest()[:_DIGEST_BYTES]
+            fingerprint = hashlib.sha256(described).digest()[:_DIGEST_BYTES]
         else:
-            fingerprint = (await self._keys.of(request.chat.tenant, request.user)).fingerprint(told)
+            fingerprint = (await self._keys.of(request.chat.tenant, request.user)).fingerprint(described)
 
         def permit(seen: Entry) -> PermissionCheck[S]:
             is_own = seen.sender == request.user
@@ -149,6 +152,8 @@ class MessageEdits[S]:
         fingerprint = keys.fingerprint(request.fingerprint_input(EntryKind.REACTION, change.encode()))
 
         def side_writes(seen: Entry, has: bool) -> SideWrites:  # noqa: FBT001 - called by `_change` alone
+            if seen.visible_until_ms is not None and seen.visible_until_ms <= self._clock.now_ms():
+                raise TidingsError(Code.MESSAGE_NOT_FOUND, "The message has expired.")
             reacted = apply_reaction(seen, request.user, emoji, is_added=is_added, has=has)
             return self._edits.reaction(request.chat, seen, reacted, self._clock.now_ms())
 
@@ -157,7 +162,7 @@ class MessageEdits[S]:
 
     async def _has_reacted(self, request: ChangeRequest, seen: Entry, emoji: str) -> bool:
         """Return whether the user has this reaction. Reads their item only if the row does not list all users."""
-        if _mark(emoji, request.user) in seen.reaction_users:
+        if reaction_mark(emoji, request.user) in seen.reaction_users:
             return True
         if sum((seen.reaction_counts or {}).values()) == len(seen.reaction_users):
             return False
@@ -218,7 +223,7 @@ def apply_reaction(seen: Entry, user: UserId, emoji: str, *, is_added: bool, has
         raise TidingsError(
             Code.NO_CHANGE, f"The reaction {emoji} is already {'set' if is_added else 'removed'}."
         )
-    counts, mark = dict(seen.reaction_counts or {}), _mark(emoji, user)
+    counts, mark = dict(seen.reaction_counts or {}), reaction_mark(emoji, user)
     counts[emoji] = counts.get(emoji, 0) + (1 if is_added else -1)
     if counts[emoji] <= 0:
         del counts[emoji]
@@ -229,10 +234,6 @@ def apply_reaction(seen: Entry, user: UserId, emoji: str, *, is_added: bool, has
     else:
         users = tuple(other for other in seen.reaction_users if other != mark)
     return ReactionChange(user, emoji, is_added, counts, users)
-
-
-def _mark(emoji: str, user: UserId) -> str:
-    return f"{emoji} {user}"
 
 
 def _refuse_redacted(seen: Entry, code: Code) -> None:

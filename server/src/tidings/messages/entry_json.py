@@ -35,8 +35,8 @@ def entry_fields(chat: ChatKey, shown: VisibleEntry) -> dict[str, Any]:
     }
     if content is not None:
         _add_content(out, content)
-        if entry.attachments:
-            out["attachments"] = entry.attachments
+    if entry.attachments and shown.attachments:
+        out["attachments"] = entry.attachments
     if not _is_untouched(entry):
         _add_rest(out, entry)
     return out

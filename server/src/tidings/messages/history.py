@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tidings.kernel.clock import Clock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, UserId
+from tidings.kernel.ids import ChatKey, UserId, is_pseudonym
 from tidings.messages import sender as contents
 from tidings.messages.known_intervals import IntervalCache, KnownIntervals
 from tidings.messages.model import NO_SUCH_CHAT, Entry, EntryKind, Interval, may_see, visible_ranges
@@ -26,6 +26,8 @@ class ContentState(StrEnum):
     ACTIVE = "active"
     REDACTED = "redacted"
     EXPIRED = "expired"
+    ARCHIVED = "archived"
+    """The content is in the archive of the tenant, which only operators can read."""
     ERASED = "erased"
     """The author was erased: their keys were destroyed."""
     UNREADABLE = "unreadable"
@@ -39,6 +41,12 @@ class VisibleEntry(NamedTuple):
     state: ContentState
     content: Content | None
 
+    @property
+    def attachments(self) -> tuple[str, ...]:
+        """The attachments that the reader may see. Those of an archived message are still in the bucket."""
+        is_kept = self.content is not None or self.state is ContentState.ARCHIVED
+        return self.entry.attachments if is_kept else ()
+
 
 class HistorySlice(NamedTuple):
     """A page, newest first. It has every entry of `(after, up_to]` that the reader may see."""
@@ -48,6 +56,12 @@ class HistorySlice(NamedTuple):
     up_to: int
     has_older: bool
     has_newer: bool
+
+    @property
+    def archived_up_to(self) -> int:
+        """The newest archived message of the page. Messages are archived from the oldest on, so older ones are too. 0: none."""
+        archived = (each.entry.sequence for each in self.entries if each.state is ContentState.ARCHIVED)
+        return next(archived, 0)
 
 
 class History:
@@ -258,7 +272,9 @@ def content_state(entry: Entry, now_ms: int) -> ContentState:
         return ContentState.REDACTED
     if entry.visible_until_ms is not None and entry.visible_until_ms <= now_ms:
         return ContentState.EXPIRED
-    return ContentState.ACTIVE
+    if entry.kind is EntryKind.MESSAGE and is_pseudonym(entry.sender):
+        return ContentState.ERASED
+    return ContentState.ACTIVE if entry.archived_in is None else ContentState.ARCHIVED
 
 
 def _known_head(found: Sequence[Entry], intervals: Sequence[Interval]) -> int:

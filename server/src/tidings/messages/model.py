@@ -128,6 +128,10 @@ class Entry(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     until_ms: int | None = None
     reason: str | None = None
     rules: ChatRules | None = None
+    archived_in: str | None = None
+    """The part of the archive that has the content of this message."""
+    archive_key: bytes | None = None
+    """Decrypts the row of this message in the archive. Without it, the content is lost."""
 
     @property
     def key(self) -> IdempotencyKey:
@@ -203,6 +207,11 @@ class ReactionChange(NamedTuple):
     users: tuple[str, ...]
 
 
+def reaction_mark(emoji: str, user: UserId) -> str:
+    """Return the element of `reaction_users` for a reaction of this user."""
+    return f"{emoji} {user}"
+
+
 class LogCreated(NamedTuple):
     """The result of creating a log.
 
@@ -211,6 +220,22 @@ class LogCreated(NamedTuple):
 
     first: Entry | None
     is_new: bool
+
+
+class ArchivedMessage(NamedTuple):
+    """A message whose content `part` of the archive has, encrypted with `key`."""
+
+    entry: Entry
+    part: str
+    key: bytes
+
+
+class ExpiredRange(NamedTuple):
+    """Expired messages of a chat that the search index may still have: `first` to `last`."""
+
+    chat: ChatKey
+    first: int
+    last: int
 
 
 type Encrypt = Callable[[ChatKey, int, bytes], bytes]

@@ -7,8 +7,9 @@ from typing import NamedTuple, Protocol
 
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code
-from tidings.kernel.ids import ChatKey, ClientKey, Epoch, TenantId, UserId
+from tidings.kernel.ids import ChatKey, ClientKey, Epoch, ErasedUser, TenantId, UserId
 from tidings.messages.model import (
+    ArchivedMessage,
     Draft,
     Entry,
     FlaggedContent,
@@ -112,6 +113,60 @@ class LogReader(Protocol):
 
     async def ephemeral(self, chat: ChatKey, after: int, up_to: int) -> Mapping[int, bytes]:
         """Return the encrypted content of ephemeral messages in `(after, up_to]` that is not deleted yet."""
+        ...
+
+
+type ReadReactions = Callable[[ChatKey, int], Awaitable[Sequence[tuple[UserId, str]]]]
+"""Returns all reactions to a message: users and emoji, in no order. Strongly consistent."""
+
+
+class ErasedEntries(NamedTuple):
+    """The result of one page of a log: it was read up to `up_to`. A repetition returns the same counts.
+
+    `entries` name the user, the last of them at `named_at`; `messages` and `reactions` are those that the user has sent.
+    """
+
+    up_to: int
+    has_more: bool
+    named_at: int
+    read: int
+    entries: int
+    messages: int
+    reactions: int
+
+
+class LogEraser(Protocol):
+    """Empties the entries of an erased user. The user must not be able to append any more."""
+
+    async def erase(self, chat: ChatKey, erased: ErasedUser, after: int, /) -> ErasedEntries:
+        """Process one page of the entries after `after`. Idempotent; not atomic."""
+        ...
+
+    async def delete_keys(self, chat: ChatKey, user: UserId, /) -> int:
+        """Delete the user's idempotency keys of a chat. Idempotent."""
+        ...
+
+
+class SeenPolicy(NamedTuple):
+    """The basis of a decision to expire messages: the chat's own limit, and the version of the tenant's settings."""
+
+    days: int | None
+    tenant_version: int
+
+
+class LogExpiry(Protocol):
+    async def empty(self, chat: ChatKey, messages: Sequence[Entry], seen: SeenPolicy, now_ms: int, /) -> bool:
+        """Remove content and attachments of messages, and let their uploads be deleted; atomic, idempotent.
+
+        False: the policy has changed, or a legal hold was set. Nothing was written.
+        """
+        ...
+
+    async def archive(self, chat: ChatKey, messages: Sequence[ArchivedMessage], seen: SeenPolicy, /) -> bool:
+        """Remove content that the archive has, and store where it is; atomic, idempotent.
+
+        False: the policy has changed, a legal hold was set, or a message was changed. Nothing was written.
+        """
         ...
 
 

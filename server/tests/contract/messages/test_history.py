@@ -9,7 +9,7 @@ from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import ContentState, HistorySlice
 from tidings.platform.dynamo.codec import ItemValue
-from tidings.schema.tables.patterns import chats as patterns
+from tidings.schema.tables.patterns import erasure as patterns
 
 
 def sequences(page: HistorySlice) -> list[int]:

@@ -97,6 +97,8 @@ def test_every_attribute_is_declared() -> None:
         until_ms=1,
         reason="r",
         rules=ChatRules(is_frozen=True),
+        archived_in="p",
+        archive_key=b"k",
     )
     written = {*entry_item(CHAT, entry), "edited_at", "redacted_at", "reaction_counts", "reaction_users"}
     assert written == {*EntryItem.__struct_fields__, "chat_id"}

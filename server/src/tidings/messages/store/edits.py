@@ -4,6 +4,7 @@ Each write is conditional on the message as it was read, so a concurrent change 
 """
 
 import hashlib
+from collections.abc import Sequence
 
 from tidings.kernel.clock import format_ms
 from tidings.kernel.ids import ChatKey, UserId, message_id
@@ -32,6 +33,9 @@ from tidings.schema.tables.patterns import moderation as moderation_patterns
 _TABLE, _MEMBERS, _UPLOADS, _REPORTS = "messages", "chat_memberships", "uploads", "reports"
 _REACTION_BYTES = 15
 _NOT_REDACTED = "attribute_exists(chat_id) AND attribute_not_exists(redacted_at)"
+# Race: a message expires after it was read for an edit or a reaction. Its content must not return.
+_NOT_EXPIRED = f"{_NOT_REDACTED} AND attribute_not_exists(visible_until)"
+_NOT_ARCHIVED = f"{_NOT_EXPIRED} AND attribute_not_exists(archived_in)"
 
 
 class DynamoEditStore:
@@ -106,7 +110,7 @@ class DynamoEditStore:
             table=_TABLE,
             key=_key(chat, seen),
             update="SET content = :content, edited_at = :now",
-            condition=_NOT_REDACTED,
+            condition=_NOT_ARCHIVED,
             values={":content": content, ":now": format_ms(now_ms)},
         )
         return TransactionPart(patterns.APPEND_CHANGE, (update,))
@@ -115,7 +119,7 @@ class DynamoEditStore:
         empty = Update(
             table=_TABLE,
             key=_key(chat, seen),
-            update="SET redacted_at = :now REMOVE content, content_type, reaction_counts, reaction_users",
+            update="SET redacted_at = :now REMOVE content, archive_key, content_type, reaction_counts, reaction_users",
             condition=_NOT_REDACTED,
             values={":now": format_ms(now_ms)},
         )
@@ -129,9 +133,10 @@ class DynamoEditStore:
 
     def reaction(self, chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> TransactionPart:
         values: dict[str, ItemValue] = {":counts": dict(reacted.counts), ":users": list(reacted.users)}
-        condition = f"{_NOT_REDACTED} AND attribute_not_exists(reaction_counts)"
+        unchanged = _NOT_EXPIRED if seen.visible_until_ms is None else _NOT_REDACTED
+        condition = f"{unchanged} AND attribute_not_exists(reaction_counts)"
         if seen.reaction_counts is not None:
-            condition = f"{_NOT_REDACTED} AND reaction_counts = :seen AND reaction_users = :seen_users"
+            condition = f"{unchanged} AND reaction_counts = :seen AND reaction_users = :seen_users"
             values |= {":seen": dict(seen.reaction_counts), ":seen_users": list(seen.reaction_users)}
         update = Update(
             table=_TABLE,
@@ -144,8 +149,15 @@ class DynamoEditStore:
 
     async def has_reaction(self, chat: ChatKey, sequence: int, user: UserId, emoji: str) -> bool:
         with translate_read_errors:
-            item = await self._client.get(patterns.READ_REACTION, _reaction_key(chat, sequence, user, emoji))
+            item = await self._client.get(patterns.READ_REACTION, reaction_key(chat, sequence, user, emoji))
         return item is not None
+
+    async def reactions(self, chat: ChatKey, sequence: int) -> Sequence[tuple[UserId, str]]:
+        """Return all reactions to a message: users and emoji."""
+        query = Query(condition="chat_id = :c", values={":c": _reaction_partition(chat, sequence)})
+        with translate_read_errors:
+            pages = [page async for page in self._client.pages(patterns.LIST_REACTIONS, query)]
+        return [(UserId(item["sender_id"]), item["emoji"]) for page in pages for item in page.items]
 
     async def clear_reactions(self, chat: ChatKey, sequence: int) -> None:
         """Delete all reactions to a redacted message. Idempotent."""
@@ -214,7 +226,7 @@ def _deleted(chat: ChatKey, upload: str) -> Update:
 
 def _own_item(chat: ChatKey, seen: Entry, reacted: ReactionChange, now_ms: int) -> Put | Delete:
     """Return the write of the user's reaction item. Its condition keeps the counts exact under concurrent retries."""
-    key = _reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
+    key = reaction_key(chat, seen.sequence, reacted.user, reacted.emoji)
     if not reacted.is_added:
         return Delete(table=_TABLE, key=key, condition="attribute_exists(chat_id)")
     item: dict[str, ItemValue] = {
@@ -234,7 +246,7 @@ def _reaction_partition(chat: ChatKey, sequence: int) -> str:
     return REACTION.partition.render(tenant=chat.tenant, chat=chat.chat, sequence=sequence)
 
 
-def _reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, ItemValue]:
+def reaction_key(chat: ChatKey, sequence: int, user: UserId, emoji: str) -> dict[str, ItemValue]:
     """Return the key of a reaction. The sort key is a number, so user and emoji are hashed to 120 bits."""
     digest = hashlib.sha256(f"{user}\0{emoji}".encode()).digest()
     return {

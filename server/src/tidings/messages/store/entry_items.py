@@ -35,6 +35,8 @@ _OPTIONAL = (
     ("member_count", "member_count"),
     ("until", "until_ms"),
     ("reason", "reason"),
+    ("archived_in", "archived_in"),
+    ("archive_key", "archive_key"),
 )
 _PLAIN = frozenset(
     {
@@ -48,6 +50,7 @@ _PLAIN = frozenset(
         "created_at",
         "content",
         "epoch",
+        "imported",
     }
 )
 """The attributes of a message without edits or reactions, as nearly all are."""
@@ -155,6 +158,8 @@ class EntryItem(Struct, gc=False):
     until: AttributeValue | None = None
     reason: AttributeValue | None = None
     chat_rules: AttributeValue | None = None
+    archived_in: AttributeValue | None = None
+    archive_key: AttributeValue | None = None
 
 
 ENTRY_ITEM: Final[ItemType[EntryItem]] = item_type(EntryItem)
