@@ -3,7 +3,9 @@
 import asyncio
 import sys
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 import click
 import uvloop
@@ -18,6 +20,8 @@ from tidings_harness.synthetic_history import SyntheticSetup, synthesize
 from tidings_harness.workload.run import HarnessRun
 from tidings_harness.workload.scenario import SCENARIOS, Scenario
 from tidings_harness.workload.target import TargetInstallation
+
+_ERASED_WITHIN_S: Final = 1_800.0
 
 
 @click.group()
@@ -40,6 +44,12 @@ main.add_command(load)
     show_default=True,
     help="Time to wait for deliveries at the end of the run. An entry that is not delivered by then is lost.",
 )
+@click.option(
+    "--api-key",
+    envvar="TIDINGS_API_KEY",
+    default="",
+    help="API key with the scope users, for the scenario erasures.  [env: TIDINGS_API_KEY]",
+)
 def run(
     *,
     scenario: str,
@@ -50,9 +60,12 @@ def run(
     tenant: str,
     key: Path,
     quiet_within: float,
+    api_key: str,
 ) -> None:
     """Test an installation. The exit code is 1 if it violated a guarantee, 2 if it could not be tested."""
-    site = target_installation(api, sockets, tenant, key)
+    if SCENARIOS[scenario].erases and not api_key:
+        raise click.UsageError("The scenario erasures needs an API key with the scope users: set --api-key.")
+    site = replace(target_installation(api, sockets, tenant, key), api_key=api_key)
     uvloop.run(_run(site, SCENARIOS[scenario], report, for_s, quiet_within))
     _print_verdict(report)
 
@@ -87,6 +100,8 @@ async def _run(
             f" they talk for {for_s:g} s."
         )
         await asyncio.sleep(for_s)
+        if scenario.erases:
+            await load.erased(_ERASED_WITHIN_S)
         await load.wait_until_idle(quiet_within_s)
 
 

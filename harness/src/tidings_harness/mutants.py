@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from tidings_harness.checking.verdict import Rule
-from tidings_harness.history.events import EntryCategory, EventKind, Events, Numbers, Outcome
+from tidings_harness.history.events import ERASED_ENTRY, EntryCategory, EventKind, Events, Numbers, Outcome
 from tidings_harness.history.loader import History
-from tidings_harness.synthetic_history import SyntheticSetup, device_id, moves
+from tidings_harness.synthetic_history import SyntheticSetup, device_id, entries_of, moves, user_id
 
 type Change = Callable[[Events, SyntheticSetup], Events]
 
@@ -175,6 +175,38 @@ def a_banned_user_is_added(events: Events, setup: SyntheticSetup) -> Events:
     return np.concatenate([events, banned])
 
 
+def erased_and_readable(events: Events, setup: SyntheticSetup) -> Events:
+    """Show a message of the erased user, as a server would that kept a copy with its key."""
+    place = _reread(events, setup.chats - 1, 5)
+    events["message"][place] = entries_of(setup, setup.chats - 1)[4]
+    return events
+
+
+def erased_and_named(events: Events, setup: SyntheticSetup) -> Events:
+    events["value"][_reread(events, setup.chats - 1, 5)] = user_id(setup, setup.chats - 1, 0)
+    return events
+
+
+def emptied_for_another_user(events: Events, _: SyntheticSetup) -> Events:
+    events["message"][_reread(events, 0, 5)] = ERASED_ENTRY
+    return events
+
+
+def lost_by_an_erasure(events: Events, setup: SyntheticSetup) -> Events:
+    """Delete an erased message from the log, so that it has a hole."""
+    return np.delete(events, _reread(events, setup.chats - 1, 5))
+
+
+def admitted_after_the_erasure(events: Events, _: SyntheticSetup) -> Events:
+    events["outcome"][events["kind"] == EventKind.ADMITTED] = Outcome.OK
+    return events
+
+
+def _reread(events: Events, chat: int, sequence: int) -> Numbers:
+    wanted = (events["kind"] == EventKind.REREAD) & (events["chat"] == chat)
+    return np.flatnonzero(wanted & (events["sequence"] == sequence))
+
+
 MUTANTS: Final = {
     change.__name__: HistoryMutant(rule, change)
     for rule, changes in {
@@ -189,6 +221,9 @@ MUTANTS: Final = {
         Rule.UNREAD: (one_unread_too_many, own_message_unread),
         Rule.MUTED_IS_SILENT: (a_muted_member_speaks,),
         Rule.BANNED_IS_OUT: (a_banned_user_is_added,),
+        Rule.ERASED_IS_EMPTY: (erased_and_readable, erased_and_named),
+        Rule.OTHERS_STAY: (emptied_for_another_user, lost_by_an_erasure),
+        Rule.ERASED_IS_OUT: (admitted_after_the_erasure,),
     }.items()
     for change in changes
 }

@@ -1,7 +1,8 @@
 """Generate a history that a correct installation would leave, for mutants and for the benchmark of the checker.
 
 In each chat one member joins late, one is removed and rejoins, and all devices reconnect once. Some sends fail and some
-have no answer; every second one of the latter is in the log.
+have no answer; every second one of the latter is in the log. The first member of the last chat, who has sent all of its
+messages, is erased at the end. Then this chat and the first one are read again.
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,15 @@ from typing import Final
 
 import numpy as np
 
-from tidings_harness.history.events import RECORD, EntryCategory, EventKind, Events, Numbers, Outcome
+from tidings_harness.history.events import (
+    ERASED_ENTRY,
+    RECORD,
+    EntryCategory,
+    EventKind,
+    Events,
+    Numbers,
+    Outcome,
+)
 from tidings_harness.history.loader import History
 
 _WRITER: Final = 1 << 40
@@ -72,12 +81,19 @@ def moves(setup: SyntheticSetup) -> tuple[int, int, int]:
     return setup.entries // 4, setup.entries // 2, setup.entries * 3 // 4
 
 
+def entries_of(setup: SyntheticSetup, chat: int) -> Numbers:
+    """Return the messages and other entries of a chat, by sequence."""
+    sequences = np.arange(1, setup.entries + 1)
+    is_message = ~np.isin(sequences, (1, *moves(setup)))
+    numbers = _WRITER | (chat * (setup.entries * 2) + sequences)
+    return np.where(is_message, numbers, _OTHER | (chat * setup.entries + sequences))
+
+
 def _chat(setup: SyntheticSetup, chat: int) -> list[Events]:
     late, gone, back = moves(setup)
     sequences = np.arange(1, setup.entries + 1)
-    is_message = ~np.isin(sequences, (1, late, gone, back))
-    numbers = _WRITER | (chat * (setup.entries * 2) + sequences)
-    entries = np.where(is_message, numbers, _OTHER | (chat * setup.entries + sequences))
+    entries = entries_of(setup, chat)
+    is_message = entries < _OTHER
     first = make(
         setup.members - 1,
         EventKind.IN,
@@ -98,7 +114,7 @@ def _chat(setup: SyntheticSetup, chat: int) -> list[Events]:
     ]
     return [
         *memberships,
-        *_sends(setup, chat, sequences[is_message], numbers[is_message]),
+        *_sends(setup, chat, sequences[is_message], entries[is_message]),
         *_given(setup, chat, entries),
     ]
 
@@ -157,7 +173,26 @@ def _end(setup: SyntheticSetup, chats: list[list[Events]]) -> list[Events]:
     found = [make(len(devices), EventKind.QUIET, device=devices, at_ns=_QUIET_NS)]
     for chat in range(len(chats)):
         found += _reads(setup, chat)
-    return found
+    erased = user_id(setup, setup.chats - 1, 0)
+    return [
+        *found,
+        make(1, EventKind.ERASED, value=erased),
+        make(1, EventKind.ADMITTED, value=erased, outcome=Outcome.FAILED),
+        _reread(setup, 0, is_erased=False),
+        _reread(setup, setup.chats - 1, is_erased=True),
+    ]
+
+
+def _reread(setup: SyntheticSetup, chat: int, *, is_erased: bool) -> Events:
+    entries = entries_of(setup, chat)
+    return make(
+        setup.entries,
+        EventKind.REREAD,
+        chat=chat,
+        sequence=np.arange(1, setup.entries + 1),
+        message=np.where((entries < _OTHER) & is_erased, ERASED_ENTRY, entries),
+        value=user_id(setup, chat, 1),
+    )
 
 
 def _reads(setup: SyntheticSetup, chat: int) -> list[Events]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tidings_harness.checking import device_rules, log_rules, row_rules
+from tidings_harness.checking import device_rules, erasure_rules, log_rules, row_rules
 from tidings_harness.checking.history_index import HistoryIndex, column
 from tidings_harness.checking.verdict import Rule, Verdict, Violation, merge_verdicts
 from tidings_harness.history.epochs import directories
@@ -49,6 +49,9 @@ def _rules(
         "no_holes": lambda: device_rules.in_order_without_holes(facts, deliveries, connections),
         "forward": lambda: row_rules.watermarks_go_forward(facts),
         "unread": lambda: row_rules.unread_adds_up(facts),
+        "erased": lambda: erasure_rules.erased_messages_are_empty(facts),
+        "others": lambda: erasure_rules.an_erasure_changes_nothing_else(facts),
+        "admitted": lambda: erasure_rules.erased_users_are_refused(facts),
     }
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tidings_harness.checking.pair_index import starts
 from tidings_harness.history.events import (
+    ERASED_ENTRY,
     NUMBER_BITS,
     EntryCategory,
     EventKind,
@@ -99,7 +100,8 @@ class HistoryIndex:
         """The message or other entry at each position, from the first device that received it; 0 if no device did."""
         log = np.zeros(self.chat_starts[-1], np.int64)
         log[self.acked_positions[::-1]] = column(self.acked, "message")[::-1]
-        log[self.delivered_positions[::-1]] = self.deliveries.message[::-1]
+        is_shown = self.deliveries.message != ERASED_ENTRY
+        log[self.delivered_positions[is_shown][::-1]] = self.deliveries.message[is_shown][::-1]
         return log
 
     @cached_property
@@ -109,6 +111,27 @@ class HistoryIndex:
         is_message[self.delivered_positions[self.deliveries.is_message]] = True
         is_message[self.acked_positions] = True
         return np.flatnonzero(is_message)
+
+    @cached_property
+    def author_at(self) -> Numbers:
+        """The user who sent the message at each position; -1 for other entries."""
+        places = self.message_positions
+        messages = self.message_index(self.log[places])
+        by = np.full(self.message_count, -1, np.int64)
+        by[self.message_index(column(self.sends, "message"))] = self.users[column(self.sends, "device")]
+        found = np.full(self.chat_starts[-1], -1, np.int64)
+        found[places[messages >= 0]] = by[messages[messages >= 0]]
+        return found
+
+    @cached_property
+    def erased(self) -> Numbers:
+        """The users whose erasure the server has confirmed."""
+        return np.unique(column(self._history.of(EventKind.ERASED), "value"))
+
+    @cached_property
+    def is_of_erased(self) -> Flags:
+        """Whether an erased user sent the message at each position."""
+        return np.isin(self.author_at, self.erased)
 
     @cached_property
     def chat_at(self) -> Numbers:

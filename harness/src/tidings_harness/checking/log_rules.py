@@ -6,7 +6,7 @@ import numpy as np
 
 from tidings_harness.checking.history_index import HistoryIndex, column
 from tidings_harness.checking.verdict import Rule, Violation, violations
-from tidings_harness.history.events import EventKind
+from tidings_harness.history.events import ERASED_ENTRY, EventKind
 
 
 def one_entry_per_sequence(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
@@ -14,7 +14,7 @@ def one_entry_per_sequence(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     given = facts.deliveries
     yield from violations(
         Rule.ONE_ENTRY,
-        facts.log[facts.delivered_positions] != given.message,
+        (facts.log[facts.delivered_positions] != given.message) & (given.message != ERASED_ENTRY),
         lambda at: (
             f"{facts.names[given.device[at]]} received another entry at "
             f"{facts.chat_and_sequence(int(facts.delivered_positions[at]))} than other devices"
@@ -76,15 +76,11 @@ def what_failed_never_appears(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
 
 def muted_members_are_silent(facts: HistoryIndex) -> Iterable[Violation[Rule]]:
     """No message of a muted member is in the log between the entries of the mute and of its end."""
-    places = facts.message_positions
-    messages = facts.message_index(facts.log[places])
-    places, messages = places[messages >= 0], messages[messages >= 0]
-    authors = np.full(facts.message_count, -1, np.int64)
-    authors[facts.message_index(column(facts.sends, "message"))] = facts.users[column(facts.sends, "device")]
+    places = np.flatnonzero(facts.author_at >= 0)
     sequences = places - facts.chat_starts[facts.chat_at[places]]
     is_muted = np.zeros(len(places), np.bool_)
     for user, chat, begin, end in facts.restrictions(EventKind.MUTED, EventKind.UNMUTED):
-        is_own = (authors[messages] == user) & (facts.chat_at[places] == chat)
+        is_own = (facts.author_at[places] == user) & (facts.chat_at[places] == chat)
         is_muted |= is_own & (sequences > begin) & (sequences < end)
     yield from violations(
         Rule.MUTED_IS_SILENT,

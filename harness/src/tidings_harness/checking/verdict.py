@@ -25,6 +25,9 @@ class Rule(StrEnum):
     UNREAD = "unread counts are exact"
     MUTED_IS_SILENT = "muted members send nothing"
     BANNED_IS_OUT = "banned users do not join"
+    ERASED_IS_EMPTY = "erased messages are empty"
+    OTHERS_STAY = "an erasure changes nothing else"
+    ERASED_IS_OUT = "erased users are refused"
 
 
 @dataclass(frozen=True, slots=True)

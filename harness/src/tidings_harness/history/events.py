@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 NUMBER_BITS: Final = 40
 """The bits of a message number below the number of its writer."""
 
+ERASED_ENTRY: Final = (1 << 62) - 2
+"""Instead of the number of a message or the fingerprint of an entry: it was read after its user was erased."""
+
 type Events = NDArray[np.void]
 type Numbers = NDArray[np.int64]
 type Flags = NDArray[np.bool_]
@@ -65,6 +68,12 @@ class EventKind(IntEnum):
     BANNED = 14
     """An entry banned the user `value` from the chat. If they were a member, there is an `OUT` too."""
     UNBANNED = 15
+    ERASED = 16
+    """The server has erased the user `value`."""
+    REREAD = 17
+    """The entry at `sequence` when the log was read again at the end, by the user `value`."""
+    ADMITTED = 18
+    """The erased user `value` tried to connect or to request something: `ok` or `failed`, if they were refused."""
 
 
 class Outcome(IntEnum):

@@ -143,6 +143,15 @@ class Recorder:
     def row(self, user: int, chat: int, asked_ns: int, *, read: int, unread: int) -> None:
         self._note(EventKind.ROW, value=user, chat=chat, sequence=read, message=unread, at_ns=asked_ns)
 
+    def erased(self, user: int) -> None:
+        self._note(EventKind.ERASED, value=user)
+
+    def reread(self, chat: int, sequence: int, message: int, by: int) -> None:
+        self._note(EventKind.REREAD, chat=chat, sequence=sequence, message=message, value=by)
+
+    def admitted(self, user: int, outcome: Outcome) -> None:
+        self._note(EventKind.ADMITTED, value=user, outcome=outcome)
+
     def quiet(self, device: int) -> None:
         self._note(EventKind.QUIET, device=device)
 

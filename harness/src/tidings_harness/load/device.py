@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from importlib.metadata import version
 from typing import Final, final, override
 
 from picows import WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
@@ -21,7 +22,7 @@ from tidings_wire.frames.ephemeral import Ack
 from tidings_wire.frames.history import Entries, Entry, EntryPush
 from tidings_wire.frames.structs import Body
 
-_SDK: Final = "tidings-harness/0.1.0"
+_SDK: Final = f"tidings-harness/{version('tidings-harness')}"
 _TIMER_S: Final = 1.0
 _LIVE_S: Final = 30.0
 

@@ -4,7 +4,7 @@ import asyncio
 import itertools
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,26 +22,39 @@ from tidings_wire.frames.structs import Body, ErrorBody
 
 _MAX_IN_FLIGHT: Final = 64
 _STALE_BY: Final = 7
+_BEFORE_ERASURE: Final = 5
 _COMES_BACK: Final = 7
 """A member can have eight membership intervals."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Group:
-    """A chat with its users. The owner and the speakers remain members; others may be removed and rejoin."""
+    """A chat with its users. The owner and the speakers remain members; others may be removed and rejoin.
+
+    to_erase: members who are not removed, because they are erased. erased: devices of users who were.
+    """
 
     chat: str
     owner: str
-    members: Sequence[str]
+    members: list[str]
     speakers: list[SdkDevice]
     devices: list[LightDevice]
     stranger: LightDevice | None = None
     in_flight: set[asyncio.Task[Outcome]] = field(default_factory=set)
+    to_erase: list[str] = field(default_factory=list)
+    erased: list[LightDevice] = field(default_factory=list)
     to_remove: Iterator[str] = field(init=False)
     """Return each of the other members in turn, as often as a member may rejoin."""
 
     def __post_init__(self) -> None:
-        self.to_remove = iter([*self.members[len(self.speakers) :]] * _COMES_BACK)
+        others = [each for each in self.members[len(self.speakers) :] if each not in self.to_erase]
+        self.to_remove = iter(others * _COMES_BACK)
+
+    def retire(self, user: str) -> None:
+        """Expect nothing more of the devices of a user who is erased."""
+        self.members.remove(user)
+        self.erased += [device for device in self.devices if device.user == user]
+        self.devices = [device for device in self.devices if device.user != user]
 
     def everyone(self) -> list[LightDevice | SdkDevice]:
         return [*self.devices, *self.speakers]
@@ -64,6 +77,8 @@ class UserActions:
             loops.append(self._every(1.5, lambda: self._churn(group)))
         if wanted.moderates and len(group.speakers) > 1:
             loops.append(self._every(2.0, lambda: self._mute(group)))
+        if group.to_erase:
+            loops.append(self._every(1.0, lambda: self._erase(group)))
         if group.stranger is not None:
             stranger = group.stranger
             loops.append(self._every(1.1, lambda: self._intrude(group, stranger)))
@@ -126,6 +141,18 @@ class UserActions:
                 message=message,
                 sequence=sequence,
             )
+
+    async def _erase(self, group: Group) -> None:
+        """Let a member write, then have the server erase them."""
+        if not group.to_erase:
+            return
+        user = group.to_erase[-1]
+        device = next(each for each in group.devices if each.user == user)
+        for _ in range(_BEFORE_ERASURE):
+            await self._say(group, device, times=1)
+        await self.rest_client.erase(user)
+        group.to_erase.pop()
+        group.retire(user)
 
     async def _read(self, group: Group) -> None:
         """Mark as read, then again at an older sequence as a lagging device does. The watermark must not move back."""

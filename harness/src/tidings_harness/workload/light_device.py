@@ -8,6 +8,7 @@ import os
 import random
 import socket
 from collections.abc import Mapping
+from importlib.metadata import version
 from typing import Final, final, override
 
 from picows import WSError, WSFrame, WSListener, WSMsgType, WSTransport, ws_connect
@@ -32,7 +33,7 @@ from tidings_wire.frames.ephemeral import Ack
 from tidings_wire.frames.history import ChatRow, ChatRows, Entries, Entry, EntryPush, GetHistory, HistoryPage
 from tidings_wire.frames.structs import Body
 
-_SDK: Final = "tidings-harness/0.1.0"
+_SDK: Final = f"tidings-harness/{version('tidings-harness')}"
 _ACK_EVERY_S: Final = 1.0
 _PAUSED_BYTES: Final = 8 * 1024
 _MAX_WAIT_S: Final = 1.0

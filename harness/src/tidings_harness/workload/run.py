@@ -11,16 +11,19 @@ from typing import Final, Self, final
 from tidings_harness.checking.check import check_all
 from tidings_harness.checking.verdict import Verdict
 from tidings_harness.history.epochs import Epochs
+from tidings_harness.history.events import Outcome
 from tidings_harness.workload.actions import Group, UserActions
 from tidings_harness.workload.light_device import FrameCache, LightDevice
 from tidings_harness.workload.run_state import RunState
 from tidings_harness.workload.scenario import Scenario
 from tidings_harness.workload.sdk_device import SdkDevice
 from tidings_harness.workload.target import RestClient, TargetInstallation
+from tidings_wire.frames.history import GetHistory, HistoryPage
 
 _POLL_S: Final = 0.05
 _STILL_S: Final = 1.0
 _MAX_CONCURRENT: Final = 64
+_PAGE: Final = 200
 _LIVE_TIMEOUT_S: Final = 180.0
 _RESUME_TIMEOUT_S: Final = 180.0
 
@@ -71,7 +74,7 @@ class HarnessRun:
         self._epochs.close()
 
     def light_devices(self) -> Iterator[LightDevice]:
-        return (device for group in self.groups for device in group.devices)
+        return (device for group in self.groups for device in (*group.devices, *group.erased))
 
     def speakers(self) -> Iterator[SdkDevice]:
         return (speaker for group in self.groups for speaker in group.speakers)
@@ -134,6 +137,48 @@ class HarnessRun:
                 self.ledger.recorder.quiet(each.number)
         self.ledger.recorder.flush()
         await self._last_rows()
+        if self._scenario.erases:
+            await self._reread()
+            await self._try_erased_users()
+
+    async def erased(self, within_s: float) -> None:
+        """Wait until all users who are to be erased are. Raises `TimeoutError`."""
+        waiting = self._erased_users()
+        async with asyncio.timeout(within_s):
+            while any(group.to_erase for group in self.groups) or waiting:
+                waiting = [
+                    user for user in self._erased_users() if not await self._rest_client.is_erased(user)
+                ]
+                await asyncio.sleep(_POLL_S * 10)
+        for user in self._erased_users():
+            self.ledger.recorder.erased(self.ledger.recorder.name(user))
+
+    def _erased_users(self) -> list[str]:
+        return sorted({device.user for group in self.groups for device in group.erased})
+
+    async def _reread(self) -> None:
+        """Read the log of each chat again, with a device of its owner."""
+        recorder = self.ledger.recorder
+        for group in self.groups:
+            device, after = group.devices[0], 0
+            while after < self.ledger.heads[group.chat]:
+                page = await device.ask(GetHistory(chat=group.chat, after=after, limit=_PAGE))
+                if not isinstance(page, HistoryPage) or not page.entries:
+                    break
+                for entry in page.entries:
+                    seen = self.ledger.entry(group.chat, entry)
+                    number = recorder.name(group.chat)
+                    recorder.reread(number, seen.sequence, seen.message, recorder.name(entry.by))
+                after = page.up_to
+        recorder.flush()
+
+    async def _try_erased_users(self) -> None:
+        live = {device.user for group in self.groups for device in group.erased if device.is_live}
+        recorder = self.ledger.recorder
+        for user in self._erased_users():
+            is_admitted = user in live or await self._rest_client.is_admitted(user)
+            recorder.admitted(recorder.name(user), Outcome.OK if is_admitted else Outcome.FAILED)
+        recorder.flush()
 
     async def _found(self, size: int, devices: int) -> Group:
         """Create a group with the given number of members and of light devices for each member."""
@@ -148,6 +193,7 @@ class HarnessRun:
                 SdkDevice(self.site, self.ledger, u, "sdk", [chat]) for u in members[: wanted.speakers]
             ],
             devices=[self._light(user, f"light-{each}") for user in members for each in range(devices)],
+            to_erase=members[-1:] if wanted.erases else [],
             stranger=self._light(f"{mark}-stranger", "light") if wanted.unknown_users else None,
         )
 

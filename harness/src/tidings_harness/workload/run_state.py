@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Final, NamedTuple, final
 
-from tidings_harness.history.events import EntryCategory, EventKind
+from tidings_harness.history.events import ERASED_ENTRY, EntryCategory, EventKind
 from tidings_harness.history.recorder import Recorder
 from tidings_wire.frames.history import Entry
 
@@ -48,10 +48,13 @@ class RunState:
         """Process a received entry. Other devices may have received it before."""
         self.committed(chat, entry.sequence)
         if entry.kind == "message":
-            return SeenEntry(entry.sequence, _number(entry.text), EntryCategory.MESSAGE)
+            number = ERASED_ENTRY if entry.state == "erased" else _number(entry.text)
+            return SeenEntry(entry.sequence, number, EntryCategory.MESSAGE)
         self._restriction(chat, entry)
         self._member(chat, entry)
-        return SeenEntry(entry.sequence, _fingerprint(entry), EntryCategory.OTHER)
+        is_erased = any(map(_is_pseudonym, (entry.by, *entry.users)))
+        number = ERASED_ENTRY if is_erased else _fingerprint(entry)
+        return SeenEntry(entry.sequence, number, EntryCategory.OTHER)
 
     def welcomed(self, epoch: int) -> None:
         """Start a new epoch after a restore, and discard the state of chats."""
@@ -82,9 +85,16 @@ class RunState:
             return
         number = self.recorder.name
         for user in entry.users:
+            if _is_pseudonym(user):
+                continue  # The entry had the id of the user when it was committed.
             self.recorder.member(kind, number(chat), entry.sequence, number(user))
             if entry.sequence >= self.last_of.get((chat, user), (0, False))[0]:
                 self.last_of[chat, user] = (entry.sequence, kind is EventKind.IN)
+
+
+def _is_pseudonym(user: str) -> bool:
+    """Return whether an id replaces that of an erased user. No other user has such an id."""
+    return user.startswith("erased-")
 
 
 def _number(text: str) -> int:

@@ -17,6 +17,8 @@ class Scenario:
     - `stutters`: sends that are repeated although they were answered.
     - `unknown_users`: a user who is not a member tries to send.
     - `reads`: marks, sometimes older than the last one.
+    - `erases`: in each group one member writes and is then erased, while the others continue. It needs an API key, and the
+      server takes eight minutes for it.
     - `moderates`: the owner mutes and unmutes a speaker, and bans and unbans the members who are removed.
     """
 
@@ -32,6 +34,7 @@ class Scenario:
     unknown_users: bool = True
     reads: bool = True
     moderates: bool = False
+    erases: bool = False
 
     @property
     def light_devices(self) -> int:
@@ -43,5 +46,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "steady": Scenario(),
     "hot-chat": Scenario(groups=1, members=20, devices=2, speakers=6, rate=120),
     "crowd": Scenario(groups=1, members=160, devices=2, rate=8),
+    "erasures": Scenario(groups=2, members=7, devices=2, rate=4, erases=True),
     "storm": Scenario(groups=50, members=100, devices=1, rate=0.5, churns=False),
 }

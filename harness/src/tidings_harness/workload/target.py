@@ -24,13 +24,14 @@ class TargetInstallation:
     """The addresses of an installation.
 
     `sockets` are the URLs of the gateways or of their load balancer; they may change during a run. `steady_socket` does
-    not change, for clients that take their address only once.
+    not change, for clients that take their address only once. `api_key` has the scope `users`; only erasures need it.
     """
 
     api: str
     sockets: list[str]
     steady_socket: str
     token: Callable[[str], str]
+    api_key: str = ""
     turns: Iterator[int] = field(default_factory=itertools.count)
 
     def next_socket(self) -> str:
@@ -124,8 +125,31 @@ class RestClient:
             if cursor is None:
                 return found
 
+    async def erase(self, user: str) -> None:
+        """Start to erase a user, as the tenant's server."""
+        await self._send("DELETE", f"/v1/users/{user}", self._site.api_key)
+
+    async def is_erased(self, user: str) -> bool:
+        found = await self._send("GET", f"/v1/users/{user}/erasure", self._site.api_key)
+        return bool(found["state"] != "running")
+
+    async def is_admitted(self, user: str) -> bool:
+        """Return whether a request of the user is answered."""
+        try:
+            await self.chats(user)
+        except httpx.HTTPStatusError as refused:
+            if refused.response.status_code in {httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN}:
+                return False
+            raise
+        return True
+
     async def _ask(self, method: str, path: str, user: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401 - any JSON value
-        headers = {"Authorization": f"Bearer {self._site.token(user)}"}
+        return await self._send(method, path, self._site.token(user), body)
+
+    async def _send(
+        self, method: str, path: str, bearer: str, body: Mapping[str, object] | None = None
+    ) -> Any:  # noqa: ANN401 - any JSON value
+        headers = {"Authorization": f"Bearer {bearer}"}
         answer = await self._http.request(method, self._site.api + path, headers=headers, json=body)
         answer.raise_for_status()
         return answer.json() if answer.content else None

@@ -1,4 +1,4 @@
-"""Remove what a user wrote from the index and from its files, for the erasure of the user."""
+"""Remove what a user or a whole tenant wrote from the index and from its files, for their erasure."""
 
 from typing import Final
 
@@ -31,3 +31,15 @@ class IndexErasure:
             if not await self._index.has_user(tenant, user):
                 return
         raise TidingsError(Code.OUTCOME_UNKNOWN, f"The search index still has messages of {user}.")
+
+    async def erase_tenant(self, tenant: TenantId) -> None:
+        """Delete all documents of a tenant, purge the index, and verify it. As `erase_user`."""
+        for _ in range(_MAX_TRIES):
+            await self._index.delete_tenant(tenant)
+            await self._failpoints.hit("search.tenant_deleted")
+            await self._index.purge()
+            # Race: as above. Every deletion is visible to `tenants` after a refresh.
+            await self._index.refresh()
+            if tenant not in await self._index.tenants():
+                return
+        raise TidingsError(Code.OUTCOME_UNKNOWN, f"The search index still has messages of tenant {tenant}.")

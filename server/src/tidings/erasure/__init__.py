@@ -1,0 +1,1 @@
+"""Erase a user: a job of steps that can be repeated."""

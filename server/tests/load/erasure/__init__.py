@@ -1,0 +1,1 @@
+"""Search every stored byte for secrets of an erased user."""
