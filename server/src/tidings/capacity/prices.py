@@ -1,0 +1,36 @@
+"""AWS's public list prices, us-east-1, on demand, in US dollars. DynamoDB's are in `schema/tables/pricing.py`.
+
+Free tiers, savings plans, reserved instances, taxes, load balancers and traffic between zones are not included.
+"""
+
+from decimal import Decimal
+
+SINCE = "2026-06"
+"""When these prices were checked."""
+SOURCE = "Amazon EC2 On-Demand Pricing, Amazon EBS pricing, Amazon S3 Pricing"
+
+CORE_HOUR = Decimal("0.0408")
+"""A vCPU of an m7g instance, with 4 GB of memory: m7g.large has two for $0.0816."""
+CORE_GB = 4
+DISK_GB_MONTH = Decimal("0.08")
+"""gp3, without additional throughput."""
+OBJECT_GB_MONTH = Decimal("0.023")
+MILLION_PUTS = Decimal("5.00")
+MILLION_GETS = Decimal("0.40")
+TRANSFER_OUT: tuple[tuple[int, Decimal], ...] = (
+    (10_000, Decimal("0.09")),
+    (40_000, Decimal("0.085")),
+    (100_000, Decimal("0.07")),
+)
+"""GB of a month at each price, to the internet."""
+TRANSFER_OUT_REST = Decimal("0.05")
+
+
+def transfer_out(gb: float) -> Decimal:
+    """Return the price of a month's traffic to the internet."""
+    rest, total = Decimal(gb), Decimal(0)
+    for size, price in TRANSFER_OUT:
+        part = min(rest, Decimal(size))
+        total += part * price
+        rest -= part
+    return total + rest * TRANSFER_OUT_REST
