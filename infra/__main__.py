@@ -1,10 +1,15 @@
-"""`python -m infra write | check [--short] | plot`: write the generated files, check everything, or plot the dashboards."""
+"""`python -m infra write | check [--short] | plot | derive | record --folder FOLDER`.
+
+Write the generated files, check everything, plot the dashboards, find which calls each process makes, or add recorded calls.
+"""
 
 import argparse
 import json
 import sys
 from pathlib import Path
 
+from infra.aws import process_calls
+from infra.aws.iam_checks import merge_recorded
 from infra.check import check_all
 from infra.generated import ROOT, write_all
 from infra.monitoring.plots import plot_all
@@ -15,15 +20,23 @@ _PLOTS = ROOT / "build" / "infra"
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="just infra-check", description=__doc__)
-    parser.add_argument("step", choices=("write", "check", "plot"))
+    parser.add_argument("step", choices=("write", "check", "plot", "derive", "record"))
     parser.add_argument(
         "--short", action="store_true", help="Leave out what takes minutes, as the gate does."
     )
-    parser.add_argument("--folder", type=Path, default=_PLOTS, help="Folder for the plots.")
+    parser.add_argument(
+        "--folder", type=Path, default=_PLOTS, help="Folder for the plots, or of recorded calls."
+    )
     options = parser.parse_args()
     if options.step == "write":
         for path in write_all():
             print(f"written: {path}")
+        return 0
+    if options.step == "derive":
+        process_calls.write_calls()
+        return 0
+    if options.step == "record":
+        merge_recorded([options.folder])
         return 0
     if options.step == "plot":
         recording = read_recording()

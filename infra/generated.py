@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from infra.aws.policies import render_policies
+from infra.aws.tables import MODULE, TABLES_FILE, render_tables
 from infra.monitoring.dashboards import DASHBOARDS
 from infra.monitoring.grafana import render_dashboard
 from infra.monitoring.rules import RULES_FILE, TESTS_FILE, render_rule_tests, render_rules
@@ -19,9 +21,10 @@ def render_all() -> dict[Path, str]:
         PROMETHEUS / RULES_FILE: rules,
         PROMETHEUS / TESTS_FILE: render_rule_tests(),
         INFRA / "chart" / "files" / RULES_FILE: rules,
+        MODULE / TABLES_FILE: render_tables(),
     }
     boards = {INFRA / "grafana" / f"{each.name}.json": render_dashboard(each) for each in DASHBOARDS}
-    return pages | boards
+    return pages | boards | render_policies()
 
 
 def write_all() -> list[Path]:

@@ -1,14 +1,24 @@
-"""The OpenTofu module of the bucket: its format, and the rights that the processes need and no more."""
+"""The OpenTofu modules: their format, their names, and what they protect."""
 
+import json
 import re
 import shutil
 import subprocess
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from infra.aws.policies import POLICIES, SAMPLE, read_statements
+from infra.aws.process_calls import OPERATOR, PROCESSES
+from infra.aws.provider import known_names, modules, unknown_names, used_types
+from infra.aws.tables import render_tables
 from infra.generated import INFRA
+from tidings.schema.tables.declaration import TABLES
+from tidings.schema.tables.model import SCALING_FACTOR, Backup
 
 MODULE = INFRA / "tofu" / "media"
+DYNAMODB = INFRA / "tofu" / "dynamodb"
 TOOL = shutil.which("tofu") or shutil.which("terraform")
 
 
@@ -17,12 +27,29 @@ def text() -> str:
 
 
 @pytest.mark.skipif(TOOL is None, reason="neither tofu nor terraform is installed")
-def test_the_files_are_valid_and_formatted() -> None:
+@pytest.mark.parametrize("module", modules(), ids=lambda each: each.name)
+def test_the_files_are_valid_and_formatted(module: Path) -> None:
     assert TOOL is not None
     done = subprocess.run(
-        [TOOL, "fmt", "-check", "-diff", str(MODULE)], capture_output=True, text=True, check=False
+        [TOOL, "fmt", "-check", "-diff", str(module)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.skipif(TOOL is None, reason="neither tofu nor terraform is installed")
+def test_the_templates_of_policies_are_rendered_as_the_evaluator_reads_them(tmp_path: Path) -> None:
+    assert TOOL is not None
+    values = json.dumps(SAMPLE)
+    names = f'fileset("{POLICIES}", "*.json")'
+    expression = f'jsonencode({{ for name in {names} : name => jsondecode(templatefile("{POLICIES}/${{name}}", {values})) }})'
+    done = subprocess.run(
+        [TOOL, "console"], input=expression, cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    rendered = json.loads(json.loads(done.stdout))
+    assert {Path(name).stem for name in rendered} == {*PROCESSES, OPERATOR}
+    for name, policy in rendered.items():
+        assert policy["Statement"] == read_statements(Path(name).stem)
 
 
 def test_the_bucket_is_private_encrypted_and_has_no_versions() -> None:
@@ -35,20 +62,95 @@ def test_the_bucket_is_private_encrypted_and_has_no_versions() -> None:
     assert "aws_s3_bucket_versioning" not in found
 
 
-def test_processes_have_the_rights_that_they_use_and_no_others() -> None:
-    rights = {
-        process: set(re.findall(r'"(s3:\w+)"', block))
-        for process, block in re.findall(r"(\w+) = \{\s+bucket  =(.*?)\n    \}", text(), re.DOTALL)
-    }
-    read_write = {"s3:ListBucket", "s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload"}
-    assert rights == {
-        "api": read_write | {"s3:ListMultipartUploadParts"},
-        "media": read_write | {"s3:DeleteObject", "s3:ListBucketMultipartUploads"},
-    }
-
-
 def test_no_lifecycle_rule_deletes_objects() -> None:
     assert "abort_incomplete_multipart_upload" in text()
     assert not re.search(
         r"^\s*(expiration|transition|noncurrent_version_expiration) \{", text(), re.MULTILINE
     )
+
+
+@pytest.mark.parametrize("module", modules(), ids=lambda each: each.name)
+def test_the_provider_knows_every_resource_and_argument(module: Path) -> None:
+    assert unknown_names(module, known_names()) == []
+
+
+def test_the_recorded_names_are_those_of_the_resources_in_use() -> None:
+    assert set(known_names()) == used_types()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "fault"),
+    [
+        ('resource "aws_dynamodb_table"', 'resource "aws_dynamo_table"', "unknown resource"),
+        (
+            "deletion_protection_enabled = each.value.is_protected\n  tags",
+            "deletion_protection = true\n  tags",
+            "deletion_protection",
+        ),
+        ("attribute_name = ttl.value", "attribute = ttl.value", "unknown argument attribute"),
+        ("region_name ", "region      ", "region_name is missing"),
+    ],
+)
+def test_a_wrong_name_is_found(before: str, after: str, fault: str, tmp_path: Path) -> None:
+    text = (DYNAMODB / "main.tf").read_text()
+    assert before in text
+    (tmp_path / "main.tf").write_text(text.replace(before, after))
+    assert any(fault in each for each in unknown_names(tmp_path, known_names()))
+
+
+def rendered() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(render_tables())["locals"]
+    return found
+
+
+def test_every_declared_table_is_in_the_module() -> None:
+    found = rendered()["tables"]
+    assert set(found) == {table.name for table in TABLES}
+    for table in TABLES:
+        each = found[table.name]
+        keys = {each["hash_key"], each["range_key"]} | {
+            key for index in each["indexes"].values() for key in (index["hash_key"], index["range_key"])
+        }
+        assert set(each["attributes"]) == keys - {None}
+        assert (each["read"] is None) == (table.units is None)
+
+
+def test_no_backup_of_user_keys_is_older_than_a_week() -> None:
+    short = [table.name for table in TABLES if table.backup is Backup.SHORT]
+    assert "user_keys" in short
+    for name in short:
+        assert rendered()["tables"][name]["pitr_days"] == 7
+        assert not rendered()["tables"][name]["has_daily_backups"]
+
+
+def test_auto_scaling_covers_each_provisioned_capacity() -> None:
+    targets = rendered()["scaling"].values()
+    for table in TABLES:
+        scaled = {(each["index"], each["kind"]) for each in targets if each["table"] == table.name}
+        places = [None, *(index.name for index in table.indexes)] if table.units else []
+        assert scaled == {(place, kind) for place in places for kind in ("Read", "Write")}
+    assert all(each["max"] >= SCALING_FACTOR * each["min"] for each in targets)
+
+
+def test_every_table_has_the_alarms_of_the_first_data_model() -> None:
+    alarms = rendered()["alarms"].values()
+    wanted = {
+        "ConsumedReadCapacityUnits",
+        "ConsumedWriteCapacityUnits",
+        "ReadThrottleEvents",
+        "WriteThrottleEvents",
+        "SuccessfulRequestLatency",
+    }
+    for table in TABLES:
+        found = [each for each in alarms if each["table"] == table.name]
+        assert {each["metric"] for each in found} == wanted
+        assert all((each["statistic"] is None) != (each["percentile"] is None) for each in found)
+
+
+def test_auto_scaling_may_use_what_it_sets_without_an_alarm() -> None:
+    """An alarm below the upper bound of auto scaling would fire whenever auto scaling works."""
+    alarms = rendered()["alarms"]
+    for target in rendered()["scaling"].values():
+        if target["index"] is None:
+            alarm = alarms[f"{target['table']}-Consumed{target['kind']}CapacityUnits"]
+            assert alarm["threshold"] == pytest.approx(0.8 * target["max"] * alarm["period_s"])

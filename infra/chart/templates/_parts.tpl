@@ -13,7 +13,9 @@ app.kubernetes.io/component: {{ .name }}
 {{- end }}
 
 {{- define "tidings.serviceAccount" -}}
-{{ .Values.serviceAccount.name | default .Release.Name }}
+{{- if .root.Values.serviceAccount.perProcess }}{{ printf "%s-%s" .root.Release.Name .name }}
+{{- else }}{{ .root.Values.serviceAccount.name | default .root.Release.Name }}
+{{- end }}
 {{- end }}
 
 {{- define "tidings.podSecurity" -}}

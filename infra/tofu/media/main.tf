@@ -2,22 +2,6 @@
 
 locals {
   kms_key_arn = var.kms_key_arn != null ? var.kms_key_arn : aws_kms_key.media[0].arn
-
-  # Without s3:ListBucket, S3 answers 403 instead of 404 for an object that does not exist.
-  actions = {
-    api = {
-      bucket  = ["s3:ListBucket"]
-      objects = ["s3:GetObject", "s3:PutObject", "s3:AbortMultipartUpload", "s3:ListMultipartUploadParts"]
-    }
-    media = {
-      bucket  = ["s3:ListBucket", "s3:ListBucketMultipartUploads"]
-      objects = ["s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"]
-    }
-  }
-  roles = {
-    api   = var.api_role
-    media = var.media_role
-  }
 }
 
 resource "aws_s3_bucket" "media" {
@@ -117,34 +101,4 @@ resource "aws_s3_bucket_policy" "media" {
   bucket     = aws_s3_bucket.media.id
   policy     = data.aws_iam_policy_document.bucket.json
   depends_on = [aws_s3_bucket_public_access_block.media]
-}
-
-data "aws_iam_policy_document" "process" {
-  for_each = local.actions
-
-  statement {
-    sid       = "Bucket"
-    actions   = each.value.bucket
-    resources = [aws_s3_bucket.media.arn]
-  }
-
-  statement {
-    sid       = "Objects"
-    actions   = each.value.objects
-    resources = ["${aws_s3_bucket.media.arn}/*"]
-  }
-
-  statement {
-    sid       = "Key"
-    actions   = ["kms:Decrypt", "kms:GenerateDataKey"]
-    resources = [local.kms_key_arn]
-  }
-}
-
-# A URL that the API signs allows no more than the role of the API.
-resource "aws_iam_role_policy" "process" {
-  for_each = local.roles
-  name     = "tidings-${each.key}-attachments"
-  role     = each.value
-  policy   = data.aws_iam_policy_document.process[each.key].json
 }

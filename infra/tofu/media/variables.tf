@@ -14,16 +14,6 @@ variable "allowed_origins" {
   }
 }
 
-variable "api_role" {
-  description = "Name of the IAM role of `tidings run api`."
-  type        = string
-}
-
-variable "media_role" {
-  description = "Name of the IAM role of `tidings run media`."
-  type        = string
-}
-
 variable "kms_key_arn" {
   description = "ARN of a KMS key that encrypts the files. Null: create one."
   type        = string

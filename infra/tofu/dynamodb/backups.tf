@@ -1,0 +1,57 @@
+# Daily backups, kept for 90 days. The table of user keys has none: a destroyed key must not exist in a copy.
+
+locals {
+  backed_up = [for name, table in local.tables : aws_dynamodb_table.this[name].arn if table.has_daily_backups]
+}
+
+resource "aws_backup_vault" "daily" {
+  name        = "${var.prefix}daily"
+  kms_key_arn = var.backup_kms_key_arn
+  tags        = var.tags
+}
+
+resource "aws_backup_plan" "daily" {
+  name = "${var.prefix}daily"
+  tags = var.tags
+
+  rule {
+    rule_name         = "daily"
+    target_vault_name = aws_backup_vault.daily.name
+    schedule          = "cron(0 3 * * ? *)"
+
+    lifecycle {
+      delete_after = var.backup_days
+    }
+  }
+}
+
+data "aws_iam_policy_document" "backup_trust" {
+  statement {
+    actions = ["sts:AssumeRole"]
+
+    principals {
+      type        = "Service"
+      identifiers = ["backup.amazonaws.com"]
+    }
+  }
+}
+
+resource "aws_iam_role" "backup" {
+  name               = "${var.prefix}backup"
+  assume_role_policy = data.aws_iam_policy_document.backup_trust.json
+  tags               = var.tags
+}
+
+resource "aws_iam_role_policy_attachment" "backup" {
+  for_each = toset(["Backup", "Restores"])
+
+  role       = aws_iam_role.backup.name
+  policy_arn = "arn:aws:iam::aws:policy/service-role/AWSBackupServiceRolePolicyFor${each.key}"
+}
+
+resource "aws_backup_selection" "daily" {
+  name         = "${var.prefix}tables"
+  plan_id      = aws_backup_plan.daily.id
+  iam_role_arn = aws_iam_role.backup.arn
+  resources    = local.backed_up
+}
