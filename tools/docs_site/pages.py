@@ -12,6 +12,7 @@ from typing import Final
 from tools.docs_site import errors, frames, operations
 from tools.docs_site.diagrams import show_diagrams
 from tools.docs_site.markdown import anchors, name_repeated_headings, rewrite_links
+from tools.release.changelog import render_unreleased
 
 ROOT: Final = Path(__file__).parents[2]
 OUTSIDE: Final = {
@@ -30,6 +31,7 @@ OUTSIDE: Final = {
 """Pages outside of `docs`, with their place in the site. The landing page takes the place of the README."""
 PUBLISHED: Final = ("protocol/*.json", "docs/tutorials/*.py", "docs/**/*.png", "docs/**/*.svg")
 """Files that pages link to and that the site has too."""
+CHANGELOG: Final = "CHANGELOG.md"
 ERRORS: Final = "reference/errors.md"
 TYPEDOC: Final = "docs/reference/web/@tidings/"
 _ERROR_LINK = re.compile(r"errors\.md#(\w+)$")
@@ -51,8 +53,9 @@ def collect(root: Path = ROOT) -> Pages:
     texts = {}
     for source, place in places.items():
         if source != "README.md":
-            texts[place] = _translate((root / source).read_text(), source, place, known, root)
-    texts["changelog.md"] += _unreleased(root / "changes")
+            text = (root / source).read_text()
+            text += render_unreleased(root) if source == CHANGELOG else ""
+            texts[place] = _translate(text, source, place, known, root)
     texts |= operations.pages(root) | frames.pages(root)
     texts |= errors.pages(texts[ERRORS], ERRORS)
     texts["reference/rest.md"] += operations.index(root)
@@ -132,12 +135,3 @@ _README_PARTS: Final = {"guarantees": "explanation/promises.md", "quick-start": 
 
 def _relative(target: str, place: str) -> str:
     return os.path.relpath(target, posixpath.dirname(place) or ".")
-
-
-def _unreleased(folder: Path) -> str:
-    """Return the changes since the last release, from their fragments."""
-    lines = ["\n## Not released yet\n"]
-    for kind, heading in (("feature", "New"), ("change", "Changed or removed"), ("fix", "Fixed")):
-        fragments = sorted(folder.glob(f"*.{kind}.md"))
-        lines += [f"\n### {heading}\n", *(f"- {' '.join(path.read_text().split())}" for path in fragments)]
-    return "\n".join(lines) + "\n"

@@ -32,6 +32,7 @@ NOT_RUN = {
     "docs/howto/answer-support-questions.md": "a template, and a command of server/tests/e2e/test_revocation.py",
     "docs/howto/use-the-terminal-client.md": "the command of test_first_minute.py, and a template",
     "docs/howto/use-the-typescript-client.md": "the example plain-client, which browser-tests starts",
+    "docs/howto/deploy-on-aws.md": "an account of AWS; infra/tests checks the modules",
     "docs/howto/install-on-kubernetes.md": "a cluster; infra/tests renders and validates the chart",
     "docs/howto/install-on-one-machine.md": "a machine with systemd; infra/tests checks its files, the fault suite the crash",
     "docs/howto/install-with-compose.md": "a machine with Docker; infra/tests checks the file, `just image check` the image",
@@ -39,6 +40,7 @@ NOT_RUN = {
     "docs/howto/add-chat-to-a-react-app.md": "installation from a registry, before the first release; browser-tests runs the app",
     "docs/howto/add-an-inbox-to-a-react-app.md": "installation from a registry, before the first release; browser-tests runs the app",
     "docs/howto/work-with-tidings-dev.md": "the command that all pages of test_howto_pages.py build on",
+    "docs/howto/verify-a-release.md": "an installation, as `just release try`; test_release_signature.py verifies files as the page does",
     "docs/tutorials/client-without-sdk.md": "frames; the page's program runs",
     "docs/tutorials/quickstart.md": "the commands of .ci/run and of test_first_minute.py, which also kills the gateway",
 }

@@ -1,0 +1,61 @@
+"""Print the figures that decide whether a version may be released, as one line of JSON: `just release-check`.
+
+Each check returns figures and faults. A new check is a function in `CHECKS`.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from infra.aws.iam_checks import check_iam
+from infra.aws.process_calls import CALLS_FILE, derive_calls, render_calls
+from infra.aws.provider import known_names, modules, unknown_names
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseFigures:
+    """`figures` are printed also if there are faults. A figure that was not determined is None."""
+
+    figures: dict[str, float | None]
+    faults: list[str] = field(default_factory=list)
+
+
+def check_policies(*, is_short: bool) -> ReleaseFigures:
+    """Compare the policies of processes with what they need and did. The long form also derives what they need again."""
+    report = check_iam()
+    faults = [f"allowed and not needed: {each}" for each in report.extra]
+    faults += [f"needed and not allowed: {each}" for each in report.missing]
+    outdated = None if is_short else int(render_calls(derive_calls()) != CALLS_FILE.read_text())
+    if outdated:
+        faults.append(
+            f"{CALLS_FILE.name} is not as derived: run `python -m infra derive`, then `just infra-write`"
+        )
+    return ReleaseFigures({**report.figures, "iam_calls_outdated": outdated}, faults)
+
+
+def check_modules(*, is_short: bool) -> ReleaseFigures:
+    """Compare the names of resources and arguments in the OpenTofu modules with those of the AWS provider."""
+    del is_short
+    unknown = [fault for module in modules() for fault in unknown_names(module, known_names())]
+    return ReleaseFigures({"module_names_unknown": len(unknown)}, unknown)
+
+
+CHECKS: Final[tuple[Callable[..., ReleaseFigures], ...]] = (check_policies, check_modules)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="just release-check", description=__doc__)
+    parser.add_argument("--short", action="store_true", help="Leave out what takes minutes.")
+    options = parser.parse_args()
+    results = [check(is_short=options.short) for check in CHECKS]
+    for fault in (fault for result in results for fault in result.faults):
+        print(f"fault: {fault}")
+    print(json.dumps({name: value for result in results for name, value in result.figures.items()}))
+    return 1 if any(result.faults for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
