@@ -82,7 +82,7 @@ test("a reported message is redacted, and its author muted, banned and suspended
   await report(reader, "Third try");
   await decide(page, ben, "Ban the author");
   await expect(page.getByText("Author banned")).toBeVisible();
-  await expect(reader.part("messages").getByText(/removed/)).toBeVisible();
+  await expect(reader.part("messages").getByText(/banned/)).toBeVisible();
 
   await server.call("report_user", { path: { user: ben }, user: anna, body: { reason: "spam" } });
   await openQueue(page);

@@ -5,8 +5,18 @@ import { expect, expectUsable, giveReason, test } from "./console_fixtures.ts";
 
 const LINKS = {
   viewer: ["Inboxes", "Segments", "Jobs", "Webhooks", "Tenant"],
-  support: ["Users", "Moderation", "Inboxes", "Segments", "Jobs", "Webhooks", "Tenant"],
-  operator: ["Users", "Moderation", "Inboxes", "Segments", "Jobs", "Webhooks", "Tenant", "Audit log"],
+  support: ["Users", "Moderation", "Data requests", "Inboxes", "Segments", "Jobs", "Webhooks", "Tenant"],
+  operator: [
+    "Users",
+    "Moderation",
+    "Data requests",
+    "Inboxes",
+    "Segments",
+    "Jobs",
+    "Webhooks",
+    "Tenant",
+    "Audit log",
+  ],
 };
 
 async function expectInboxReadOnly(page: Page): Promise<void> {

@@ -82,6 +82,11 @@ function Navigation() {
           Moderation
         </Link>
       )}
+      {tenant && may("list_erasures") && (
+        <Link to="/t/$tenant/data-requests" params={{ tenant }}>
+          Data requests
+        </Link>
+      )}
       {tenant && may("list_inboxes") && (
         <Link to="/t/$tenant/inboxes" params={{ tenant }}>
           Inboxes

@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, Navigate, Outlet } from "@tanstack/react-router";
 import { InstallationAuditPage, TenantAuditPage } from "./administration/audit.tsx";
 import { TenantPage } from "./administration/tenant.tsx";
+import { DataRequestsPage } from "./data_requests/list.tsx";
 import { Layout } from "./layout.tsx";
 import { ListsPage } from "./moderation/lists.tsx";
 import { ModerationPage } from "./moderation/queue.tsx";
@@ -149,6 +150,12 @@ const lists = createRoute({
   component: ListsPage,
 });
 
+const dataRequests = createRoute({
+  getParentRoute: () => root,
+  path: "/t/$tenant/data-requests",
+  component: DataRequestsPage,
+});
+
 const health = createRoute({ getParentRoute: () => root, path: "/health", component: HealthPage });
 const gateways = createRoute({ getParentRoute: () => root, path: "/gateways", component: GatewaysPage });
 const deadLetters = createRoute({
@@ -164,7 +171,7 @@ const deadLetter = createRoute({
 });
 const settings = createRoute({ getParentRoute: () => root, path: "/settings", component: SettingsPage });
 
-const support = [users, user, unread, chat, trace, moderation, review, lists];
+const support = [users, user, unread, chat, trace, moderation, review, lists, dataRequests];
 const notifications = [inboxes, inbox, segments, segment, jobs, job, webhooks, webhook];
 const administration = [tenant, tenantAudit, audit];
 const operations = [health, gateways, deadLetters, deadLetter, settings];

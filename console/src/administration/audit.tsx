@@ -11,7 +11,7 @@ interface AuditRecord {
   action_id: string;
   phase: "started" | "finished";
   at: string;
-  source: "console" | "rest" | "cli";
+  source: "console" | "rest" | "cli" | "worker";
   actor: string;
   credential: string;
   operation: string;

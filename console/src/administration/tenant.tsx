@@ -8,6 +8,7 @@ import { useAskReason } from "../parts/reason_dialog.tsx";
 import { Empty, ErrorView, Notice } from "../parts/states.tsx";
 import { Time } from "../parts/time.tsx";
 import { useMay } from "../session_gate.tsx";
+import { ApprovalSection } from "./approval.tsx";
 import type { ApiKey, SigningKey, Tenant } from "./model.ts";
 import { SearchSection } from "./search.tsx";
 
@@ -21,6 +22,7 @@ export function TenantPage(): ReactNode {
       <h1>Tenant {tenant}</h1>
       <TenantFacts tenant={tenant} />
       <SearchSection tenant={tenant} />
+      <ApprovalSection tenant={tenant} />
       {mayReadKeys && (
         <>
           <section aria-labelledby="api-keys">

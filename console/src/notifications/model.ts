@@ -19,7 +19,7 @@ export interface InboxConfig {
 
 export interface Job {
   id: string;
-  kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail";
+  kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail" | "push" | "index" | "erase";
   state: "running" | "paused" | "cancelled" | "done";
   inbox?: string | null;
   notification?: string | null;

@@ -15,6 +15,8 @@ interface Question {
   text: string;
   /** The text of the button. */
   action: string;
+  /** The text that the operator types to confirm an action that cannot be undone. */
+  typed?: string;
 }
 
 type AskReason = (question: Question) => Promise<string | undefined>;
@@ -46,6 +48,8 @@ export function ReasonProvider({ children }: { children: ReactNode }): ReactNode
 function ReasonDialog({ question, onAnswer }: { question: Question; onAnswer: (reason?: string) => void }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState("");
+  const [typed, setTyped] = useState("");
+  const isComplete = reason.trim().length >= SHORTEST && typed === (question.typed ?? "");
   useEffect(() => {
     const element = dialog.current;
     element?.showModal();
@@ -60,6 +64,18 @@ function ReasonDialog({ question, onAnswer }: { question: Question; onAnswer: (r
       <form onSubmit={submit}>
         <h2 id="reason-title">{question.title}</h2>
         <p>{question.text}</p>
+        {question.typed !== undefined && (
+          <label>
+            Type {question.typed} to confirm
+            <input
+              required
+              autoComplete="off"
+              spellCheck={false}
+              value={typed}
+              onChange={(event) => setTyped(event.target.value)}
+            />
+          </label>
+        )}
         <label>
           Reason
           <textarea
@@ -76,7 +92,7 @@ function ReasonDialog({ question, onAnswer }: { question: Question; onAnswer: (r
           <button type="button" onClick={() => onAnswer()}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={reason.trim().length < SHORTEST}>
+          <button type="submit" className="primary" disabled={!isComplete}>
             {question.action}
           </button>
         </div>

@@ -2,6 +2,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { call, path } from "../api.ts";
+import { isErasing } from "../data_requests/model.ts";
+import { UserDataRequests, useDataRequests } from "../data_requests/user_requests.tsx";
 import { DataTable, Facts } from "../parts/data_table.tsx";
 import { PagedList, QueryView, usePages } from "../parts/query_view.tsx";
 import { useAskReason } from "../parts/reason_dialog.tsx";
@@ -19,9 +21,25 @@ export interface UserProps {
 export function UserPage(): ReactNode {
   const { tenant, user } = useParams({ from: "/t/$tenant/users/$user" });
   const props = { tenant, user };
+  const { data } = useDataRequests(tenant, user);
+  if (isErasing(data?.erasure))
+    return (
+      <>
+        <h1>{user}</h1>
+        <p>This user is erased or is being erased. Their chats, devices and sessions are not shown.</p>
+        <UserDataRequests {...props} />
+      </>
+    );
   return (
     <>
       <h1>{user}</h1>
+      {data?.erasure?.state === "awaiting_approval" && (
+        <Notice kind="error">
+          <p>
+            The erasure of this user waits for an approval. <a href="#erasure">See the request</a>
+          </p>
+        </Notice>
+      )}
       <UserFacts {...props} />
       <section aria-labelledby="chats">
         <h2 id="chats">Chats</h2>
@@ -39,6 +57,7 @@ export function UserPage(): ReactNode {
         <h2 id="inbox">Inbox</h2>
         <UserInbox {...props} />
       </section>
+      <UserDataRequests {...props} />
     </>
   );
 }

@@ -13,6 +13,7 @@ from tidings.api.app import add_error_handlers
 from tidings.api.console import (
     audit,
     broadcasts,
+    data_requests,
     dead_letters,
     messages,
     moderation,
@@ -33,6 +34,7 @@ ROUTERS: Final = (
     session.router,
     tenants.router,
     support.router,
+    data_requests.router,
     messages.router,
     moderation.router,
     notifications.router,

@@ -14,6 +14,8 @@ from tidings.audit.log import AuditLog
 from tidings.dead_letters.service import DeadLetters
 from tidings.delivery.chat_list import ChatList
 from tidings.ephemeral.model import Presence
+from tidings.erasure.service import ErasureService
+from tidings.exports.service import ExportService
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.kernel.token_bucket import TokenBucket
@@ -74,6 +76,8 @@ class ConsoleModeration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleServices:
+    """`exports` is None without a bucket."""
+
     sessions: OperatorSessions
     login: OidcLogin | None
     audit: AuditLog
@@ -85,6 +89,8 @@ class ConsoleServices:
     user_sessions: SessionService
     notifications: NotificationServices
     webhooks: WebhookService
+    erasures: ErasureService
+    exports: ExportService | None
     search: SearchSwitch
     support: SupportServices
     moderation: ConsoleModeration

@@ -35,6 +35,7 @@ class TenantSettingsResponse(ApiModel):
     find_by_phone: bool
     push_previews: bool
     search: bool
+    erasure_approval: bool
 
 
 class TenantResponse(ApiModel):
@@ -61,6 +62,7 @@ class TenantResponse(ApiModel):
                 find_by_phone=settings.has_phone_search,
                 push_previews=settings.push.has_previews,
                 search=settings.has_search,
+                erasure_approval=settings.has_erasure_approval,
             ),
             version=tenant.version,
             created_at=format_ms(tenant.created_at_ms),
@@ -81,6 +83,7 @@ class SetTenantBody(ApiModel):
     phone_prefixes: list[str] | None = None
     find_by_phone: bool | None = None
     push_previews: bool | None = None
+    erasure_approval: bool | None = None
 
     def apply_to(self, settings: TenantSettings) -> TenantSettings:
         given: dict[str, Any] = {
@@ -88,6 +91,7 @@ class SetTenantBody(ApiModel):
             "has_phone_login": self.phone_login,
             "phone_prefixes": None if self.phone_prefixes is None else tuple(self.phone_prefixes),
             "has_phone_search": self.find_by_phone,
+            "has_erasure_approval": self.erasure_approval,
             "push": None
             if self.push_previews is None
             else replace(settings.push, has_previews=self.push_previews),
