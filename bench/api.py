@@ -1,14 +1,15 @@
 """Measure `tidings run api`: the cost of a request, the rate of one core, and ten times the first baseline.
 
-Real processes run on real engines (dynoxide and Valkey) with users whose tokens their tenant's key signed. All share the
-machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is the
-number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
-`p99_ms_at_60` is an open loop at 60 % of that rate with one API process. `answered_per_s` and `p99_ms` are an open loop at
-`--sends` and `--reads` with `--processes`. One more run of this mix is skewed by Zipf's law, with a group of `--members` as
-its most used chat. A proxy enforces the declared capacity of tables and the limits of partitions: `throttled` counts its
-refusals, and `hottest_partition_…` are the units a second of the most used partition, for `…_adding` while a job adds the
-members. `highest_share_of_scaling_bound` compares the units a second of provisioned tables with the upper bounds of auto
-scaling. Each figure is the median of the rounds.
+Real processes run on real engines (dynoxide and Valkey) with users whose tokens their tenant's key signed. All share
+the machine with the load generator in this process, so costs are CPU time of the API process. `saturation_per_core` is
+the number of requests that the API answers in a second of its CPU time, in a closed loop with ten reads for each send.
+`page_cpu_us` is the cost of a page of messages, and `page_floor_us` that of the same query by the same client behind a
+bare uvicorn (see `bench.api_floor`). `p99_ms_at_60` is an open loop at 60 % of that rate with one API process.
+`answered_per_s` and `p99_ms` are an open loop at `--sends` and `--reads` with `--processes`. One more run of this mix
+is skewed by Zipf's law, with a group of `--members` as its most used chat. A proxy enforces the declared capacity of
+tables and the limits of partitions: `throttled` counts its refusals, and `hottest_partition_…` are the units a second
+of the most used partition, for `…_adding` while a job adds the members. `highest_share_of_scaling_bound` compares the
+units a second of provisioned tables with the upper bounds of auto scaling. Each figure is the median of the rounds.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from itertools import cycle
 import uvloop
 from contract.telemetry.running import Running
 
+from bench.api_floor import serving_floor
 from bench.api_world import (
     CONNECTIONS,
     Cpu,
@@ -37,6 +39,7 @@ from bench.capacity_proxy import CapacityProxy, LimitedUse
 from bench.http_load import Loader, Outcome, Request
 from bench.report import Spread, print_figures, print_table
 from tidings.engines.local_cluster import LocalCluster
+from tidings.kernel.ids import ChatId, ChatKey
 
 P99 = 0.99
 IN_FLIGHT = 8
@@ -107,6 +110,7 @@ class Measurement:
         world, figures = self._world, self._figures
         figures.add(read_cpu_us=await self.cost_us(world.reads(), seconds))
         figures.add(send_cpu_us=await self.cost_us(world.sends(), seconds))
+        figures.add(page_cpu_us=await self.cost_us(world.pages(), seconds))
         per_core = 1e6 / await self.cost_us(_mixed(world), seconds)
         figures.add(saturation_per_core=per_core)
         return per_core
@@ -212,6 +216,10 @@ async def run_round(place: Place, fleet: LocalCluster, world: World, given: argp
         per_core = await one.measure_costs(given.seconds)
         await one.measure_calls()
         figures.add(p99_ms_at_60=await one.p99_ms_at(per_core * SHARE, given.seconds))
+    with serving_floor(place, ChatKey(world.tenant, ChatId(world.chats[0][0])), given.python) as bare:
+        floor = Measurement(bare, fleet, world, figures)
+        await floor.loader.open()
+        figures.add(page_floor_us=await floor.cost_us(world.pages(), given.seconds))
     with serving(place, given.processes, given.python) as api:
         whole = Measurement(api, fleet, world, figures)
         await whole.loader.open()

@@ -267,6 +267,12 @@ class World:
                 body = json.dumps({"text": "x" * 100, "client_message_id": new_ulid()}).encode()
             yield Request("send", method, path, self.headers[user], body)
 
+    def pages(self) -> Iterator[Request]:
+        """Read the newest page of any chat."""
+        while True:
+            chat, user, _ = self._pick(is_skewed=False)
+            yield Request("page", "GET", f"/v1/chats/{chat}/messages?limit=20", self.headers[user])
+
     def reads(self, *, is_skewed: bool = False) -> Iterator[Request]:
         kinds, weights = list(READS), list(READS.values())
         while True:

@@ -166,8 +166,8 @@ class Pair:
     async def acked(self) -> None:
         """Send a message and wait until it is committed. The receiver need not be connected."""
         answer = self.sender.ask("send", self._message(f"{self.chat}-{next(_ids)}"))
-        answer.add_done_callback(self._note)
         await answer
+        self._note(answer)
 
     def _message(self, key: str) -> dict[str, object]:
         """Return a message with 100 bytes of text, as in all benchmarks."""

@@ -21,6 +21,8 @@ from bench.whole.growth_members import create_group, serve_large_groups
 _MESSAGES = 10
 _WITHIN_S = 120.0
 _SETTLE_S = 5.0
+_PAUSE_S = 0.025
+"""Between two messages of one sender. A connection may send 50 frames a second."""
 
 
 async def bench(here: Installation, messages: int) -> None:
@@ -68,11 +70,13 @@ async def all_away(here: Installation, messages: int) -> Measured:
     pair = Pair(chat, sender, sender)
     for _ in range(messages // 2):
         await pair.acked()
+        await asyncio.sleep(_PAUSE_S)
     await asyncio.sleep(_SETTLE_S)
     tally, phase = Tally(), Phase(here)
     began = time.perf_counter()
     for _ in range(messages):
         await pair.acked()
+        await asyncio.sleep(_PAUSE_S)
     tally.sent = messages
     await asyncio.sleep(_SETTLE_S)
     return phase.end(tally, time.perf_counter() - began)

@@ -14,7 +14,7 @@ from fixtures.installation import installation
 from fixtures.use_cases import ANNA, UseCaseEnv
 
 from bench.whole.model import Found, Growth, line
-from bench.whole.using import cpu_us, dynamo_units, listener
+from bench.whole.using import cpu_us, dynamo_units, listener, metric_sum
 from tidings.kernel.ids import ChatId, ChatKey, UserId
 from tidings_wire.fields import MAX_POSITIONS
 
@@ -103,16 +103,10 @@ async def _cost_of_connect(
 async def _copy_heads(env: GatewayProcess, gateway: RunningGateway, positions: Mapping[str, int]) -> None:
     """Connect until all groups are quiet. A gateway copies at most 100 heads after a resume."""
     copied = -1.0
-    while (now := _quiet_rows(gateway)) > copied:
+    while (now := metric_sum(gateway, "tidings_gateway_quiet_rows_total")) > copied:
         copied = now
         await _connected(env, gateway.socket_port, positions, _MEMBER)
         await _idle(gateway.popen.pid)
-
-
-def _quiet_rows(gateway: RunningGateway) -> float:
-    page: str = gateway.get("/metrics")[1]
-    found = [row for row in page.splitlines() if row.startswith("tidings_gateway_quiet_rows_total")]
-    return sum(float(row.rpartition(" ")[2]) for row in found)
 
 
 async def _one_more_each(use_cases: UseCaseEnv, lists: ChatListEnv, positions: dict[str, int]) -> None:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from bench.e2e import Installation, installation
 from bench.peers import places, servers
 from bench.peers.servers import Served
-from bench.whole.growth_members import gathered
+from bench.whole.growth_members import gathered, serve_large_groups
 from bench.whole.model import Better, Figure, Found, figure
 
 _MEASURED_WITHIN_S = 400.0
@@ -182,9 +182,10 @@ _UNLIMITED = {
 def _tidings(load: Load) -> Iterator[Served]:
     with installation(**_UNLIMITED) as here, tempfile.TemporaryDirectory() as place:
         states = {name: Path(place) / f"{name}.json" for name in ("state", "missed")}
+        # Without the processes that create the group, which have nothing to do afterwards.
+        ours = {f"{_SERVER}-{n}": each.popen.pid for n, each in enumerate(here.processes.values())}
         for name, people in asyncio.run(_people(here, load)).items():
             states[name].write_text(json.dumps(people))
-        ours = {f"{_SERVER}-{n}": each.popen.pid for n, each in enumerate(here.processes.values())}
         urls = ",".join(f"ws://127.0.0.1:{port}/v1/socket" for port in here.ports)
         yield Served(urls, {**ours, **_engines(here)}, states["state"], states["missed"])
 
@@ -201,6 +202,7 @@ async def _people(here: Installation, load: Load) -> dict[str, People]:
 
     The user who misses messages has one chat and is in no group.
     """
+    await serve_large_groups(here)
     names = [f"u{number}" for number in range(load.users)]
     pairs = [str((await here.env.direct(names[2 * n], names[2 * n + 1])).chat) for n in range(load.pairs)]
     group = await gathered(here, names[load.receivers :: -1])

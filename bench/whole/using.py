@@ -38,10 +38,11 @@ def listener(url: str) -> int:
 
 def dynamo_units(process: RunningGateway, kind: str) -> float:
     """Return the units so far, without those of the relay's leases, which do not depend on messages."""
+    return metric_sum(process, f"tidings_dynamo_{kind}_units_total", without='table="leases"')
+
+
+def metric_sum(process: RunningGateway, name: str, *, without: str | None = None) -> float:
+    """Return the sum of all series of a metric, without those that contain the text `without`."""
     page: str = process.get("/metrics")[1]
-    found = [
-        line
-        for line in page.splitlines()
-        if line.startswith(f"tidings_dynamo_{kind}_units_total") and 'table="leases"' not in line
-    ]
-    return sum(float(line.rpartition(" ")[2]) for line in found)
+    found = [line for line in page.splitlines() if line.startswith(name)]
+    return sum(float(line.rpartition(" ")[2]) for line in found if without is None or without not in line)
