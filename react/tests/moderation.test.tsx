@@ -1,7 +1,8 @@
 import { act } from "@testing-library/react";
 import { afterEach, expect, test, vi } from "vitest";
 import { userEvent } from "vitest/browser";
-import { Chat, InviteList } from "../src/index.ts";
+import { Chat, InviteList, SystemMessage } from "../src/index.ts";
+import { messageItem } from "./fake/fake_timeline.ts";
 import { clientWithChat } from "./fixtures.ts";
 import { announced, rested, row, show, until } from "./render.tsx";
 
@@ -60,10 +61,13 @@ test("A muted user cannot write until the mute ends", async () => {
   const { state, listeners } = await openChat({ is_muted: true, muted_until: "2099-01-01T00:00:00.000Z" });
   await until(() => field().disabled, "the composer");
   expect(composer()).toContain("You are muted until");
+  const buttons = () => document.querySelectorAll(".td-composer-line button").length;
+  expect(buttons()).toBe(1);
   state.chat = { ...state.chat, is_muted: false };
   act(() => listeners.chat?.({ chat: "garden", entry: { kind: "mute", by: "carla" } }));
   await until(() => !field().disabled, "the end of the mute");
   expect(document.querySelector(".td-restricted")).toBeNull();
+  expect(buttons()).toBe(3);
 });
 
 test("A frozen group says so, and an admin may write", async () => {
@@ -92,4 +96,20 @@ test("An invite is accepted", async () => {
   act(() => [...document.querySelectorAll("button")].find((each) => each.textContent === "Join")?.click());
   await until(() => document.querySelector(".td-invites") === null, "the answer");
   expect(requests.at(-1)?.[0]).toBe("POST /v1/invites/g2/accept");
+});
+
+test("Mutes, bans and new rules are lines of the chat", () => {
+  const textOf = (kind: string, by: string, entry: object) => {
+    const item = messageItem({ key: kind, kind, by, entry: { users: ["carla"], ...entry } as never });
+    const { container, unmount } = show(clientWithChat(1).client, <SystemMessage item={item} />);
+    const text = container.textContent;
+    unmount();
+    return text;
+  };
+  expect(textOf("mute", "ben", { until: 5 })).toBe("ben muted carla");
+  expect(textOf("mute", "anna", { until: 0 })).toBe("You unmuted carla");
+  expect(textOf("leave", "ben", { role: "ban", until: 5 })).toBe("ben banned carla");
+  expect(textOf("ban", "ben", { until: 5, users: ["anna"] })).toBe("ben banned you");
+  expect(textOf("ban", "ben", { until: 0 })).toBe("ben lifted the ban of carla");
+  expect(textOf("rules", "anna", { users: [] })).toBe("You changed the rules of the group");
 });

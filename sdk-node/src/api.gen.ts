@@ -375,7 +375,7 @@ export interface paths {
          * Get the progress of adding members
          * @description Get the state and progress of a job that adds members. Requires the role `owner` or `admin`.
          *
-         *     `failed` counts users who could not be added: they joined and left too often, the group was full, or the user who
+         *     `failed` counts users who could not be added: they were erased, joined and left too often, the group was full, or the user who
          *     started the job may no longer add members.
          */
         get: operations["get_member_job"];
@@ -2109,7 +2109,17 @@ export interface paths {
         get: operations["get_user"];
         put?: never;
         post?: never;
-        delete?: never;
+        /**
+         * Erase a user
+         * @description Erase a user permanently. Requires an API key with the scope `users`.
+         *
+         *     The user's credentials are refused within a minute, and the id cannot be used again. A job destroys their keys, leaves
+         *     their chats, empties their messages, replaces their id by a pseudonym, and deletes their files, search documents,
+         *     notifications and profile. It takes at least 8 minutes. A second request returns the same erasure.
+         *
+         *     If the tenant requires a second approver, nothing is erased until another API key or an operator approves the request.
+         */
+        delete: operations["erase_user"];
         options?: never;
         head?: never;
         /**
@@ -2117,6 +2127,76 @@ export interface paths {
          * @description Update a user's profile. Requires an API key with the scope `users`.
          */
         patch: operations["update_user"];
+        trace?: never;
+    };
+    "/v1/users/{user}/erasure": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the erasure of a user
+         * @description Get how far the erasure of a user is. Requires an API key with the scope `users`.
+         */
+        get: operations["get_erasure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/erasure/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Approve or reject the erasure of a user
+         * @description Approve or reject a request for an erasure. Requires an API key with the scope `users`.
+         *
+         *     The API key that requested the erasure cannot approve it (`forbidden`). After a decision, or 7 days after the request,
+         *     another one is refused with `no_change`.
+         */
+        post: operations["decide_erasure"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/{user}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the export of a user
+         * @description Get the last export of a user, and a URL of its archive when it is ready. Requires an API key with the scope `users`.
+         */
+        get: operations["get_export"];
+        put?: never;
+        /**
+         * Export a user
+         * @description Export all data that a user can read. Requires an API key with the scope `users`.
+         *
+         *     A job writes a ZIP file of web pages, JSON files and attachments. While it runs, a second request returns the same
+         *     export. Later, a request starts a new export, which replaces the archive of the one before.
+         */
+        post: operations["export_user"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/v1/users/{user}/presence": {
@@ -3788,10 +3868,10 @@ export interface components {
             sequence: number;
             /**
              * State
-             * @description Whether the content of a message is available.
+             * @description Whether the content of a message is available. `archived`: operators of the tenant can read it.
              * @enum {string}
              */
-            state: "active" | "redacted" | "expired" | "erased" | "unreadable";
+            state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable";
             /**
              * Status
              * @description Delivery status of a message. Absent in large chats.
@@ -3828,6 +3908,92 @@ export interface components {
              */
             slow_mode_seconds: number;
         };
+        /**
+         * ErasureDecisionBody
+         * @example {
+         *       "action": "approve"
+         *     }
+         */
+        ErasureDecisionBody: {
+            /**
+             * Action
+             * @description The requester cannot approve their own request. A request is decided once.
+             * @enum {string}
+             */
+            action: "approve" | "reject";
+        };
+        /**
+         * ErasureResponse
+         * @example {
+         *       "counts": {
+         *         "chats": 3,
+         *         "messages": 214
+         *       },
+         *       "id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "requested_at": "2026-11-15T02:11:21.957Z",
+         *       "requested_by": "api_key:01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "state": "running",
+         *       "step": "chats",
+         *       "user": "anna"
+         *     }
+         */
+        ErasureResponse: {
+            /**
+             * Certificate
+             * @description A signed certificate (JWS, Ed25519) with times and counts, from the state `erased` on. It is replaced when the state is `final`. `tidings certificate verify` verifies it offline.
+             */
+            certificate?: string | null;
+            /**
+             * Counts
+             * @description The number of items that were erased so far, by kind.
+             */
+            counts: {
+                [key: string]: number;
+            };
+            /** Decided At */
+            decided_at?: string | null;
+            /**
+             * Decided By
+             * @description The second approver, who approved or rejected the request.
+             */
+            decided_by?: string | null;
+            /**
+             * Expires At
+             * @description When a request that waits for an approval expires, after 7 days.
+             */
+            expires_at?: string | null;
+            /**
+             * Id
+             * @description The id of the erasure, and of the job that runs it.
+             */
+            id: string;
+            /**
+             * Requested At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            requested_at: string;
+            /**
+             * Requested By
+             * @description The API key or the operator that requested the erasure.
+             */
+            requested_by: string;
+            /** @description `awaiting_approval`: nothing is erased until another API key or an operator approves it. `erased`: the user is erased in all tables, files and indexes. `final`: no backup has a key of the user either, 8 days later. */
+            state: components["schemas"]["ErasureState"];
+            /**
+             * Step
+             * @description The step that the erasure has reached.
+             */
+            step: string;
+            /**
+             * User
+             * @description A user id.
+             * @example anna
+             */
+            user: string;
+        };
+        /** @enum {string} */
+        ErasureState: "awaiting_approval" | "rejected" | "expired" | "running" | "erased" | "final";
         /**
          * EstimateBody
          * @example {
@@ -3919,6 +4085,93 @@ export interface components {
             cursor?: string | null;
             /** Notifications */
             notifications: components["schemas"]["CountReasonResponse"][];
+        };
+        /** ExportCountsResponse */
+        ExportCountsResponse: {
+            /** Attachments */
+            attachments: number;
+            /** Chats */
+            chats: number;
+            /** Entries */
+            entries: number;
+            /** Notifications */
+            notifications: number;
+        };
+        /**
+         * ExportResponse
+         * @example {
+         *       "counts": {
+         *         "attachments": 5,
+         *         "chats": 3,
+         *         "entries": 214,
+         *         "notifications": 12
+         *       },
+         *       "expires_at": "2026-11-22T02:11:21.957Z",
+         *       "finished_at": "2026-11-15T02:11:24.102Z",
+         *       "id": "01JCQ4Z7N3V5X9B2M8K6T1R0WD",
+         *       "requested_at": "2026-11-15T02:11:21.957Z",
+         *       "size": 4194304,
+         *       "state": "ready",
+         *       "url": "https://tidings-media.s3.eu-central-1.amazonaws.com/…",
+         *       "url_expires_at": "2026-11-15T02:20:00.000Z",
+         *       "user": "anna"
+         *     }
+         */
+        ExportResponse: {
+            /** @description Contents of the archive, or of its parts so far. */
+            counts: components["schemas"]["ExportCountsResponse"];
+            /**
+             * Expires At
+             * Format: date-time
+             * @description When the archive is deleted, 7 days after the request.
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            expires_at: string;
+            /**
+             * Failure
+             * @description Why the export failed: an error code, or `timed_out` after 6 days.
+             */
+            failure?: string | null;
+            /** Finished At */
+            finished_at?: string | null;
+            /**
+             * Id
+             * @description The id of the export, and of the job that runs it.
+             */
+            id: string;
+            /**
+             * Requested At
+             * Format: date-time
+             * @example 2026-11-15T02:11:21.957Z
+             */
+            requested_at: string;
+            /**
+             * Size
+             * @description Bytes of the archive.
+             */
+            size?: number | null;
+            /**
+             * State
+             * @description `ready`: the archive can be downloaded. `expired`: it was deleted.
+             * @enum {string}
+             */
+            state: "running" | "ready" | "failed" | "expired";
+            /**
+             * Url
+             * @description Downloads the archive, a ZIP file, without further credentials.
+             */
+            url?: string | null;
+            /**
+             * Url Expires At
+             * @description When the URL becomes invalid. Get the export again for another one.
+             */
+            url_expires_at?: string | null;
+            /**
+             * User
+             * @description A user id.
+             * @example anna
+             */
+            user: string;
         };
         /**
          * FcmBody
@@ -4013,6 +4266,11 @@ export interface components {
          *     }
          */
         HistoryResponse: {
+            /**
+             * Archived Up To
+             * @description The newest archived message of the page: the content of older messages is not in the history either. Absent if none of the page is archived.
+             */
+            archived_up_to?: number | null;
             covered_range: components["schemas"]["CoveredRange"];
             /** Entries */
             entries: components["schemas"]["EntryResponse"][];
@@ -4327,7 +4585,7 @@ export interface components {
              * Kind
              * @enum {string}
              */
-            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail" | "push" | "index";
+            kind: "deliver" | "redact" | "amend" | "broadcast" | "add_members" | "mail" | "push" | "index" | "erase" | "export";
             /** Notification */
             notification?: string | null;
             /**
@@ -8347,6 +8605,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `request_too_large` */
             413: {
                 headers: {
@@ -8790,6 +9058,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `request_too_large` */
             413: {
                 headers: {
@@ -9129,6 +9407,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `request_too_large` */
             413: {
                 headers: {
@@ -9339,6 +9627,16 @@ export interface operations {
             };
             /** @description `chat_full`, `idempotency_conflict`, `rejoin_limit_reached`, `write_conflict` */
             409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `user_erased` */
+            410: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
@@ -9869,6 +10167,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `request_too_large` */
             413: {
                 headers: {
@@ -9984,6 +10292,16 @@ export interface operations {
             };
             /** @description `chat_full`, `idempotency_conflict`, `rejoin_limit_reached`, `write_conflict` */
             409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `user_erased` */
+            410: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
@@ -15653,6 +15971,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `user_erased` */
+            410: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             /** @description `rate_limited` */
             429: {
                 headers: {
@@ -20288,6 +20616,100 @@ export interface operations {
             };
         };
     };
+    erase_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `user_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     update_user: {
         parameters: {
             query?: never;
@@ -20366,6 +20788,406 @@ export interface operations {
             };
             /** @description `request_too_large` */
             413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_erasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `job_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    decide_erasure: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ErasureDecisionBody"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasureResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `job_not_found` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `no_change` */
+            409: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `request_too_large` */
+            413: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `outcome_unknown`, `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_export: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `job_not_found`, `media_not_configured` */
+            404: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `rate_limited` */
+            429: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `internal` */
+            500: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `overloaded` */
+            503: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    export_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description A user id. */
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportResponse"];
+                };
+            };
+            /** @description `request_invalid` */
+            400: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `credential_expired`, `credential_invalid` */
+            401: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `forbidden` */
+            403: {
+                headers: {
+                    "Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `media_not_configured`, `user_not_found` */
+            404: {
                 headers: {
                     "Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;

@@ -2,15 +2,14 @@
 
 import hashlib
 import json
-import threading
 from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, override
+from typing import Any
 
 import pytest
+from scripted_api import serve
 
 from tidings_sdk import Attachments, Client, RequestRefused
 from tidings_sdk.credentials import Credentials
@@ -67,27 +66,8 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedBucket]:
     monkeypatch.setattr("tidings_sdk.attachments.random.random", lambda: 0.001)
     scripted = ScriptedBucket()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-            status, answer = scripted.answer(f"{self.command} {self.path}", self.headers, body)
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
-
-        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - names of the standard library
-
-        @override
-        def log_message(self, *_: object) -> None: ...
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        scripted.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serve(scripted.answer) as scripted.url:
         yield scripted
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture

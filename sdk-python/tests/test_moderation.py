@@ -1,14 +1,13 @@
 """Reports, invites and restrictions over REST."""
 
 import json
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from scripted_api import serve
 
 from tidings_sdk import Client, Moderation, RequestRefused
 from tidings_sdk.credentials import Credentials
@@ -17,40 +16,26 @@ CHAT = {"id": "g1", "role": "member", "is_frozen": True, "slow_mode_seconds": 30
 
 
 @dataclass
-class ScriptedApi:
+class ScriptedAnswers:
     answers: dict[str, Any] = field(default_factory=dict)
     requests: list[tuple[str, Any]] = field(default_factory=list)
 
+    def answer(self, request: str, _: object, body: bytes) -> tuple[int, bytes]:
+        self.requests.append((request, json.loads(body) if body else None))
+        found = self.answers.get(request)
+        if found == "refuse":
+            return 403, json.dumps({"code": "banned"}).encode()
+        return (200, json.dumps(found).encode()) if found else (204, b"")
+
 
 @pytest.fixture
-def api() -> Iterator[tuple[ScriptedApi, Moderation]]:
-    script = ScriptedApi()
-
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"] or 0))
-            request = f"{self.command} {self.path}"
-            script.requests.append((request, json.loads(body) if body else None))
-            found = script.answers.get(request)
-            self.send_response(403 if found == "refuse" else 200 if found else 204)
-            content = json.dumps({"code": "banned"} if found == "refuse" else found or None).encode()
-            self.end_headers()
-            if found:
-                self.wfile.write(content)
-
-        do_GET = do_POST = do_DELETE = answer  # noqa: N815 - as the base class names them
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield script, Moderation(f"http://127.0.0.1:{server.server_port}", Credentials("anna"))
-    server.shutdown()
-    server.server_close()
+def api() -> Iterator[tuple[ScriptedAnswers, Moderation]]:
+    script = ScriptedAnswers()
+    with serve(script.answer) as url:
+        yield script, Moderation(url, Credentials("anna"))
 
 
-async def test_reports_have_a_reason_and_a_text(api: tuple[ScriptedApi, Moderation]) -> None:
+async def test_reports_have_a_reason_and_a_text(api: tuple[ScriptedAnswers, Moderation]) -> None:
     script, moderation = api
     await moderation.report_message("g1", 7, "spam", "links")
     await moderation.report_user("b+n", "abuse")
@@ -60,7 +45,7 @@ async def test_reports_have_a_reason_and_a_text(api: tuple[ScriptedApi, Moderati
     ]
 
 
-async def test_restrictions_do_not_apply_to_admins(api: tuple[ScriptedApi, Moderation]) -> None:
+async def test_restrictions_do_not_apply_to_admins(api: tuple[ScriptedAnswers, Moderation]) -> None:
     script, moderation = api
     script.answers["GET /v1/chats/g1"] = CHAT | {"muted_until": "2099-01-01T00:00:00.000Z"}
     found = await moderation.restrictions("g1")
@@ -71,7 +56,7 @@ async def test_restrictions_do_not_apply_to_admins(api: tuple[ScriptedApi, Moder
     assert (found.is_frozen, found.slow_mode_s, found.is_muted) == (False, 0, True)
 
 
-async def test_groups_are_joined_by_link_and_by_invite(api: tuple[ScriptedApi, Moderation]) -> None:
+async def test_groups_are_joined_by_link_and_by_invite(api: tuple[ScriptedAnswers, Moderation]) -> None:
     script, moderation = api
     invite = {"chat": "g2", "invited_by": "ben", "created_at": "2026-11-15T02:11:21.957Z"}
     script.answers["GET /v1/invites?limit=200"] = {"invites": [invite]}

@@ -295,7 +295,7 @@ export interface Entry {
   readonly by: string;
   readonly at: number;
   readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | (string & {});
-  readonly state: "active" | "redacted" | "expired" | "erased" | "unreadable" | (string & {});
+  readonly state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;
   readonly reply_to?: number;
@@ -335,7 +335,7 @@ export interface EntryRules {
 
 /** The current state of a message, with all edits, redactions and reactions applied. */
 export interface MessageState {
-  readonly state: "active" | "redacted" | "expired" | "erased" | "unreadable" | (string & {});
+  readonly state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;
   readonly reply_to?: number;
@@ -453,7 +453,7 @@ export interface EntryPush {
   readonly by: string;
   readonly at: number;
   readonly kind: "create" | "message" | "edit" | "redaction" | "reaction" | "join" | "leave" | "role" | "rename" | "block" | "mute" | "ban" | "rules" | (string & {});
-  readonly state: "active" | "redacted" | "expired" | "erased" | "unreadable" | (string & {});
+  readonly state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable" | (string & {});
   readonly text: string;
   readonly data?: JsonObject;
   readonly reply_to?: number;
@@ -504,7 +504,7 @@ export interface ChatRow {
   readonly by?: string;
   readonly preview?: string;
   readonly last: number;
-  readonly state: "active" | "redacted" | "expired" | "erased" | "unreadable" | "ephemeral" | (string & {});
+  readonly state: "active" | "redacted" | "expired" | "archived" | "erased" | "unreadable" | "ephemeral" | (string & {});
   readonly is_muted: boolean;
   readonly is_pinned: boolean;
   readonly is_archived: boolean;

@@ -156,7 +156,15 @@ export interface TimelineItem {
   readonly by: string;
   readonly at: number;
   readonly isOwn: boolean;
-  readonly state: "active" | "edited" | "redacted" | "expired" | "unreadable" | "erased" | (string & {});
+  readonly state:
+    | "active"
+    | "edited"
+    | "redacted"
+    | "expired"
+    | "archived"
+    | "unreadable"
+    | "erased"
+    | (string & {});
   readonly text: string;
   readonly data?: JsonObject | undefined;
   readonly reply_to?: number | undefined;

@@ -125,6 +125,7 @@ function Preview({ row }: { row: ChatRow }) {
   const nameOf = useUserNames();
   if (row.state === "redacted") return locale.text("redacted");
   if (row.state === "expired") return locale.text("expired");
+  if (row.state === "archived") return locale.text("archived");
   if (row.state === "erased") return locale.text("erased");
   if (!row.preview) return null;
   // In a direct chat the author of a message from the other user is clear.

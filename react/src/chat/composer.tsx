@@ -35,9 +35,11 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
   const form = useRef<HTMLFormElement>(null);
   const input = useRef<HTMLInputElement>(null);
   const { send, isRefused } = useSend(composer);
-  const attach = useAttach(composer);
-  const isDropping = useDrop(form, attach);
   const restriction = useSendRestriction(id);
+  const isDisabled = restriction !== undefined && restriction.kind !== "slow";
+  const attachFiles = useAttach(composer);
+  const attach = isDisabled ? undefined : attachFiles;
+  const isDropping = useDrop(form, attach);
   useEffect(() => composerOf(chat).onFocus(() => field.current?.focus()), [chat]);
   const onSubmit = (event: FormEvent) => {
     event.preventDefault();
@@ -65,7 +67,7 @@ export function Composer({ chat: id }: ComposerProps): ReactNode {
           chat={chat}
           composer={composer}
           field={field}
-          isDisabled={restriction !== undefined && restriction.kind !== "slow"}
+          isDisabled={isDisabled}
           onSend={restriction ? () => undefined : send}
         />
         {attach && <VoiceButton composer={composer} />}

@@ -24,6 +24,6 @@ export function useMessageText(item: TimelineItem): string {
   const files = useMessageAttachments(item);
   if (item.state === "active" || item.state === "edited")
     return item.text || locale.list(files.map(({ alt, name }) => alt || name || locale.text("file")));
-  const known = { redacted: "redacted", expired: "expired", erased: "erased" } as const;
+  const known = { redacted: "redacted", expired: "expired", archived: "archived", erased: "erased" } as const;
   return locale.text(known[item.state as keyof typeof known] ?? "unavailable");
 }

@@ -7,7 +7,7 @@ export interface SystemMessageProps {
   item: TimelineItem;
 }
 
-/** A join, a leave, a new name or a new role. */
+/** A join, a leave, a new name or role, a mute, a ban or new rules. */
 export function SystemMessage({ item }: SystemMessageProps): ReactNode {
   const { locale, users } = useSettings();
   const self = useCurrentUser();
@@ -31,7 +31,7 @@ function textOf(
   nameOf: (id: string) => string,
   locale: LocaleFormat,
 ): string | undefined {
-  const { users = [], name = "", role = "" }: Partial<Entry> = entry ?? {};
+  const { users = [], name = "", role = "", until = 0 }: Partial<Entry> = entry ?? {};
   const isAboutAuthor = users.length === 0 || (users.length === 1 && users[0] === author);
   const values = { by: nameOf(author), names: locale.list(users.map(nameOf)), chat: name, role };
   const isOwn = author === self;
@@ -42,6 +42,7 @@ function textOf(
       if (isAboutAuthor) return locale.text(isOwn ? "youJoined" : "joined", values);
       return locale.text(isOwn ? "youAdded" : "added", values);
     case "leave":
+      if (role === "ban") return locale.text(isOwn ? "youBanned" : "banned", values);
       if (isAboutAuthor) return locale.text(isOwn ? "youLeft" : "left", values);
       return locale.text(isOwn ? "youRemoved" : "removed", values);
     case "rename":
@@ -49,6 +50,14 @@ function textOf(
     case "role":
       if (users.length === 1 && users[0] === self) return locale.text("yourRoleChanged", values);
       return locale.text(isOwn ? "youRoleChanged" : "roleChanged", values);
+    case "mute":
+      if (until === 0) return locale.text(isOwn ? "youUnmutedMember" : "unmutedMember", values);
+      return locale.text(isOwn ? "youMutedMember" : "mutedMember", values);
+    case "ban":
+      if (until === 0) return locale.text(isOwn ? "youUnbanned" : "unbanned", values);
+      return locale.text(isOwn ? "youBanned" : "banned", values);
+    case "rules":
+      return locale.text(isOwn ? "youRulesChanged" : "rulesChanged", values);
     default:
       return undefined;
   }

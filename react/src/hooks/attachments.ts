@@ -3,26 +3,19 @@ import {
   type AttachmentLink,
   Attachments,
   attachmentsOf,
-  type Client,
   type LinkPreview,
   type TidingsError,
   type TimelineItem,
 } from "@tidings/client";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { useClient } from "./client.ts";
+import { perClient } from "./per_client.ts";
 
-const known = new WeakMap<Client, Attachments>();
+const attachmentsOfClient = perClient((client) => new Attachments(client));
 
 /** Return the attachments of the client, or `undefined` if it has no address of the REST API (`api`). */
 export function useAttachments(): Attachments | undefined {
-  const client = useClient();
-  if (!client.options?.api) return undefined;
-  let attachments = known.get(client);
-  if (!attachments) {
-    attachments = new Attachments(client);
-    known.set(client, attachments);
-  }
-  return attachments;
+  return attachmentsOfClient(useClient());
 }
 
 /** Return the files of a message, as its sender described them: the same array until they change. */

@@ -1,20 +1,14 @@
-import { type Client, type Invite, Moderation, type SendRestrictions } from "@tidings/client";
+import { type Invite, Moderation, type SendRestrictions } from "@tidings/client";
 import { useCallback, useEffect, useState } from "react";
 import { useClient } from "./client.ts";
+import { perClient } from "./per_client.ts";
 
-const known = new WeakMap<Client, Moderation>();
+const moderationOf = perClient((client) => new Moderation(client));
 const SECOND_MS = 1_000;
 
 /** Return reports and invites of the client, or `undefined` if it has no address of the REST API (`api`). */
 export function useModeration(): Moderation | undefined {
-  const client = useClient();
-  if (!client.options?.api) return undefined;
-  let moderation = known.get(client);
-  if (!moderation) {
-    moderation = new Moderation(client);
-    known.set(client, moderation);
-  }
-  return moderation;
+  return moderationOf(useClient());
 }
 
 /** Why the user cannot send now. `until`: when it ends, in milliseconds. */

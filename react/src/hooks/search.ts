@@ -1,25 +1,13 @@
-import {
-  type Client,
-  MessageSearch,
-  type SearchQuery,
-  type SearchResult,
-  type TidingsError,
-} from "@tidings/client";
+import { MessageSearch, type SearchQuery, type SearchResult, type TidingsError } from "@tidings/client";
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useClient } from "./client.ts";
+import { perClient } from "./per_client.ts";
 
-const known = new WeakMap<Client, MessageSearch>();
+const searchOf = perClient((client) => new MessageSearch(client));
 
 /** Return the search of the client, or `undefined` if it has no address of the REST API (`api`). */
 export function useMessageSearch(): MessageSearch | undefined {
-  const client = useClient();
-  if (!client.options?.api) return undefined;
-  let search = known.get(client);
-  if (!search) {
-    search = new MessageSearch(client);
-    known.set(client, search);
-  }
-  return search;
+  return searchOf(useClient());
 }
 
 export interface SearchState {

@@ -11,6 +11,7 @@ import ssl as tls
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from math import inf
 from typing import Literal, Protocol, final
 
@@ -41,7 +42,7 @@ from tidings_sdk.token_bucket import TokenBucket
 from tidings_wire.frames.session import Welcome
 from tidings_wire.frames.structs import Body, ErrorBody
 
-SDK = "tidings-python/0.1.0"
+SDK = f"tidings-python/{version('tidings-sdk')}"
 _MAX_FRAME_BYTES = 16 * 2**20
 _DRAIN_S = 5.0
 _log = logging.getLogger("tidings_sdk")

@@ -164,6 +164,7 @@ def content_text(state: str, text: str, *, has_data: bool) -> str:
     placeholders = {
         "redacted": "message deleted",
         "expired": "message expired",
+        "archived": "message archived",
         "ephemeral": "message that expires",
         "erased": "message of an erased user",
         "unreadable": "message cannot be decrypted",

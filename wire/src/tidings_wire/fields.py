@@ -99,7 +99,7 @@ ENTRY_KINDS: Final = [
     "ban",
     "rules",
 ]
-ENTRY_STATES: Final = ["active", "redacted", "expired", "erased", "unreadable"]
+ENTRY_STATES: Final = ["active", "redacted", "expired", "archived", "erased", "unreadable"]
 ChatNameOut = Annotated[str, _out(pattern=_PART, **_ID_OUT)]
 UserNameOut = Annotated[str, _out(pattern=_USER, **_ID_OUT)]
 SequenceOut = Annotated[int, _out(minimum=1, maximum=MAX_SEQUENCE)]
