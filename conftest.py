@@ -45,6 +45,7 @@ pytest_plugins = [
     "fixtures.gateway_process",
     "fixtures.installation_processes",
     "fixtures.gateway_env",
+    "fixtures.export_env",
 ]
 
 

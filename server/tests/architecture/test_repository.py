@@ -170,17 +170,6 @@ def test_every_npm_dependency_is_explained() -> None:
     assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 
 
-def test_the_versions_of_the_web_packages_are_those_of_the_server() -> None:
-    server = tomllib.loads((ROOT / "server/pyproject.toml").read_text())["project"]["version"]
-    wanted = server.replace(".dev", "-dev.")
-    manifests = [path for path in ROOT.glob("**/package.json") if not _is_foreign(path.relative_to(ROOT))]
-    for manifest in map(json.loads, (path.read_text() for path in manifests)):
-        if "version" in manifest:
-            assert manifest["version"] == wanted, manifest["name"]
-        ours = {n: v for n, v in manifest.get("dependencies", {}).items() if n.startswith("@tidings/")}
-        assert set(ours.values()) <= {wanted}, manifest["name"]
-
-
 def typescript_files() -> list[Path]:
     found = chain(*(ROOT.glob(f"*/**/*.{suffix}") for suffix in ("ts", "tsx")))
     return [path for path in found if not _is_foreign(path.relative_to(ROOT)) and ".gen." not in path.name]

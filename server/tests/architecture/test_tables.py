@@ -209,7 +209,7 @@ def by_metric(table: Table) -> dict[str, Alarm]:
 @every_table
 def test_every_table_has_alarms(table: Table) -> None:
     found = by_metric(table)
-    units = table.units or CapacityUnits(40_000, 40_000)
+    units = table.highest_units or CapacityUnits(40_000, 40_000)
     assert found["ConsumedReadCapacityUnits"].threshold == pytest.approx(0.8 * units.read * PERIOD_S)
     assert found["ConsumedWriteCapacityUnits"].threshold == pytest.approx(0.8 * units.write * PERIOD_S)
     assert found["ReadThrottleEvents"].threshold == found["WriteThrottleEvents"].threshold == 0

@@ -227,7 +227,17 @@ def _faults(event: object) -> Iterator[str]:
 
 def _config(url: str, seeded: SeededTenant, examples: int) -> SchemathesisConfig:
     as_server = ["create_user", "update_user", "list_user_sessions", "end_user_sessions"]
-    as_server += ["list_directory", "suspend_user", "unsuspend_user", "list_pushes"]
+    as_server += [
+        "list_directory",
+        "suspend_user",
+        "unsuspend_user",
+        "list_pushes",
+        "erase_user",
+        "decide_erasure",
+        "get_erasure",
+        "export_user",
+        "get_export",
+    ]
     as_server += ["list_reviews", "get_review", "decide_review"]
     return SchemathesisConfig.from_dict(
         {

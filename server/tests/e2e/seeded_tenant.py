@@ -1,7 +1,4 @@
-"""A tenant with data for tests that call every operation: users, chats, messages, sessions and credentials.
-
-Each operation has its own objects, so that one that deletes does not affect the others.
-"""
+"""A tenant with data for tests that call every operation. Each has its own objects, so that none affects another."""
 
 import asyncio
 import re
@@ -14,6 +11,7 @@ from typing import Any
 from contract.telemetry.running import eventually
 from e2e.conftest import Api
 from e2e.operation_groups import FOR_BROADCASTS, FOR_NOTIFICATIONS, FOR_WEBHOOKS, OF_NOTIFICATIONS
+from e2e.seeded_erasure import erasure_values, request_erasure
 from e2e.seeded_moderation import moderated_values
 from e2e.seeded_uploads import seed_uploads
 from fixtures.memory_accounts import claims_of, mint
@@ -94,6 +92,7 @@ async def tokens_of(tables: Tables, tenant: TenantId, directory: Path, life_s: i
         )
         reference = MailReference(InboxKey(tenant, UserId("anna"), InboxId("default")), "n", "h")
         message_id = f"<{sign_reference(reference, MAIL_ID, await ring.mac(tenant))}@shop.example>"
+        await request_erasure(client, tenant, clock)
         pair = await SigningKeyService(DynamoSigningKeyStore(client, rows), clock).make(tenant, "Ed25519")
     now_s = int(time.time())
 
@@ -141,9 +140,12 @@ class _Builder:
             "phone": [f"+49151123456{n}" for n in range(80, 90)],
         }
         values["redeem_code"] = {"tenant": [self._tenant]}
-        numbers = list(PHONES.values())
-        values["find_user"] = {"phone_number": numbers}
+        values["find_user"] = {"phone_number": (numbers := list(PHONES.values()))}
         values["add_member_by_phone"] = {"chat": [self._group()], "phone_number": numbers}
+        server = self._seeded.bearers.server
+        values.update(erasure_values(self._ok, server, self._seeded.bodies))
+        self._ok("POST", f"/v1/users/{MEMBERS[0]}/export", bearer=server)
+        values["export_user"] = values["get_export"] = {"user": MEMBERS[:1]}
         values["suspend_user"] = values["unsuspend_user"] = {"user": MEMBERS[-1:]}
 
     def _chats(self) -> dict[str, Values]:

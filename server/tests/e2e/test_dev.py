@@ -27,8 +27,8 @@ from tidings.dev.process_runner import SOURCE
 from tidings.engines.node_plan import is_port_free
 
 COMMAND = [*TIDINGS, "dev"]
-KINDS = sorted(group.commands)
-"""New kinds of processes are included automatically."""
+KINDS = sorted(group.commands.keys() - {"archive"})
+"""New kinds of processes are included automatically. `tidings dev` has no messages that are old enough to archive."""
 LAST_LINE = r"  stop     Ctrl-C"
 
 

@@ -44,10 +44,16 @@ PAGES = [
     "howto/troubleshoot.md",
     "howto/upgrade.md",
     "howto/answer-support-questions.md",
+    "howto/erase-a-user.md",
+    "howto/delete-a-tenant.md",
+    "howto/set-a-retention-policy.md",
+    "howto/archive-old-messages.md",
+    "howto/answer-a-data-request.md",
     "howto/read-the-audit-log.md",
     "howto/sign-in-to-the-console.md",
     "tutorials/quickstart.md",
     "tutorials/client-without-sdk.md",
+    "howto/import-from-slack-or-matrix.md",
 ]
 START = """\
 tidings dev > dev.log 2>&1 &

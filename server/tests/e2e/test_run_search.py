@@ -26,6 +26,7 @@ from tidings.messages.store import KafkaCommitPublisher
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.schema.topics.model import (
+    ERASURES,
     INDEXING,
     NOTIFICATIONS,
     NOTIFICATIONS_DEAD,
@@ -111,9 +112,8 @@ def test_a_tenant_turns_search_on_and_off(
     start: Start, environment: dict[str, str], space: Namespace, tmp_path: Path, settings: dict[str, str]
 ) -> None:
     kafka = environment["TIDINGS_KAFKA_BOOTSTRAP_SERVERS"]
-    make_topics(
-        kafka, space, (NOTIFICATIONS, NOTIFICATIONS_DEAD, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE, INDEXING)
-    )
+    topics = (NOTIFICATIONS, NOTIFICATIONS_DEAD, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE, INDEXING, ERASURES)
+    make_topics(kafka, space, topics)
     api = start(**settings)
     start(kind="delivery")
     start(kind="notifications")

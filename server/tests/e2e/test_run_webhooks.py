@@ -32,6 +32,7 @@ from tidings.messages.store import KafkaCommitPublisher
 from tidings.platform.kafka.config import KafkaConfig
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.schema.topics.model import (
+    ERASURES,
     NOTIFICATIONS,
     NOTIFICATIONS_DEAD,
     OFFLINE_CHECKS,
@@ -168,7 +169,9 @@ def test_commands_create_an_endpoint_and_replay_its_events(
 def test_users_reads_notifications_and_jobs_are_reported_by_the_processes_that_change_them(
     start: Start, receiver: WebhookReceiver, kafka: str, space: Namespace
 ) -> None:
-    make_topics(kafka, space, (NOTIFICATIONS, NOTIFICATIONS_DEAD, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE))
+    make_topics(
+        kafka, space, (NOTIFICATIONS, NOTIFICATIONS_DEAD, OFFLINE_CHECKS, OFFLINE_CHECKS_LATE, ERASURES)
+    )
     api = start(**LOCAL)
     wanted = [each.value for each in CHOSEN_TYPES]
     # Without a user: the first request of a user is an event, and looks up endpoints before there is one.

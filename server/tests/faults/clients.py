@@ -9,6 +9,8 @@ from types_boto3_dynamodb import DynamoDBClient
 from types_boto3_dynamodb.type_defs import WriteRequestTypeDef
 from types_boto3_dynamodbstreams import DynamoDBStreamsClient
 
+from tidings.schema.tables.declaration import TABLES
+
 if TYPE_CHECKING:
     from types_boto3_dynamodb.type_defs import TransactWriteItemTypeDef
 
@@ -69,3 +71,14 @@ def put_all(client: DynamoDBClient, table: Table, *pks: str) -> None:
 
 def writes(*pks: str) -> list[WriteRequestTypeDef]:
     return [{"PutRequest": {"Item": {"pk": {"S": pk}}}} for pk in pks]
+
+
+def items_with(url: str, prefix: str, text: str) -> dict[str, list[dict[str, Any]]]:
+    """Return all items whose keys, attribute names or values contain the text, by table."""
+    raw, found = dynamodb(url), dict[str, list[dict[str, Any]]]()
+    for table in TABLES:
+        pages = raw.get_paginator("scan").paginate(TableName=prefix + table.name)
+        items = [dict(item) for page in pages for item in page["Items"] if text in repr(item)]
+        if items:
+            found[table.name] = items
+    return found

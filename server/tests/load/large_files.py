@@ -19,15 +19,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fixtures.installation_processes import InstallationProcess, InstallationProcesses, installation_on
+from fixtures.installation_processes import InstallationProcess, InstallationProcesses
 from fixtures.media_bombs import BOMBS
 from fixtures.media_env import make_bucket
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from msgspec.structs import replace as changed
 
-from tidings.engines.jars import default_cache
-from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import Engine, StartRequest
+from load.standalone import s3_url, standalone_installation
+from tidings.engines.model import Engine
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, new_ulid
 from tidings.media.model import CheckState, Upload
@@ -221,18 +220,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mb", type=int, default=2048)
     given: Any = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        fleet = LocalCluster(Path(home) / "engines", default_cache(), dies_with_us=True)
-        fleet.start(StartRequest(engines=frozenset(Engine), dynamo="dynoxide"))
-        try:
-            directory = Path(home) / "processes"
-            directory.mkdir()
-            s3 = next(each.node.address for each in fleet.status() if each.node.engine is Engine.S3)
-            with installation_on(fleet, "dynoxide", directory) as installation:
-                asyncio.run(installation.create_tenant())
-                found = asyncio.run(run(installation, f"http://{s3}", Path(home), given.mb))
-        finally:
-            fleet.stop()
+    with (
+        standalone_installation(Engine.S3, kafka_extra={}) as installation,
+        tempfile.TemporaryDirectory() as home,
+    ):
+        found = asyncio.run(run(installation, s3_url(installation.fleet), Path(home), given.mb))
     sys.stdout.write(json.dumps(asdict(found)) + "\n")
     return 0 if found.is_same else 1
 

@@ -8,31 +8,26 @@ import asyncio
 import json
 import random
 import sys
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import aiohttp
 from fixtures.installation_processes import (
-    SHORT_SESSION,
     InstallationProcess,
     InstallationProcesses,
     ProcessKind,
-    installation_on,
 )
 from fixtures.media_env import make_bucket
 
 from load.media_checker import check_media
 from load.media_client import GONE, MediaClients
 from load.media_state import MediaState
-from tidings.engines.jars import default_cache
-from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import Engine, StartRequest
+from load.standalone import s3_url, standalone_installation
+from tidings.engines.model import Engine
 
 AHEAD_S, LIFE_S = 700, 720
 """The clock of media workers is ahead, so that uploads expire after 20 seconds, and the sweeper's grace period has passed."""
@@ -222,27 +217,17 @@ def main() -> int:
     parser.add_argument("--sweep-interval-s", type=float, default=15.0)
     parser.add_argument("--mutant", default="", help="A mutant of the package `failpoints`.")
     given: Any = parser.parse_args()
-    with tempfile.TemporaryDirectory() as home:
-        fleet = LocalCluster(Path(home) / "engines", default_cache(), dies_with_us=True)
-        fleet.start(StartRequest(engines=frozenset(Engine), dynamo="dynoxide", kafka_extra=SHORT_SESSION))
-        try:
-            directory = Path(home) / "processes"
-            directory.mkdir()
-            s3 = next(each.node.address for each in fleet.status() if each.node.engine is Engine.S3)
-            with installation_on(fleet, "dynoxide", directory) as installation:
-                asyncio.run(installation.create_tenant())
-                found = asyncio.run(
-                    run(
-                        installation,
-                        f"http://{s3}",
-                        uploads=given.uploads,
-                        rounds=given.rounds,
-                        sweep_interval_s=given.sweep_interval_s,
-                        mutant=given.mutant,
-                    )
-                )
-        finally:
-            fleet.stop()
+    with standalone_installation(Engine.S3) as installation:
+        found = asyncio.run(
+            run(
+                installation,
+                s3_url(installation.fleet),
+                uploads=given.uploads,
+                rounds=given.rounds,
+                sweep_interval_s=given.sweep_interval_s,
+                mutant=given.mutant,
+            )
+        )
     sys.stdout.write(json.dumps(asdict(found)) + "\n")
     return 1 if found.broken or found.refused.keys() - GONE else 0
 

@@ -1,10 +1,11 @@
 """Check uploads after a run: table, bucket and messages agree, and nothing is left of files that were deleted."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
+from load.violations import Violations
 from tidings.media.model import Upload, UploadState
 
 
@@ -63,25 +64,9 @@ class MediaRule(StrEnum):
     TOTAL = "the bytes of the tenant are those of its rows"
 
 
-@dataclass
-class _Broken:
-    """The first example of each violation, and how many there are."""
-
-    first: dict[MediaRule, object] = field(default_factory=dict)
-    counts: Counter[MediaRule] = field(default_factory=Counter)
-
-    def add(self, rule: MediaRule, example: object) -> None:
-        self.first.setdefault(rule, example)
-        self.counts[rule] += 1
-
-    @property
-    def found(self) -> dict[MediaRule, str]:
-        return {rule: f"{self.counts[rule]} times, first: {example}" for rule, example in self.first.items()}
-
-
 def check_media(files: Sequence[SentFile], state: FinalState) -> dict[MediaRule, str]:
     """Return an example of each violation."""
-    broken = _Broken()
+    broken = Violations[MediaRule]()
     rows = {row.id: row for row in state.rows}
     _check_objects(rows, state, broken)
     _check_messages(rows, state, broken)
@@ -99,7 +84,7 @@ def check_media(files: Sequence[SentFile], state: FinalState) -> dict[MediaRule,
     return broken.found
 
 
-def _check_objects(rows: Mapping[str, Upload], state: FinalState, broken: _Broken) -> None:
+def _check_objects(rows: Mapping[str, Upload], state: FinalState, broken: Violations[MediaRule]) -> None:
     expected = {key for row in rows.values() for key in row.expected}
     for key in state.objects:
         if key not in expected:
@@ -108,7 +93,7 @@ def _check_objects(rows: Mapping[str, Upload], state: FinalState, broken: _Broke
         broken.add(MediaRule.MISSING, key)
 
 
-def _check_messages(rows: Mapping[str, Upload], state: FinalState, broken: _Broken) -> None:
+def _check_messages(rows: Mapping[str, Upload], state: FinalState, broken: Violations[MediaRule]) -> None:
     referred: defaultdict[str, list[tuple[str, int]]] = defaultdict(list)
     for message in state.messages:
         for upload in message.attachments:
@@ -122,7 +107,7 @@ def _check_messages(rows: Mapping[str, Upload], state: FinalState, broken: _Brok
             broken.add(MediaRule.UNUSED, f"{row.id}, {row.state}")
 
 
-def _check_file(file: SentFile, row: Upload | None, broken: _Broken) -> None:
+def _check_file(file: SentFile, row: Upload | None, broken: Violations[MediaRule]) -> None:
     if file.message is None:
         return  # `UNUSED` covers it.
     if file.is_gone:

@@ -10,15 +10,13 @@ import json
 import os
 import random
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException
-from fixtures.installation_processes import InstallationProcesses, installation_on
+from fixtures.installation_processes import InstallationProcesses
 from fixtures.use_cases import UseCaseEnv
 
 from load.push_checker import (
@@ -28,10 +26,8 @@ from load.push_checker import (
 )
 from load.push_feeder import Feeder
 from load.push_receiver import PushServices, receiving
+from load.standalone import standalone_installation
 from tidings.app.processes.push import GROUP
-from tidings.engines.jars import default_cache
-from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.clock import SystemClock
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.ids import DeviceId, UserId
@@ -55,6 +51,7 @@ SESSION = {
     "group.consumer.heartbeat.interval.ms": "1000",
 }
 """Short, so that the partitions of a killed worker do not wait; longer than a busy machine delays a live one."""
+UNKNOWN = -1
 WORKER = {"FAILPOINTS_PAUSE_AT": "", "PUSH_NETWORK": "local"}
 
 
@@ -146,7 +143,9 @@ class Backlog:
 
     async def size(self) -> int:
         keys = [(topic, n) for topic in self._topics for n in range(await self._probe.partitions(topic))]
-        return sum(lag.behind for lag in (await self._probe.ask(keys)).values())
+        lags = await self._probe.ask(keys)
+        # A partition whose coordinator did not answer has no lag. It must not count as empty.
+        return sum(lag.behind for lag in lags.values()) if len(lags) == len(keys) else UNKNOWN
 
     async def until_empty(self, within_s: float, report: Callable[[int], object]) -> None:
         """Wait until it is empty twice in a row: a retry may be published just before its event is committed."""
@@ -156,7 +155,7 @@ class Backlog:
                 try:
                     size = await self.size()
                 except KafkaException:
-                    size = -1  # no answer
+                    size = UNKNOWN
                 report(size)
                 empty = empty + 1 if size == 0 else 0
                 await asyncio.sleep(1)
@@ -252,18 +251,8 @@ def main() -> int:
         messages=given.events // (given.groups * given.members),
         groups_of_user=given.groups_of_user,
     )
-    engines = frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY})
-    with tempfile.TemporaryDirectory() as home:
-        fleet = LocalCluster(Path(home) / "engines", default_cache(), dies_with_us=True)
-        fleet.start(StartRequest(engines=engines, dynamo="dynoxide", kafka_extra=SESSION))
-        try:
-            directory = Path(home) / "processes"
-            directory.mkdir()
-            with installation_on(fleet, "dynoxide", directory) as installation:
-                asyncio.run(installation.create_tenant())
-                found = asyncio.run(run(installation, size, given.within_s, given.kill_every_s))
-        finally:
-            fleet.stop()
+    with standalone_installation(kafka_extra=SESSION) as installation:
+        found = asyncio.run(run(installation, size, given.within_s, given.kill_every_s))
     sys.stdout.write(json.dumps(asdict(found)) + "\n")
     return 1 if found.broken else 0
 

@@ -5,10 +5,12 @@ All times are of one clock. A user has one device, and reads chats on another on
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
+
+from load.violations import Violations
 
 ARRIVAL_S = 2.0
 """How long after the death of its sender a push service may read a request."""
@@ -81,22 +83,6 @@ class PushRule(StrEnum):
     VERIFIED = "every request has a valid signature, and belongs to an offline event"
 
 
-@dataclass
-class _Broken:
-    """The first example of each violation, and how many there are."""
-
-    first: dict[PushRule, object] = field(default_factory=dict)
-    counts: Counter[PushRule] = field(default_factory=Counter)
-
-    def add(self, rule: PushRule, example: object) -> None:
-        self.first.setdefault(rule, example)
-        self.counts[rule] += 1
-
-    @property
-    def found(self) -> dict[PushRule, str]:
-        return {rule: f"{self.counts[rule]} times, first: {example}" for rule, example in self.first.items()}
-
-
 type Shown = Mapping[tuple[str, str], int]
 """The newest message that the device of a user shows for a chat. 0: withdrawn."""
 
@@ -132,7 +118,7 @@ def request_of(push: ReceivedPush) -> tuple[str, str, int]:
 
 def check_pushes(history: PushHistory) -> dict[PushRule, str]:
     """Return the number of violations of each rule, with an example."""
-    broken = _Broken()
+    broken = Violations[PushRule]()
     _check_shown(history, broken)
     _check_requests(history, broken)
     _check_repeated(history, broken)
@@ -148,7 +134,7 @@ def _read_up_to(reads: Sequence[RecordedRead]) -> dict[tuple[str, str], int]:
     return found
 
 
-def _check_shown(history: PushHistory, broken: _Broken) -> None:
+def _check_shown(history: PushHistory, broken: Violations[PushRule]) -> None:
     displays, read = shown(history.received), _read_up_to(history.reads)
     newest: dict[tuple[str, str], int] = defaultdict(int)
     for event in history.events:
@@ -156,10 +142,22 @@ def _check_shown(history: PushHistory, broken: _Broken) -> None:
     for place, sequence in newest.items():
         wanted = 0 if read.get(place, 0) >= sequence else sequence
         if displays.get(place, 0) != wanted and not (wanted == 0 and _was_unrecorded(history, place)):
-            broken.add(PushRule.SHOWN, f"{place} shows {displays.get(place, 0)} instead of {wanted}")
+            broken.add(
+                PushRule.SHOWN,
+                f"{place} shows {displays.get(place, 0)} instead of {wanted}; {_story(history, place)}",
+            )
     for place, sequence in displays.items():
         if sequence and place not in newest:
             broken.add(PushRule.SHOWN, f"{place} shows {sequence}, which has no event")
+
+
+def _story(history: PushHistory, place: tuple[str, str]) -> str:
+    """Return what happened to the device of a user in a chat, in the order of time."""
+    steps = [(each.at, f"event {each.sequence}") for each in history.events if each[:2] == place]
+    steps += [(each.ended, f"read {each.sequence}") for each in history.reads if each[:2] == place]
+    steps += [(each.at, f"{each.action} {each.sequence}") for each in history.received if each[:2] == place]
+    steps += [(at, "kill") for at in history.kills]
+    return ", ".join(f"{at:.2f} {what}" for at, what in sorted(steps))
 
 
 def _was_unrecorded(history: PushHistory, place: tuple[str, str]) -> bool:
@@ -171,7 +169,7 @@ def _was_unrecorded(history: PushHistory, place: tuple[str, str]) -> bool:
     return _was_killed(history, last, last + RECORDED_S)
 
 
-def _check_requests(history: PushHistory, broken: _Broken) -> None:
+def _check_requests(history: PushHistory, broken: Violations[PushRule]) -> None:
     events = {(each.user, each.chat, each.sequence): each for each in history.events}
     reads = _reads_by_place(history.reads)
     for each in history.received:
@@ -186,7 +184,7 @@ def _check_requests(history: PushHistory, broken: _Broken) -> None:
                     broken.add(PushRule.UNREAD, f"{each} after {read}")
 
 
-def _check_repeated(history: PushHistory, broken: _Broken) -> None:
+def _check_repeated(history: PushHistory, broken: Violations[PushRule]) -> None:
     pairs = repeated(history)
     for former, later in pairs:
         if not _was_killed(history, former.at, later.at):
@@ -196,7 +194,7 @@ def _check_repeated(history: PushHistory, broken: _Broken) -> None:
             broken.add(PushRule.BOUNDED, f"{request}: {times} repetitions, {len(history.kills)} kills")
 
 
-def _check_alerts(history: PushHistory, broken: _Broken) -> None:
+def _check_alerts(history: PushHistory, broken: Violations[PushRule]) -> None:
     alerts: dict[tuple[str, str], list[ReceivedPush]] = defaultdict(list)
     for each in history.received:
         if each.action == "alert":
@@ -212,7 +210,7 @@ def _was_killed(history: PushHistory, after: float, before: float) -> bool:
     return any(after - ARRIVAL_S <= kill <= before for kill in history.kills)
 
 
-def _check_badges(history: PushHistory, broken: _Broken) -> None:
+def _check_badges(history: PushHistory, broken: Violations[PushRule]) -> None:
     chats: dict[str, list[SentMessage]] = defaultdict(list)
     for message in history.messages:
         chats[message.chat].append(message)

@@ -9,7 +9,6 @@ import json
 import multiprocessing
 import random
 import sys
-import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -18,21 +17,18 @@ from dataclasses import asdict, dataclass
 from itertools import batched
 from math import inf
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import uvloop
 from aiohttp import web
-from fixtures.installation_processes import SHORT_SESSION, InstallationProcesses, installation_on
+from fixtures.installation_processes import InstallationProcesses
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from load.standalone import standalone_installation
 from load.webhook_checker import ReceivedEvent, check_events
 from tidings.app.wiring.webhook_events import make_endpoint_store
-from tidings.engines.jars import default_cache
-from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import Engine, StartRequest
 from tidings.kernel.errors import TidingsError
 from tidings.kernel.ids import ChatKey, new_ulid
 from tidings.kernel.security import Secret
@@ -293,28 +289,18 @@ def main() -> int:
     parser.add_argument("--send-s", type=float, default=inf, help="Stop sending after this time.")
     parser.add_argument("--kill-every-s", type=float, default=KILL_EVERY_S)
     given: Any = parser.parse_args()
-    engines = frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY})
-    with tempfile.TemporaryDirectory() as home:
-        fleet = LocalCluster(Path(home) / "engines", default_cache(), dies_with_us=True)
-        fleet.start(StartRequest(engines=engines, dynamo="dynoxide", kafka_extra=SHORT_SESSION))
-        try:
-            directory = Path(home) / "processes"
-            directory.mkdir()
-            with installation_on(fleet, "dynoxide", directory) as installation:
-                asyncio.run(installation.create_tenant())
-                found = asyncio.run(
-                    run(
-                        installation,
-                        given.events,
-                        given.chats,
-                        given.within_s,
-                        kill_every_s=given.kill_every_s,
-                        send_s=given.send_s,
-                        of_each=given.of_each,
-                    )
-                )
-        finally:
-            fleet.stop()
+    with standalone_installation() as installation:
+        found = asyncio.run(
+            run(
+                installation,
+                given.events,
+                given.chats,
+                given.within_s,
+                kill_every_s=given.kill_every_s,
+                send_s=given.send_s,
+                of_each=given.of_each,
+            )
+        )
     sys.stdout.write(json.dumps(asdict(found)) + "\n")
     return 1 if found.broken else 0
 

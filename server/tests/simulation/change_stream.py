@@ -39,11 +39,11 @@ class SimChangeStream:
     def note(self, item: Item, *, is_new: bool) -> None:
         """Record a write.
 
-        Only new log entries count as commits: a changed entry has an entry of its own, and items of reactions or
-        ephemeral content are not in the log.
+        Only new log entries count as commits: imported ones are not delivered, a changed entry has an entry of its own,
+        and items of reactions or ephemeral content are not in the log.
         """
         tenant, chat, *beside = item["chat_id"].split("#")
-        is_entry = is_new and not beside
+        is_entry = is_new and not beside and "imported" not in item
         records = (
             EntryCommitted(ChatKey(TenantId(tenant), ChatId(chat)), item["sequence"]) if is_entry else None
         )

@@ -1,7 +1,7 @@
 """The server's processes on simulated engines, built as `app/` builds them: a gateway, a worker, a relay."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -118,7 +118,7 @@ class Names:
 class NoOfflineChecks:
     """Offline events are not simulated."""
 
-    def check(self, chat: ChatKey, user: UserId, first: int, last: int, **_: bool) -> None:
+    def check(self, chat: ChatKey, users: Sequence[UserId], first: int, last: int, **_: bool) -> None:
         """Do nothing."""
 
     def check_late(self, check: OfflineCheck) -> None:

@@ -14,6 +14,7 @@ from typing import Any, override
 import pytest
 from contract.chats import test_commands
 from contract.delivery import test_chat_list, test_chat_rows, test_offline_queue, test_watermarks
+from contract.imports import test_import
 from contract.messages import test_edits, test_history, test_log, test_send
 from fixtures.engines import Namespace
 from fixtures.use_cases import UseCaseEnv
@@ -31,6 +32,7 @@ SUITES = (
     test_watermarks,
     test_offline_queue,
     test_chat_list,
+    test_import,
 )
 LEFT_OUT = {
     "test_a_direct_message_through_a_warm_view_is_one_put_of_one_write_unit_and_no_read",

@@ -206,6 +206,7 @@ class CredentialVerifierChain:
         self._access = access
         self._users = users
         self._admission = admission
+        self._deleted: set[TenantId] = set()
 
     async def verify(self, bearer: str) -> Principal:
         """Return the principal of a credential. Create its user on first use.
@@ -214,26 +215,37 @@ class CredentialVerifierChain:
         while no decision is possible.
         """
         if bearer.startswith(PREFIX):
-            return await self._api_keys.verify(bearer)
+            principal = await self._api_keys.verify(bearer)
+            self._check_tenant(principal)
+            return principal
         try:
             is_session_token = is_access_token(bearer)
         except CredentialRejectedError as refused:
             raise to_public_error(refused) from refused
         principal = await (self._access if is_session_token else self._users).verify(bearer)
+        self._check_tenant(principal)
         await self._admission.check(principal)
         return principal
 
     async def recheck(self, principal: Principal) -> None:
         """Raise what `verify` would raise now for the user credential that this principal was verified with."""
+        self._check_tenant(principal)
         await (self._users if principal.session is None else self._access).recheck(principal)
         await self._admission.check(principal)
 
     def evict(self, revocation: Revocation) -> None:
         """Drop cached state that the revocation makes stale."""
+        # The caches have rows and keys of a deleted tenant for up to a minute.
+        if revocation.is_of_tenant:
+            self._deleted.add(revocation.tenant)
         if revocation.user is not None:
             self._admission.evict(revocation.tenant, revocation.user)
         self._access.evict(revocation)
         self._users.evict(revocation)
+
+    def _check_tenant(self, principal: Principal) -> None:
+        if principal.tenant in self._deleted:
+            raise to_public_error(CredentialRejectedError(f"tenant {principal.tenant} was deleted"))
 
 
 def is_access_token(token: str) -> bool:

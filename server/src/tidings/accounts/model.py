@@ -69,7 +69,8 @@ class User(Struct, frozen=True, kw_only=True):
 
     `sessions_epoch` is incremented when all sessions are ended: a session with a lower epoch has ended.
     `not_before_ms`: tokens of the tenant's server that were issued earlier are refused. `email` comes from the tenant's
-    server, which has verified it; `email_refused` applies until the address changes.
+    server, which has verified it; `email_refused` applies until the address changes. `is_erased`: since
+    `suspended_at_ms`. Their row remains only to refuse the id.
     """
 
     tenant: TenantId
@@ -85,6 +86,7 @@ class User(Struct, frozen=True, kw_only=True):
     sessions_epoch: int = 0
     not_before_ms: int | None = None
     suspended_at_ms: int | None = None
+    is_erased: bool = False
     created_at_ms: int
     updated_at_ms: int
 
@@ -143,13 +145,20 @@ class Session(Struct, frozen=True, kw_only=True):
 
 
 class Revocation(Struct, frozen=True, kw_only=True):
-    """The end, from `from_ms` on, of a session, of all credentials of a user, or of a signing key (`kid`)."""
+    """The end, from `from_ms` on, of a session, of all credentials of a user, or of a signing key (`kid`).
+
+    Without any of them: of all credentials of a deleted tenant.
+    """
 
     tenant: TenantId
     user: UserId | None = None
     session: SessionId | None = None
     kid: str | None = None
     from_ms: int
+
+    @property
+    def is_of_tenant(self) -> bool:
+        return self.user is None and self.session is None and self.kid is None
 
 
 class Challenge(Struct, frozen=True, kw_only=True):

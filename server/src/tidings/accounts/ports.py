@@ -68,10 +68,14 @@ class DirectoryPage(NamedTuple):
 
 
 class CreateUserResult(NamedTuple):
-    """`owner` is the user who has the phone number, if the number was the reason that nothing was created."""
+    """`owner` is the user who has the phone number, if the number was the reason that nothing was created.
+
+    `is_erased`: a user with this id was erased.
+    """
 
     is_created: bool
     owner: UserId | None = None
+    is_erased: bool = False
 
 
 type IsMeant = Callable[[str], bool]
@@ -79,7 +83,10 @@ type IsMeant = Callable[[str], bool]
 
 
 class UserStore(Protocol):
-    """Users. Their name, avatar and phone number are sealed; they are None for a user whose keys were destroyed."""
+    """Users. Their name, avatar and phone number are sealed; they are None for a user whose keys were destroyed.
+
+    An erased user is not shown and cannot be changed, as if they did not exist. `confirm` returns them.
+    """
 
     async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
         """Read a user to show them. Eventually consistent."""
@@ -149,6 +156,26 @@ class UserStore(Protocol):
         self, tenant: TenantId, part: int, /, *, prefix: str = "", below: UserId | None = None, limit: int
     ) -> DirectoryPage:
         """List ids in one part of the directory, in order. Eventually consistent."""
+        ...
+
+
+class UserEraser(Protocol):
+    """Erases the rows of users. Every method can be repeated."""
+
+    async def fence_tenant(self, tenant: TenantId, at_ms: int, /) -> None:
+        """Replace the settings by a tombstone that refuses the id, and revoke all credentials of the tenant; atomic."""
+        ...
+
+    async def fence(self, tenant: TenantId, user: UserId, at_ms: int, /) -> None:
+        """Refuse all credentials of the user and the creation of this id, permanently; atomic.
+
+        Writes a row for a user without one: a tenant's server may have acted for a user who never authenticated.
+        Gateways close the user's sockets within some seconds. Other processes refuse a cached credential within a minute.
+        """
+        ...
+
+    async def empty(self, tenant: TenantId, user: UserId, /) -> None:
+        """Delete the profile, the claim of the phone number and the item in the directory. Call `fence` before."""
         ...
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tidings.accounts.model import ChallengeId, Phone
 from tidings.accounts.ports import Mac
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import USER_ID_DESCRIPTION, TenantId, UserId, is_user_id
+from tidings.kernel.ids import USER_ID_DESCRIPTION, TenantId, UserId, is_pseudonym, is_user_id
 from tidings.kernel.security import SecurityEventKind, record_security_event
 
 EMAIL_BYTES = 254
@@ -132,6 +132,14 @@ def phone_hash(mac: Mac, phone: Phone) -> str:
 
 def check_user_id(text: str) -> UserId:
     return UserId(_id(text, "A user id"))
+
+
+def check_new_user_id(text: str) -> UserId:
+    """Refuse pseudonyms of erased users too: messages with such a sender are shown as erased."""
+    user = check_user_id(text)
+    if is_pseudonym(user):
+        raise invalid_request("Ids of this form are pseudonyms of erased users. Use another id.")
+    return user
 
 
 def check_device_id(text: str) -> str:

@@ -13,6 +13,7 @@ from tidings.accounts.rules import (
     check_display_name,
     check_email,
     check_locale,
+    check_new_user_id,
     check_user_id,
     invalid_request,
     rejected_for,
@@ -21,7 +22,7 @@ from tidings.kernel.action_notes import note_change
 from tidings.kernel.cache import Cache, CachePolicy
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import TenantId, UserId, new_ulid, stable_hash
+from tidings.kernel.ids import TenantId, UserId, is_pseudonym, new_ulid, stable_hash
 from tidings.tenants.model import TenantLookup
 
 MAX_READ = 100
@@ -58,7 +59,7 @@ class UserService:
         now_ms = self._clock.now_ms()
         new = User(
             tenant=tenant,
-            user=UserId(new_ulid()) if user is None else check_user_id(user),
+            user=UserId(new_ulid()) if user is None else check_new_user_id(user),
             phone=phone,
             display_name=None if display_name is None else check_display_name(display_name),
             avatar_uri=None if avatar_uri is None else check_avatar(avatar_uri),
@@ -72,6 +73,8 @@ class UserService:
             note_change(None, {"user": new.user})
             await self._report(tenant, new.user, UserChangeKind.CREATED)
             return new
+        if result.is_erased:
+            raise user_erased(new.user)
         if result.owner is not None:
             raise TidingsError(Code.PHONE_TAKEN, "Another user of this tenant has this phone number.")
         raise TidingsError(Code.USER_EXISTS, f"User {new.user} already exists.")
@@ -100,6 +103,8 @@ class UserService:
         """Return the user of a verified credential, creating them on first use. Without name, avatar and number."""
         if (found := await self._rows.confirm(tenant, user)) is not None:
             return found
+        if is_pseudonym(user):
+            raise rejected_for("a pseudonym of an erased user", tenant=tenant, user=user)
         now_ms = self._clock.now_ms()
         new = User(tenant=tenant, user=user, created_at_ms=now_ms, updated_at_ms=now_ms)
         if (await self._rows.create(new)).is_created:
@@ -190,6 +195,12 @@ class UserService:
 
 def user_not_found(user: UserId) -> TidingsError:
     return TidingsError(Code.USER_NOT_FOUND, f"User {user} does not exist.")
+
+
+def user_erased(user: UserId) -> TidingsError:
+    return TidingsError(
+        Code.USER_ERASED, f"User {user} was erased.", hint="The id cannot be used again. Use another one."
+    )
 
 
 class PhoneDirectory:

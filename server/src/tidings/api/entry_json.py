@@ -23,29 +23,30 @@ _encode = msgspec.json.Encoder().encode
 def entry_response(
     chat: ChatKey, shown: VisibleEntry, reader: UserId, status: MessageStatus | None
 ) -> Response:
-    return _response(_entry(chat, shown, reader, status))
+    return _response(entry_for_reader(chat, shown, reader, status))
 
 
 def history_response(
     chat: ChatKey, page: HistorySlice, reader: UserId, statuses: Mapping[int, MessageStatus]
 ) -> Response:
-    return _response(
-        {
-            "entries": [
-                _entry(chat, each, reader, statuses.get(each.entry.sequence)) for each in page.entries
-            ],
-            "covered_range": {"after": page.after, "up_to": page.up_to},
-            "has_older": page.has_older,
-            "has_newer": page.has_newer,
-        }
-    )
+    out: dict[str, Any] = {
+        "entries": [
+            entry_for_reader(chat, each, reader, statuses.get(each.entry.sequence)) for each in page.entries
+        ],
+        "covered_range": {"after": page.after, "up_to": page.up_to},
+        "has_older": page.has_older,
+        "has_newer": page.has_newer,
+    }
+    if page.archived_up_to:
+        out["archived_up_to"] = page.archived_up_to
+    return _response(out)
 
 
 def search_response(page: SearchPage[VisibleEntry], reader: UserId, cursor: str | None) -> Response:
     results = [
         {
             "chat": each.chat.chat,
-            "message": _entry(each.chat, each.shown, reader, None),
+            "message": entry_for_reader(each.chat, each.shown, reader, None),
             "highlights": [{"text": part.text, "is_match": part.is_match} for part in each.highlights],
         }
         for each in page.found
@@ -57,9 +58,10 @@ def _response(value: dict[str, Any]) -> Response:
     return Response(_encode(value), media_type="application/json")
 
 
-def _entry(
+def entry_for_reader(
     chat: ChatKey, shown: VisibleEntry, reader: UserId, status: MessageStatus | None
 ) -> dict[str, Any]:
+    """Return an entry as one reader receives it: with the client's key on their own entries."""
     out = entry_fields(chat, shown)
     if shown.entry.sender == reader:
         out["client_message_id"] = shown.entry.client_key
@@ -69,13 +71,17 @@ def _entry(
 
 
 def chat_list_response(page: ChatListPage, cursor: str | None) -> Response:
-    out: dict[str, Any] = {"chats": list(map(_chat, page.chats)), "unread_chats": page.unread_chats}
+    out: dict[str, Any] = {
+        "chats": list(map(chat_list_fields, page.chats)),
+        "unread_chats": page.unread_chats,
+    }
     if cursor is not None:
         out["cursor"] = cursor
     return _response(out)
 
 
-def _chat(row: ChatListItem) -> dict[str, Any]:
+def chat_list_fields(row: ChatListItem) -> dict[str, Any]:
+    """Return a chat as the list of its member shows it."""
     out: dict[str, Any] = {
         "id": row.chat.chat,
         "type": row.type,

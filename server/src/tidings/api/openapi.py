@@ -43,6 +43,14 @@ OF_CHANGES = (
 )
 OF_APPENDS = ("messages.read_head", "messages.follow", "memberships.check", "idempotency.refuse")
 """Access patterns of an operation that appends an entry to the log of a chat."""
+OF_CONTENT_KEYS = (
+    "tenants.list_data_keys",
+    "tenants.put_data_key",
+    "user_keys.read",
+    "user_keys.confirm",
+    "user_keys.put",
+)
+"""Access patterns of an operation that reads or writes encrypted content of users."""
 PATTERNS = "x-access-patterns"
 
 

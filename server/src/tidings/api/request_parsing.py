@@ -17,7 +17,7 @@ from starlette.requests import Request
 from tidings.api.schemas.api_model import CLIENT_KEY, CLIENT_KEY_CHARS, PART
 from tidings.api.services import ApiOptions
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ClientKey, TenantId, UserId, new_ulid
+from tidings.kernel.ids import ChatKey, ClientKey, MessageId, TenantId, UserId, new_ulid, split_message_id
 from tidings.kernel.security import Secret
 
 IdempotencyKeyHeader = Annotated[
@@ -47,6 +47,14 @@ def required_idempotency_key(in_header: str | None, in_body: ClientKey | None) -
             hint="Send the header `Idempotency-Key`, or `client_message_id` in the body. Use the same key in retries.",
         )
     return key
+
+
+def locate_message(tenant: TenantId, message: MessageId) -> tuple[ChatKey, int]:
+    """Return the chat and the sequence of a message. Raises `message_not_found` for an id that no message can have."""
+    found = split_message_id(message)
+    if found is None:
+        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
+    return ChatKey(tenant, found[0]), found[1]
 
 
 def _header_value(in_header: str | None, in_body: ClientKey | None) -> ClientKey | None:

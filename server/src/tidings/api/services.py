@@ -22,6 +22,8 @@ from tidings.delivery.chat_list import ChatList
 from tidings.delivery.watermarks import MessageStatusReader, WatermarkService
 from tidings.ephemeral.presence import PresenceQuery
 from tidings.ephemeral.receipts import ChatRowNotifier
+from tidings.erasure.service import ErasureService
+from tidings.exports.service import ExportService
 from tidings.inboxes.broadcasts.estimates import ReachEstimator
 from tidings.inboxes.broadcasts.segments import ProfileService, SegmentService
 from tidings.inboxes.broadcasts.service import BroadcastService
@@ -198,6 +200,7 @@ class ApiServices:
     phone: PhoneLogin
     sessions: SessionService
     users: UserService
+    erasures: ErasureService
     phone_directory: PhoneDirectory
     push: PushServices
     notifications: NotificationServices
@@ -205,5 +208,6 @@ class ApiServices:
     webhooks: WebhookService
     before_send: BeforeSendService
     media: MediaServices | None = None
+    exports: ExportService | None = None
     limits: ApiLimits = field(default_factory=ApiLimits)
     telemetry: ApiTelemetry = field(default_factory=ApiTelemetry)

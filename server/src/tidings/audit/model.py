@@ -19,6 +19,8 @@ class AuditSource(StrEnum):
     CONSOLE = "console"
     REST = "rest"
     CLI = "cli"
+    WORKER = "worker"
+    """A process did it at its time, such as the expiry of a request."""
 
 
 class AuditPhase(StrEnum):

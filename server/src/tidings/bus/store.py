@@ -4,11 +4,12 @@ from typing import cast, final
 
 from tidings.bus.ports import BusHandler, Subscribed, SubscriptionLost
 from tidings.connections.model import GatewayId
-from tidings.connections.store import quote_key_part, translate_redis_errors
+from tidings.connections.store import quote_key_part
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.platform.redis import pubsub
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
+from tidings.platform.redis.errors import translate_redis_errors
 from tidings.platform.redis.keys import Key
 from tidings.platform.redis.pubsub import ChannelSubscription
 

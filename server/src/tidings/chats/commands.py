@@ -4,6 +4,7 @@ Race: two users change the same rows at the same time. Each transaction is condi
 one that fails reads them again and retries.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from tidings.chats import rules
 from tidings.chats.model import (
     DEFAULT_MAX_MEMBERS,
+    MAX_JOINS_PER_CALL,
     Chat,
     ChatType,
     Membership,
@@ -39,9 +41,6 @@ from tidings.messages.model import (
     SideWrites,
     SideWritesFactory,
 )
-
-MAX_JOINS_PER_CALL = 96
-"""A transaction has at most 100 items: the entry, its key, the chat's row, and these members. Use `MemberJobs` for more."""
 
 _REFUSALS = frozenset({Code.CHAT_FULL, Code.CHAT_NOT_FOUND, Code.FORBIDDEN, Code.NOT_A_MEMBER})
 
@@ -88,6 +87,7 @@ class ChatCommands:
         if await self._rows.chat(key) is not None:
             return key  # One read. The transaction below costs six items even if it writes none.
         await admit()
+        rules.refuse_erased(await self._rows.erased(tenant, (user, other)))
         members = [rules.with_join(member, None, Role.MEMBER, 1) for member in sorted((user, other))]
         chat = Chat(key=key, type=ChatType.DIRECT, created_by=user, member_count=len(members))
         draft = change_draft(EntryKind.CREATE, ChangeContext(user, ClientKey("create")), members, b"direct")
@@ -111,10 +111,11 @@ class ChatCommands:
         """
         key = group_chat_key(tenant, caller.user, caller.client_key)
         users = [user for user in dict.fromkeys(others) if user != caller.user]
-        _check_size(1 + len(users))
+        rules.check_batch_size(1 + len(users))
         await self.refuse_full(tenant, 1 + len(users))
         if await self._rows.chat(key) is None:
             await admit()
+            rules.refuse_erased(await self._rows.erased(tenant, (caller.user, *users)))
         members = [rules.with_join(caller.user, None, Role.OWNER, 1)]
         members += [rules.with_join(user, None, Role.MEMBER, 1) for user in users]
         chat = Chat(
@@ -138,18 +139,18 @@ class ChatCommands:
         await self.attempt(chat, caller, partial(self.refuse, chat, caller, action))
 
     async def add(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
-        """Add at most `MAX_JOINS_PER_CALL` users in one entry; existing members are skipped."""
-        _check_size(len(users))
+        """Add at most `MAX_JOINS_PER_CALL` users in one entry; existing members are skipped. Raises `user_erased`."""
+        rules.check_batch_size(len(users))
         await self.attempt(chat, caller, partial(self._add, chat, caller, users))
 
     async def add_chunk(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> list[UserId]:
         """Add the users of one chunk of a job. Returns the users that are not members afterwards.
 
         Idempotent: a repeat finds its entry by the caller's key, also if some of the users have left since. A user who
-        has joined too often or is banned does not prevent the others from joining. If the caller may not add members any more, or
-        the chat is full, no user is added.
+        has joined too often or is banned or erased does not prevent the others from joining. If the caller may not add members any more,
+        or the chat is full, no user is added.
         """
-        _check_size(len(users))
+        rules.check_batch_size(len(users))
         try:
             await self.attempt(chat, caller, partial(self._add, chat, caller, users, skips_at_limit=True))
         except TidingsError as error:
@@ -229,14 +230,18 @@ class ChatCommands:
         *,
         skips_at_limit: bool = False,
     ) -> None:
-        seen, rows = await self.existing(chat), await self._rows.memberships(chat, users)
+        seen = await self.existing(chat)
+        reads = self._rows.memberships(chat, users), self._rows.erased(chat.tenant, users)
+        rows, erased = await asyncio.gather(*reads)
         now_ms = self._clock.now_ms()
         new = [user for user in dict.fromkeys(users) if not (user in rows and rows[user].is_member)]
         if skips_at_limit:
             new = [user for user in new if not (user in rows and rules.cannot_join(rows[user], now_ms))]
+            new = [user for user in new if user not in erased]
         if not new:
             await self.refuse(chat, caller, ChatAction.ADD_MEMBERS)
             return
+        rules.refuse_erased(erased.intersection(new))
         rules.refuse_banned((rows[user] for user in new if user in rows), now_ms)
         await self.refuse_full(chat.tenant, seen.member_count + len(new))
         rules.check_rejoin_limit(rows[user] for user in new if user in rows)
@@ -328,11 +333,6 @@ class ChatCommands:
                 f"The chat would have {members} members; the tenant's `max_members` allows {allowed}.",
                 hint="An operator can raise it with `tidings tenant set TENANT --max-members N`.",
             )
-
-
-def _check_size(users: int) -> None:
-    if users > MAX_JOINS_PER_CALL:
-        raise ValueError(f"{users} users do not fit into one transaction")
 
 
 def change_draft(

@@ -55,11 +55,12 @@ class ChatJoins:
         await retry_on_conflict(partial(self._join, chat, caller, token))
 
     async def invite(self, chat: ChatKey, caller: ChangeContext, users: Sequence[UserId]) -> None:
-        """Invite users. Members are skipped. Raises `banned` for a banned user; no user is invited then."""
+        """Invite users. Members are skipped. Raises `banned` or `user_erased`; no user is invited then."""
         await self._commands.check(chat, caller, ChatAction.ADD_MEMBERS)
         rows, now_ms = await self._rows.memberships(chat, users), self._clock.now_ms()
         new = [user for user in dict.fromkeys(users) if not (user in rows and rows[user].is_member)]
         rules.refuse_banned((rows[user] for user in new if user in rows), now_ms)
+        rules.refuse_erased(await self._rows.erased(chat.tenant, new))
         await self._invites.put(chat, new, Invite(chat.chat, caller.user, now_ms))
 
     async def revoke_invite(self, chat: ChatKey, caller: ChangeContext, user: UserId) -> None:
@@ -108,6 +109,7 @@ class ChatJoins:
     ) -> None:
         known = [] if row is None else [row]
         rules.refuse_banned(known, self._clock.now_ms())
+        rules.refuse_erased(await self._rows.erased(seen.key.tenant, (caller.user,)))
         await self._commands.refuse_full(seen.key.tenant, seen.member_count + 1)
         rules.check_rejoin_limit(known)
         draft = change_draft(EntryKind.JOIN, caller, (), b"join")

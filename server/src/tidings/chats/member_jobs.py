@@ -11,7 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from tidings.chats import rules
-from tidings.chats.commands import MAX_JOINS_PER_CALL, Admit, ChangeContext, ChatCommands
+from tidings.chats.commands import Admit, ChangeContext, ChatCommands
+from tidings.chats.model import MAX_JOINS_PER_CALL
 from tidings.jobs.model import Job, JobClaim, JobId, JobKind, JobProgress
 from tidings.jobs.ports import JobStarter, JobStore
 from tidings.kernel.clock import Clock

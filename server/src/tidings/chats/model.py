@@ -13,6 +13,8 @@ from tidings.messages.model import NO_SUCH_CHAT, Interval
 
 MAX_SMALL_MEMBERS = 100
 """A chat with more members is large: the work for a message must not grow with its members."""
+MAX_JOINS_PER_CALL = 96
+"""A transaction has at most 100 items: the entry, its key, the chat's row, and these members. Use `MemberJobs` for more."""
 DEFAULT_MAX_MEMBERS = 1_000
 SOME_MEMBERS = 5
 """Number of members that a chat's row lists for display."""
@@ -111,6 +113,34 @@ class Chat(Struct, frozen=True, kw_only=True):
     join_rule: JoinRule = JoinRule.CLOSED
     join_link: bytes | None = None
     """The digest of the token in the chat's link."""
+
+
+class ImportStep(StrEnum):
+    """How far the import of a chat is."""
+
+    LOG = "log"
+    """Its log is being written, and it has no members yet."""
+    MEMBERS = "members"
+    """Its log is complete, and members are being added."""
+    FINISHED = "finished"
+    NONE = "none"
+    """The chat was not imported."""
+
+
+class ImportState(NamedTuple):
+    """`entries`: of a finished import. `is_new`: this call has claimed the chat."""
+
+    step: ImportStep
+    entries: int = 0
+    is_new: bool = False
+
+
+class ImportTotals(NamedTuple):
+    """The part of an imported chat's row that is known when its log is complete."""
+
+    member_count: int
+    large_since: int | None
+    some_members: frozenset[UserId]
 
 
 class Entrance(NamedTuple):

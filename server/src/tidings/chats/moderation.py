@@ -154,6 +154,8 @@ class ChatModeration:
         if not until_ms and (row is None or not row.banned_until_ms):
             await self._commands.refuse(chat, caller, action)
             return
+        if row is None:  # A ban of a user who was never a member creates a row.
+            rules.refuse_erased(await self._rows.erased(chat.tenant, (user,)))
         banned = rules.with_ban(user, row, until_ms, reason)
         verb = "ban" if until_ms else "unban"
         if row is None or not is_member or not until_ms:

@@ -1,10 +1,10 @@
 """Ports of chats: the rows of chats and memberships, and the log that every change is appended to."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from tidings.chats.model import Chat, Entrance, Invite, MemberPage, Membership, MemberStatus
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, ErasedUser, TenantId, UserId
 from tidings.messages.model import Appended, Draft, LogCreated, Proposal, SideWrites, SideWritesFactory
 
 type ReadMaxMembers = Callable[[TenantId], Awaitable[int]]
@@ -44,6 +44,10 @@ class ChatStore(MembershipReader, Protocol):
     """
 
     async def memberships(self, chat: ChatKey, users: Sequence[UserId]) -> Mapping[UserId, Membership]: ...
+
+    async def erased(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
+        """Return the users among these who were erased, and the pseudonyms of erased users. Eventually consistent."""
+        ...
 
     async def find_chat(self, chat: ChatKey) -> Chat | None:
         """Return a chat for display: may be a second old, but a chat that was created before is found."""
@@ -103,6 +107,23 @@ class ChatStore(MembershipReader, Protocol):
 
     def blocking(self, chat: ChatKey, user: UserId, other: UserId, *, unblocked_at: int | None) -> SideWrites:
         """Block the other user; with `unblocked_at`, the entry at that sequence removes the block."""
+        ...
+
+
+class MembershipEraser(MembershipReader, Protocol):
+    """Replaces an erased user in the rows of chats."""
+
+    async def chats_of(
+        self, tenant: TenantId, user: UserId, after: ChatId | None, limit: int
+    ) -> Sequence[tuple[ChatId, Membership]]:
+        """Return chats that the user is or was a member of, by id. Reads an index: the last seconds may be missing."""
+        ...
+
+    async def move(self, chat: ChatKey, erased: ErasedUser) -> bool:
+        """Move the membership to the pseudonym; atomic, idempotent. False: the user has none, or it was moved before.
+
+        Raises `write_conflict` if the membership has changed meanwhile; nothing was written then.
+        """
         ...
 
 

@@ -8,24 +8,31 @@ from msgspec.structs import replace
 
 from tidings.chats.model import Chat, ChatType, MemberPage, Membership, chat_type, require_membership
 from tidings.chats.ports import ChatStore, MembershipReader
-from tidings.kernel.clock import Clock
+from tidings.kernel.clock import Clock, SystemClock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatKey, TenantId, UserId
 from tidings.messages.model import NO_SUCH_CHAT, Interval
 
 MAX_CACHED = 10_000
+PAIR_KEEP_S = 300.0
+"""How long the members of a direct chat are cached. An erasure waits longer than this after it has blocked the chat."""
 
 
 class DirectChatCache:
-    """Cache the two members of direct chats. The cache is never stale: a direct chat's members do not change.
+    """Cache the two members of direct chats. They change only if one of them is erased.
 
-    Groups are read each time. Blocks may change, so they are not cached.
+    An erasure blocks the chat before it replaces the member. A pair with a block is not cached, and others expire after
+    `PAIR_KEEP_S`, so no process has the old member when they are replaced. Groups are read each time. Blocks may change,
+    so they are not cached.
     """
 
-    def __init__(self, rows: MembershipReader, *, max_chats: int = MAX_CACHED) -> None:
+    def __init__(
+        self, rows: MembershipReader, *, max_chats: int = MAX_CACHED, clock: Clock | None = None
+    ) -> None:
         self._rows = rows
         self._max_chats = max_chats
-        self._pairs: OrderedDict[ChatKey, Sequence[Membership]] = OrderedDict()
+        self._clock = clock or SystemClock()
+        self._pairs: OrderedDict[ChatKey, tuple[Sequence[Membership], float]] = OrderedDict()
 
     async def intervals(self, chat: ChatKey, user: UserId) -> Sequence[Interval]:
         """Return a user's intervals. Always reads for a stranger, so that the response time shows nothing."""
@@ -46,18 +53,22 @@ class DirectChatCache:
         return await self._rows.membership(chat, user)
 
     def _cached(self, chat: ChatKey) -> Sequence[Membership]:
-        pair = self._pairs.get(chat)
-        if pair is None:
+        pair, read_at = self._pairs.get(chat, ((), 0.0))
+        if not pair or self._clock.monotonic() - read_at >= PAIR_KEEP_S:
             return ()
         self._pairs.move_to_end(chat)
         return pair
 
     async def _read(self, chat: ChatKey) -> Sequence[Membership]:
+        read_at = self._clock.monotonic()
         found = await self._rows.members(chat)
         if not found:
             return ()  # Not cached: the chat may be created at any time.
         pair = tuple(replace(row, right_since=0, blocks_other=False, blocked_by_other=False) for row in found)
-        self._pairs[chat] = pair
+        if any(row.blocks_other for row in found):
+            self._pairs.pop(chat, None)
+            return pair
+        self._pairs[chat] = pair, read_at
         if len(self._pairs) > self._max_chats:
             self._pairs.popitem(last=False)
         return pair

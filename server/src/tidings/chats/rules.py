@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from msgspec.structs import replace
 
-from tidings.chats.model import ChatType, Membership, MemberStatus, Role
+from tidings.chats.model import MAX_JOINS_PER_CALL, ChatType, Membership, MemberStatus, Role
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import UserId
 from tidings.messages.model import Interval, Refusal, RulesContext
@@ -150,6 +150,21 @@ def refuse_banned(rows: Iterable[Membership], now_ms: int) -> None:
         raise TidingsError(
             Code.BANNED, f"{banned[0]} is banned from this chat.", hint="Remove the ban first."
         )
+
+
+def refuse_erased(erased: Iterable[UserId]) -> None:
+    """Raise `user_erased` if a user of a change was erased. `erased`: those of the change who were."""
+    for user in sorted(erased):
+        raise TidingsError(
+            Code.USER_ERASED,
+            f"User {user} was erased.",
+            hint="The id cannot be used again. Repeat the request without it.",
+        )
+
+
+def check_batch_size(users: int) -> None:
+    if users > MAX_JOINS_PER_CALL:
+        raise ValueError(f"{users} users do not fit into one transaction")
 
 
 def cannot_join(row: Membership, now_ms: int) -> bool:

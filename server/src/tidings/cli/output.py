@@ -7,7 +7,7 @@ are printed as text. A test checks that no other file of this folder prints dire
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, override
 
@@ -138,3 +138,14 @@ class Duration(click.ParamType[int]):
 
 
 DURATION = Duration()
+
+
+def show_fields(fields: Mapping[str, object], *, as_json: bool) -> None:
+    """Show the fields of one thing: a table, or one JSON value."""
+    if as_json:
+        echo_json(fields)
+        return
+    table = SafeTable()
+    for name, value in fields.items():
+        table.add_row(name.replace("_", " "), "-" if value is None else str(value))
+    SafeConsole().print(table)

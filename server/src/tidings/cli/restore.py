@@ -11,15 +11,16 @@ from tidings.app.settings.loader import load
 from tidings.app.wiring import schema
 from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.engine_clients import open_key_ring
+from tidings.app.wiring.erasure import delete_tenants_again, erase_again
 from tidings.app.wiring.options import kafka_config, redis_options, validate_settings
 from tidings.cli.output import echo
-from tidings.installation.restore import FENCE_S, Restore
+from tidings.installation.restore import FENCE_S, ErasedAgain, Restore
 from tidings.installation.store import Installation, InstallationStore
 from tidings.kernel.clock import Clock, SystemClock
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.tenants.settings import TenantService
-from tidings.tenants.store import DynamoTenantStore, DynamoUserKeyStore
+from tidings.tenants.store import DynamoTenantStore
 
 _ABOUT = """\
 The tables {prefix}* were restored to {to}, or a standby took over at that time. Messages that were acknowledged
@@ -27,7 +28,8 @@ later are lost. This command:
   - raises the installation's epoch. Devices delete their copies of chats and read them again; their outboxes are kept.
   - empties Kafka's topics under {topics}, and Redis' keys under {keys}.
   - deletes {prefix}idempotency_keys and {prefix}pending_queue and creates them again, empty.
-  - destroys the keys of users again who were erased after the backup, listed in {prefix}erasures.
+  - destroys the keys of users again who were erased after the backup, listed in {prefix}erasures, and starts their
+    erasures again, and the deletions of tenants.
 Every process must be stopped until this command has ended."""
 
 
@@ -74,6 +76,8 @@ def group() -> None:
 def finish(*, moment: str, yes: bool, wait_s: float, is_fenced: bool) -> None:
     """Finish a restore or a failover: raise the epoch, and delete the data of the old epoch.
 
+    Users and tenants whose erasure the backup does not have are erased again.
+
     Run it after the tables are restored and before any process starts. It can be repeated after an interruption.
     If it has finished for the same time, it changes nothing.
     """
@@ -95,14 +99,18 @@ def _about(settings: Settings, moment: str) -> str:
     )
 
 
-async def _destroy_keys_again(settings: Settings, client: DynamoClient, clock: Clock, since_ms: int) -> int:
-    """Destroy the keys of users who were erased since a time, in all tenants. Return their number."""
-    keys, count = DynamoUserKeyStore(client), 0
+async def _erase_again(
+    settings: Settings, client: DynamoClient, clock: Clock, restored_ms: int
+) -> ErasedAgain:
+    """Delete tenants again, then erase users of all others again."""
+    keys = erasures = 0
+    deletions = await delete_tenants_again(settings, client, clock, restored_ms)
     async with open_key_ring(settings, client, clock) as ring:
         tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock)
         for tenant in await tenants.list():
-            count += await keys.destroy_again(tenant, since_ms)
-    return count
+            some = await erase_again(settings, client, clock, tenant, restored_ms)
+            keys, erasures = keys + some.keys, erasures + some.erasures
+    return ErasedAgain(keys, erasures, deletions)
 
 
 async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: bool) -> Installation:
@@ -116,7 +124,7 @@ async def _finish(settings: Settings, moment: str, wait_s: float, *, is_fenced: 
             clock=clock,
             is_on_demand=settings.dynamo.capacity == "on_demand",
             report=echo,
-            destroy_keys_again=partial(_destroy_keys_again, settings, client, clock),
+            erase_again=partial(_erase_again, settings, client, clock),
             is_fenced=is_fenced,
         )
         return await restore.finish(moment, wait_s=wait_s)

@@ -43,11 +43,21 @@ def plan_tables() -> None:
 @click.option(
     "--timeout-s", default=1800.0, show_default=True, help="Maximum time for one table, in seconds."
 )
-def apply_tables(timeout_s: float) -> None:
-    """Create and change the tables as declared. Safe to repeat. Never destroys data."""
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="On AWS, also change existing tables: those that no OpenTofu module manages, such as restored ones.",
+)
+def apply_tables(*, timeout_s: float, in_place: bool) -> None:
+    """Create and change the tables as declared. Safe to repeat. Never destroys data.
+
+    On AWS, the OpenTofu module infra/tofu/dynamodb changes existing tables.
+    """
     settings = load().settings.dynamo
     plane = tables_control_plane(settings)
     plan = tables_plan(plane, settings)
+    if settings.endpoint == "aws" and not in_place:
+        tables_apply.refuse_changes(plan)
     policy = replace(tables_apply.POLL_POLICY, timeout_s=timeout_s)
     with show_progress() as on_progress:
         tables_apply.apply_tables(plane, plan, on_progress, policy)

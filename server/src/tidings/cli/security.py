@@ -21,14 +21,37 @@ from tidings.kernel.security import FIELDS, LOGGER, OPERATOR, SecurityEventKind,
 READING: Final = frozenset(
     {
         *("show", "list", "plan", "check", "doc", "watch", "explain", "estimate"),
-        *("sessions", "find", "status", "chats", "proof", "readers", "deliveries", "queue"),
+        *(
+            "sessions",
+            "find",
+            "status",
+            "chats",
+            "proof",
+            "readers",
+            "deliveries",
+            "queue",
+            "erasure",
+            "deletion",
+        ),
+        *("slack", "matrix"),  # conversions of files
     }
 )
 """Names of commands that change nothing. Every other command of an administrative group is recorded."""
 ADMINISTRATIVE: Final = frozenset(
     {
-        *("broadcast", "dead-letter", "inbox", "job", "media", "push", "relay", "restore"),
-        *("search", "segment", "tables", "tenant", "topics", "user", "webhook"),
+        *(
+            "archive",
+            "broadcast",
+            "dead-letter",
+            "import",
+            "inbox",
+            "job",
+            "media",
+            "push",
+            "relay",
+            "restore",
+        ),
+        *("retention", "search", "segment", "tables", "tenant", "topics", "user", "webhook"),
     }
 )
 _BEFORE_THE_LOG: Final = frozenset({"tables", "topics"})
@@ -43,6 +66,7 @@ _TARGETS: Final = (
     "segment",
     "kid",
     "key",
+    "chat",
     "chats",
     "letter",
     "endpoint",

@@ -1,4 +1,4 @@
-"""`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | rewrap-keys | key … | api-key …`."""
+"""`tidings tenant create | list | show | set | rotate-content-key | rotate-access-key | rewrap-keys | export | delete | deletion | approve-deletion | reject-deletion | key … | api-key …`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -10,27 +10,21 @@ from msgspec.structs import replace
 
 from tidings.app.settings import Settings
 from tidings.app.settings.loader import load
-from tidings.app.wiring.accounts import open_tables, signing_policy
+from tidings.app.wiring.accounts import open_tables, read_existing_tenant, signing_policy
 from tidings.app.wiring.engine_clients import make_kms, open_key_ring
 from tidings.app.wiring.options import PERIODS_S
+from tidings.cli import tenant_data
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.cli.tenant_keys import api_key, key
 from tidings.kernel.clock import SystemClock, format_ms
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.network_policy import NetworkPolicy, check_url
-from tidings.limits.model import NO_TENANT
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
-from tidings.tenants.key_ring import KeyRewrapper, RewrapResult
-from tidings.tenants.model import (
-    MAX_MEMBERS,
-    RateLimit,
-    RateOverrides,
-    Tenant,
-    TenantSettings,
-    TokenSettings,
-)
+from tidings.tenants.key_ring import INSTALLATION, KeyRewrapper, RewrapResult
+from tidings.tenants.model import MAX_MEMBERS, Tenant, TenantSettings, TokenSettings
+from tidings.tenants.rate_settings import RateLimit, RateOverrides
 from tidings.tenants.settings import TenantService
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
 from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
@@ -47,6 +41,8 @@ def group() -> None:
 
 group.add_command(key)
 group.add_command(api_key)
+for _command in tenant_data.COMMANDS:
+    group.add_command(_command)
 
 
 class _TenantOptions(TypedDict):
@@ -61,6 +57,7 @@ class _TenantOptions(TypedDict):
     find_by_phone: bool | None
     push_previews: bool | None
     max_members: int | None
+    erasure_approval: bool | None
     rate: tuple[str, ...]
 
 
@@ -92,6 +89,11 @@ _SETTABLE: Final = (
         "--max-members",
         type=click.IntRange(2, MAX_MEMBERS),
         help="Members of a group, at most 100000.  [default: 1000]",
+    ),
+    click.option(
+        "--erasure-approval/--no-erasure-approval",
+        default=None,
+        help="Erasures of users and the deletion of the tenant need a second approver.",
     ),
     click.option(
         "--rate",
@@ -194,7 +196,7 @@ async def _rewrap(names: tuple[str, ...]) -> RewrapResult:
         open_key_ring(settings, client, clock) as ring,
     ):
         tenants = TenantService(DynamoTenantStore(client, AuthenticatedRows(ring)), clock)
-        known = [(await tenants.read(name)).id for name in names] or [NO_TENANT, *await tenants.list()]
+        known = [(await tenants.read(name)).id for name in names] or [INSTALLATION, *await tenants.list()]
         return await KeyRewrapper(DynamoKeyStore(client), kms).rewrap(known)
 
 
@@ -241,6 +243,9 @@ def _changed(settings: TenantSettings, given: _TenantOptions) -> TenantSettings:
         if given["push_previews"] is None
         else replace(settings.push, has_previews=given["push_previews"]),
         max_members=given["max_members"] or settings.max_members,
+        has_erasure_approval=settings.has_erasure_approval
+        if given["erasure_approval"] is None
+        else given["erasure_approval"],
     )
 
 
@@ -304,6 +309,7 @@ def _show(tenant: Tenant) -> None:
     table.add_row("push previews", "on" if settings.push.has_previews else "off")
     table.add_row("search in messages", "on" if settings.has_search else "off")
     table.add_row("members of a group", f"at most {settings.max_members}")
+    table.add_row("second approver", "of erasures" if settings.has_erasure_approval else "off")
     for limit in RateOverrides.__struct_fields__:
         rate: RateLimit | None = getattr(settings.rates, limit)
         said = "installation default" if rate is None else f"{rate.per_s:g}/s, {rate.burst} at once"
@@ -339,10 +345,4 @@ async def explain_missing_tenant(settings: Settings, client: DynamoClient) -> As
 async def require_tenant(settings: Settings, client: DynamoClient, tenant: TenantId) -> None:
     """Raise `request_invalid` if the tenant does not exist. Creates no keys."""
     async with open_key_ring(settings, client, SystemClock()) as ring:
-        found = await DynamoTenantStore(client, AuthenticatedRows(ring)).read(tenant)
-    if found is None:
-        raise TidingsError(
-            Code.REQUEST_INVALID,
-            f"Tenant {tenant} does not exist.",
-            hint="`tidings tenant create` makes one.",
-        )
+        await read_existing_tenant(client, ring, tenant)

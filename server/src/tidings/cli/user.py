@@ -1,7 +1,7 @@
-"""`tidings user create | show | list | find | chats | sessions | end-sessions | suspend | unsuspend`."""
+"""`tidings user create | show | list | find | chats | export | sessions | end-sessions | suspend | unsuspend | erase | erasure | approve-erasure | reject-erasure`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import click
@@ -13,8 +13,10 @@ from tidings.app.settings.loader import load
 from tidings.app.wiring.accounts import LoginServices, open_login_services, open_tables
 from tidings.app.wiring.trace import SupportLookup, build_support_lookup
 from tidings.chats.model import chat_type
-from tidings.cli.output import SafeConsole, SafeTable, echo, echo_json, show_wide
+from tidings.cli import erasure
+from tidings.cli.output import SafeConsole, SafeTable, echo, echo_json, show_fields, show_wide
 from tidings.cli.tenant import explain_missing_tenant, require_tenant
+from tidings.cli.user_export import export
 from tidings.kernel.clock import SystemClock, format_ms, format_ms_or_none
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import ChatId, TenantId, UserId, message_id
@@ -28,6 +30,13 @@ _COUNTED_CHATS = 1_000
 @click.group(name="user")
 def group() -> None:
     """Users and their sessions."""
+
+
+group.add_command(export)
+group.add_command(erasure.erase)
+group.add_command(erasure.approve)
+group.add_command(erasure.reject)
+group.add_command(erasure.show_erasure)
 
 
 @group.command()
@@ -57,7 +66,7 @@ def create(
             avatar_uri=avatar_uri,
         )
 
-    _show_fields(_user_fields(_run(act)), as_json=as_json)
+    show_fields(_user_fields(_run(act)), as_json=as_json)
 
 
 @group.command()
@@ -79,7 +88,7 @@ def show(tenant: str, user: str | None, phone: str | None, *, as_json: bool) -> 
             raise TidingsError(Code.USER_NOT_FOUND, "No user has this phone number.")
         return _user_fields(found) | await _activity(found, lookup)
 
-    _show_fields(_find_user(act, _tenant_of_number(tenant, phone)), as_json=as_json)
+    show_fields(_find_user(act, _tenant_of_number(tenant, phone)), as_json=as_json)
 
 
 async def _activity(user: User, lookup: SupportLookup) -> dict[str, object]:
@@ -280,16 +289,6 @@ def _find_user[T](
             return await act(people, build_support_lookup(settings, client, clock))
 
     return asyncio.run(run())
-
-
-def _show_fields(fields: Mapping[str, object], *, as_json: bool) -> None:
-    if as_json:
-        echo_json(fields)
-        return
-    table = SafeTable()
-    for name, value in fields.items():
-        table.add_row(name.replace("_", " "), "-" if value is None else str(value))
-    SafeConsole().print(table)
 
 
 def _show_found(found: Sequence[User], *, as_json: bool) -> None:

@@ -1,12 +1,11 @@
 """The connection registry in Redis.
 
 Every change is one Lua script, so it is atomic, and times come from the clock of Redis. All keys of a user are in one
-hash slot. A call for many users runs one script per user, concurrently.
+hash slot. A call for many users runs one script per user, and all of these are in flight together.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import batched
 from typing import cast, final
@@ -21,12 +20,12 @@ from tidings.connections.model import (
     Route,
 )
 from tidings.kernel.concurrency import gather_results
-from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceId, DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
-from tidings.platform.redis.errors import RedisError
+from tidings.platform.redis.errors import RedisError, translate_redis_errors
 from tidings.platform.redis.keys import Key
+from tidings.platform.redis.pipeline import Reply
 
 REGISTER = Script.load("tidings.connections", "register.lua", keys=2)
 RENEW = Script.load("tidings.connections", "renew.lua", keys=2)
@@ -152,13 +151,16 @@ class RedisConnectionRegistry:
     async def look_up(
         self, tenant: TenantId, users: Sequence[UserId]
     ) -> LookupResult[UserId, Sequence[Route]]:
-        async def look_up(user: UserId) -> list[bytes]:
-            return cast("list[bytes]", await self._redis.run(LOOK_UP, self._keys(tenant, user)[:1]))
-
         # Race: a gateway registers a route while a worker looks it up. The worker relies on finding every route that
         # was registered before its look-up, so the look-up runs at the primary, where routes are written.
-        answers = await call_each(look_up, users)
-        found = {user: routes_from_reply(reply) for user, reply in answers.found.items() if reply}
+        answers = await run_each(
+            self._redis, LOOK_UP, {user: [self._routes_key(tenant, user)] for user in users}
+        )
+        found = {
+            user: routes_from_reply(cast("list[bytes]", reply))
+            for user, reply in answers.found.items()
+            if reply
+        }
         return LookupResult(found, answers.unknown, answers.failure)
 
     def _gateways_key(self) -> Key:
@@ -166,6 +168,9 @@ class RedisConnectionRegistry:
 
     def _held_key(self, gateway: GatewayId) -> Key:
         return self._redis.keys.key("_system", gateway, "devices")
+
+    def _routes_key(self, tenant: TenantId, user: UserId) -> Key:
+        return self._redis.keys.key(tenant, quote_key_part(user), "routes")
 
     def _keys(self, tenant: TenantId, user: UserId) -> list[Key]:
         return user_keys(self._redis, tenant, user)
@@ -188,6 +193,21 @@ def routes_from_reply(reply: list[bytes]) -> list[Route]:
     ]
 
 
+async def run_each[K](
+    redis: RedisClient, script: Script, keys: Mapping[K, Sequence[Key]]
+) -> LookupResult[K, Reply]:
+    """Run a script that only reads for the keys of each user. The users of a shard that does not answer are unknown."""
+    found: dict[K, Reply] = {}
+    failed: dict[K, RedisError] = {}
+    for some in batched(keys, MAX_PER_CALL):
+        for key, reply in zip(some, await redis.run_each(script, [keys[key] for key in some]), strict=True):
+            if isinstance(reply, RedisError):
+                failed[key] = reply
+            else:
+                found[key] = reply
+    return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
+
+
 async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) -> LookupResult[K, V]:
     """Call once per key, concurrently. The keys of a shard that does not answer are unknown; other errors are raised."""
     found: dict[K, V] = {}
@@ -200,15 +220,6 @@ async def call_each[K, V](call: Callable[[K], Awaitable[V]], keys: Sequence[K]) 
         else:
             found[key] = outcome
     return LookupResult(found, frozenset(failed), next((str(error) for error in failed.values()), ""))
-
-
-@contextmanager
-def translate_redis_errors() -> Iterator[None]:
-    """Raise `UnavailableError` instead of an error of the Redis client."""
-    try:
-        yield
-    except RedisError as error:
-        raise UnavailableError(f"Redis: {error}") from error
 
 
 @lru_cache(maxsize=50_000)

@@ -45,7 +45,8 @@ class CachedAudience:
     """Cache audiences. A snapshot of sequence n is valid at m > n if no entry of `(n, m]` is a join or a leave.
 
     The worker passes every run of entries to `follow`. After a gap the audience is read again. The audience of a large
-    chat has no members and stays large, so no entry invalidates it. The total number of members is bounded.
+    chat has no members and stays large, so no entry invalidates it. The total number of members is bounded. Direct chats
+    are not cached here: the source caches their members, and an erasure replaces a member without an entry.
     """
 
     def __init__(self, source: AudienceReader, max_members: int = 100_000) -> None:
@@ -69,6 +70,8 @@ class CachedAudience:
             cached.as_of = newer[-1].sequence
 
     async def of(self, chat: ChatKey, as_of: int) -> AudienceSnapshot:
+        if chat_type(chat.chat) is ChatType.DIRECT:
+            return await self._source.of(chat, as_of)
         cached = self._cache.get(chat)
         if cached is not None and cached.as_of >= as_of:
             self._cache.move_to_end(chat)

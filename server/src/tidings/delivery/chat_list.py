@@ -27,7 +27,7 @@ from tidings.delivery.model import (
 from tidings.delivery.ports import ChatListReader, ChatRowReader, WatermarkStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, is_pseudonym
 from tidings.messages.ports import AuthorKeys, KeyProvider
 
 MAX_LIMIT = 100
@@ -138,7 +138,7 @@ class ChatList:
         if not 0 < len(groups) <= _MAX_TOGETHER:
             return await with_heads(self._row_reader, tenant, user, rows), {}
         heads, names = await self._row_reader.heads_and_chats(tenant, groups)
-        return await _combined(self._row_reader, tenant, user, rows, heads), names
+        return await combine_with_heads(self._row_reader, tenant, user, rows, heads), names
 
     async def confirmed(self, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]) -> list[ChatListItem]:
         """Return rows that the caller has combined with heads as list items, without groups that the user has left.
@@ -181,15 +181,16 @@ async def with_heads(
     the heads (`rules.is_outdated`).
     """
     heads = await reader.heads(tenant, [row.chat for row in rows if needs_head(row)])
-    return await _combined(reader, tenant, user, rows, heads)
+    return await combine_with_heads(reader, tenant, user, rows, heads)
 
 
 async def with_quiet_heads(
     reader: ChatRowReader, tenant: TenantId, user: UserId, rows: Sequence[ChatRow]
 ) -> list[ChatRow]:
     """Return the rows with the heads of those that are quiet, which have the previews."""
-    heads = await reader.heads(tenant, _quiet_groups(rows))
-    return await _combined(reader, tenant, user, rows, heads)
+    if not (quiet := _quiet_groups(rows)):
+        return list(rows)
+    return await combine_with_heads(reader, tenant, user, rows, await reader.heads(tenant, quiet))
 
 
 def needs_head(row: ChatRow) -> bool:
@@ -201,13 +202,14 @@ def _quiet_groups(rows: Sequence[ChatRow]) -> list[ChatId]:
     return [row.chat for row in rows if is_in_group(row) and row.known.quiet_at_ms is not None]
 
 
-async def _combined(
+async def combine_with_heads(
     reader: ChatRowReader,
     tenant: TenantId,
     user: UserId,
     rows: Sequence[ChatRow],
     heads: Mapping[ChatId, RowUpdate],
 ) -> list[ChatRow]:
+    """Return rows with heads that were read after them. Rows that a leave may have changed are read again."""
     outdated = [row.chat for row in rows if rules.is_outdated(row, heads.get(row.chat))]
     again = await reader.rows_in(tenant, user, outdated) if outdated else {}
     return [rules.with_head(again.get(row.chat, row), heads.get(row.chat), user) for row in rows]
@@ -259,6 +261,8 @@ class _PageData(NamedTuple):
         )
 
     def _preview(self, chat: ChatKey, shown: LastMessageRef) -> tuple[LastMessageState, str]:
+        if is_pseudonym(shown.sender):
+            return LastMessageState.ERASED, ""
         if shown.expires_at_s is not None:
             is_over = shown.expires_at_s * 1000 <= self.now_ms
             return (LastMessageState.EXPIRED if is_over else LastMessageState.EPHEMERAL), ""

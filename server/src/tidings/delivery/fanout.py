@@ -124,9 +124,11 @@ class Fanout:
         if queued:
             offline += await self._queue_offline(queued, deferred)
         self._stats.offline += len(offline)
-        for batch in offline:
-            messages = batch.messages
-            self._offline_checks.check(batch.chat, batch.user, messages[0].sequence, messages[-1].sequence)
+        missed: dict[tuple[ChatKey, int, int], list[UserId]] = {}
+        for chat, user, messages in offline:
+            missed.setdefault((chat, messages[0].sequence, messages[-1].sequence), []).append(user)
+        for (chat, first, last), users in missed.items():
+            self._offline_checks.check(chat, users, first, last)
 
     async def _look_up_routes(self, users: Iterable[UserKey]) -> LookupResult[UserKey, Sequence[Route]]:
         tenants: dict[TenantId, list[UserId]] = {}

@@ -45,7 +45,7 @@ class MentionChecks:
         self._checks = checks
 
     async def request(self, chat: ChatKey, run: EntryRun) -> None:
-        """Request an offline check of each user that a message of the run mentions. Raises `keys_unavailable`.
+        """Request an offline check of the users that each message of the run mentions. Raises `keys_unavailable`.
 
         A check of a user who is connected, or not a member, has no event.
         """
@@ -56,7 +56,5 @@ class MentionChecks:
         keys = await self._keys.to_read(chat.tenant, contents)
         for message in messages:
             mentioned = dict.fromkeys(open_text(chat, message, keys, self._read_text).mentions)
-            for user in mentioned:
-                if user != message.sender:
-                    at = message.sequence
-                    self._checks.check(chat, user, at, at, is_mention=True)
+            if users := [user for user in mentioned if user != message.sender]:
+                self._checks.check(chat, users, message.sequence, message.sequence, is_mention=True)

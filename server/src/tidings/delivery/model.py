@@ -270,14 +270,14 @@ class OfflineQueuePage(NamedTuple):
 
 
 class OfflineCheck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A user who may be offline, and messages that they may have missed: decide later whether to notify them.
+    """Users who may be offline, and messages that they may have missed: decide later whether to notify them.
 
     With `chat`, its entries `first` to `last`. Without, the messages of all chats since `since_ms`.
-    `at_ms`: when the check was published. `is_mention`: the entries mention the user, and the chat may be large.
+    `at_ms`: when the check was published. `is_mention`: the entries mention the users, and the chat may be large.
     """
 
     tenant: TenantId
-    user: UserId
+    users: Annotated[tuple[UserId, ...], Meta(min_length=1)]
     at_ms: int
     chat: ChatId | None = None
     first: Annotated[int, Meta(ge=0)] = 0

@@ -1,25 +1,27 @@
 """Decide which messages a user missed, and publish an offline event for each.
 
-Delivery and gateways only request checks, and never wait for them. A check reads the user's routes, then their watermarks:
-acks that a gateway writes when the last device disconnects are then included. A check ends with events, or when the
-messages are delivered, read or older than an hour. While a device is connected, the check is repeated every 30 seconds: the
-device may disconnect before it has received the messages.
+Delivery and gateways only request checks, and never wait for them. A check reads the routes of its users, then their
+watermarks: acks that a gateway writes when the last device disconnects are then included. A check ends with events, or when
+the messages are delivered, read or older than an hour. While a device is connected, the check of its user is repeated every
+30 seconds: the device may disconnect before it has received the messages.
 """
 
 import asyncio
 import logging
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, final
 
+from msgspec.structs import replace
+
 from tidings.connections.model import OfflineStatus
 from tidings.delivery import rules
-from tidings.delivery.chat_list import is_muted, with_heads
+from tidings.delivery.chat_list import combine_with_heads, is_muted, needs_head, with_heads
 from tidings.delivery.chat_rows import truncate
 from tidings.delivery.mentions import ReadText, open_text
 from tidings.delivery.model import ChatRow, OfflineCheck, OfflineMessage
-from tidings.delivery.ports import ChatRowReader, OfflineCheckPublisher, PublishOfflineMessage
+from tidings.delivery.ports import ChatRowReader, OfflineCheckPublisher, PublishOfflineMessage, ReadRowsOf
 from tidings.kernel.clock import Clock, format_ms
 from tidings.kernel.concurrency import gather_limited
 from tidings.kernel.errors import TidingsError, UnavailableError
@@ -56,6 +58,15 @@ class OfflineCheckStats:
     failed: int = 0
 
 
+class MissedRange(NamedTuple):
+    """A user, their row of a chat, and the entries `(after, up_to]` that none of their devices has received."""
+
+    user: UserId
+    row: ChatRow
+    after: int
+    up_to: int
+
+
 class MissedMessages(NamedTuple):
     """Messages of one chat that a user missed."""
 
@@ -67,6 +78,7 @@ class MissedMessages(NamedTuple):
 class OfflineCheckerDeps:
     status: OfflineStatus
     rows: ChatRowReader
+    rows_of: ReadRowsOf
     log: LogReader
     keys: KeyProvider
     checks: OfflineCheckPublisher
@@ -74,6 +86,26 @@ class OfflineCheckerDeps:
     read_text: ReadText
     shows_previews: ShowsPreviews
     clock: Clock
+
+
+def merge_checks(checks: Sequence[OfflineCheck]) -> list[OfflineCheck]:
+    """Merge checks of the same users and chat whose entries adjoin, so that a burst of messages is read once."""
+    merged: list[OfflineCheck] = []
+    last_of: dict[object, int] = {}
+    for check in checks:
+        key = (check.tenant, check.chat, check.users, check.since_ms, check.is_mention)
+        before = merged[last_of[key]] if key in last_of else None
+        if before is not None and _is_adjoining(before, check):
+            merged[last_of[key]] = replace(before, last=max(before.last, check.last))
+        else:
+            last_of[key] = len(merged)
+            merged.append(check)
+    return merged
+
+
+def _is_adjoining(before: OfflineCheck, check: OfflineCheck) -> bool:
+    """Return whether both checks are one range, for which events are published without omissions."""
+    return before.first <= check.first <= before.last + 1 and check.last - before.first < MAX_MESSAGES
 
 
 @final
@@ -89,53 +121,81 @@ class OfflineChecker:
 
         An event that Kafka does not accept is retried alone. After some seconds it is dropped and counted.
         """
-        await gather_limited(self._check(check) for check in checks)
+        await gather_limited(self._check(check) for check in merge_checks(checks))
 
     async def _check(self, check: OfflineCheck) -> None:
-        try:
-            wait_ms = await self._deps.status.offline_after_ms(check.tenant, check.user)
-        except UnavailableError:
-            # Without Redis no route is known. Devices reconnect and resume in the meantime.
-            wait_ms = None
+        waits = await gather_limited(self._wait_ms(check.tenant, user) for user in check.users)
         # Race: the last device acknowledges messages and disconnects. Its gateway writes the ack when it disconnects,
         # so watermarks are read after the routes: without a route, the ack is written or about to be.
-        missed = [each async for each in self._missed(check)]
-        if not missed:
-            self._stats.settled += 1
-        elif wait_ms is None or wait_ms > 0:
-            # Race: a device registers its route and disconnects before its resume has sent the messages. Its gateway
-            # has no record of them, so this check must not end because of the route.
-            self._stats.late += 1
-            self._deps.checks.check_late(check)
-        else:
-            for each in missed:
-                await self._publish_all(check, each)
+        missed = await self._missed(check)
+        # Race: a device registers its route and disconnects before its resume has sent the messages. Its gateway has no
+        # record of them, so a check must not end because of the route.
+        late = [
+            user
+            for user, wait_ms in zip(check.users, waits, strict=True)
+            if user in missed and (wait_ms is None or wait_ms > 0)
+        ]
+        self._stats.settled += len(check.users) - len(missed)
+        self._stats.late += len(late)
+        if late:
+            self._deps.checks.check_late(replace(check, users=tuple(late)))
+        offline = missed.keys() - set(late)
+        await gather_limited(
+            self._publish_all(check.tenant, user, each) for user in offline for each in missed[user]
+        )
 
-    async def _missed(self, check: OfflineCheck) -> AsyncIterator[MissedMessages]:
+    async def _wait_ms(self, tenant: TenantId, user: UserId) -> int | None:
+        """Return how long to wait until the user counts as offline. None: they are connected."""
+        try:
+            return await self._deps.status.offline_after_ms(tenant, user)
+        except UnavailableError:
+            # Without Redis no route is known. Devices reconnect and resume in the meantime.
+            return None
+
+    async def _missed(self, check: OfflineCheck) -> dict[UserId, list[MissedMessages]]:
+        """Return the missed messages of each user who missed any. A range that many users missed is read once."""
         now_ms = self._deps.clock.now_ms()
-        for row, after, up_to in await self._ranges(check):
-            entries = await self._read(ChatKey(check.tenant, row.chat), after, up_to)
+        ranges = await self._ranges(check)
+        places = list(dict.fromkeys((each.row.chat, each.after, each.up_to) for each in ranges))
+        read = await gather_limited(
+            self._read(ChatKey(check.tenant, chat), after, up_to) for chat, after, up_to in places
+        )
+        entries, missed = (
+            dict(zip(places, read, strict=True)),
+            defaultdict[UserId, list[MissedMessages]](list),
+        )
+        for user, row, after, up_to in ranges:
             messages = [
                 entry
-                for entry in entries
-                if rules.is_worth_notifying(entry, check.user, now_ms)
-                and entry.created_at_ms >= check.since_ms
+                for entry in entries[row.chat, after, up_to]
+                if rules.is_worth_notifying(entry, user, now_ms) and entry.created_at_ms >= check.since_ms
             ]
             if messages:
-                yield MissedMessages(row, messages[-MAX_MESSAGES:])
+                missed[user].append(MissedMessages(row, messages[-MAX_MESSAGES:]))
+        return missed
 
-    async def _ranges(self, check: OfflineCheck) -> list[tuple[ChatRow, int, int]]:
+    async def _ranges(self, check: OfflineCheck) -> list[MissedRange]:
         if check.chat is not None:
-            row = await self._deps.rows.row(ChatKey(check.tenant, check.chat), check.user)
-            if row is None:
-                return []
-            [row] = await with_heads(self._deps.rows, check.tenant, check.user, [row])
-            found = rules.missed_range(row, check.first, check.last, is_mention=check.is_mention)
-            return [] if found is None else [(row, *found)]
-        rows = await self._rows(check.tenant, check.user)
-        recent = [row for row in rows if row.known.shown and row.known.shown.at_ms >= check.since_ms]
-        ranges = [(row, rules.missed_range(row, 1, rules.highest_sequence(row))) for row in recent]
-        return [(row, *found) for row, found in ranges if found is not None]
+            return await self._ranges_in(check, ChatKey(check.tenant, check.chat))
+        found: list[MissedRange] = []
+        for user in check.users:
+            for row in await self._rows(check.tenant, user):
+                is_recent = row.known.shown is not None and row.known.shown.at_ms >= check.since_ms
+                missed = rules.missed_range(row, 1, rules.highest_sequence(row)) if is_recent else None
+                if missed is not None:
+                    found.append(MissedRange(user, row, *missed))
+        return found
+
+    async def _ranges_in(self, check: OfflineCheck, chat: ChatKey) -> list[MissedRange]:
+        reader, found = self._deps.rows, list[MissedRange]()
+        rows = await self._deps.rows_of(chat, check.users)
+        heads = await reader.heads(chat.tenant, [chat.chat]) if any(map(needs_head, rows.values())) else {}
+        for user, row in rows.items():
+            [current] = await combine_with_heads(reader, chat.tenant, user, [row], heads)
+            missed = rules.missed_range(current, check.first, check.last, is_mention=check.is_mention)
+            if missed is not None:
+                found.append(MissedRange(user, current, *missed))
+        return found
 
     async def _read(self, chat: ChatKey, after: int, up_to: int) -> list[Entry]:
         entries: list[Entry] = []
@@ -149,8 +209,8 @@ class OfflineChecker:
         rows = await self._deps.rows.rows(tenant, user)
         return await with_heads(self._deps.rows, tenant, user, rows)
 
-    async def _publish_all(self, check: OfflineCheck, missed: MissedMessages) -> None:
-        chat, user = ChatKey(check.tenant, missed.row.chat), check.user
+    async def _publish_all(self, tenant: TenantId, user: UserId, missed: MissedMessages) -> None:
+        chat = ChatKey(tenant, missed.row.chat)
         fresh = list(self._fresh(chat, user, missed.messages))
         if not fresh:
             return

@@ -18,7 +18,7 @@ from tidings.delivery.model import (
     WatermarkAdvanced,
     WatermarkUpdate,
 )
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, ErasedUser, TenantId, UserId
 from tidings.messages.model import Entry
 
 
@@ -127,6 +127,38 @@ class OfflineQueue(Protocol):
         ...
 
 
+class DeliveryEraser(Protocol):
+    """Removes an erased user from heads, chat rows and the offline queue. All methods are idempotent.
+
+    `other` is the other user of a direct chat; None for a group.
+    """
+
+    async def delivered_up_to(self, chat: ChatKey, other: UserId | None, /) -> int:
+        """Return the sequence up to which delivery has written the head, or the row of `other`. Strongly consistent."""
+        ...
+
+    async def replace(self, chat: ChatKey, other: UserId | None, erased: ErasedUser, /) -> None:
+        """Replace the user in what readers are shown. Call it once the chat is delivered: delivery would write the id again."""
+        ...
+
+    async def withdraw(self, chat: ChatKey, other: UserId, user: UserId, /) -> int:
+        """Delete the user's messages from the offline queue of `other`. The log has them, emptied."""
+        ...
+
+    async def delete_own(self, tenant: TenantId, user: UserId, /) -> int:
+        """Delete the user's chat rows, blocks, invites and offline queue. Return the number of items."""
+        ...
+
+
+class PreviewExpiry(Protocol):
+    async def expire(self, chat: ChatKey, users: Sequence[UserId], up_to: int, at_ms: int, /) -> None:
+        """Delete previews of messages up to `up_to`, which expired at `at_ms`. Idempotent.
+
+        `users`: both users of a direct chat, whose rows have previews; empty for a group, whose head has one.
+        """
+        ...
+
+
 class DeliveryCheckpoints(Protocol):
     """The contiguous range of sequences that delivery has processed, by chat."""
 
@@ -194,16 +226,16 @@ class OfflineCheckPublisher(Protocol):
     def check(
         self,
         chat: ChatKey,
-        user: UserId,
+        users: Sequence[UserId],
         first: int,
         last: int,
         *,
         is_reconnecting: bool = False,
         is_mention: bool = False,
     ) -> None:
-        """Check the messages `first` to `last` of a user. `is_reconnecting`: give their devices 30 seconds.
+        """Check whether these users missed the messages `first` to `last`. `is_reconnecting`: give devices 30 seconds.
 
-        `is_mention`: each of them mentions the user, so that they are checked in a large chat too.
+        `is_mention`: each message mentions the users, so that they are checked in a large chat too.
         """
         ...
 
@@ -211,6 +243,9 @@ class OfflineCheckPublisher(Protocol):
         """Check again after 30 seconds."""
         ...
 
+
+type ReadRowsOf = Callable[[ChatKey, Sequence[UserId]], Awaitable[Mapping[UserId, ChatRow]]]
+"""Reads the rows of several users of a chat, strongly consistent. Users without a row are omitted."""
 
 type PublishOfflineMessage = Callable[[OfflineMessage], Awaitable[None]]
 """Publishes an event and returns after Kafka has stored it. Raises `overloaded` if that fails."""

@@ -66,7 +66,8 @@ class ProcessSpec:
 
 def process_specs(loaded: LoadedSettings) -> list[ProcessSpec]:
     ports, chosen = PortAllocator(), loaded.settings
-    left_out = set()
+    # It moves messages that are at least 30 days old. `tidings archive sweep` does the same at once.
+    left_out = {"archive"}
     # Without the extra `search` and without an engine of the user, there is no index to write.
     if find_spec("tantivy") is None and chosen.search.engine == "none":
         left_out.add("search")

@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 from typing import cast, final
 
-from tidings.connections.store import call_each, translate_redis_errors, user_keys
+from tidings.connections.store import run_each, user_keys
 from tidings.ephemeral.model import Presence, PresenceRecord, PresenceStatus
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import DeviceKey, TenantId, UserId
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
+from tidings.platform.redis.errors import translate_redis_errors
 
 SET_AWAY = Script.load("tidings.ephemeral", "set_away.lua", keys=2)
 PRESENCE = Script.load("tidings.ephemeral", "presence.lua", keys=2, is_read=True)
@@ -27,14 +28,13 @@ class RedisPresenceStore:
             return bool(await self._redis.run(SET_AWAY, keys, device.device, epoch, int(is_away)))
 
     async def read(self, tenant: TenantId, users: Sequence[UserId]) -> Mapping[UserId, PresenceRecord]:
-        async def read_one(user: UserId) -> list[bytes]:
-            keys = user_keys(self._redis, tenant, user)
-            return cast("list[bytes]", await self._redis.run(PRESENCE, keys))
-
-        answers = await call_each(read_one, users)
+        keys = {user: user_keys(self._redis, tenant, user) for user in users}
+        answers = await run_each(self._redis, PRESENCE, keys)
         if answers.unknown and not answers.found:
             raise UnavailableError(f"Redis: {answers.failure}")
-        return {user: presence_from_reply(*answer) for user, answer in answers.found.items()}
+        return {
+            user: presence_from_reply(*cast("list[bytes]", reply)) for user, reply in answers.found.items()
+        }
 
 
 def presence_from_reply(

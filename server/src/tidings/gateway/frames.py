@@ -59,7 +59,7 @@ def message_state_frame(shown: VisibleEntry) -> MessageState:
         data=content.data,
         reply_to=content.reply_to,
         mentions=content.mentions,
-        attachments=stored.attachments if shown.content else (),
+        attachments=shown.attachments,
         content_type=stored.content_type,
         edited_at=stored.edited_at_ms,
         redacted_at=stored.redacted_at_ms,
@@ -91,7 +91,7 @@ def _fields(shown: VisibleEntry, *, is_own: bool, changed: VisibleEntry | None) 
         "redacted_at": stored.redacted_at_ms,
         "expires_at": stored.visible_until_ms,
     }
-    if stored.attachments and shown.content is not None:
+    if stored.attachments and shown.attachments:
         fields["attachments"] = stored.attachments
     if stored.reaction_counts:
         fields["reactions"] = _reactions(stored)

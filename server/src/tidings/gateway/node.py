@@ -172,7 +172,7 @@ class GatewayNode:
         """Request a check of everything that was written into the socket and not acknowledged."""
         for chat, first, last in device.unacked():
             self._deps.offline_checks.check(
-                device.chat(chat), device.user, first, last, is_reconnecting=self.is_draining
+                device.chat(chat), [device.user], first, last, is_reconnecting=self.is_draining
             )
         device.forget_unacked()
 
@@ -278,7 +278,7 @@ class GatewayNode:
         await self._remove((DeviceKey(push.chat.tenant, user, device), epoch))
         if push.messages:
             first, last = push.messages[0].sequence, push.messages[-1].sequence
-            self._deps.offline_checks.check(push.chat, user, first, last, is_reconnecting=self.is_draining)
+            self._deps.offline_checks.check(push.chat, [user], first, last, is_reconnecting=self.is_draining)
 
     def _on_became_large(self, device: ConnectedDevice, chat: ChatId, last: int) -> None:
         # Race: the worker publishes the next entries on the chat's channel, possibly before this device subscribes.

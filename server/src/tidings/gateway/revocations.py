@@ -24,6 +24,7 @@ class RevocationEnforcer:
         """Check the devices that the revocations may concern, and close those whose credential is now refused."""
         users: set[tuple[TenantId, UserId]] = set()
         keys: set[tuple[TenantId, str]] = set()
+        deleted: set[TenantId] = {each.tenant for each in revocations if each.is_of_tenant}
         for each in revocations:
             # Race: `connect` or a check below verifies a revoked credential from the cache. Evict first, so that it
             # reads the store.
@@ -34,7 +35,7 @@ class RevocationEnforcer:
                 keys.add((each.tenant, each.kid))
         of_users, of_keys = [], []
         for device in self._hub:
-            if _signing_key(device.principal) in keys:
+            if _signing_key(device.principal) in keys or device.key.tenant in deleted:
                 of_keys.append(device)
             elif (device.key.tenant, device.key.user) in users:
                 of_users.append(device)

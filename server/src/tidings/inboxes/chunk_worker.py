@@ -216,7 +216,7 @@ class ChunkWorker:
                 inbox = await self._inboxes.of(job.tenant, job.inbox)
                 has_digest = inbox.settings_of(content.category).digest is not None
                 return announce_in_digest if has_digest else announce_amendment
-            case JobKind.BROADCAST | JobKind.ADD_MEMBERS | JobKind.MAIL | JobKind.PUSH | JobKind.INDEX:
+            case _:
                 raise ValueError(f"a job of kind {job.kind} has no action for a single user")
 
     async def _chosen(

@@ -189,6 +189,22 @@ class InboxStore(Protocol):
     async def write_defaults(self, tenant: TenantId, defaults: InboxDefaults) -> bool: ...
 
 
+class ErasedInboxItems(NamedTuple):
+    """`after`: where the next page starts; None after the last one."""
+
+    notifications: int
+    after: str | None
+
+
+class InboxEraser(Protocol):
+    async def delete_page(self, tenant: TenantId, user: UserId, after: str, /) -> ErasedInboxItems:
+        """Delete items of an erased user in one inbox: notifications, counts, preferences, digests and mails.
+
+        `after`: that of the page before, or empty. Idempotent.
+        """
+        ...
+
+
 class InboxEvent(StrEnum):
     """What happened to a user's inbox. `FILTERED`: preferences have added or removed broadcasts."""
 

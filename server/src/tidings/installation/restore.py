@@ -2,13 +2,14 @@
 
 1. Check that no process runs. 2. Close the installation's row under a new epoch: a process that was not seen ends, and
 none starts. 3. Wait until no process can still write under the old epoch. 4. Empty Kafka, Redis and the queue tables.
-5. Destroy the keys of users who were erased after the backup. 6. Open the row.
+5. Destroy the keys of users who were erased after the backup, and start their erasures and the deletions of tenants again.
+6. Open the row.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tidings.installation import store
 from tidings.installation.epoch_watch import TRUSTED_S
@@ -18,12 +19,15 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.redis.options import RedisOptions
 from tidings.schema.reconcile import PollPolicy, ProgressEvent
 from tidings.schema.tables import apply, diff
-from tidings.schema.tables.control_plane import TableControlPlane as Tables
 from tidings.schema.tables.declaration import IDEMPOTENCY_KEYS, PENDING_QUEUE, TABLES
 from tidings.schema.tables.descriptions import ObservedTable
 from tidings.schema.tables.model import DAILY_BACKUP_RETENTION_DAYS, Table
 from tidings.schema.topics.control_plane import TopicControlPlane as Topics
 from tidings.schema.topics.model import TOPICS
+
+if TYPE_CHECKING:
+    # Every process imports this module. botocore, which takes half a second, is for commands only.
+    from tidings.schema.tables.control_plane import TableControlPlane as Tables
 
 FENCE_S: Final = TRUSTED_S + 10.0
 """How long step 3 waits: longer than a process trusts an epoch that it read, plus the retries of an append."""
@@ -34,19 +38,27 @@ LONGEST_BACKUP_MS: Final = DAILY_BACKUP_RETENTION_DAYS * 86_400_000
 _DELETE_POLICY: Final = PollPolicy(timeout_s=300, effect_s=60, longest_pause_s=5)
 
 
+class ErasedAgain(NamedTuple):
+    """`keys`: users whose keys were destroyed again. `erasures`, `deletions`: those of users and tenants that start again."""
+
+    keys: int
+    erasures: int
+    deletions: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
     """`report` receives a line for each step. `is_fenced`: the operator confirms that no other region can write."""
 
     row: InstallationStore
-    tables: Tables
+    tables: "Tables"
     topics: Topics
     redis: RedisOptions
     clock: Clock
     is_on_demand: bool
     report: Callable[[str], None]
-    destroy_keys_again: Callable[[int], Awaitable[int]]
-    """Destroys the keys of users who were erased since a time, and returns their number."""
+    erase_again: Callable[[int], Awaitable[ErasedAgain]]
+    """Erases users and deletes tenants again if tables of this time may have their data."""
     is_fenced: bool = False
 
     async def finish(self, restored_to: str, *, wait_s: float = FENCE_S) -> Installation:
@@ -62,8 +74,11 @@ class Restore:
         )
         await asyncio.sleep(wait_s)
         await asyncio.to_thread(self._empty)
-        count = await self.destroy_keys_again(parse_ms(restored_to) - LONGEST_BACKUP_MS)
-        self.report(f"DynamoDB: the keys of {count} erased users destroyed again")
+        erased = await self.erase_again(parse_ms(restored_to))
+        self.report(f"DynamoDB: the keys of {erased.keys} erased users destroyed again")
+        self.report(
+            f"DynamoDB: {erased.erasures} erasures and {erased.deletions} deletions of tenants start again"
+        )
         opened = replace(closed, phase=RestorePhase.OPEN)
         await self._change(closed, opened)
         return opened

@@ -1,4 +1,4 @@
-"""Publish chunks to the workers over the topics `notifications`, `mails`, `pushes` and `indexing`, and decode them."""
+"""Publish chunks to the workers over `notifications` and the topics of `CHANNEL_TOPICS`, and decode them."""
 
 import asyncio
 from collections.abc import Collection
@@ -16,8 +16,14 @@ from tidings.schema.tables.model import KeyPartError, KeyTemplate
 
 CHUNK_GROUP = "notifications"
 _TOPIC = "notifications"
-CHANNEL_TOPICS = {JobKind.MAIL: "mails", JobKind.PUSH: "pushes", JobKind.INDEX: "indexing"}
-"""The topics of chunks of channels, and of rebuilds of the search index. Each has a consumer group with its name."""
+CHANNEL_TOPICS = {
+    JobKind.MAIL: "mails",
+    JobKind.PUSH: "pushes",
+    JobKind.INDEX: "indexing",
+    JobKind.ERASE: "erasures",
+    JobKind.EXPORT: "exports",
+}
+"""The topics of chunks of channels, of rebuilds of the search index, of erasures and of exports. Each has a consumer group with its name."""
 _KEY = KeyTemplate("{tenant}#{job}#{chunk}")
 _CHAT_KEY = KeyTemplate("{tenant}#{chat}")
 _encode = msgspec.json.Encoder().encode

@@ -12,6 +12,9 @@ JobId = NewType("JobId", str)
 
 CHUNK_USERS = 100
 
+WHOLE_TENANT = UserId("/tenant")
+"""The user of a job that deletes all users of its tenant. No user has this id: it has a `/`."""
+
 
 class JobKind(StrEnum):
     DELIVER = "deliver"
@@ -27,10 +30,17 @@ class JobKind(StrEnum):
     PUSH = "push"
     """Sends a notification to the devices of users, in the process `push`."""
     INDEX = "index"
-    """Rebuilds the search index of a tenant, in the process `search`. A chunk is a part of the user directory."""
+    """Rebuilds the search index of a tenant, in the process `search`. A chunk is a part of the user directory.
+
+    With `user`: deletes the documents of an erased user, or of a deleted tenant.
+    """
+    ERASE = "erase"
+    """Erases a user or deletes a tenant: one chunk, which is published until it is done."""
+    EXPORT = "export"
+    """Exports a user: one chunk, which is published until the archive is stored."""
 
 
-KINDS_WITH_A_TOPIC = frozenset({JobKind.MAIL, JobKind.PUSH, JobKind.INDEX})
+KINDS_WITH_A_TOPIC = frozenset({JobKind.MAIL, JobKind.PUSH, JobKind.INDEX, JobKind.ERASE, JobKind.EXPORT})
 """Their chunks have a topic and a consumer group of their own."""
 
 
@@ -47,8 +57,8 @@ class Job(Struct, frozen=True, kw_only=True):
     """`source` is the job that has the chunks: this one, or the send whose notification is recalled or amended.
 
     The job does nothing before `starts_ms`. `percent` is the share of a broadcast's users. `inbox` and `notification`
-    are empty for a job that adds members: `user` adds them to `chat`. `attempt`: earlier attempts to send these mails
-    or push notifications.
+    are empty for a job that adds members: `user` adds them to `chat`. `user` of an erasure is erased, and
+    that of an export is exported. `attempt`: earlier attempts to send these mails or push notifications.
     """
 
     tenant: TenantId

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
-from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobProgress, JobState
+from tidings.jobs.model import ChunkRef, ChunkResult, DueJob, Job, JobKind, JobProgress, JobState
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.fences import OffsetFence, PartitionProgress, fence_at, is_explained_by_lag
 
@@ -15,6 +15,12 @@ _MAY_BECOME = {
     JobState.PAUSED: frozenset({JobState.RUNNING}),
     JobState.RUNNING: frozenset({JobState.PAUSED}),
     JobState.CANCELLED: frozenset({JobState.RUNNING, JobState.PAUSED}),
+}
+
+
+_NOT_CANCELLED = {
+    JobKind.ERASE: "An erasure cannot be cancelled: a part of the user is erased.",
+    JobKind.EXPORT: "An export cannot be cancelled. Its archive is deleted after 7 days.",
 }
 
 
@@ -55,6 +61,8 @@ def changes_state(job: Job, state: JobState, done: Collection[ChunkResult]) -> b
     """Tell whether a request changes the state. Raises `no_change` if the job is done or cancelled."""
     if job.state is state:
         return False
+    if job.kind in _NOT_CANCELLED and state is JobState.CANCELLED:
+        raise TidingsError(Code.NO_CHANGE, _NOT_CANCELLED[job.kind])
     if job.state not in _MAY_BECOME[state] or len(done) == job.chunks:
         state_now = JobState.DONE if len(done) == job.chunks else job.state
         raise TidingsError(Code.NO_CHANGE, f"The job is {state_now}.")

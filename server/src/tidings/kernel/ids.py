@@ -25,6 +25,7 @@ USER_ID_DESCRIPTION: Final = (
     f"1 to {USER_ID_CHARS} printable ASCII characters: no blanks, none of `#`, `*`, `/`, and not `.` or `..`"
 )
 _USER_ID = re.compile(USER_ID)
+_PSEUDONYM: Final = re.compile(r"erased-[a-z2-7]{26}")
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _PAIRS = [high + low for high in _CROCKFORD for low in _CROCKFORD]
@@ -45,8 +46,20 @@ class DeviceKey(NamedTuple):
     device: DeviceId
 
 
+class ErasedUser(NamedTuple):
+    """A user who is being erased, and the pseudonym that replaces their id in one chat."""
+
+    user: UserId
+    pseudonym: UserId
+
+
 def is_user_id(text: str) -> bool:
     return len(text) <= USER_ID_CHARS and _USER_ID.fullmatch(text) is not None
+
+
+def is_pseudonym(user: UserId) -> bool:
+    """Return whether an id is a pseudonym of an erased user. No user is created with such an id."""
+    return user.startswith("erased-") and _PSEUDONYM.fullmatch(user) is not None
 
 
 def stable_hash(name: str) -> int:

@@ -1,6 +1,7 @@
 """Uploads: their states, and what the media worker found out about a file."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 from msgspec import Meta, Struct
@@ -91,6 +92,11 @@ class Upload(Struct, frozen=True, kw_only=True):
         return object_key(self.tenant, self.id, "thumbnail")
 
     @property
+    def main(self) -> str:
+        """The object that is downloaded."""
+        return self.clean if self.facts.is_clean else self.original
+
+    @property
     def objects(self) -> tuple[str, ...]:
         """Every object that the upload may have."""
         return self.original, self.clean, self.thumbnail
@@ -100,8 +106,7 @@ class Upload(Struct, frozen=True, kw_only=True):
         """The objects that the upload has in its present state. Others are leftovers of interrupted steps."""
         if self.state in (UploadState.PENDING, UploadState.DELETING) or self.facts.is_infected:
             return frozenset()
-        main = self.clean if self.facts.is_clean else self.original
-        return frozenset({main, self.thumbnail} if self.facts.has_thumbnail else {main})
+        return frozenset({self.main, self.thumbnail} if self.facts.has_thumbnail else {self.main})
 
 
 def object_key(tenant: TenantId, upload: str, part: str) -> str:
@@ -128,6 +133,20 @@ class UploadRequest(NamedTuple):
     type: str
     size: int
     sha256: str
+
+
+class ImportedFile(NamedTuple):
+    """A file of an imported message. `upload`: the id, which is the same at every import of the message."""
+
+    upload: str
+    chat: ChatKey
+    owner: UserId
+    client_key: ClientKey
+    sequence: int
+    path: Path
+    name: str
+    type: str
+    size: int
 
 
 class PartSum(NamedTuple):

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tidings.kernel.errors import Code
 from tidings.kernel.ids import ChatKey, TenantId, UserId
@@ -51,6 +51,28 @@ class UploadStore(Protocol):
         ...
 
 
+class UploadPage(NamedTuple):
+    """`after`: where the next page starts; None after the last one."""
+
+    uploads: Sequence[Upload]
+    after: str | None
+
+
+class OwnedUploads(Protocol):
+    """The uploads of a tenant, for the erasure of a user. Reads are strongly consistent."""
+
+    @property
+    def shards(self) -> int: ...
+
+    async def page(self, tenant: TenantId, shard: int, after: str, /) -> UploadPage:
+        """Return uploads of a partition in the order of their ids. `after`: that of the page before, or empty."""
+        ...
+
+    async def change_state(self, upload: Upload, to: UploadState, /) -> bool:
+        """As in `UploadStore`."""
+        ...
+
+
 class StoredPart(Protocol):
     @property
     def number(self) -> int: ...
@@ -92,6 +114,8 @@ class ObjectStore(Protocol):
 
     async def start_multipart(self, key: str, content_type: str) -> str: ...
 
+    async def put_part(self, key: str, upload_id: str, number: int, body: bytes, sha256: str) -> None: ...
+
     async def parts(self, key: str, upload_id: str) -> Sequence[StoredPart] | None: ...
 
     async def complete_multipart(self, key: str, upload_id: str, sums: Mapping[int, str]) -> None: ...
@@ -99,6 +123,12 @@ class ObjectStore(Protocol):
     async def abort_multipart(self, key: str, upload_id: str) -> None: ...
 
     def open_multiparts(self, prefix: str) -> AsyncIterator[OpenMultipart]: ...
+
+
+class FileStore(Protocol):
+    """The bucket, for files of this machine. Raises `UnavailableError`."""
+
+    async def put_file(self, key: str, path: Path, *, size: int, sha256: str, content_type: str) -> None: ...
 
 
 class FileScanner(Protocol):

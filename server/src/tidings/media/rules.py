@@ -5,8 +5,11 @@ import unicodedata
 from collections.abc import Collection
 from urllib.parse import quote
 
-from tidings.media.model import CheckState, Upload
+from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import UserId
+from tidings.media.model import MAX_FILE_BYTES, CheckState, Upload
 from tidings.schema.tables.items.media import MAX_NAME_BYTES
+from tidings.tenants.model import MediaPolicy
 
 INLINE_TYPES = frozenset(
     {
@@ -47,6 +50,27 @@ def served_type(upload: Upload) -> str:
     return found if upload.check is CheckState.READY and found in INLINE_TYPES else OPAQUE
 
 
+def download_refusal(upload: Upload, user: UserId, *, must_be_checked: bool) -> Code | None:
+    """Return why a member of the chat may not download an attachment now, or None if they may.
+
+    `must_be_checked`: only its owner can download a file that the media worker has not checked yet.
+    """
+    if upload.check is CheckState.REFUSED:
+        return Code.UPLOAD_REFUSED
+    if upload.check is CheckState.READY or user == upload.owner or not must_be_checked:
+        return None
+    return Code.UPLOAD_PROCESSING
+
+
 def is_type_allowed(type_: str, allowed: Collection[str]) -> bool:
     """Return whether a list of types such as `image/*` and `application/pdf` contains this one. Empty: all."""
     return not allowed or type_ in allowed or f"{type_.partition('/')[0]}/*" in allowed
+
+
+def check_file(policy: MediaPolicy, type_: str, size: int) -> None:
+    """Raise `upload_too_large` or `request_invalid` for a file that a tenant does not allow."""
+    limit = min(policy.max_file_mb * 1024 * 1024, MAX_FILE_BYTES)
+    if not 1 <= size <= limit:
+        raise TidingsError(Code.UPLOAD_TOO_LARGE, f"The file has {size} bytes; 1 to {limit} are allowed.")
+    if not is_type_allowed(type_, policy.types):
+        raise TidingsError(Code.REQUEST_INVALID, f"Files of the type {type_} are not allowed.")

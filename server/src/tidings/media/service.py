@@ -1,6 +1,6 @@
 """Start, complete and delete uploads, and return links to download attachments. Bytes never pass through here."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 
@@ -11,7 +11,6 @@ from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId, new_ulid
 from tidings.media.model import (
-    MAX_FILE_BYTES,
     PART_BYTES,
     SINGLE_BYTES,
     AttachmentLink,
@@ -26,7 +25,14 @@ from tidings.media.model import (
     UploadState,
 )
 from tidings.media.ports import CheckSend, MediaTaskPublisher, ObjectStore, ReadAttachments, UploadStore
-from tidings.media.rules import INLINE_TYPES, disposition, is_type_allowed, sanitize_name, served_type
+from tidings.media.rules import (
+    INLINE_TYPES,
+    check_file,
+    disposition,
+    download_refusal,
+    sanitize_name,
+    served_type,
+)
 from tidings.tenants.model import MediaPolicy, TenantLookup
 
 NO_SUCH_UPLOAD = "There is no such upload."
@@ -166,18 +172,18 @@ class MediaService:
         found = await self._uploads.find(chat.tenant, upload)
         if found is None or found.state is not UploadState.ATTACHED or found.chat != chat.chat:
             raise TidingsError(Code.UPLOAD_NOT_FOUND, NO_SUCH_ATTACHMENT)
-        await self._check_downloadable(found, user)
+        refused = download_refusal(found, user, must_be_checked=await self._must_be_checked(found))
+        if refused is not None:
+            raise _not_downloadable(refused, found)
         return self._link(found)
 
-    async def _check_downloadable(self, upload: Upload, user: UserId) -> None:
-        if upload.check is CheckState.REFUSED:
-            raise TidingsError(Code.UPLOAD_REFUSED, f"The file was refused: {upload.facts.reason}")
-        if upload.check is CheckState.READY or user == upload.owner:
-            return
+    async def _must_be_checked(self, upload: Upload) -> bool:
+        """Tell whether others wait for the media worker. Reads the tenant's settings only for a file that waits."""
+        if upload.check is not CheckState.WAITING:
+            return False
         # The declared type is that of the client, so every file waits, not only declared images.
         policy = await self._policy(upload.tenant)
-        if policy.strips_metadata or self._deps.options.has_scanner:
-            raise TidingsError(Code.UPLOAD_PROCESSING, "The file is still being processed. Try again soon.")
+        return policy.strips_metadata or self._deps.options.has_scanner
 
     def _link(self, upload: Upload) -> AttachmentLink:
         type_, life_s = served_type(upload), self._deps.options.url_life_s
@@ -186,14 +192,17 @@ class MediaService:
             "response-content-type": type_,
             "response-content-disposition": disposition(upload.name, is_inline=is_inline),
         }
-        main = upload.clean if upload.facts.is_clean else upload.original
         thumbnail = None
         if upload.facts.has_thumbnail:
             shown = {"response-content-type": "image/webp", "response-content-disposition": "inline"}
             thumbnail = self._objects.presign("GET", upload.thumbnail, life_s, query=shown)
         expires_ms = self._deps.clock.now_ms() + life_s * 1000
         return AttachmentLink(
-            upload, self._objects.presign("GET", main, life_s, query=query), thumbnail, expires_ms, is_inline
+            upload,
+            self._objects.presign("GET", upload.main, life_s, query=query),
+            thumbnail,
+            expires_ms,
+            is_inline,
         )
 
     async def _join(self, upload: Upload, sums: Mapping[int, str]) -> None:
@@ -248,18 +257,23 @@ class MediaService:
         return SignedRequest(url, headers)
 
     async def _check_limits(self, policy: MediaPolicy, request: UploadRequest) -> None:
-        limit = min(policy.max_file_mb * _MB, MAX_FILE_BYTES)
-        if not 1 <= request.size <= limit:
-            raise TidingsError(
-                Code.UPLOAD_TOO_LARGE, f"The file has {request.size} bytes; 1 to {limit} are allowed."
-            )
-        if not is_type_allowed(request.type, policy.types):
-            raise TidingsError(Code.REQUEST_INVALID, f"Files of the type {request.type} are not allowed.")
+        check_file(policy, request.type, request.size)
         stored = await self._uploads.total_bytes(request.chat.tenant)
         if stored + request.size > policy.total_mb * _MB:
             raise TidingsError(
                 Code.STORAGE_FULL, f"The tenant stores {stored} of {policy.total_mb * _MB} bytes."
             )
+
+    async def downloadable(self, chat: ChatKey, user: UserId, uploads: Collection[str]) -> list[Upload]:
+        """Return those attachments of messages that `link` would return to the user. They may see the messages."""
+        found = await self._uploads.find_many(chat.tenant, uploads)
+        return [
+            each
+            for each in found.values()
+            if each.state is UploadState.ATTACHED
+            and each.chat == chat.chat
+            and download_refusal(each, user, must_be_checked=await self._must_be_checked(each)) is None
+        ]
 
     async def _policy(self, tenant: TenantId) -> MediaPolicy:
         found = await self._deps.tenants.find(tenant)
@@ -270,6 +284,12 @@ class MediaService:
         if found is None or found.owner != user or found.state is UploadState.DELETING:
             raise TidingsError(Code.UPLOAD_NOT_FOUND, NO_SUCH_UPLOAD)
         return found
+
+
+def _not_downloadable(refused: Code, upload: Upload) -> TidingsError:
+    if refused is Code.UPLOAD_REFUSED:
+        return TidingsError(refused, f"The file was refused: {upload.facts.reason}")
+    return TidingsError(refused, "The file is still being processed. Try again soon.")
 
 
 def part_count(size: int) -> int:

@@ -27,6 +27,8 @@ _UPLOAD_ID = re.compile(UPLOAD_ID)
 
 type ListTenants = Callable[[], Awaitable[Sequence[TenantId]]]
 type IsErased = Callable[[TenantId, UserId], Awaitable[bool]]
+type SweepExports = Callable[[TenantId], Awaitable[int]]
+"""Deletes the objects of a tenant's exports that have expired, and returns their number."""
 
 
 class LeaseLostError(Exception):
@@ -35,7 +37,10 @@ class LeaseLostError(Exception):
 
 @dataclass(slots=True)
 class SweepStats:
-    """What sweeps have found: rows and objects; deleted orphans, expired and redacted uploads; rows without an object."""
+    """What sweeps have found: rows and objects; deleted orphans, expired and redacted uploads; rows without an object.
+
+    exports: deleted objects of exports.
+    """
 
     rows: int = 0
     objects: int = 0
@@ -44,6 +49,7 @@ class SweepStats:
     leftovers: int = 0
     aborted: int = 0
     republished: int = 0
+    exports: int = 0
     missing: int = 0
 
     def add(self, other: "SweepStats") -> None:
@@ -60,6 +66,7 @@ class SweeperDeps:
     clock: Clock
     list_tenants: ListTenants
     is_erased: IsErased
+    sweep_exports: SweepExports
     on_error: Callable[[str, BaseException], None]
     lease: SweepLease | None = None
     failpoints: Failpoints = NO_FAILPOINTS
@@ -115,6 +122,8 @@ class MediaSweeper:
         self._erased.clear()
         for shard in range(SHARDS):
             await self._sweep_shard(tenant, shard, found)
+        await self._keep_lease()
+        found.exports += await self._deps.sweep_exports(tenant)
         self.stats.add(found)
         return found
 

@@ -24,6 +24,12 @@ type OnReported = Callable[[Review, Report], Awaitable[None]]
 """Called with each report before its reporter receives the answer. A repeated report calls it again."""
 
 
+class ReviewEraser(Protocol):
+    async def delete_user(self, tenant: TenantId, user: UserId, /) -> None:
+        """Delete the review about an erased user, with all reports about them. Idempotent."""
+        ...
+
+
 class ReviewStore(Protocol):
     async def find(self, target: ReviewTarget, /) -> Review | None:
         """Strongly consistent."""

@@ -18,6 +18,7 @@ from tidings.moderation.model import (
     ReviewQueue,
     ReviewState,
     ReviewTarget,
+    user_target,
 )
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
@@ -165,6 +166,21 @@ class DynamoReviewStore:
                 )
             )
         return found
+
+    async def delete_user(self, tenant: TenantId, user: UserId, /) -> None:
+        target = user_target(tenant, user)
+        query = Query(
+            condition="target = :target",
+            values={":target": TARGET.render(tenant=tenant, review=target.id)},
+            names={"#item": "item"},
+            projection="target, #item",
+        )
+        with translate_write_errors:
+            async for page in self._client.pages(patterns.LIST_TARGET, query):
+                if page.items:
+                    await self._client.batch_write(
+                        patterns.DELETE_TARGET, deletes=page.items, repeatable=True
+                    )
 
     async def _report_item(self, target: ReviewTarget, report: Report) -> Attributes:
         item: dict[str, ItemValue] = {

@@ -19,8 +19,8 @@ class Role(StrEnum):
     SUPPORT = "support"
     """Also look up users and messages, read content with a reason, and end sessions."""
     OPERATOR = "operator"
-    """Also change inboxes, send and recall notifications, control jobs, drain gateways, replay and drop dead letters, and
-    read the audit log."""
+    """Also change inboxes, send and recall notifications, control jobs, drain gateways, replay and drop dead letters,
+    export and erase users, and read the audit log."""
     OWNER = "owner"
     """Also change tenants and keys, and export the audit log."""
 

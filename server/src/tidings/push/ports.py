@@ -45,6 +45,15 @@ class RegistrationStore(Protocol):
         ...
 
 
+class PushEraser(Protocol):
+    async def delete_user(self, tenant: TenantId, user: UserId, /) -> int:
+        """Delete registrations with their tokens, preferences and alerts of an erased user. Idempotent.
+
+        Return the number of registrations.
+        """
+        ...
+
+
 class AlertState(NamedTuple):
     alert: ShownAlert | None
     preferences: PushPreferences

@@ -1,6 +1,6 @@
 """Register devices for push notifications, and remove them when they sign out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
@@ -33,6 +33,10 @@ class PushRegistrations:
                 subject=former.user,
                 reason="another user registered the same push token",
             )
+
+    async def list(self, tenant: TenantId, user: UserId) -> Sequence[PushRegistration]:
+        """List the registrations of a user's devices, with their tokens."""
+        return await self._store.list(tenant, user)
 
     async def remove(self, tenant: TenantId, user: UserId, device: DeviceId) -> None:
         """Remove the registration of a device. A device without one causes no error."""

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
-from tidings.messages.model import Entry
+from tidings.messages.model import Entry, ExpiredRange
 from tidings.search.model import (
     Candidate,
     CandidateRequest,
@@ -69,6 +69,16 @@ class SearchIndex(SearchReader, Protocol):
 
     async def purged_ms(self) -> int:
         """Return when the last purge started. 0: there was none."""
+        ...
+
+
+class ExpiredMessages(Protocol):
+    """Notes about expired messages that must leave the index."""
+
+    async def unindexed(self, tenant: TenantId, /) -> Sequence[ExpiredRange]: ...
+
+    async def delete_unindexed(self, done: ExpiredRange, /) -> None:
+        """Delete a note, unless more messages have expired since it was read. Idempotent."""
         ...
 
 

@@ -8,12 +8,13 @@ import secrets
 from collections import OrderedDict
 from typing import Final
 
-from tidings.jobs.model import ChunkRef, ChunkResult, Job, JobId, JobKind, JobState
+from tidings.jobs.model import WHOLE_TENANT, ChunkRef, ChunkResult, Job, JobId, JobKind, JobState
 from tidings.jobs.ports import JobStarter, JobStore
 from tidings.kernel.clock import Clock
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import ChatKey, TenantId, UserId, encode_ulid
 from tidings.search.chat_indexer import ChatIndexer
+from tidings.search.erasure import IndexErasure
 from tidings.search.indexer import has_search
 from tidings.search.ports import TenantUsers, UserChats
 from tidings.tenants.model import TenantLookup
@@ -53,7 +54,7 @@ class SearchRebuild:
 
 
 class RebuildWorker:
-    """Indexes the chats of the users in one part of the directory."""
+    """Indexes the chats of the users in one part of the directory, or deletes the documents of an erased user or a deleted tenant."""
 
     def __init__(
         self,
@@ -62,10 +63,12 @@ class RebuildWorker:
         chats: UserChats,
         *,
         indexer: ChatIndexer,
+        erasure: IndexErasure,
         tenants: TenantLookup,
         clock: Clock,
         failpoints: Failpoints,
     ) -> None:
+        self._erasure = erasure
         self._jobs = jobs
         self._users = users
         self._chats = chats
@@ -82,7 +85,11 @@ class RebuildWorker:
             return
         if job.starts_ms > self._clock.now_ms() or await self._jobs.is_done(ref.tenant, ref.job, ref.chunk):
             return
-        if await has_search(self._tenants, ref.tenant):
+        if job.user == WHOLE_TENANT:
+            await self._erasure.erase_tenant(job.tenant)
+        elif job.user is not None:
+            await self._erasure.erase_user(job.tenant, job.user)
+        elif await has_search(self._tenants, ref.tenant):
             for user in await self._users.users_in(ref.tenant, ref.chunk):
                 await self._index_chats(job, user)
         await self._failpoints.hit("search.rebuilt")

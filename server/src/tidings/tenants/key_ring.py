@@ -44,6 +44,10 @@ class OpenedKeys:
         return OpenedKeys(rows, secrets)
 
 
+INSTALLATION = TenantId("_system")
+"""The owner of keys that belong to the installation. No tenant has this id."""
+
+
 class KeyFactory:
     """Creates and unwraps a tenant's data keys. Caches nothing."""
 
@@ -75,6 +79,15 @@ class KeyFactory:
         if len(unwrapped) != KEY_BYTES:
             raise UnwrapError(f"it has {len(unwrapped)} bytes")
         return unwrapped
+
+    async def unrotated(self, tenant: TenantId, name: KeyName) -> bytes:
+        """Return a key that is never rotated. Create it at first use. Raise `keys_unavailable`."""
+        rows = {row.name: row for row in await self._store.list(tenant)}
+        row = rows.get(name) or await self.make(tenant, name)
+        try:
+            return await self.unwrap(tenant, row)
+        except UnwrapError as error:
+            raise self.unusable(tenant, row, str(error)) from error
 
     async def _ensure_fingerprint(self, tenant: TenantId, opened: OpenedKeys) -> None:
         if FINGERPRINT not in opened.rows:
@@ -171,6 +184,10 @@ class KeyRing:
     async def of(self, tenant: TenantId, /) -> ContentKeys:
         """Return keys to seal with. Create them for a tenant that has none. Raise `keys_unavailable`."""
         return (await self._fresh(tenant)).keys
+
+    async def certificate_seed(self) -> bytes:
+        """Return the seed of the key that signs the installation's certificates. Raise `keys_unavailable`."""
+        return await self._factory.unrotated(INSTALLATION, KeyName(KeyKind.CERTIFICATE, 1))
 
     async def mac(self, tenant: TenantId, /) -> Callable[[bytes], bytes]:
         """Return the tenant's keyed hash function. Create the tenant's keys if it has none."""

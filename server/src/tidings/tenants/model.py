@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal, NamedTuple, Protocol, Self
 from msgspec import Meta, Struct
 
 from tidings.kernel.ids import ChatKey, TenantId, UserId
+from tidings.tenants.rate_settings import RateOverrides
 
 KEY_BYTES = 32
 MAX_VERSION = 2**32 - 1
@@ -17,12 +18,14 @@ class KeyKind(StrEnum):
     """Kinds of data keys.
 
     `content` keys are rotated; old versions are kept for reading. There is one `fingerprint` key. `access` keys sign
-    access tokens; a replaced one stops verifying soon after.
+    access tokens; a replaced one stops verifying soon after. The installation has one `certificate` key: the seed of the
+    Ed25519 key that signs certificates.
     """
 
     CONTENT = "content"
     FINGERPRINT = "fingerprint"
     ACCESS = "access"
+    CERTIFICATE = "certificate"
 
 
 class KeyName(NamedTuple):
@@ -73,10 +76,13 @@ USER_KEY: Final = "k"
 PROFILE: Final = "u"
 SECRET: Final = "s"  # noqa: S105 - no password
 
-SETTINGS_FORM = 9
+SETTINGS_FORM = 11
 """Incremented with each new field. An older version of Tidings refuses to write newer settings, which would lose it."""
 
 MAX_MEMBERS = 100_000  # largest value of a tenant's `max_members`
+MAX_RETENTION_DAYS: Final = 36_500
+MIN_ARCHIVE_DAYS: Final = 30  # a device that was offline for a shorter time reads messages from the log
+type RetentionDays = Annotated[int, Meta(ge=1, le=MAX_RETENTION_DAYS)]
 
 type PhonePrefix = Annotated[str, Meta(pattern=r"^\+[1-9][0-9]{0,6}$")]
 """The first digits of a phone number: a country, or a part of one. `+49`, `+1787`."""
@@ -99,25 +105,6 @@ class TokenSettings(Struct, frozen=True, kw_only=True):
     skew_s: Annotated[int, Meta(ge=0, le=300)] = 60
     issuer: Annotated[str, Meta(min_length=1, max_length=256)] | None = None
     typ: Annotated[str, Meta(min_length=1, max_length=64)] | None = None
-
-
-class RateLimit(Struct, frozen=True, kw_only=True):
-    """A token bucket: `per_s` tokens per second, and at most `burst` at once."""
-
-    per_s: Annotated[float, Meta(gt=0, le=1_000_000)]
-    burst: Annotated[int, Meta(ge=1, le=1_000_000)]
-
-
-class RateOverrides(Struct, frozen=True, kw_only=True):
-    """Limits of a tenant; `None` means the installation's limit. `user`, `address` and `chat` apply to each of them."""
-
-    tenant: RateLimit | None = None
-    user: RateLimit | None = None
-    address: RateLimit | None = None
-    chat: RateLimit | None = None
-    """Chats that a user creates."""
-    code: RateLimit | None = None
-    """One-time codes sent by SMS in the whole tenant."""
 
 
 type PushText = Annotated[str, Meta(min_length=1, max_length=200)]
@@ -196,6 +183,15 @@ class MediaPolicy(Struct, frozen=True, kw_only=True):
     has_link_previews: bool = False
 
 
+class RetentionSettings(Struct, frozen=True, kw_only=True):
+    """The days after which messages expire or are archived; None: never. `is_held`: a legal hold, neither happens."""
+
+    direct_days: RetentionDays | None = None
+    group_days: RetentionDays | None = None
+    archive_days: Annotated[int, Meta(ge=MIN_ARCHIVE_DAYS, le=MAX_RETENTION_DAYS)] | None = None
+    is_held: bool = False
+
+
 class TenantSettings(Struct, frozen=True, kw_only=True):
     name: Annotated[str, Meta(min_length=1, max_length=32)]
     tokens: TokenSettings = TokenSettings()
@@ -213,6 +209,8 @@ class TenantSettings(Struct, frozen=True, kw_only=True):
     """Whether users may search their messages."""
     media: MediaPolicy = MediaPolicy()
     content: ContentRules = ContentRules()
+    retention: RetentionSettings = RetentionSettings()
+    has_erasure_approval: bool = False  # erasures need a second approver
     form: int = SETTINGS_FORM
 
 
@@ -337,6 +335,10 @@ class TenantStore(Protocol):
 
     async def read(self, tenant: TenantId, /) -> Tenant | None:
         """Read a tenant. Strongly consistent."""
+        ...
+
+    async def is_deleted(self, tenant: TenantId, /) -> bool:
+        """Return whether the id belonged to a tenant that was deleted. Strongly consistent."""
         ...
 
     async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:

@@ -43,6 +43,13 @@ class TenantService:
         name = check_tenant_id(tenant)
         now = self._clock.now_ms()
         settings = check_settings(settings)
+        # Before the creation, which creates keys of the tenant to sign its row.
+        if await self._store.is_deleted(name):
+            raise TidingsError(
+                Code.REQUEST_INVALID,
+                f"Tenant {name} was deleted. Its id cannot be used again.",
+                hint="Choose another id.",
+            )
         if not await self._store.create(name, settings, now):
             raise TidingsError(
                 Code.REQUEST_INVALID,

@@ -18,8 +18,9 @@ from tidings.platform.dynamo.errors import (
 )
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
 from tidings.platform.dynamo.requests import Put, Query
-from tidings.schema.tables.items.accounts import ERASURE_KEY, LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
+from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
 from tidings.schema.tables.items.chats import user_key
+from tidings.schema.tables.items.erasure import ERASURE_KEY
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.model import KeyName, Tenant, TenantSettings, UserKeyRow, WrappedKey
@@ -97,6 +98,8 @@ def key_from_item(item: Item) -> WrappedKey | None:
 
 
 _LISTED = "tenant#"
+_DELETED = "deleted_at"
+"""Marks the tombstone of a deleted tenant."""
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(TenantSettings).decode
 
@@ -132,8 +135,16 @@ class DynamoTenantStore:
             return None
         except DynamoError as error:
             raise_key_read_error(error)
+        # Not verified: this would create keys of the deleted tenant again.
+        if item is not None and _DELETED in item:
+            return None
         item = await self._rows.verified(tenant, item)
         return None if item is None else _tenant_from_item(item)
+
+    async def is_deleted(self, tenant: TenantId, /) -> bool:
+        with translate_key_read_errors:
+            item = await self._client.get(patterns.READ_SETTINGS, _key(tenant))
+        return item is not None and _DELETED in item
 
     async def list(self, after: TenantId | None, limit: int, /) -> Sequence[TenantId]:
         query = Query(
@@ -256,7 +267,7 @@ class DynamoUserKeyStore:
         return count
 
     async def erased(self, tenant: TenantId, since_ms: int) -> AsyncIterator[tuple[UserId, int]]:
-        """List the users who were erased since a time, with the time of each erasure."""
+        """List the users whose erasure was requested since a time, with this time. Requests that wait for an approval are not listed."""
         query = Query(
             condition="tenant = :tenant AND erasure >= :since",
             values={":tenant": TENANT.render(tenant=tenant), ":since": f"{max(since_ms, 0):013d}"},
@@ -264,6 +275,8 @@ class DynamoUserKeyStore:
         with translate_key_read_errors:
             async for page in self._client.pages(patterns.LIST_ERASURES, query):
                 for item in page.items:
+                    if "waiting" in item:
+                        continue
                     at_ms, _, user = item["erasure"].partition("#")
                     yield UserId(user), int(at_ms)
 

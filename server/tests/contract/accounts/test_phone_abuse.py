@@ -10,7 +10,7 @@ from tidings.app.settings import Settings
 from tidings.app.wiring.options import limit_policies
 from tidings.kernel.errors import Code, TidingsError
 from tidings.limits.model import LimitKind
-from tidings.tenants.model import RateLimit, RateOverrides
+from tidings.tenants.rate_settings import RateLimit, RateOverrides
 
 
 async def test_sixty_codes_from_sixty_networks_of_one_site_are_stopped(

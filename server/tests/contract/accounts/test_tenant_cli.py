@@ -11,12 +11,14 @@ from secrets import token_bytes
 
 import pytest
 from click.testing import CliRunner, Result
+from faults.clients import dynamodb
 from fixtures.engines import Namespace
 from fixtures.memory_accounts import claims_of, mint, pair
 from fixtures.tables import REGION, Tables
 
 from tidings.cli import tidings
 from tidings.kernel.errors import Code, TidingsError
+from tidings.schema.tables.declaration import TENANTS
 
 type Run = Callable[..., Result]
 
@@ -74,6 +76,33 @@ def test_keys_are_rewrapped_so_that_the_former_master_key_can_be_removed(
     monkeypatch.delenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE")
     assert run("tenant", "show", space.tenant).exit_code == 0
     assert run("tenant", "rotate-content-key", space.tenant).stdout.startswith("ok: content key 2")
+
+
+def test_the_key_of_certificates_is_rewrapped_with_those_of_the_installation(
+    run: Run, tables: Tables, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forget_installation_keys(tables)
+    old, new = (master_key(tmp_path / f"{name}.key") for name in ("old", "new"))
+    monkeypatch.setenv("TIDINGS_ENCRYPTION_KEY_FILE", str(old))
+    public = run("certificate", "key").stdout
+    assert json.loads(public)["kty"] == "OKP"
+    monkeypatch.setenv("TIDINGS_ENCRYPTION_KEY_FILE", str(new))
+    assert error_of(run("certificate", "key")).code is Code.KEYS_UNAVAILABLE
+    monkeypatch.setenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE", str(old))
+    # Tenants of other tests have other master keys, so the command reports their keys.
+    run("tenant", "rewrap-keys")
+    old.unlink()
+    monkeypatch.delenv("TIDINGS_ENCRYPTION_FORMER_KEY_FILE")
+    assert run("certificate", "key").stdout == public
+    forget_installation_keys(tables)
+
+
+def forget_installation_keys(tables: Tables) -> None:
+    """Delete the keys of the installation: another test may have wrapped them with its own master key."""
+    raw, name = dynamodb(tables.url), tables.prefix + TENANTS.name
+    for item in raw.scan(TableName=name, ConsistentRead=True)["Items"]:
+        if item["tenant"]["S"] == "_system" and item["item"]["S"].startswith("data_key#"):
+            raw.delete_item(TableName=name, Key={"tenant": item["tenant"], "item": item["item"]})
 
 
 def master_key(path: Path) -> Path:
@@ -257,3 +286,23 @@ def test_a_key_that_can_not_sign_is_refused(run: Run, content: str) -> None:
     Path("key.json").write_text(json.dumps(key) if content == "PUBLIC" else content)
     result = run("token", "mint", "--tenant", "acme", "--user", "anna", "--key", "key.json")
     assert error_of(result).code is Code.REQUEST_INVALID
+
+
+def test_a_tenant_is_deleted_after_its_id_was_typed(run: Run, tenant: str) -> None:
+    assert run("tenant", "delete", tenant, stdin="another\n").exit_code == 2
+    assert error_of(run("tenant", "deletion", tenant)).code is Code.JOB_NOT_FOUND
+    assert run("tenant", "delete", tenant, stdin=f"{tenant}\n").exit_code == 0
+    shown = json.loads(run("tenant", "deletion", tenant, "--json").stdout)
+    assert (shown["tenant"], shown["step"], shown["certificate"]) == (tenant, "fence", "")
+    again = json.loads(run("tenant", "delete", tenant, "--yes", "--json").stdout)
+    assert again["deletion"] == shown["deletion"]
+    assert error_of(run("tenant", "delete", "nobody", "--yes")).code is Code.REQUEST_INVALID
+
+
+def test_a_tenant_is_exported_once_to_a_directory(run: Run, tenant: str) -> None:
+    done = run("tenant", "export", tenant, "copy")
+    assert done.exit_code == 0, done.output
+    assert "0 chats, 0 messages, 0 files" in done.stdout
+    assert run("import", "check", "copy/users.jsonl", "copy/chats.jsonl").exit_code == 0
+    assert error_of(run("tenant", "export", tenant, "copy")).code is Code.REQUEST_INVALID
+    assert error_of(run("tenant", "export", "nobody", "other")).code is Code.REQUEST_INVALID

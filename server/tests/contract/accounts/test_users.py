@@ -47,6 +47,16 @@ async def test_user_ids_and_phone_numbers_are_unique(open_accounts: OpenAccounts
         assert await code_of(accounts.users.read(accounts.tenant, UserId("ben"))) is Code.USER_NOT_FOUND
 
 
+async def test_no_credential_creates_a_user_with_the_form_of_a_pseudonym(
+    open_accounts: OpenAccountsEnv,
+) -> None:
+    async with open_accounts() as accounts:
+        pseudonym = UserId("erased-" + "a" * 26)
+        assert await code_of(accounts.users.create(accounts.tenant, pseudonym)) is Code.REQUEST_INVALID
+        assert await code_of(accounts.users.admitted(accounts.tenant, pseudonym)) is Code.CREDENTIAL_INVALID
+        assert await code_of(accounts.users.read(accounts.tenant, pseudonym)) is Code.USER_NOT_FOUND
+
+
 async def test_two_tenants_may_have_the_same_number_and_the_same_id(open_accounts: OpenAccountsEnv) -> None:
     async with open_accounts() as accounts:
         other = TenantId(accounts.tenant + "x")

@@ -13,6 +13,8 @@ from fixtures.use_cases import ANNA, BEN, CLEO, DORA, UseCaseEnv, by
 from fixtures.web_push_server import WebPushServer
 
 from tidings.accounts.model import Scope
+from tidings.erasure.model import Approval, Erasure, ErasureId
+from tidings.erasure.store import DynamoErasureStore
 from tidings.inboxes.broadcasts.service import BroadcastRequest, RolloutStep
 from tidings.inboxes.config import InboxSpec
 from tidings.inboxes.mail.model import MailReference
@@ -120,6 +122,10 @@ async def seed_matrix(api: RestApp) -> MatrixEnv:
     endpoint = await set_webhooks(api)
     await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/invites", {"users": ["gil"]})
     await api.user(BEN).ok("POST", "/v1/users/fay/report", {"reason": "spam"})
+    await api.server(Scope.USERS).ok("POST", "/v1/users/fay/export")
+    await api.accounts.users.create(use_cases.tenant, UserId("hal"))
+    await api.server(Scope.USERS).ok("DELETE", "/v1/users/hal")
+    await request_erasure(api)
     many = {"users": [f"u{number}" for number in range(97)]}
     added = await api.user(ANNA).ok("POST", f"/v1/chats/{chat.chat}/members", many)
     return MatrixEnv(
@@ -157,6 +163,21 @@ async def mail_id(use_cases: UseCaseEnv) -> str:
     mac = await use_cases.ring.mac(use_cases.tenant)
     reference = MailReference(InboxKey(use_cases.tenant, ANNA, InboxId("default")), "n", "h")
     return f"<{sign_reference(reference, MAIL_ID, mac)}@shop.example>"
+
+
+async def request_erasure(api: RestApp) -> None:
+    """Store a request that waits for a second approver."""
+    use_cases = api.use_cases
+    erasure = Erasure(
+        tenant=use_cases.tenant,
+        user=UserId("ida"),
+        id=ErasureId("01M7Q7YT1FMEJH4B4KBTWBBXBZ"),
+        requested_ms=use_cases.clock.now_ms(),
+        requested_by="operator:eve",
+        approval=Approval(),
+        secret=b"s" * 32,
+    )
+    await DynamoErasureStore(use_cases.client).create(erasure, None)
 
 
 async def set_inbox(api: RestApp) -> SendNotificationResult:

@@ -18,7 +18,10 @@ from tidings.kernel.errors import Code, TidingsError
 
 type Run = Callable[..., Result]
 
-LOCAL = {"audit", "config", "dev", "docs", "doctor", "engines", "explain", "message", "run", "token", "trace"}
+LOCAL = {
+    *("audit", "certificate", "config", "dev", "docs", "doctor", "engines"),
+    *("explain", "message", "plan", "run", "token", "trace"),
+}
 """Groups that change nothing in an installation: they read it, or run processes and engines of this machine."""
 
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tidings.app.wiring.inboxes import build_inboxes
-from tidings.chats.commands import MAX_JOINS_PER_CALL, ChatCommands
+from tidings.chats.commands import ChatCommands
 from tidings.chats.member_jobs import MemberChunkWorker, MemberJobs
-from tidings.chats.model import Role
+from tidings.chats.model import MAX_JOINS_PER_CALL, Role
 from tidings.chats.rules import MAX_INTERVALS
 from tidings.jobs.model import ChunkRef, JobId, JobProgress, JobState
 from tidings.kernel.errors import Code

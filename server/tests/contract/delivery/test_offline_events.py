@@ -12,10 +12,13 @@ import pytest
 from contract.kafka.harness import read_log
 from fixtures.delivery_env import DeliveryEnv
 from fixtures.engines import Namespace
+from fixtures.ledger_units import assert_declared, spent, without
 from fixtures.topics import make_topics
-from fixtures.use_cases import ANNA, BEN, by
+from fixtures.use_cases import ANNA, BEN, CLEO, DORA, by
+from msgspec.structs import replace
 
 from tidings.app.wiring.delivery import build_offline_checker
+from tidings.capacity import operations
 from tidings.connections.model import GatewayId
 from tidings.delivery.model import ChatFlags, OfflineCheck
 from tidings.delivery.offline_checker import OfflineChecker, OfflineCheckStats
@@ -74,7 +77,7 @@ async def read_events(topics: KafkaConfig) -> list[dict[str, Any]]:
 
 
 def check_of(chat: ChatKey) -> OfflineCheck:
-    return OfflineCheck(tenant=chat.tenant, user=BEN, at_ms=0, chat=chat.chat, first=1, last=9)
+    return OfflineCheck(tenant=chat.tenant, users=(BEN,), at_ms=0, chat=chat.chat, first=1, last=9)
 
 
 async def test_an_offline_event_has_everything_that_a_push_service_needs(
@@ -186,3 +189,24 @@ def test_the_published_example_is_valid() -> None:
     for name in sample:
         with pytest.raises(jsonschema_rs.ValidationError):
             SCHEMA.validate({key: value for key, value in sample.items() if key != name})
+
+
+async def test_a_check_costs_the_units_of_the_capacity_plan(
+    delivery_env: DeliveryEnv, topics: KafkaConfig
+) -> None:
+    """Of a direct message, then of a group with two absent members; each user has both chats."""
+    use_cases = delivery_env.use_cases
+    async with opened(delivery_env, topics) as offline_events:
+        chat = await use_cases.manage.direct(use_cases.tenant, ANNA, BEN)
+        group = await use_cases.group(CLEO, DORA)
+        for each in (chat, group):
+            await use_cases.send(each, ANNA)
+        await delivery_env.deliver()
+        # Up to the message, as a worker requests it: a later end costs another read.
+        found = await spent(use_cases.client, offline_events.handle([replace(check_of(chat), last=2)]))
+        of_badge = operations.badge(1, 0)
+        assert_declared(without(found, "read", "tenants"), operations.CHECK_DIRECT, of_badge)
+        check = replace(check_of(group), users=(CLEO, DORA), last=2)
+        found = await spent(use_cases.client, offline_events.handle([check]))
+        members, of_badge = [operations.CHECK_MEMBER] * 2, operations.badge(1, 1)
+        assert_declared(found, operations.CHECK_GROUP, *members, of_badge, of_badge)

@@ -7,6 +7,7 @@ from fixtures.inbox_env import DEFAULT
 from fixtures.notifications import NotificationEnv
 from fixtures.use_cases import code_of
 
+from tidings.capacity.operations import BROADCAST
 from tidings.inboxes.broadcasts import estimates
 from tidings.inboxes.broadcasts.model import BroadcastLogId, RolloutStatus
 from tidings.inboxes.broadcasts.segments import MAX_LISTED
@@ -259,7 +260,7 @@ async def test_a_broadcast_writes_at_most_ten_units_and_a_read_costs_two_reads_a
     async with open_inboxes() as at:
         before = written(at)
         await send(at, key="k1")
-        assert written(at) - before <= 10
+        assert written(at) - before <= BROADCAST.writes["inbox"]
         await at.total("anna")
         calls, units = called(at), written(at)
         await at.cases.queries.counts(at.owner("anna"))

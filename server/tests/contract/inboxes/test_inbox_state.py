@@ -8,6 +8,7 @@ from fixtures.engines import Namespace
 from fixtures.inbox_env import InboxEnv
 from fixtures.tables import REGION, Tables
 
+from tidings.capacity.operations import NOTIFY
 from tidings.inboxes.model import NotificationId
 from tidings.inboxes.ports import DeliveryOutcome
 from tidings.inboxes.queries import NotificationFilter
@@ -149,7 +150,7 @@ async def test_each_operation_has_its_documented_cost(tables_dynoxide: Tables, *
             ids.append(await at.new("anna", 1, end_ms))
         assert at.spent() == {"inbox.deliver": 3}
         units = client.ledger["inbox.deliver"].measured_table_units
-        assert units == 3 * (6 if expires else 4)
+        assert units == 3 * (6 if expires else NOTIFY.writes["inbox"])
         await at.counted("anna")
         assert at.spent() == {"inbox.read_counts": 1}
         await at.marker.read(at.inbox_key("anna"), ids[:1])

@@ -12,7 +12,7 @@ from fixtures.tables import REGION, Tables
 
 from tidings.installation import epoch_watch
 from tidings.installation.epoch_watch import TRUSTED_S, EpochWatch
-from tidings.installation.restore import Restore
+from tidings.installation.restore import ErasedAgain, Restore
 from tidings.installation.store import Installation, InstallationStore, RestorePhase
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
@@ -142,8 +142,8 @@ class Quiet(Restore):
     def _empty(self) -> None: ...
 
 
-async def destroy_nothing(_: int) -> int:
-    return 0
+async def erase_nothing(_: int) -> ErasedAgain:
+    return ErasedAgain(0, 0)
 
 
 @pytest.fixture
@@ -160,7 +160,7 @@ def finish(tables: Tables) -> Callable[[EpochEnv, str], "asyncio.Future[Installa
             clock=env.clock,
             is_on_demand=True,
             report=lambda _: None,
-            destroy_keys_again=destroy_nothing,
+            erase_again=erase_nothing,
         )
         return asyncio.ensure_future(made.finish(moment, wait_s=0))
 

@@ -199,3 +199,25 @@ async def test_a_refused_file_is_downloaded_by_nobody(media: MediaEnv) -> None:
     later = await media.put(chat)
     await media.uploads.record_facts(later, CheckState.REFUSED, MediaFacts(reason="too many pixels"))
     assert await code_of(media.message(chat, later)) is Code.UPLOAD_REFUSED
+
+
+async def test_many_attachments_are_downloadable_exactly_if_a_link_is_issued(media: MediaEnv) -> None:
+    chat, other = await media.use_cases.group(BEN), await media.use_cases.group(BEN)
+    ready, waiting, refused, deleting = [await media.put(chat) for _ in range(4)]
+    sequence = await media.message(chat, ready, waiting, refused, deleting)
+    elsewhere = await media.put(other)
+    await media.message(other, elsewhere)
+    for upload in (ready, elsewhere, deleting):
+        await media.uploads.record_facts(upload, READY, MediaFacts())
+    await media.uploads.record_facts(refused, CheckState.REFUSED, MediaFacts(reason="a bomb"))
+    await media.uploads.change_state(await media.now(deleting), UploadState.DELETING)
+    everything = [upload.id for upload in (ready, waiting, refused, deleting, elsewhere)]
+    for user, expected in ((ANNA, {ready.id, waiting.id}), (BEN, {ready.id})):
+        linked = set()
+        for name in everything:
+            try:
+                linked.add((await media.service.link(chat, user, sequence, name)).upload.id)
+            except TidingsError:
+                continue
+        found = await media.service.downloadable(chat, user, everything)
+        assert {each.id for each in found} == linked == expected

@@ -8,6 +8,7 @@ from fixtures.media_env import MediaEnv, fetch, send
 from fixtures.use_cases import ANNA, BEN, asked, code_of
 from PIL import Image
 
+from tidings.exports.bucket import ExportObjects
 from tidings.kernel.errors import Code
 from tidings.kernel.failpoints import Failpoints
 from tidings.kernel.ids import TenantId, UserId, new_ulid
@@ -76,6 +77,9 @@ def sweeper(
         clock=media.use_cases.clock,
         list_tenants=tenants,
         is_erased=is_erased,
+        sweep_exports=lambda tenant: ExportObjects(media.bucket).sweep(
+            tenant, media.use_cases.clock.now_ms(), is_erased
+        ),
         on_error=fail,
         lease=lease,
         failpoints=kill or Failpoints(),

@@ -81,3 +81,46 @@ async def test_the_number_of_keys_is_checked_and_their_slot(servers: Servers, cl
             await redis.run(BUMP, pair(redis)[:1], 1)
         with pytest.raises(ValueError, match="one slot"):
             await redis.run(BUMP, [pair(redis, "ann")[0], pair(redis, "bob")[1]], 1)
+
+
+async def test_a_reading_script_runs_for_many_users_and_survives_script_flush(
+    servers: Servers, client: Client
+) -> None:
+    async with client(servers.options) as redis:
+        users = [f"user-{n}" for n in range(100)]
+        for n, user in enumerate(users):
+            await redis.write("SET", pair(redis, user)[0], n)
+        for _ in range(2):
+            forget_scripts(servers)
+            replies = await redis.run_each(PEEK, [pair(redis, user)[:1] for user in users])
+            assert replies == [str(n).encode() for n in range(100)]
+
+
+async def test_one_failing_run_of_many_leaves_the_others(servers: Servers, client: Client) -> None:
+    async with client(servers.options) as redis:
+        good, bad = pair(redis, "ann")[0], pair(redis, "bob")[0]
+        await redis.write("SET", good, 1)
+        await redis.write("HSET", bad, "field", 1)
+        first, second = await redis.run_each(PEEK, [[bad], [good]])
+        assert isinstance(first, ScriptFailedError)
+        assert second == b"1"
+
+
+async def test_a_cancelled_caller_of_many_runs_leaves_the_connection_in_order(
+    servers: Servers, client: Client
+) -> None:
+    async with client(servers.options) as redis:
+        key = pair(redis)[0]
+        await redis.write("SET", key, 1)
+        task = asyncio.create_task(redis.run_each(PEEK, [[key]] * 50))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await redis.run(PEEK, [key]) == b"1"
+
+
+async def test_a_script_that_writes_does_not_run_for_many(servers: Servers, client: Client) -> None:
+    async with client(servers.options) as redis:
+        with pytest.raises(ValueError, match=r"bump\.lua writes"):
+            await redis.run_each(BUMP, [pair(redis)])

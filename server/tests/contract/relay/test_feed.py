@@ -17,10 +17,12 @@ from fixtures.loops import AsyncFixture
 from fixtures.scripted_streams import ScriptedStreams
 from fixtures.tables import REGION, Tables
 from fixtures.use_cases import ANNA, BEN, UseCaseEnv, asked
+from msgspec.structs import replace
 
 from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import ChatKey
 from tidings.messages.sender import Content
+from tidings.messages.store.imports import DynamoImportLog
 from tidings.platform.dynamo.codec import encode_item
 from tidings.platform.dynamo.open_client import open_client, open_streams
 from tidings.platform.dynamo.requests import Query
@@ -169,6 +171,19 @@ async def test_a_change_of_an_entry_is_no_commit(feed_env: FeedEnv) -> None:
     found = await records_up_to(feed_env, chat, 4)
     assert sequences(found, chat) == [1, 2, 3, 4]
     assert [each.changes for each in found if each.changes is None] != []
+
+
+async def test_an_imported_entry_is_no_commit(feed_env: FeedEnv) -> None:
+    """It must not be delivered: a device would receive messages of past years."""
+    use_cases = feed_env.use_cases
+    chat = await use_cases.group(BEN)
+    first = await use_cases.reader.one(chat, 1)
+    assert first is not None
+    imports = DynamoImportLog(use_cases.client, use_cases.log)
+    await imports.write(chat, [replace(first, sequence=2), replace(first, sequence=3)], ())
+    use_cases.open_process()
+    await use_cases.send(chat, ANNA, "live", after=3)
+    assert sequences(await records_up_to(feed_env, chat, 4), chat) == [1, 4]
 
 
 async def test_the_size_of_a_log_is_estimated_from_the_stream(feed_env: FeedEnv) -> None:

@@ -1,5 +1,7 @@
 """The client of S3 on a real store."""
 
+from pathlib import Path
+
 import pytest
 from fixtures.engines import Namespace
 from fixtures.loops import AsyncFixture
@@ -60,6 +62,17 @@ async def test_a_presigned_put_accepts_only_the_signed_bytes(bucket: S3Client) -
     assert await bucket.size_of("up") == len(BODY)
 
 
+async def test_a_file_is_put_only_with_the_bytes_of_its_checksum(bucket: S3Client, tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(BODY)
+    checksum, other = sha256_base64(BODY), sha256_base64(b"other, store")
+    with pytest.raises(S3Error):
+        await bucket.put_file("up", path, size=len(BODY), sha256=other, content_type="text/plain")
+    assert await bucket.size_of("up") is None
+    await bucket.put_file("up", path, size=len(BODY), sha256=checksum, content_type="text/plain")
+    assert b"".join([chunk async for chunk in bucket.read("up")]) == BODY
+
+
 async def test_a_presigned_get_sets_the_headers_of_the_answer(bucket: S3Client) -> None:
     await bucket.put("page", b"<html>", "text/html")
     asked = {
@@ -98,3 +111,14 @@ async def test_an_aborted_multipart_upload_leaves_nothing(bucket: S3Client) -> N
     await bucket.abort_multipart("gone", upload)
     await bucket.abort_multipart("gone", upload)
     assert [found async for found in bucket.open_multiparts("g")] == []
+
+
+async def test_parts_are_joined_and_one_with_another_checksum_is_refused(bucket: S3Client) -> None:
+    upload_id = await bucket.start_multipart("joined", "application/zip")
+    first, last = bytes(5 * 1024 * 1024), b"the end"
+    with pytest.raises(S3Error):
+        await bucket.put_part("joined", upload_id, 1, first, sha256_base64(last))
+    await bucket.put_part("joined", upload_id, 2, last, sha256_base64(last))
+    await bucket.put_part("joined", upload_id, 1, first, sha256_base64(first))
+    await bucket.complete_multipart("joined", upload_id, {1: sha256_base64(first), 2: sha256_base64(last)})
+    assert b"".join([chunk async for chunk in bucket.read("joined")]) == first + last

@@ -9,7 +9,7 @@ from typing import override
 
 import pytest
 from fixtures.engines import Namespace
-from fixtures.search import IndexFactory, SearchTenants, document, request
+from fixtures.search import IndexFactory, NoExpiredMessages, SearchTenants, document, request
 from fixtures.use_cases import MovingClock
 
 from tidings.kernel.errors import Code, TidingsError
@@ -141,7 +141,7 @@ async def test_the_sweeper_purges_twice_a_day(indexes: IndexFactory, space: Name
 
         index.purge = purge  # type: ignore[method-assign]
         clock = MovingClock()
-        sweeper = IndexSweeper(index, SearchTenants(**{space.tenant: True}), clock)  # type: ignore[arg-type]  # reads only
+        sweeper = IndexSweeper(index, SearchTenants(**{space.tenant: True}), NoExpiredMessages(), clock)  # type: ignore[arg-type]  # reads only
         await sweeper.sweep()
         await sweeper.sweep()
         assert len(purges) == 1

@@ -6,10 +6,13 @@ from typing import override
 from fixtures.search import SearchEnv, request
 from fixtures.use_cases import ANNA, BEN, CLEO, asked, by
 
+from tidings.app.wiring.erasure import documents_by_job
+from tidings.erasure.model import Erasure, ErasureId
+from tidings.erasure.rules import search_job_of
 from tidings.jobs.model import ChunkRef, JobId, JobKind, JobState
 from tidings.jobs.service import JobService
 from tidings.kernel.failpoints import Failpoints
-from tidings.kernel.ids import TenantId, UserId
+from tidings.kernel.ids import TenantId, UserId, new_ulid
 from tidings.messages.sender import Content
 from tidings.search.rebuild import SearchRebuild
 
@@ -109,3 +112,29 @@ async def test_a_message_that_is_redacted_while_it_is_rebuilt_is_not_found(searc
     await process(search, job, 0)
     indexed = await search.index.find(request(use_cases.tenant, "word", chats=(chat.chat,)))
     assert [each.ref.sequence for each in indexed] == [3]
+
+
+async def test_a_job_with_a_user_deletes_their_documents_and_no_others(search: SearchEnv) -> None:
+    use_cases = search.use_cases
+    chat = await use_cases.group(BEN, CLEO)
+    await use_cases.send(chat, CLEO, "word of cleo")
+    await use_cases.send(chat, BEN, "word of ben")
+    await search.handle()
+    assert len(await search.found(ANNA, "word")) == 2
+    search.use_rebuild(TwoParts())
+    jobs = JobService(search.jobs, NoChunks(), use_cases.clock)
+    erase = documents_by_job(search.jobs, jobs, search.tenants)
+    erasure = Erasure(
+        tenant=use_cases.tenant,
+        user=CLEO,
+        id=ErasureId(new_ulid()),
+        requested_ms=use_cases.clock.now_ms(),
+        requested_by="test",
+        secret=None,
+    )
+    for _ in range(2):
+        assert not await erase(erasure)
+    await process(search, search_job_of(erasure).id, 0)
+    assert await erase(erasure)
+    assert await search.found(ANNA, "word") == ["word of ben"]
+    assert not await search.index.has_user(use_cases.tenant, CLEO)

@@ -262,3 +262,27 @@ async def test_pages_are_complete_if_most_candidates_are_not_readable(search: Se
     await search.handle()
     assert await search.found(CLEO, "word", limit=2) == ["word last", "word first"]
     assert len(await search.found(BEN, "word", limit=5)) == 32
+
+
+async def test_expired_messages_leave_the_index_and_do_not_return(search: SearchEnv) -> None:
+    use_cases = search.use_cases
+    chat = await use_cases.group(BEN)
+    old = await use_cases.send(chat, ANNA, "frist word")
+    await use_cases.change.edit(asked(chat, ANNA, old.sequence), Content(text="first word"))
+    await use_cases.send(chat, BEN, "new word")
+    commits = await search.deliver()
+    await search.indexer.handle(commits)
+    await search.expired.note_unindexed(chat, old.sequence, old.sequence)
+    read = await search.expired.unindexed(use_cases.tenant)
+    await search.expired.note_unindexed(chat, old.sequence + 5, old.sequence + 5)
+    for each in read:
+        await search.expired.delete_unindexed(each)
+    (note,) = await search.expired.unindexed(use_cases.tenant)
+    assert (note.first, note.last) == (old.sequence, old.sequence + 5), "a note that has grown is not deleted"
+    await search.expired.delete_unindexed(note)
+    await search.expired.note_unindexed(chat, old.sequence, old.sequence)
+    await search.sweeper.sweep()
+    await search.indexer.handle(commits)  # A worker that has read the messages before they expired.
+    await search.index.refresh()
+    assert await search.expired.unindexed(use_cases.tenant) == []
+    assert await search.found(BEN, "word") == ["new word"]

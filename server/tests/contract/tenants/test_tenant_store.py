@@ -16,7 +16,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
 from tidings.platform.dynamo.open_client import open_client
 from tidings.schema.tables.patterns import accounts as patterns
-from tidings.tenants.model import RateLimit, RateOverrides, Tenant, TenantSettings, TenantStore, TokenSettings
+from tidings.tenants.model import Tenant, TenantSettings, TenantStore, TokenSettings
+from tidings.tenants.rate_settings import RateLimit, RateOverrides
 from tidings.tenants.settings import TenantReader, TenantService
 from tidings.tenants.store import DynamoTenantStore
 

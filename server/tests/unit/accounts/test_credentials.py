@@ -142,3 +142,17 @@ async def test_an_unavailable_key_store_is_distinguished_from_an_invalid_credent
 ) -> None:
     env.accounts.registered.is_down = True
     assert await env.code(env.accounts.token(pair("k1"))) is Code.KEYS_UNAVAILABLE
+
+
+async def test_all_credentials_of_a_deleted_tenant_are_refused_at_once(env: CredentialsEnv) -> None:
+    issued = await env.api_keys.issue(TenantId("acme"), "backend", [Scope.USERS])
+    bearers = [issued.text.reveal(), env.own.mint(), env.accounts.token()]
+    principals = [await env.credentials.verify(bearer) for bearer in bearers]
+    env.credentials.evict(Revocation(tenant=TenantId("other"), from_ms=0))
+    env.credentials.evict(Revocation(tenant=TenantId("acme"), user=UserId("anna"), from_ms=0))
+    assert [await env.credentials.verify(bearer) for bearer in bearers] == principals
+    env.credentials.evict(Revocation(tenant=TenantId("acme"), from_ms=0))
+    assert [await env.code(bearer) for bearer in bearers] == [Code.CREDENTIAL_INVALID] * 3
+    for principal in principals[1:]:
+        with pytest.raises(TidingsError):
+            await env.credentials.recheck(principal)

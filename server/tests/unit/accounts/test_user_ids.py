@@ -10,7 +10,12 @@ from msgspec import Meta
 from pydantic import TypeAdapter, ValidationError
 
 from tidings.accounts.jwt import parse_claims
-from tidings.accounts.rules import CredentialRejectedError, check_device_id, check_user_id
+from tidings.accounts.rules import (
+    CredentialRejectedError,
+    check_device_id,
+    check_new_user_id,
+    check_user_id,
+)
 from tidings.api.app import app_for_schema
 from tidings.api.schemas.api_model import USER_ID, UserInPath
 from tidings.kernel.errors import TidingsError
@@ -92,3 +97,11 @@ def test_every_frame_field_that_names_a_user_has_the_one_pattern() -> None:
     (meta,) = [each for each in get_args(fields.UserName) if isinstance(each, Meta)]
     assert meta.pattern is not None
     assert meta.pattern.startswith(PATTERN)
+
+
+def test_no_user_is_created_with_the_form_of_a_pseudonym() -> None:
+    pseudonym = "erased-" + "a" * 26
+    assert check_user_id(pseudonym) == pseudonym
+    with pytest.raises(TidingsError, match="pseudonyms of erased users"):
+        check_new_user_id(pseudonym)
+    assert check_new_user_id("erased-anna") == "erased-anna"

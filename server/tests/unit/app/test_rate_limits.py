@@ -11,7 +11,8 @@ from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId, UserId
 from tidings.limits.limiter import LocalBuckets, RateLimiter
 from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, TakeResult, TokenRequest
-from tidings.tenants.model import RateLimit, RateOverrides, Tenant, TenantSettings
+from tidings.tenants.model import Tenant, TenantSettings
+from tidings.tenants.rate_settings import RateLimit, RateOverrides
 
 ACME, ANNA = TenantId("acme"), UserId("anna")
 SHARED = LimitPolicy(count=1, period_s=60, burst=5)

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from tidings.chats.model import Chat, ChatType, Membership, Role, direct_chat_key, group_chat_key
-from tidings.chats.queries import DirectChatCache
+from tidings.chats.queries import PAIR_KEEP_S, DirectChatCache
 from tidings.chats.rules import PERMISSIONS, ChatAction
+from tidings.kernel.clock import SystemClock
 from tidings.kernel.ids import ChatKey, ClientKey, TenantId, UserId
 from tidings.messages.model import Interval
 
@@ -16,6 +17,13 @@ ANNA, BEN, CLEO = map(UserId, ("anna", "ben", "cleo"))
 DIRECT = direct_chat_key(ACME, ANNA, BEN)
 GROUP = group_chat_key(ACME, ANNA, ClientKey("1"))
 STAY = (Interval(0),)
+
+
+class ManualClock(SystemClock):
+    at_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.at_s
 
 
 class Table:
@@ -100,6 +108,28 @@ async def test_blocks_are_not_cached() -> None:
     assert [(row.blocks_other, row.blocked_by_other, row.right_since) for row in kept] == [
         (False, False, 0)
     ] * 2
+
+
+async def test_a_pair_with_a_block_is_read_each_time() -> None:
+    table = Table()
+    table.add(DIRECT, ANNA, BEN)
+    table.rows[DIRECT] = [replace(row, blocks_other=row.user == ANNA) for row in table.rows[DIRECT]]
+    directs = DirectChatCache(table)
+    await directs.members(DIRECT)
+    table.add(DIRECT, CLEO, BEN)
+    assert [row.user for row in await directs.members(DIRECT)] == [CLEO, BEN]
+
+
+async def test_a_pair_is_read_again_when_it_has_expired() -> None:
+    table, clock = Table(), ManualClock()
+    table.add(DIRECT, ANNA, BEN)
+    directs = DirectChatCache(table, clock=clock)
+    await directs.members(DIRECT)
+    table.add(DIRECT, CLEO, BEN)
+    clock.at_s = PAIR_KEEP_S - 1
+    assert [row.user for row in await directs.members(DIRECT)] == [ANNA, BEN]
+    clock.at_s = PAIR_KEEP_S
+    assert [row.user for row in await directs.members(DIRECT)] == [CLEO, BEN]
 
 
 async def test_the_cache_is_bounded_and_evicts_the_least_recently_used_chat() -> None:

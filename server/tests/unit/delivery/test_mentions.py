@@ -1,5 +1,6 @@
 """Checks of users who are mentioned in a large chat."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fixtures.memory_chat_rows import PlainKeys
@@ -20,7 +21,7 @@ class RequestedChecks:
     def check(
         self,
         chat: ChatKey,
-        user: UserId,
+        users: Sequence[UserId],
         first: int,
         last: int,
         *,
@@ -28,7 +29,7 @@ class RequestedChecks:
         is_mention: bool = False,
     ) -> None:
         assert (chat, is_reconnecting, is_mention) == (CHAT, False, True)
-        self.requested.append((user, first, last))
+        self.requested += [(user, first, last) for user in users]
 
     def check_late(self, check: object) -> None:
         raise AssertionError(check)

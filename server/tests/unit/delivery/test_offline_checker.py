@@ -22,6 +22,7 @@ from tidings.delivery.offline_checker import (
     OfflineChecker,
     OfflineCheckerDeps,
     OfflineCheckStats,
+    merge_checks,
 )
 from tidings.kernel.errors import Code, TidingsError, UnavailableError
 from tidings.kernel.ids import ChatId, ChatKey, ClientKey, TenantId, UserId
@@ -62,10 +63,14 @@ class CheckEnv:
         self.events: list[int] = []
         self.refused: dict[int, int] = {}
         self.row_reads = 0
+        self.reads: list[str] = []
+        self.marks_of: dict[UserId, dict[str, LogPosition]] = {}
+        self.connected: set[UserId] = set()
         self.stats = OfflineCheckStats()
         deps = OfflineCheckerDeps(
             status=self,
             rows=cast("Any", self),
+            rows_of=self.rows_of,
             log=cast("Any", self),
             keys=cast("Any", PlainKeys()),
             checks=cast("Any", self),
@@ -77,30 +82,36 @@ class CheckEnv:
         self.checker = OfflineChecker(deps, self.stats)
 
     async def check(self, first: int = 2, last: int = 7) -> list[int]:
-        check = OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, chat=CHAT, first=first, last=last)
+        check = OfflineCheck(tenant=ACME, users=(BEN,), at_ms=NOW_MS, chat=CHAT, first=first, last=last)
         await self.checker.handle([check])
         return sorted(self.events)
 
     async def offline_after_ms(self, tenant: TenantId, user: UserId) -> int | None:
-        del tenant, user
+        del tenant
+        self.reads.append("routes")
         if self.is_redis_down:
             raise UnavailableError("down")
-        return self.wait_ms
+        return None if user in self.connected else self.wait_ms
 
-    async def row(self, chat: ChatKey, user: UserId) -> ChatRow:
-        del chat, user
-        return ChatRow(chat=CHAT, known=self.known, **self.marks)
+    async def rows_of(self, chat: ChatKey, users: Sequence[UserId]) -> dict[UserId, ChatRow]:
+        self.reads.append(f"rows {chat.chat} {len(users)}")
+        return {
+            user: ChatRow(chat=CHAT, known=self.known, **(self.marks | self.marks_of.get(user, {})))
+            for user in users
+        }
 
     async def rows(self, tenant: TenantId, user: UserId) -> list[ChatRow]:
         self.row_reads += 1
-        return [await self.row(ChatKey(tenant, CHAT), user)]
+        del tenant, user
+        return [ChatRow(chat=CHAT, known=self.known, **self.marks)]
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
         del tenant
+        self.reads.append("heads")
         return dict.fromkeys(chats, self.head) if self.head is not None else {}
 
     async def between(self, chat: ChatKey, after: int, up_to: int) -> list[Entry]:
-        del chat
+        self.reads.append(f"log {chat.chat} {after} {up_to}")
         return [each for each in self.entries if after < each.sequence <= up_to][:2]
 
     def check_late(self, check: OfflineCheck) -> None:
@@ -167,7 +178,9 @@ async def test_a_former_member_and_a_large_chat_have_no_events() -> None:
 async def test_a_mention_in_a_large_chat_has_an_event() -> None:
     env = CheckEnv()
     env.known = RowUpdate(head=LogPosition(7, 7), joined=JoinPosition(1, 0, 0), is_large=True)
-    mention = OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, chat=CHAT, first=6, last=6, is_mention=True)
+    mention = OfflineCheck(
+        tenant=ACME, users=(BEN,), at_ms=NOW_MS, chat=CHAT, first=6, last=6, is_mention=True
+    )
     await env.checker.handle([mention])
     assert env.events == [6]
     env.known = replace(env.known, removed=7)
@@ -181,7 +194,7 @@ async def test_the_head_of_a_group_says_that_it_is_large_and_how_far_it_is() -> 
     assert await env.check() == []
     shown = LastMessageRef(sequence=7, version=7, at_ms=NOW_MS, sender=ANNA)
     env.head = RowUpdate(head=LogPosition(7, 7), shown=shown)
-    await env.checker.handle([OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, since_ms=NOW_MS - 1)])
+    await env.checker.handle([OfflineCheck(tenant=ACME, users=(BEN,), at_ms=NOW_MS, since_ms=NOW_MS - 1)])
     assert sorted(env.events) == [2, 3, 4, 5, 6, 7]
 
 
@@ -245,9 +258,53 @@ async def test_a_check_of_all_chats_covers_recent_messages_that_were_not_receive
     env = CheckEnv([entry(2, age_ms=500_000), entry(3, age_ms=200_000), entry(4), entry(5)])
     shown = RowUpdate(head=LogPosition(5, 5), joined=JoinPosition(1, 0, 0))
     env.known = shown
-    check = OfflineCheck(tenant=ACME, user=BEN, at_ms=NOW_MS, since_ms=NOW_MS - 300_000)
+    check = OfflineCheck(tenant=ACME, users=(BEN,), at_ms=NOW_MS, since_ms=NOW_MS - 300_000)
     await env.checker.handle([check])
     assert env.events == [], "a row without a recent message is not read"
     env.known = replace(shown, shown=LastMessageRef(sequence=5, version=5, at_ms=NOW_MS, sender=ANNA))
     await env.checker.handle([check])
     assert sorted(env.events) == [3, 4, 5]
+
+
+def check_of(*users: UserId, first: int, last: int, **more: Any) -> OfflineCheck:
+    return OfflineCheck(tenant=ACME, users=users, at_ms=NOW_MS, chat=CHAT, first=first, last=last, **more)
+
+
+async def test_users_of_one_check_share_the_reads_of_their_rows_the_head_and_the_log() -> None:
+    env, away = CheckEnv(), [UserId(f"u{n}") for n in range(99)]
+    env.entries = [entry(2), entry(3)]
+    await env.checker.handle([check_of(*away, first=2, last=3)])
+    assert env.stats.published == 2 * 99
+    assert env.reads[:99] == ["routes"] * 99, "before the watermarks"
+    assert env.reads[99:102] == [f"rows {CHAT} 99", "heads", f"log {CHAT} 1 3"]
+    assert env.reads[102:] == ["heads"] * 99, "of the badges"
+
+
+async def test_each_user_of_a_check_has_events_of_what_they_missed() -> None:
+    env, carla, dora = CheckEnv(), UserId("carla"), UserId("dora")
+    env.marks_of = {BEN: {"delivered": LogPosition(6, 6)}, carla: {"read": LogPosition(7, 7)}}
+    env.connected = {dora, carla}
+    await env.checker.handle([check_of(BEN, carla, dora, first=6, last=7)])
+    assert env.events == [7], "for Ben"
+    assert [late.users for late in env.late] == [(dora,)], "Carla has all messages"
+    assert (env.stats.settled, env.stats.late, env.stats.published) == (1, 1, 1)
+
+
+def test_checks_of_adjoining_entries_are_merged() -> None:
+    one, two, four = (check_of(BEN, first=n, last=n) for n in (1, 2, 4))
+    assert merge_checks([one, two, four]) == [check_of(BEN, first=1, last=2), four]
+    assert merge_checks([check_of(BEN, first=1, last=9), two]) == [check_of(BEN, first=1, last=9)]
+
+
+def test_checks_of_other_users_mentions_and_long_ranges_are_not_merged() -> None:
+    one, two = check_of(BEN, first=1, last=1), check_of(BEN, first=2, last=2)
+    others = [
+        check_of(ANNA, first=2, last=2),
+        check_of(BEN, first=2, last=2, is_mention=True),
+        check_of(BEN, first=2, last=2, since_ms=1),
+        check_of(BEN, first=2, last=1 + offline_checker.MAX_MESSAGES),
+        replace(two, chat=ChatId("g2")),
+        replace(two, tenant=TenantId("other")),
+    ]
+    for other in others:
+        assert merge_checks([one, other]) == [one, other]

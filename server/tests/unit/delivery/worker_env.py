@@ -175,9 +175,9 @@ class Queue:
     async def delete(self, tenant: TenantId, user: UserId, keys: Sequence[OfflineQueueKey]) -> None:
         raise AssertionError((tenant, user, keys))
 
-    def check(self, chat: ChatKey, user: UserId, first: int, last: int, **_: bool) -> None:
-        del chat, user, first, last
-        self.steps.append("tell")
+    def check(self, chat: ChatKey, users: Sequence[UserId], first: int, last: int, **_: bool) -> None:
+        del chat, first, last
+        self.steps += ["tell"] * len(users)
 
     def check_late(self, check: OfflineCheck) -> None:
         raise AssertionError(check)

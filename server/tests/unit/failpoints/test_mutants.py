@@ -9,6 +9,8 @@ from faults.whole.mutants import BREAKING
 
 from tidings_harness.checking.verdict import Rule
 
+RULES_OF_ERASURES = {Rule.OTHERS_STAY, Rule.ERASED_IS_EMPTY, Rule.ERASED_IS_OUT}
+
 
 def test_an_unknown_mutant_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="does_everything_wrong") as refused:
@@ -18,7 +20,8 @@ def test_an_unknown_mutant_is_refused_with_the_known_ones() -> None:
 
 def test_every_mutant_is_tried_and_every_rule_has_one() -> None:
     assert BREAKING.keys() == MUTANTS.keys()
-    assert {breaking.rule for breaking in BREAKING.values()} == set(Rule)
+    # Rules of erasures have mutated histories instead: an erasure takes minutes.
+    assert {breaking.rule for breaking in BREAKING.values()} == set(Rule) - RULES_OF_ERASURES
 
 
 def test_every_mutant_of_inboxes_is_tried() -> None:

@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from tidings.kernel.cache import CachePolicy
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.ids import TenantId
-from tidings.tenants.model import SETTINGS_FORM, RateLimit, RateOverrides, TenantSettings, TokenSettings
+from tidings.tenants.model import SETTINGS_FORM, TenantSettings, TokenSettings
+from tidings.tenants.rate_settings import RateLimit, RateOverrides
 from tidings.tenants.settings import TenantReader, TenantService
 
 ACME = TenantId("acme")

@@ -19,6 +19,7 @@ from tidings.schema.tables.items.chats import user_key
 _PHONE, _NAME, _AVATAR, EMAIL = "phone", "display_name", "avatar_uri", "email"
 _PERSONAL = (_PHONE, _NAME, _AVATAR, EMAIL)
 REFUSED = "email_refused"
+ERASED = "erased"
 
 
 def account_key(tenant: TenantId, user: UserId) -> dict[str, ItemValue]:
@@ -121,6 +122,7 @@ def user_from_item(item: Item, keys: ProfileKeys | None = None) -> User:
         sessions_epoch=int(item.get("sessions_epoch", 0)),
         not_before_ms=parse_ms_or_none(item.get("not_before")),
         suspended_at_ms=parse_ms_or_none(item.get("suspended_at")),
+        is_erased=ERASED in item,
         created_at_ms=parse_ms(item["created_at"]),
         updated_at_ms=parse_ms(item["updated_at"]),
     )

@@ -14,6 +14,7 @@ from tidings.accounts.rules import phone_hash
 from tidings.accounts.store.sessions import revocation_put
 from tidings.accounts.store.user_items import (
     EMAIL,
+    ERASED,
     REFUSED,
     account_key,
     claim_key,
@@ -48,7 +49,7 @@ from tidings.schema.tables.patterns import accounts as patterns
 
 _USERS = "users"
 _ABSENT = "attribute_not_exists(user_id)"
-_EXISTS = "attribute_exists(user_id)"
+_EXISTS = "attribute_exists(user_id) AND attribute_not_exists(erased)"
 _SORT_PREFIX = PROFILE_SORT.text.partition("{")[0]
 _UNSUSPEND = "SET updated_at = :now REMOVE suspended_at"
 
@@ -89,10 +90,12 @@ class DynamoUserStore(DynamoUserReader):
         self._user_keys = user_keys
 
     async def read(self, tenant: TenantId, user: UserId, /) -> User | None:
-        return await self._opened(await self._get(patterns.READ_USER, tenant, user), tenant)
+        item = await self._get(patterns.READ_USER, tenant, user)
+        return None if item is None or ERASED in item else await self._opened(item, tenant)
 
     async def read_many(self, tenant: TenantId, users: Collection[UserId], /) -> Mapping[UserId, User]:
-        found = await self._get_many(patterns.READ_USERS, tenant, users)
+        items = await self._get_many(patterns.READ_USERS, tenant, users)
+        found = [item for item in items if ERASED not in item]
         return await open_users(self._user_keys, tenant, found)
 
     async def confirm_profile(self, tenant: TenantId, user: UserId, /) -> User | None:
@@ -232,7 +235,8 @@ class DynamoUserStore(DynamoUserReader):
         is_own = owner == user.user or user.phone is None
         if cancelled.maybe_applied and is_own and row.item == sent:
             return CreateUserResult(is_created=True)
-        return CreateUserResult(is_created=False, owner=owner)
+        is_erased = row.item is not None and ERASED in row.item
+        return CreateUserResult(is_created=False, owner=owner, is_erased=is_erased)
 
     async def _hash(self, tenant: TenantId, phone: Phone) -> str:
         return phone_hash(await self._keys.mac(tenant), phone)

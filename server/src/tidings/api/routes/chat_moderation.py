@@ -29,7 +29,7 @@ from tidings.kernel.ids import ChatId, UserId
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["chat moderation"])
 
 _CHANGE = ("chats.check", *OF_APPENDS)
-_JOIN = (Code.BANNED, Code.CHAT_FULL, Code.REJOIN_LIMIT_REACHED, Code.KEYS_UNAVAILABLE)
+_JOIN = (Code.BANNED, Code.CHAT_FULL, Code.REJOIN_LIMIT_REACHED, Code.USER_ERASED, Code.KEYS_UNAVAILABLE)
 
 
 @router.put(
@@ -122,7 +122,8 @@ async def list_bans(call: AsUser, chat: ChatInPath, asked: Annotated[PageParams,
         "ban_user",
         *OF_BODIES,
         *OF_CHANGES,
-        touches=("chats.remove_member", "chats.restrict", *_CHANGE),
+        Code.USER_ERASED,
+        touches=("chats.remove_member", "chats.restrict", "users.find_erased", *_CHANGE),
         status_code=204,
         summary="Ban a user",
     ),
@@ -166,7 +167,7 @@ async def unban_user(
         *OF_BODIES,
         *OF_CHANGES,
         *_JOIN,
-        touches=("chats.add_members", *_CHANGE),
+        touches=("chats.add_members", "users.find_erased", *_CHANGE),
         status_code=204,
         summary="Join a group",
     ),
@@ -223,7 +224,8 @@ async def revoke_join_link(call: AsUser, chat: ChatInPath) -> None:
         Code.NOT_A_MEMBER,
         Code.CHAT_NOT_FOUND,
         Code.BANNED,
-        touches=("memberships.check", "memberships.check_many", "chats.put_invites"),
+        Code.USER_ERASED,
+        touches=("memberships.check", "memberships.check_many", "users.find_erased", "chats.put_invites"),
         status_code=204,
         summary="Invite users",
     ),
@@ -275,7 +277,13 @@ async def list_invites(call: AsUser, asked: Annotated[PageParams, Query()]) -> I
         *OF_CHANGES,
         *_JOIN,
         Code.INVITE_NOT_FOUND,
-        touches=("chats.accept_invite", "chats.check_invite", "chats.delete_invite", *_CHANGE),
+        touches=(
+            "chats.accept_invite",
+            "chats.check_invite",
+            "chats.delete_invite",
+            "users.find_erased",
+            *_CHANGE,
+        ),
         status_code=204,
         summary="Accept an invite",
     ),

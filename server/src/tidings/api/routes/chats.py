@@ -51,8 +51,10 @@ _CHAT_ERRORS = (
         *OF_CHANGES,
         Code.CHAT_FULL,
         Code.BLOCKED,
+        Code.USER_ERASED,
         Code.KEYS_UNAVAILABLE,
         touches=(
+            "users.find_erased",
             "chats.create",
             "chats.create_direct",
             "chats.check",

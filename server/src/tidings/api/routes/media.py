@@ -3,7 +3,8 @@
 from fastapi import APIRouter
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
-from tidings.api.openapi import OF_BODIES, route_options
+from tidings.api.openapi import OF_BODIES, OF_CONTENT_KEYS, route_options
+from tidings.api.request_parsing import locate_message
 from tidings.api.schemas.api_model import MessageInPath
 from tidings.api.schemas.media import (
     AttachmentResponse,
@@ -18,19 +19,11 @@ from tidings.api.schemas.media import (
 )
 from tidings.api.services import MediaServices
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import split_message_id
 from tidings.media.service import MediaService
 
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["attachments"])
 
 _OFF = Code.MEDIA_NOT_CONFIGURED
-_KEYS = (
-    "tenants.list_data_keys",
-    "tenants.put_data_key",
-    "user_keys.read",
-    "user_keys.confirm",
-    "user_keys.put",
-)
 
 
 def _service(call: UserRequest) -> MediaService:
@@ -158,17 +151,15 @@ async def delete_upload(call: AsUser, upload: UploadInPath) -> None:
             "messages.read_ephemeral",
             "uploads.read",
             "tenants.read_settings",
-            *_KEYS,
+            *OF_CONTENT_KEYS,
         ),
         summary="Get an attachment",
     ),
 )
 async def get_attachment(call: AsUser, message: MessageInPath, upload: UploadInPath) -> AttachmentResponse:
     """Get URLs of a file of a message that the user may read. Others than the sender wait until it was processed."""
-    location = split_message_id(message)
-    if location is None:
-        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
-    link = await _service(call).link(call.chat(location[0]), call.user, location[1], upload)
+    chat, sequence = locate_message(call.tenant, message)
+    link = await _service(call).link(chat, call.user, sequence, upload)
     return AttachmentResponse.of(link)
 
 
@@ -185,7 +176,7 @@ async def get_attachment(call: AsUser, message: MessageInPath, upload: UploadInP
             "messages.read_one",
             "messages.read_ephemeral",
             "tenants.read_settings",
-            *_KEYS,
+            *OF_CONTENT_KEYS,
         ),
         summary="Get the preview of a link",
     ),
@@ -195,9 +186,6 @@ async def get_link_preview(call: AsUser, message: MessageInPath) -> LinkPreviewR
 
     The media worker fetches the page once for the tenant. Only tenants that allow it have previews.
     """
-    location = split_message_id(message)
-    if location is None:
-        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
-    chat, sequence = call.chat(location[0]), location[1]
+    chat, sequence = locate_message(call.tenant, message)
     found = await _services(call).link_previews.preview(chat, call.user, sequence)
     return LinkPreviewResponse.of(found)

@@ -70,8 +70,9 @@ async def list_members(
         *OF_CHANGES,
         Code.CHAT_FULL,
         Code.REJOIN_LIMIT_REACHED,
+        Code.USER_ERASED,
         Code.KEYS_UNAVAILABLE,
-        touches=("chats.add_members", "memberships.check_many", *START_JOB, *_CHANGE),
+        touches=("chats.add_members", "memberships.check_many", "users.find_erased", *START_JOB, *_CHANGE),
         accepted=MembersAcceptedResponse,
         status_code=204,
         summary="Add members",
@@ -114,7 +115,7 @@ def member_job_path(chat: ChatKey, job: JobId) -> str:
 async def get_member_job(call: AsUser, chat: ChatInPath, job: JobInPath) -> MemberJobResponse:
     """Get the state and progress of a job that adds members. Requires the role `owner` or `admin`.
 
-    `failed` counts users who could not be added: they joined and left too often, the group was full, or the user who
+    `failed` counts users who could not be added: they were erased, joined and left too often, the group was full, or the user who
     started the job may no longer add members.
     """
     caller = ChangeContext(call.user, optional_idempotency_key(None))
@@ -130,8 +131,10 @@ async def get_member_job(call: AsUser, chat: ChatInPath, job: JobInPath) -> Memb
         Code.USER_NOT_FOUND,
         Code.CHAT_FULL,
         Code.REJOIN_LIMIT_REACHED,
+        Code.USER_ERASED,
         touches=(
             "memberships.check",
+            "users.find_erased",
             "users.find_by_phone",
             "users.confirm",
             "chats.add_members",

@@ -7,9 +7,10 @@ from fastapi import APIRouter, Path, Query, Response
 
 from tidings.api.auth import AsUser, AuthenticatedRoute, UserRequest
 from tidings.api.entry_json import entry_response, history_response
-from tidings.api.openapi import OF_APPENDS, OF_BODIES, OF_CHANGES, route_options
+from tidings.api.openapi import OF_APPENDS, OF_BODIES, OF_CHANGES, OF_CONTENT_KEYS, route_options
 from tidings.api.request_parsing import (
     IdempotencyKeyHeader,
+    locate_message,
     optional_idempotency_key,
     required_idempotency_key,
 )
@@ -26,7 +27,7 @@ from tidings.api.schemas.messages import (
 )
 from tidings.delivery.model import MessageStatus
 from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import ChatKey, ClientKey, MessageId, split_message_id
+from tidings.kernel.ids import ChatKey, ClientKey, MessageId
 from tidings.messages.edits import ChangeRequest
 from tidings.messages.history import HistorySlice, VisibleEntry
 from tidings.messages.model import EntryKind
@@ -48,14 +49,7 @@ _OF_MESSAGES = (
 _OF_RULES = (Code.BLOCKED, Code.CHAT_FROZEN, Code.MUTED)
 _OF_READING = (Code.DECRYPTION_FAILED, Code.KEYS_UNAVAILABLE)
 
-_KEYS = (
-    "tenants.list_data_keys",
-    "tenants.put_data_key",
-    "user_keys.read",
-    "user_keys.confirm",
-    "user_keys.put",
-)
-_FOLLOW = (*OF_APPENDS, *_KEYS)
+_FOLLOW = (*OF_APPENDS, *OF_CONTENT_KEYS)
 _SEND = (
     "messages.append",
     "messages.append_batch",
@@ -144,7 +138,7 @@ async def send_message(
             "messages.read_after",
             "messages.read_ephemeral",
             *_STATUS,
-            *_KEYS,
+            *OF_CONTENT_KEYS,
         ),
         response_model=HistoryResponse,
         summary="List messages",
@@ -177,14 +171,20 @@ async def _page(call: UserRequest, chat: ChatKey, asked: HistoryParams) -> Histo
         "get_message",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
-        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
+        touches=(
+            "memberships.check",
+            "messages.read_one",
+            "messages.read_ephemeral",
+            *_STATUS,
+            *OF_CONTENT_KEYS,
+        ),
         response_model=EntryResponse,
         summary="Get a message",
     ),
 )
 async def get_message(call: AsUser, message: MessageInPath) -> Response:
     """Get a message by its id, with its delivery status."""
-    chat, sequence = _locate(call, message)
+    chat, sequence = locate_message(call.tenant, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
     return entry_response(chat, shown, call.user, statuses.get(sequence))
@@ -196,13 +196,19 @@ async def get_message(call: AsUser, message: MessageInPath) -> Response:
         "get_message_status",
         *_OF_READING,
         Code.MESSAGE_NOT_FOUND,
-        touches=("memberships.check", "messages.read_one", "messages.read_ephemeral", *_STATUS, *_KEYS),
+        touches=(
+            "memberships.check",
+            "messages.read_one",
+            "messages.read_ephemeral",
+            *_STATUS,
+            *OF_CONTENT_KEYS,
+        ),
         summary="Get the delivery status of a message",
     ),
 )
 async def get_status(call: AsUser, message: MessageInPath) -> MessageStatusResponse:
     """Get the status of a message, with the members who have received and read it."""
-    chat, sequence = _locate(call, message)
+    chat, sequence = locate_message(call.tenant, message)
     shown = await call.services.history.one(chat, call.user, sequence)
     statuses = await _statuses(call, chat, [shown])
     if sequence not in statuses:
@@ -282,15 +288,8 @@ async def remove_reaction(
     return MessageChangedResponse(sequence=done.sequence)
 
 
-def _locate(call: UserRequest, message: MessageId) -> tuple[ChatKey, int]:
-    location = split_message_id(message)
-    if location is None:
-        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
-    return call.chat(location[0]), location[1]
-
-
 def _change_request(
     call: UserRequest, message: MessageId, key: ClientKey, after: int | None = None
 ) -> ChangeRequest:
-    chat, sequence = _locate(call, message)
+    chat, sequence = locate_message(call.tenant, message)
     return ChangeRequest(chat, call.user, key, sequence, after)

@@ -5,7 +5,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from tidings.api.auth import AsModerationServer, AsUser, AuthenticatedRoute
-from tidings.api.openapi import EVENTS, OF_APPENDS, OF_BODIES, OF_CHANGES, route_options
+from tidings.api.openapi import EVENTS, OF_APPENDS, OF_BODIES, OF_CHANGES, OF_CONTENT_KEYS, route_options
+from tidings.api.request_parsing import locate_message
 from tidings.api.schemas.api_model import MessageInPath, UserInPath
 from tidings.api.schemas.reviews import (
     DecisionBody,
@@ -16,21 +17,13 @@ from tidings.api.schemas.reviews import (
     ReviewsParams,
     ReviewsResponse,
 )
-from tidings.kernel.errors import Code, TidingsError
-from tidings.kernel.ids import split_message_id
+from tidings.kernel.errors import Code
 from tidings.moderation.model import ReviewTarget
 
 router = APIRouter(prefix="/v1", route_class=AuthenticatedRoute, tags=["reviews"])
 
 _OF_REPORTS = (*OF_BODIES, Code.KEYS_UNAVAILABLE, Code.OUTCOME_UNKNOWN, Code.WRITE_CONFLICT, Code.USER_ERASED)
-_KEYS = (
-    "tenants.list_data_keys",
-    "tenants.put_data_key",
-    "user_keys.read",
-    "user_keys.confirm",
-    "user_keys.put",
-)
-_REPORT = ("reports.read_review", "reports.add", *_KEYS, *EVENTS)
+_REPORT = ("reports.read_review", "reports.add", *OF_CONTENT_KEYS, *EVENTS)
 
 
 @router.post(
@@ -47,11 +40,8 @@ _REPORT = ("reports.read_review", "reports.add", *_KEYS, *EVENTS)
 )
 async def report_message(call: AsUser, message: MessageInPath, body: ReportBody) -> None:
     """Report a message to the tenant's moderators. The user must be able to read it. A second report changes nothing."""
-    place = split_message_id(message)
-    if place is None:
-        raise TidingsError(Code.MESSAGE_NOT_FOUND, f"Message {message} does not exist.")
-    reports = call.services.moderation.reports
-    await reports.report_message(call.chat(place[0]), place[1], body.request(call.user))
+    chat, sequence = locate_message(call.tenant, message)
+    await call.services.moderation.reports.report_message(chat, sequence, body.request(call.user))
 
 
 @router.post(
@@ -100,7 +90,7 @@ async def list_reviews(call: AsModerationServer, asked: Annotated[ReviewsParams,
         Code.REVIEW_NOT_FOUND,
         Code.KEYS_UNAVAILABLE,
         Code.DECRYPTION_FAILED,
-        touches=("reports.read_review", "reports.list", *_KEYS),
+        touches=("reports.read_review", "reports.list", *OF_CONTENT_KEYS),
         summary="Get a review",
     ),
 )

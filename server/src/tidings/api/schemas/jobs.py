@@ -33,7 +33,9 @@ class JobResponse(ApiModel):
     model_config = with_examples(_JOB)
 
     id: str
-    kind: Literal["deliver", "redact", "amend", "broadcast", "add_members", "mail", "push", "index"]
+    kind: Literal[
+        "deliver", "redact", "amend", "broadcast", "add_members", "mail", "push", "index", "erase", "export"
+    ]
     state: Literal["running", "paused", "cancelled", "done"]
     inbox: str | None = None
     notification: str | None = None

@@ -147,8 +147,10 @@ class EntryResponse(ApiModel):
     sender: str
     created_at: Time
     state: Annotated[
-        Literal["active", "redacted", "expired", "erased", "unreadable"],
-        Field(description="Whether the content of a message is available."),
+        Literal["active", "redacted", "expired", "archived", "erased", "unreadable"],
+        Field(
+            description="Whether the content of a message is available. `archived`: operators of the tenant can read it."
+        ),
     ]
     client_message_id: Annotated[str | None, Field(description="Only on the caller's own entries.")] = None
     status: Annotated[
@@ -202,6 +204,13 @@ class HistoryResponse(ApiModel):
     covered_range: CoveredRange
     has_older: bool
     has_newer: bool
+    archived_up_to: Annotated[
+        int | None,
+        Field(
+            description="The newest archived message of the page: the content of older messages is not in the history either. "
+            "Absent if none of the page is archived."
+        ),
+    ] = None
 
 
 class HistoryParams(ApiModel):

@@ -8,8 +8,7 @@ from pydantic.config import JsonDict
 from tidings.api.schemas.api_model import SHOWN, ApiModel, Cursor, Time, UserName, with_examples
 from tidings.api.schemas.chat_list import TimeText
 from tidings.api.schemas.chats import IdempotentBody, JoinRuleName
-from tidings.chats.commands import MAX_JOINS_PER_CALL
-from tidings.chats.model import FOREVER_MS, Invite, JoinRule, Membership
+from tidings.chats.model import FOREVER_MS, MAX_JOINS_PER_CALL, Invite, JoinRule, Membership
 from tidings.chats.moderation import MAX_REASON_CHARS, MAX_SLOW_MODE_S, RulesChange
 from tidings.kernel.clock import format_ms
 from tidings.tenants.model import ContentRules, ListedTerm

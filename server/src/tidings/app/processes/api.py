@@ -41,6 +41,8 @@ from tidings.app.wiring.chats import (
     make_presence_query,
     make_receipt_publisher,
 )
+from tidings.app.wiring.erasure import build_erasure_service
+from tidings.app.wiring.exports import build_export_service
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, notification_services
 from tidings.app.wiring.link_previews import api_link_previews
 from tidings.app.wiring.media import api_media, s3_component, s3_options, upload_check
@@ -69,6 +71,7 @@ from tidings.audit.store import DynamoAuditStore
 from tidings.chats.member_jobs import MemberJobs
 from tidings.chats.queries import ChatQueries
 from tidings.ephemeral.receipts import ReceiptPublisher
+from tidings.exports.service import ExportService
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
 from tidings.kernel.security import UntrustedProxyDetector
 from tidings.limits.limiter import RateLimiter
@@ -231,14 +234,11 @@ class ApiWiring:
         client, redis, epoch = self.engines.dynamo.value, self.engines.redis.value, self.engines.epoch
         keys, user_keys, clock = self.engines.keys.value, self.engines.user_keys.value, self.host.clock
         limiter = engine_clients.build_limiter(self.settings, redis, keys, self.host)
-        on_advanced = with_push_reads(self.gains.publish_soon, self.publisher, self.host, self.engines)
-        events = self.engines.events.value
-        lists = build_chat_lists(client, user_keys, clock, on_advanced, on_read=events.chat_read, epoch=epoch)
+        lists = self._lists()
         cases, inboxes = self._chats(lists, before_send), self._inboxes()
         commands = chats.make_chat_commands(cases.rows, cases.appends, self.accounts.tenants, clock)
-        people = build_process_login(self.settings, self.engines, clock)
         return ApiServices(
-            credentials=self._credentials(people),
+            credentials=self._credentials(people := build_process_login(self.settings, self.engines, clock)),
             chats=commands,
             moderation=build_moderation(self.engines, clock, cases, commands, people.users),
             members=MemberJobs(commands, inboxes.job_store, inboxes.jobs, clock),
@@ -255,6 +255,7 @@ class ApiWiring:
             phone=self._phone(people, limiter),
             sessions=people.sessions,
             users=people.users,
+            erasures=build_erasure_service(client, inboxes.jobs, clock, keys),
             phone_directory=PhoneDirectory(DynamoUserStore(client, keys, user_keys), self.accounts.tenants),
             push=build_push_services(client, user_keys, clock, inboxes, epoch=epoch),
             notifications=notification_services(inboxes, client, user_keys, clock),
@@ -262,9 +263,16 @@ class ApiWiring:
             webhooks=(webhooks := make_webhook_service(client, keys, clock, http)),
             before_send=make_before_send_service(webhooks, client, keys, clock),
             media=self._media(cases),
+            exports=self._exports(inboxes),
             limits=RequestLimits(limiter, self.accounts.tenants),
             telemetry=requests,
         )
+
+    def _lists(self) -> chats.ChatListServices:
+        client, user_keys, clock = self.engines.dynamo.value, self.engines.user_keys.value, self.host.clock
+        on_advanced = with_push_reads(self.gains.publish_soon, self.publisher, self.host, self.engines)
+        on_read, epoch = self.engines.events.value.chat_read, self.engines.epoch
+        return build_chat_lists(client, user_keys, clock, on_advanced, on_read=on_read, epoch=epoch)
 
     def _media(self, cases: chats.ChatServices) -> MediaServices | None:
         if self.s3 is None:
@@ -276,6 +284,12 @@ class ApiWiring:
             ),
             link_previews=api_link_previews(self.engines, self.host.clock, cases=cases, publisher=publisher),
         )
+
+    def _exports(self, inboxes: InboxServices) -> ExportService | None:
+        if self.s3 is None:
+            return None
+        client, life_s = self.engines.dynamo.value, self.settings.media.url_life_s
+        return build_export_service(client, inboxes.jobs, self.s3, self.host.clock, life_s)
 
     def _chats(self, lists: chats.ChatListServices, before_send: BeforeSend) -> chats.ChatServices:
         traces = make_traces(self.host.tracing)

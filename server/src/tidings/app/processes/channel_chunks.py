@@ -1,4 +1,5 @@
-"""Consumers of chunks with a topic of their own: e-mail in `notifications`, push in `push`, rebuilds in `search`.
+"""Consumers of chunks with a topic of their own: e-mail, erasures and exports in `notifications`, push, and rebuilds in
+`search`.
 
 So a slow mail server does not delay deliveries to inboxes.
 """
@@ -73,8 +74,12 @@ class ChannelConsumer(Component):
             engine_clients.export_consumer(self._host.metrics, consumer, "mails", "chunks")
         elif self._kind is JobKind.PUSH:
             engine_clients.export_consumer(self._host.metrics, consumer, "pushes", "chunks")
-        else:
+        elif self._kind is JobKind.INDEX:
             engine_clients.export_consumer(self._host.metrics, consumer, "indexing", "chunks")
+        elif self._kind is JobKind.ERASE:
+            engine_clients.export_consumer(self._host.metrics, consumer, "erasures", "chunks")
+        else:
+            engine_clients.export_consumer(self._host.metrics, consumer, "exports", "chunks")
 
     @override
     async def stop(self) -> None:

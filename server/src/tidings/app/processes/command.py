@@ -264,3 +264,14 @@ def media() -> None:
     from tidings.app.processes.media import run_media  # noqa: PLC0415 - see above
 
     run_media(_settings())
+
+
+@group.command()
+def archive() -> None:
+    """Run the archive process.
+
+    It moves the content of old messages to the bucket, for tenants that have set `archive-days`. One is enough.
+    """
+    from tidings.app.processes.archive import run_archive  # noqa: PLC0415 - see above
+
+    run_archive(_settings())

@@ -15,6 +15,7 @@ from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.accounts import accounts_component
 from tidings.app.wiring.console import ConsoleWiring, bootstrap_key, oidc_options, watched_processes
+from tidings.app.wiring.media import s3_component, s3_options
 from tidings.app.wiring.options import (
     cursor_secrets,
     otlp_headers,
@@ -39,6 +40,7 @@ BUILDS = (
     bootstrap_key,
     oidc_options,
     watched_processes,
+    s3_options,
     *production.CONSOLE,
 )
 
@@ -59,7 +61,7 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
             settings, engines.dynamo.value, engines.redis.value, host.clock, engines.epoch
         ),
     )
-    webhook_http = transport_component(settings)
+    webhook_http, s3 = transport_component(settings), s3_component(settings)
     cookies = cursor_secrets(settings) or (Secret(secrets.token_urlsafe(32)),)
 
     def app() -> Asgi:
@@ -80,14 +82,18 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
             monitor,
             cookies[0],
             webhook_http.value,
+            s3.value,
         )
         return make_console_app(wiring.services(), _options(settings, cookies), requests)
 
-    listening = replace(
-        settings, api=replace(settings.api, host=settings.console.host, port=settings.console.port)
-    )
-    server = HttpServer(listening, app, host.tasks, section="console")
-    return [*engines.components, accounts, publisher, provider, traces, webhook_http, server]
+    server = HttpServer(_listening(settings), app, host.tasks, section="console")
+    return [*engines.components, accounts, publisher, provider, traces, webhook_http, s3, server]
+
+
+def _listening(settings: Settings) -> Settings:
+    """Return settings in which the console has the host and port of the API: the server reads these."""
+    console = settings.console
+    return replace(settings, api=replace(settings.api, host=console.host, port=console.port))
 
 
 def _operations() -> Iterator[str]:

@@ -140,7 +140,7 @@ def _export(host: ProcessContext, parts: MediaWorkerParts) -> None:
     host.metrics.counter_callbacks(
         "media_swept_total",
         "What sweeps found: rows and objects; orphaned objects, expired uploads, leftovers and multipart uploads that were "
-        "deleted; files that were published again; rows without an object.",
+        "deleted; files that were published again; deleted objects of exports; rows without an object.",
         "what",
         lambda: {name: getattr(sweeper.stats, name) for name in type(sweeper.stats).__slots__},
     )

@@ -1,4 +1,6 @@
-"""The process `notifications`: process the chunks of jobs and offline checks, start jobs that are due. Any number may run.
+"""The process `notifications`: process the chunks of jobs and offline checks, start jobs that are due, expire messages.
+
+Any number may run.
 
 A process of its own: a send to 100,000 users is minutes of work, and no chat message should wait behind it.
 """
@@ -14,11 +16,18 @@ from tidings.app.processes.offline_events import OfflineCheckConsumer
 from tidings.app.settings import Settings, production
 from tidings.app.wiring import delivery, engine_clients
 from tidings.app.wiring.chats import build_chat_commands
+from tidings.app.wiring.erasure import ErasureWiring
+from tidings.app.wiring.exports import ExportWiring
 from tidings.app.wiring.inboxes import InboxServices, build_process_inboxes, build_sweeper
 from tidings.app.wiring.mail import build_mail_worker, mail_options, open_smtp, smtp_options
+from tidings.app.wiring.media import s3_component, s3_options
 from tidings.app.wiring.options import kafka_config, otlp_headers, process_options, validate_settings
 from tidings.app.wiring.push import make_has_providers
+from tidings.app.wiring.retention import build_process_sweeper
+from tidings.chats.commands import ChatCommands
 from tidings.chats.member_jobs import MemberChunkWorker
+from tidings.erasure.worker import ErasureWorker
+from tidings.exports.worker import ExportWorker
 from tidings.inboxes.channels.jobs import ChannelJobs
 from tidings.inboxes.channels.ports import ChannelJobStarter
 from tidings.inboxes.channels.push import PushJobs
@@ -44,6 +53,7 @@ from tidings.platform.kafka.partition_worker import PartitionWorkerOptions, Reco
 from tidings.platform.kafka.publisher import KafkaPublisher, dead_letter_to
 from tidings.platform.lifecycle.component import Component, Health, ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext, run_process
+from tidings.platform.s3.client import S3Client
 from tidings.platform.telemetry import logs
 from tidings.schema.topics.model import NOTIFICATIONS, NOTIFICATIONS_DEAD
 from tidings.tenants.settings import TenantReader
@@ -57,6 +67,7 @@ BUILDS = (
     kafka_config,
     smtp_options,
     mail_options,
+    s3_options,
     *production.MAIL,
 )
 CHECK_EVERY_S = 4.0
@@ -85,27 +96,33 @@ def compose(settings: Settings, host: ProcessContext) -> Sequence[Component]:
     }
     server = smtp_options(settings)
     smtp = None if server is None else ManagedResource("mail_server", partial(open_smtp, server, host.clock))
-    chunks = ChunkConsumer(settings, host, engines, Lines(publisher, group, channels, smtp))
+    s3 = s3_component(settings)
+    chunks = ChunkConsumer(settings, host, engines, Lines(publisher, group, channels, smtp, s3))
+    has_bucket = settings.media.endpoint is not None
     return [
         *engines.components,
         publisher,
         group,
         *channels.values(),
         *([] if smtp is None else [smtp]),
+        s3,
         chunks,
         *([] if smtp is None else [ChannelConsumer(JobKind.MAIL, settings, host, chunks)]),
+        ChannelConsumer(JobKind.ERASE, settings, host, chunks.erasures),
+        *([ChannelConsumer(JobKind.EXPORT, settings, host, chunks.exports)] if has_bucket else []),
         OfflineCheckConsumer(settings, host, engines, publisher),
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """The process's clients of Kafka, in addition to its consumer, and of the mail server, if there is one."""
+    """The process's clients of Kafka, in addition to its consumer, and of the mail server and the bucket, if there are."""
 
     publisher: ManagedResource[KafkaPublisher]
     group: ManagedResource[KafkaConsumerLag[ChunkRef]]
     channels: Mapping[JobKind, ManagedResource[KafkaConsumerLag[ChunkRef]]]
     smtp: ManagedResource[SmtpTransport] | None
+    s3: ManagedResource[S3Client | None]
 
     async def progress(self, refs: Collection[ChunkRef]) -> Mapping[ChunkRef, PartitionProgress]:
         """Return the progress of the consumers of each chunk's topic."""
@@ -114,6 +131,20 @@ class Lines:
             lag = self.group if kind is None else self.channels[kind]
             found |= await lag.value.progress([ref for ref in refs if ref.kind is kind])
         return found
+
+
+@dataclass(slots=True)
+class ErasureOwner:
+    """Has the worker of erasures, once the process has started."""
+
+    worker: ErasureWorker | None = None
+
+
+@dataclass(slots=True)
+class ExportOwner:
+    """Has the worker of exports, once the process has started."""
+
+    worker: ExportWorker | None = None
 
 
 class ChunkConsumer(Component):
@@ -133,21 +164,25 @@ class ChunkConsumer(Component):
         self._tasks: list[asyncio.Task[None]] = []
         self._live: InboxChangePublisher | None = None
         self.worker: ChunkWorker | None = None
+        self.erasures = ErasureOwner()
+        self.exports = ExportOwner()
         self.stop_s = settings.process.stop_s
 
     @override
     async def start(self) -> None:
         publisher, spawn = self._lines.publisher.value, self._host.tasks.spawn
         client, clock, chunks = self._engines.dynamo.value, self._host.clock, KafkaChunkPublisher(publisher)
+        commands = self._commands(publisher)
         cases, self._live = build_process_inboxes(
             self._engines,
             clock,
             chunks,
             settings=self._settings.inboxes,
-            add_members=self._member_worker(publisher).add,
+            add_members=MemberChunkWorker(commands).add,
         )
         self.worker = cases.worker
         self.worker.use_channels(self._channels(cases))
+        self._start_users(cases, commands, publisher)
         on_ended = self._engines.events.value.job_ended
         jobs = build_sweeper(client, clock, chunks, self._lines.progress, on_ended)
         work = RecordHandlers(
@@ -161,7 +196,34 @@ class ChunkConsumer(Component):
         engine_clients.export_consumer(self._host.metrics, consumer, "notifications", "chunks")
         self._consumer = consumer
         running = spawn("notifications", consumer.run(), may_end=True)
-        self._tasks = [running, spawn("jobs due", run_sweeper(jobs))]
+        retention = build_process_sweeper(self._host, self._engines, publisher)
+        self._tasks = [
+            running,
+            spawn("jobs due", run_sweeper(jobs)),
+            spawn("retention", retention.run()),
+        ]
+
+    def _start_users(self, cases: InboxServices, commands: ChatCommands, publisher: KafkaPublisher) -> None:
+        """Build the workers that erase and export users."""
+        s3 = self._lines.s3.value
+        self.erasures.worker = ErasureWiring(
+            settings=self._settings,
+            host=self._host,
+            engines=self._engines,
+            publisher=publisher,
+            inboxes=cases,
+            commands=commands,
+            s3=s3,
+        ).worker()
+        if s3 is not None:
+            self.exports.worker = ExportWiring(
+                settings=self._settings,
+                host=self._host,
+                engines=self._engines,
+                publisher=publisher,
+                inboxes=cases,
+                s3=s3,
+            ).worker()
 
     def _channels(self, cases: InboxServices) -> ChannelActions:
         engines, host, clock = self._engines, self._host, self._host.clock
@@ -186,25 +248,25 @@ class ChunkConsumer(Component):
         export_mails(host, stats, worker)
         return ChannelActions(start={**start, Channel.EMAIL: mails}, send={JobKind.MAIL: worker.send})
 
-    def _member_worker(self, publisher: KafkaPublisher) -> MemberChunkWorker:
+    def _commands(self, publisher: KafkaPublisher) -> ChatCommands:
         client, clock = self._engines.dynamo.value, self._host.clock
         rows = AuthenticatedRows(self._engines.keys.value)
-        commands = build_chat_commands(
+        return build_chat_commands(
             client,
             clock,
             delivery.make_on_commit(publisher, self._host).publish,
             epoch=self._engines.epoch,
             tenants=TenantReader(DynamoTenantStore(client, rows), clock),
         )
-        return MemberChunkWorker(commands)
 
     @override
     async def stop(self) -> None:
         """Finish and commit the current batches. The next owner of the partitions processes the rest."""
         if self._consumer is None:
             return
-        running, looking = self._tasks
-        await self._host.tasks.stop(looking)
+        running, *sweeping = self._tasks
+        for task in sweeping:
+            await self._host.tasks.stop(task)
         self._consumer.stop()
         await asyncio.wait([running])
         if self._live is not None:

@@ -25,6 +25,7 @@ from tidings.app.wiring.engine_clients import EngineComponents, key_policy, make
 from tidings.app.wiring.webhook_events import make_event_producer
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
+from tidings.kernel.ids import TenantId
 from tidings.kernel.network_policy import NetworkPolicy
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
@@ -35,6 +36,7 @@ from tidings.push.registrations import PushRegistrations
 from tidings.push.store.registrations import DynamoRegistrationStore
 from tidings.tenants import settings as tenants
 from tidings.tenants.key_ring import KeyRing
+from tidings.tenants.model import Tenant
 from tidings.tenants.ports import Kms
 from tidings.tenants.settings import TenantReader
 from tidings.tenants.signing_key_ring import SigningKeyRing, SigningPolicy
@@ -240,3 +242,15 @@ def build_credentials(accounts: AccountServices, login_services: LoginServices) 
     """Build the verifier that every edge uses."""
     access = SessionTokenVerifier(login_services.access, login_services.live)
     return CredentialVerifierChain(accounts.api_keys, access, accounts.users, login_services.admission)
+
+
+async def read_existing_tenant(client: DynamoClient, keys: KeyRing, tenant: TenantId) -> Tenant:
+    """Return the tenant of a command. Raises `request_invalid` if it does not exist. Creates no keys."""
+    found = await DynamoTenantStore(client, AuthenticatedRows(keys)).read(tenant)
+    if found is None:
+        raise TidingsError(
+            Code.REQUEST_INVALID,
+            f"Tenant {tenant} does not exist.",
+            hint="`tidings tenant create` makes one.",
+        )
+    return found

@@ -16,6 +16,8 @@ from tidings.app.wiring.accounts import AccountServices, build_process_login
 from tidings.app.wiring.chats import build_chat_lists, build_chat_services
 from tidings.app.wiring.dead_letters import build_dead_letters
 from tidings.app.wiring.delivery import make_on_commit
+from tidings.app.wiring.erasure import build_erasure_service
+from tidings.app.wiring.exports import build_export_service
 from tidings.app.wiring.inboxes import build_process_inboxes, notification_services
 from tidings.app.wiring.moderation import build_reviews
 from tidings.app.wiring.search import build_search_switch
@@ -25,7 +27,9 @@ from tidings.audit.log import AuditLog
 from tidings.audit.store import DynamoAuditStore
 from tidings.chats.commands import ChatCommands
 from tidings.chats.moderation import ChatModeration
+from tidings.exports.service import ExportService
 from tidings.jobs.chunk_topic import KafkaChunkPublisher
+from tidings.jobs.ports import JobStarter
 from tidings.kernel.security import Secret
 from tidings.messages.history import History
 from tidings.messages.store import DynamoLogReader
@@ -38,6 +42,7 @@ from tidings.operators.store import DynamoOperatorSessionStore
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.lifecycle.run import ProcessContext
+from tidings.platform.s3.client import S3Client
 from tidings.tenants.rules import is_tenant_id
 from tidings.tenants.settings import TenantService
 from tidings.tenants.store import DynamoTenantStore
@@ -102,6 +107,7 @@ class ConsoleWiring:
     monitor: ProcessMonitor
     cookie_secret: Secret
     webhook_http: WebhookTransport
+    s3: S3Client | None
 
     def services(self) -> ConsoleServices:
         settings, clock, engines = self.settings, self.host.clock, self.engines
@@ -130,6 +136,8 @@ class ConsoleWiring:
             user_sessions=people.sessions,
             notifications=notification_services(cases, client, engines.user_keys.value, clock),
             webhooks=make_webhook_service(client, keys, clock, self.webhook_http),
+            erasures=build_erasure_service(client, cases.jobs, clock, keys),
+            exports=self._exports(cases.jobs),
             search=build_search_switch(settings, client, tenants, clock),
             monitor=self.monitor,
             doctor=DoctorRunner(_doctor_command(settings), clock),
@@ -138,6 +146,12 @@ class ConsoleWiring:
             support=self._support(),
             moderation=self._moderation(people.users),
         )
+
+    def _exports(self, jobs: JobStarter) -> ExportService | None:
+        if self.s3 is None:
+            return None
+        life_s = self.settings.media.url_life_s
+        return build_export_service(self.engines.dynamo.value, jobs, self.s3, self.host.clock, life_s)
 
     def _moderation(self, users: UserService) -> ConsoleModeration:
         clock, engines = self.host.clock, self.engines

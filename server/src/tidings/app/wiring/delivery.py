@@ -184,6 +184,7 @@ def build_offline_checker(
     deps = OfflineCheckerDeps(
         status=status,
         rows=build_chat_row_reader(client, epoch),
+        rows_of=build_watermark_store(client, clock, epoch).rows_now,
         log=DynamoLogReader(client),
         keys=keys,
         checks=checks,

@@ -10,6 +10,7 @@ from tidings.app.wiring.engine_clients import EngineComponents
 from tidings.chats.rules import ChatAction, check_permission
 from tidings.chats.store import DynamoChatStore
 from tidings.delivery.ports import DeleteUploads
+from tidings.exports.bucket import ExportObjects
 from tidings.kernel.clock import Clock
 from tidings.kernel.errors import Code, TidingsError
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
@@ -64,11 +65,13 @@ def s3_options(settings: Settings) -> S3Options | None:
 
 
 def s3_component(settings: Settings) -> ManagedResource[S3Client | None]:
-    return ManagedResource("s3", lambda: _opened(s3_options(settings)))
+    return ManagedResource("s3", lambda: open_bucket(settings))
 
 
 @asynccontextmanager
-async def _opened(options: S3Options | None) -> AsyncIterator[S3Client | None]:
+async def open_bucket(settings: Settings) -> AsyncIterator[S3Client | None]:
+    """Open the bucket of the installation; None without attachments."""
+    options = s3_options(settings)
     if options is None:
         yield None
         return
@@ -91,7 +94,7 @@ def media_options(settings: Settings) -> MediaOptions:
 def read_attachments(history: History) -> ReadAttachments:
     async def read(chat: ChatKey, user: UserId, sequence: int) -> Sequence[str]:
         shown = await history.one(chat, user, sequence)
-        return shown.entry.attachments if shown.content is not None else ()
+        return shown.attachments
 
     return read
 
@@ -226,7 +229,8 @@ def build_sweeper(
         worker=worker,
         clock=clock,
         list_tenants=TenantService(tenants, clock).list,
-        is_erased=_is_erased(DynamoUserKeyStore(client)),
+        is_erased=(is_erased := _is_erased(DynamoUserKeyStore(client))),
+        sweep_exports=lambda tenant: ExportObjects(s3).sweep(tenant, clock.now_ms(), is_erased),
         on_error=_report,
         lease=lease,
         failpoints=failpoints,

@@ -44,8 +44,8 @@ class ChatDecisionActions:
         )
 
     async def ban(self, chat: ChatKey, user: UserId, decision: Decision, /) -> None:
-        # A repetition finds a user who is no member any more, so its entry would be another one: the key, which only this
-        # decision has, was used.
+        # The user is no member when the ban is repeated, so its entry would differ: the key of this decision was used for
+        # another one.
         with _is_done_by(Code.IDEMPOTENCY_CONFLICT):
             await self._chats.ban(
                 chat, _caller(decision), user, until_ms=decision.until_ms, reason=decision.reason

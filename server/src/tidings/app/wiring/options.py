@@ -67,6 +67,7 @@ ADMIN_PORTS = {
     "push": 9740,
     "search": 9760,
     "media": 9770,
+    "archive": 9780,
 }
 """The admin port of each process if `process.admin_port` is unset. `--processes` uses the next numbers too."""
 

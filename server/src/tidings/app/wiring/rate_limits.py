@@ -12,7 +12,8 @@ from tidings.kernel.ids import TenantId, UserId
 from tidings.limits.limiter import RateLimiter
 from tidings.limits.model import NO_TENANT, LimitKind, LimitPolicy, LimitVerdict, TokenRequest
 from tidings.limits.rules import address_key, network_key, policy_for
-from tidings.tenants.model import RateOverrides, TenantLookup
+from tidings.tenants.model import TenantLookup
+from tidings.tenants.rate_settings import RateOverrides
 
 _BLOCK_DIGITS = slice(1, 8)
 """The first seven digits: a block of numbers that one carrier assigns, and that an attacker rents as a whole."""

@@ -28,7 +28,9 @@ from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.platform.lifecycle.component import ManagedResource
 from tidings.platform.lifecycle.run import ProcessContext
+from tidings.retention.store import DynamoRetentionStore
 from tidings.search.chat_indexer import ChatIndexer
+from tidings.search.erasure import IndexErasure
 from tidings.search.indexer import IndexerDeps, IndexerStats, MessageIndexer
 from tidings.search.model import MessageText, ReadableMessage
 from tidings.search.ports import SearchIndex, SearchReader, UserChats
@@ -213,12 +215,12 @@ def build_message_search(
 def build_search_switch(
     settings: Settings, client: DynamoClient, tenants: TenantService, clock: Clock
 ) -> SearchSwitch:
-    jobs = JobService(DynamoJobStore(client, settings.inboxes.job_retention_days), _NoChunks(), clock)
+    jobs = JobService(DynamoJobStore(client, settings.inboxes.job_retention_days), UnpublishedChunks(), clock)
     return SearchSwitch(tenants, SearchRebuild(jobs, PARTS, clock))
 
 
-class _NoChunks:
-    """A rebuild starts some seconds later, so the job sweeper publishes its chunks."""
+class UnpublishedChunks:
+    """For a process without Kafka: the job sweeper publishes the chunks of its jobs, some seconds later."""
 
     def publish(self, refs: object) -> None:
         del refs
@@ -257,8 +259,9 @@ class SearchWorkerParts:
             UserDirectory(DynamoUserStore(client, keys, engines.user_keys.value)),
             ChatsFromRows(build_chat_row_reader(client, engines.epoch)),
             indexer=chats,
+            erasure=IndexErasure(index, host.failpoints),
             tenants=tenants,
             clock=clock,
             failpoints=host.failpoints,
         )
-        self.sweeper = IndexSweeper(index, store, clock)
+        self.sweeper = IndexSweeper(index, store, DynamoRetentionStore(client), clock)

@@ -17,7 +17,7 @@ from tidings.chats.model import (
     member_status_of,
 )
 from tidings.kernel.clock import Clock, format_ms
-from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId
+from tidings.kernel.ids import ChatId, ChatKey, TenantId, UserId, is_pseudonym
 from tidings.messages.model import MODERATOR, Interval
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Item, ItemValue
@@ -37,6 +37,7 @@ from tidings.platform.dynamo.requests import (
     Update,
 )
 from tidings.schema.tables.items.chats import chat_key, user_key
+from tidings.schema.tables.patterns import accounts as account_patterns
 from tidings.schema.tables.patterns import chats as patterns
 
 _CHATS, _MEMBERS, _STATE = "chats", "chat_memberships", "delivery_state"
@@ -74,6 +75,13 @@ class DynamoChatStore:
             found = await self._client.batch_get(patterns.CHECK_MEMBERS, keys)
         rows = (items.membership_from_item(item) for item in found)
         return {row.user: row for row in rows}
+
+    async def erased(self, tenant: TenantId, users: Collection[UserId]) -> set[UserId]:
+        keys = [{"user_id": user_key(tenant, user)} for user in dict.fromkeys(users)]
+        with translate_read_errors:
+            found = await self._client.batch_get(account_patterns.FIND_ERASED, keys) if keys else []
+        erased = {UserId(item["user_id"].partition("#")[2]) for item in found if "erased" in item}
+        return erased | {user for user in users if is_pseudonym(user)}
 
     async def members(self, chat: ChatKey) -> Sequence[Membership]:
         query = Query(condition="chat_id = :c", values={":c": chat_key(chat)})

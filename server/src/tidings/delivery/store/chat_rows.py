@@ -78,9 +78,10 @@ class DynamoChatRowReader:
         return None if item is None else await self._reconciler.row(chat, user, row_from_item(item))
 
     async def heads(self, tenant: TenantId, chats: Sequence[ChatId]) -> Mapping[ChatId, RowUpdate]:
-        keys = _keys_of(tenant, chats)
+        if not chats:
+            return {}
         with translate_read_errors:
-            found = await self._client.batch_get(patterns.READ_HEADS, keys) if keys else []
+            found = await self._client.batch_get(patterns.READ_HEADS, _keys_of(tenant, chats))
         return await self._heads(tenant, found)
 
     async def heads_and_chats(

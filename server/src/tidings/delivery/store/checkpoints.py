@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import cast, final
 
 from tidings.connections.model import LookupResult
-from tidings.connections.store import call_each, quote_key_part, translate_redis_errors
+from tidings.connections.store import call_each, quote_key_part
 from tidings.kernel.ids import ChatKey
 from tidings.platform.redis.client import RedisClient
 from tidings.platform.redis.command_router import Script
+from tidings.platform.redis.errors import translate_redis_errors
 from tidings.platform.redis.keys import Key
 
 ADVANCE_CHECKPOINT = Script.load("tidings.delivery.store", "checkpoint.lua", keys=1)

@@ -1,8 +1,9 @@
 """Offline checks in Kafka: published without waiting, and consumed after their delay."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
+from itertools import batched
 from typing import final
 
 import msgspec
@@ -15,7 +16,7 @@ from tidings.platform.kafka.errors import UndecodableError
 from tidings.platform.kafka.producer_thread import RecordMetadata
 from tidings.platform.kafka.publisher import KafkaPublisher
 from tidings.platform.kafka.records import Record
-from tidings.schema.tables.items.chats import user_key
+from tidings.schema.tables.items.chats import chat_key, user_key
 from tidings.schema.tables.model import KeyPartError
 from tidings.schema.topics.model import OFFLINE_CHECKS, OFFLINE_CHECKS_LATE
 
@@ -24,6 +25,9 @@ DELAYS_MS = {OFFLINE_CHECKS.name: 1_000, OFFLINE_CHECKS_LATE.name: 30_000}
 
 The first is longer than a gateway needs to write the acks of a device that has disconnected.
 """
+
+MAX_USERS = 100
+"""Users of one check. The members of a group that is delivered by routes fit into one."""
 
 _encode = msgspec.json.Encoder().encode
 _decode = wrap_decoder(msgspec.json.Decoder(OfflineCheck).decode, msgspec.DecodeError)
@@ -42,7 +46,7 @@ class KafkaOfflineChecks:
     def check(
         self,
         chat: ChatKey,
-        user: UserId,
+        users: Sequence[UserId],
         first: int,
         last: int,
         *,
@@ -50,16 +54,17 @@ class KafkaOfflineChecks:
         is_mention: bool = False,
     ) -> None:
         at_ms = self._clock.now_ms()
-        check = OfflineCheck(
-            tenant=chat.tenant,
-            user=user,
-            at_ms=at_ms,
-            chat=chat.chat,
-            first=first,
-            last=last,
-            is_mention=is_mention,
-        )
-        _ = self._send(OFFLINE_CHECKS_LATE.name if is_reconnecting else OFFLINE_CHECKS.name, check)
+        for some in batched(users, MAX_USERS):
+            check = OfflineCheck(
+                tenant=chat.tenant,
+                users=some,
+                at_ms=at_ms,
+                chat=chat.chat,
+                first=first,
+                last=last,
+                is_mention=is_mention,
+            )
+            _ = self._send(OFFLINE_CHECKS_LATE.name if is_reconnecting else OFFLINE_CHECKS.name, check)
 
     async def check_users(self, users: Iterable[tuple[TenantId, UserId]], since_ms: int) -> None:
         """Check the messages since this time in all chats of these users, whose gateway has vanished.
@@ -69,7 +74,8 @@ class KafkaOfflineChecks:
         at_ms = self._clock.now_ms()
         sent = [
             self._send(
-                OFFLINE_CHECKS.name, OfflineCheck(tenant=tenant, user=user, at_ms=at_ms, since_ms=since_ms)
+                OFFLINE_CHECKS.name,
+                OfflineCheck(tenant=tenant, users=(user,), at_ms=at_ms, since_ms=since_ms),
             )
             for tenant, user in users
         ]
@@ -82,7 +88,11 @@ class KafkaOfflineChecks:
         _ = self._send(OFFLINE_CHECKS_LATE.name, msgspec.structs.replace(check, at_ms=self._clock.now_ms()))
 
     def _send(self, topic: str, check: OfflineCheck) -> "asyncio.Future[RecordMetadata]":
-        sending = self._publisher.send(topic, user_key(check.tenant, check.user).encode(), _encode(check))
+        if check.chat is None:
+            key = user_key(check.tenant, check.users[0])
+        else:
+            key = chat_key(ChatKey(check.tenant, check.chat))
+        sending = self._publisher.send(topic, key.encode(), _encode(check))
         sending.add_done_callback(partial(_count, self))
         return sending
 
@@ -98,7 +108,8 @@ def decode_check(record: Record) -> OfflineCheck:
     """Decode a record. Raises `UndecodableError`."""
     try:
         check = _decode(record.value or b"")
-        user_key(check.tenant, check.user)
+        for user in check.users:
+            user_key(check.tenant, user)
     except (msgspec.DecodeError, KeyPartError) as error:
         raise UndecodableError(str(error)) from error
     return check

@@ -11,7 +11,7 @@ quiet row proves that its head is not further, so that head is not read.
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from itertools import batched
 from typing import Final, final
@@ -206,14 +206,7 @@ class ResumeService:
         heads = await self._parts.rows.heads(tenant, [row.chat for row in rows if needs_head(row)])
         self._parts.quiet_rows.offer(tenant, device.user, rows, heads)
         rows = [rules.with_head(row, heads.get(row.chat), device.user) for row in rows]
-        # The first read of the heads shows which chats are large.
-        large = large_chats(rows)
-        await self._subscribe(device, large)
-        await failpoints.hit("gateway.subscribed")
-        # Race: a worker raises the head of a large chat, then publishes. These heads are read again after the channel is
-        # confirmed: an entry is in the head that is read, or arrives on the channel.
-        heads = await self._parts.rows.heads(tenant, large)
-        rows = [rules.with_head(row, heads.get(row.chat), device.user) for row in rows]
+        rows = await self._subscribe(device, rows)
         rows = await self._without_removed(device, current_positions(device, reported), rows)
         positions = current_positions(device, reported)
         queued = await read_queued(self._parts.queue, device, positions, rows, self._options.max_queued)
@@ -229,6 +222,21 @@ class ResumeService:
         self._on_live(device)
         await failpoints.hit("gateway.live")
         await self._close_old(device, before)
+
+    async def _subscribe(self, device: ConnectedDevice, rows: list[ChatRow]) -> list[ChatRow]:
+        """Subscribe to large chats and read their heads. The lease renewer retries those that Redis does not confirm."""
+        large = large_chats(rows)
+        confirmed = await asyncio.gather(*(self._parts.large_chats.enter(device, chat) for chat in large))
+        device.unconfirmed_channels.update(
+            (chat, None) for chat, is_confirmed in zip(large, confirmed, strict=True) if not is_confirmed
+        )
+        await self._failpoints.hit("gateway.subscribed")
+        if not large:
+            return rows
+        # Race: a worker raises the head of a large chat, then publishes. These heads are read again after the channel is
+        # confirmed: an entry is in the head that is read, or arrives on the channel.
+        heads = await self._parts.rows.heads(device.key.tenant, large)
+        return [rules.with_head(row, heads.get(row.chat), device.user) for row in rows]
 
     async def _register(self, device: ConnectedDevice) -> Route | None:
         """Register the device's route and return the one that it replaced.
@@ -262,13 +270,6 @@ class ResumeService:
     async def _rows(self, device: ConnectedDevice) -> list[ChatRow]:
         rows = await self._parts.rows.rows(device.key.tenant, device.user)
         return [row for row in rows if row.known.joined is not None]
-
-    async def _subscribe(self, device: ConnectedDevice, large: Sequence[ChatId]) -> None:
-        """Subscribe to large chats. The lease renewer retries and compares those that Redis does not confirm."""
-        confirmed = await asyncio.gather(*(self._parts.large_chats.enter(device, chat) for chat in large))
-        device.unconfirmed_channels.update(
-            (chat, None) for chat, is_confirmed in zip(large, confirmed, strict=True) if not is_confirmed
-        )
 
     async def _without_removed(
         self, device: ConnectedDevice, positions: Mapping[ChatId, int], rows: list[ChatRow]

@@ -4,8 +4,6 @@ import asyncio
 import base64
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 from urllib.parse import urljoin
@@ -13,13 +11,12 @@ from urllib.parse import urljoin
 import aiohttp
 import msgspec
 
-from tidings.kernel.errors import UnavailableError
 from tidings.kernel.ids import TenantId
 from tidings.kernel.network_policy import NetworkPolicy, check_url
 from tidings.media.links import LinkPreview, link_key, read_page
 from tidings.media.sandbox import run_decoder
 from tidings.platform.redis.client import RedisClient
-from tidings.platform.redis.errors import RedisError
+from tidings.platform.redis.errors import translate_redis_errors
 from tidings.platform.redis.keys import Key
 
 KEPT_S, EMPTY_KEPT_S, CLAIM_S = 86_400, 3_600, 30
@@ -41,32 +38,24 @@ class RedisLinkCache:
         self._redis = redis
 
     async def find(self, tenant: TenantId, url: str) -> LinkPreview | None:
-        with _translated_errors():
+        with translate_redis_errors():
             found = cast("bytes | None", await self._redis.read("GET", self._key(tenant, url, "link")))
         return None if found is None else _decode(found)
 
     async def put(self, tenant: TenantId, preview: LinkPreview) -> None:
         kept_s = KEPT_S if preview.title else EMPTY_KEPT_S
-        with _translated_errors():
+        with translate_redis_errors():
             await self._redis.write(
                 "SET", self._key(tenant, preview.url, "link"), _encode(preview), "EX", kept_s
             )
 
     async def claim(self, tenant: TenantId, url: str) -> bool:
-        with _translated_errors():
+        with translate_redis_errors():
             key = self._key(tenant, url, "link-claim")
             return await self._redis.write("SET", key, "1", "EX", CLAIM_S, "NX") is not None
 
     def _key(self, tenant: TenantId, url: str, kind: str) -> Key:
         return self._redis.keys.key(tenant, link_key(url), kind)
-
-
-@contextmanager
-def _translated_errors() -> Iterator[None]:
-    try:
-        yield
-    except RedisError as error:
-        raise UnavailableError(f"Redis: {error}") from error
 
 
 class GuardedLinkFetcher:

@@ -6,6 +6,7 @@ import msgspec
 
 from tidings.kernel.ids import ChatId, ClientKey, TenantId, UserId
 from tidings.media.model import CheckState, MediaFacts, Upload, UploadState
+from tidings.media.ports import UploadPage
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
 from tidings.platform.dynamo.errors import (
@@ -20,6 +21,7 @@ from tidings.schema.tables.patterns import media as patterns
 
 _TABLE = "uploads"
 _TOTAL = TOTAL_SORT.render()
+PAGE_ROWS = 1_000
 _ABSENT = "attribute_not_exists(tenant_shard)"
 _ADD_BYTES = "ADD total_bytes :bytes"
 _encode = msgspec.json.Encoder().encode
@@ -33,6 +35,8 @@ _OPTIONAL = {
 
 
 class DynamoUploadStore:
+    shards = SHARDS
+
     def __init__(self, client: DynamoClient) -> None:
         self._client = client
 
@@ -116,6 +120,19 @@ class DynamoUploadStore:
                 return False
             raise
         return True
+
+    async def page(self, tenant: TenantId, shard: int, after: str, /) -> UploadPage:
+        partition = shard_key(tenant, shard)
+        query = Query(
+            condition="tenant_shard = :s",
+            values={":s": partition},
+            limit=PAGE_ROWS,
+            start={"tenant_shard": partition, "upload": after} if after else None,
+        )
+        with translate_read_errors:
+            found = await self._client.query(patterns.LIST_UPLOADS, query)
+        uploads = [upload_from_item(tenant, item) for item in found.items if item["upload"] != _TOTAL]
+        return UploadPage(uploads, None if found.start is None else found.start["upload"])
 
     async def list_shard(self, tenant: TenantId, shard: int) -> AsyncIterator[Upload]:
         query = Query(condition="tenant_shard = :s", values={":s": shard_key(tenant, shard)})

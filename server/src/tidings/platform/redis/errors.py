@@ -8,7 +8,11 @@
 - `ScriptFailedError`: a script failed. Its writes before the failure remain.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar, NamedTuple
+
+from tidings.kernel.errors import UnavailableError
 
 _NAMELESS = ("", "?")
 
@@ -131,3 +135,12 @@ REJECTION_CODES = TRANSIENT_CODES | {"CROSSSLOT", "MOVED", "NOAUTH", "NOPERM"}
 
 def error_from_reply(message: str) -> ServerError:
     return TYPES.get(message.partition(" ")[0], ServerError)(message)
+
+
+@contextmanager
+def translate_redis_errors() -> Iterator[None]:
+    """Raise `UnavailableError` instead of an error of the Redis client."""
+    try:
+        yield
+    except RedisError as error:
+        raise UnavailableError(f"Redis: {error}") from error

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, urlencode
 from xml.etree import ElementTree as ET
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _TIMEOUT_S = 30.0
 _MAX_CONNECTIONS = 64
 _CHUNK_BYTES = 1024 * 1024
+_PUT_LIFE_S = 3_600
 _NOT_FOUND = 404
 _FAILED = 300
 _MAX_ERROR_CHARS = 300
@@ -90,11 +92,23 @@ class S3Client:
         query: Mapping[str, str] | None = None,
     ) -> str:
         """Return a URL that allows one kind of request for `life_s`. The client must send exactly these headers."""
+        return self._signed_url(self._public, method, key, life_s, headers=headers or {}, query=query or {})
+
+    def _signed_url(
+        self,
+        endpoint: str,
+        method: str,
+        key: str,
+        life_s: int,
+        *,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+    ) -> str:
         from botocore.auth import S3SigV4QueryAuth  # noqa: PLC0415 - takes a quarter of a second
         from botocore.awsrequest import AWSRequest  # noqa: PLC0415 - see above
 
-        url = f"{self._public}/{self._bucket}/{quote(key)}"
-        request = AWSRequest(method=method, url=url, headers=dict(headers or {}), params=dict(query or {}))
+        url = f"{endpoint}/{self._bucket}/{quote(key)}"
+        request = AWSRequest(method=method, url=url, headers=dict(headers), params=dict(query))
         S3SigV4QueryAuth(self._keys(), "s3", self._region, expires=life_s).add_auth(request)
         return str(request.url)
 
@@ -115,6 +129,26 @@ class S3Client:
     async def put(self, key: str, body: bytes, content_type: str) -> None:
         async with self._request("PUT", key, body=body, headers={"Content-Type": content_type}):
             pass
+
+    async def put_file(self, key: str, path: Path, *, size: int, sha256: str, content_type: str) -> None:
+        """Write a file as it is sent, without reading it into memory. The store refuses bytes with another SHA-256.
+
+        Like the request of a client, it is signed with the checksum, not with the bytes.
+        """
+        await self._credentials.ask(asyncio.get_running_loop().time())
+        headers = {
+            "Content-Length": str(size),
+            "Content-Type": content_type,
+            "x-amz-checksum-sha256": sha256,
+        }
+        url = self._signed_url(self._endpoint, "PUT", key, _PUT_LIFE_S, headers=headers, query={})
+        try:
+            with path.open("rb") as file:
+                async with self._session.put(URL(url, encoded=True), headers=headers, data=file) as answer:
+                    if answer.status >= _FAILED:
+                        raise await _refused("PUT", key, answer)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise S3Error(f"PUT {key} was not answered: {error!r}") from error
 
     async def delete(self, key: str) -> None:
         """Delete an object. One that does not exist causes no error."""
@@ -159,6 +193,14 @@ class S3Client:
             if _text(page, "IsTruncated") != "true":
                 return found
             query["part-number-marker"] = _text(page, "NextPartNumberMarker")
+
+    async def put_part(self, key: str, upload_id: str, number: int, body: bytes, sha256: str) -> None:
+        """Store a part of a multipart upload. `sha256`: in base64. All but the last one need 5 MiB."""
+        query = {"partNumber": str(number), "uploadId": upload_id}
+        async with self._request(
+            "PUT", key, query=query, headers={"x-amz-checksum-sha256": sha256}, body=body
+        ):
+            pass
 
     async def complete_multipart(self, key: str, upload_id: str, sums: Mapping[int, str]) -> None:
         """Join the parts. `sums`: the SHA-256 of each in base64, which S3 requires and not every store lists."""

@@ -15,6 +15,7 @@ from tidings.platform.dynamo.errors import (
     TransactionCancelledError,
     raise_write_error,
     translate_read_errors,
+    translate_write_errors,
 )
 from tidings.platform.dynamo.requests import Delete, Put, Query, TransactAction
 from tidings.push.model import PushRegistration, PushTarget, kind_of, token_identity
@@ -84,6 +85,25 @@ class DynamoRegistrationStore:
         except DynamoError as error:
             raise_write_error(error)
         return True
+
+    async def delete_user(self, tenant: TenantId, user: UserId, /) -> int:
+        registered = await self._items(tenant, user)
+        for item in registered:
+            # Race: another user takes the token over. Then this transaction fails, and theirs has deleted the registration.
+            removal = _removal(tenant, user, item)
+            with translate_write_errors:
+                await self._client.try_transact_write(patterns.UNREGISTER_DEVICE, removal, repeatable=True)
+        query = Query(
+            condition="user_id = :user",
+            values={":user": user_key(tenant, user)},
+            names={"#i": "item"},
+            projection="user_id, #i",
+        )
+        with translate_write_errors:
+            async for page in self._client.pages(patterns.LIST_OWN, query):
+                if page.items:
+                    await self._client.batch_write(patterns.DELETE_OWN, deletes=page.items, repeatable=True)
+        return len(registered)
 
     async def _write(self, actions: Sequence[TransactAction]) -> None:
         try:

@@ -108,12 +108,16 @@ def _record(record: DynamoRecord) -> ShardRecord:
 
 
 def _change(record: DynamoRecord) -> EntryCommitted | ContentExpired | None:
-    """Return a new entry, or ephemeral content that its TTL deleted. Edits and redactions are entries of their own."""
+    """Return a new entry, or ephemeral content that its TTL deleted. Edits and redactions are entries of their own.
+
+    An imported entry is ignored: it is not delivered.
+    """
     parts = str(record.keys["chat_id"]).split("#")
     chat = ChatKey(TenantId(parts[0]), ChatId(parts[1]))
     sequence = int(record.keys["sequence"])
     if record.change is ChangeType.INSERT and len(parts) == _CHAT_PARTS:
-        return EntryCommitted(chat, sequence)
+        is_imported = record.new is not None and "imported" in record.new
+        return None if is_imported else EntryCommitted(chat, sequence)
     if record.change is ChangeType.REMOVE and record.is_expiry and len(parts) == _EPHEMERAL_PARTS:
         return ContentExpired(chat, sequence)
     return None

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 
-from tidings.schema.plan import PlanLine, Severity
+from tidings.kernel.errors import Code, TidingsError
+from tidings.schema.plan import ChangeKind, PlanLine, Severity
 from tidings.schema.reconcile import ControlPlane, PollPolicy, ProgressEvent, Reconciler
 from tidings.schema.tables import pricing
 from tidings.schema.tables.descriptions import ObservedTable
@@ -100,6 +101,17 @@ def _contents(table: Table) -> str:
     parts += ["point-in-time recovery"] if table.has_pitr else []
     parts += ["protected from deletion"] if table.is_deletion_protected else []
     return "; ".join(parts)
+
+
+def refuse_changes(plan: TablesPlan) -> None:
+    """Raise `tables_drift` if an existing table would change. On AWS the module changes it, whose state must stay true."""
+    changed = [name for name, _ in plan.having(ChangeKind.CHANGE)]
+    if changed:
+        raise TidingsError(
+            Code.TABLES_DRIFT,
+            f"{len(changed)} tables differ from the declaration: {', '.join(changed)}.",
+            hint="On AWS, apply the OpenTofu module infra/tofu/dynamodb. If no module manages these tables, use `--in-place`.",
+        )
 
 
 POLL_POLICY = PollPolicy(timeout_s=1800, effect_s=60, longest_pause_s=5)

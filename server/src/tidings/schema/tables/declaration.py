@@ -7,6 +7,7 @@ from tidings.schema.tables.items import (
     accounts,
     chat_lists,
     chats,
+    erasure,
     inboxes,
     media,
     moderation,
@@ -179,6 +180,7 @@ TENANTS = Table(
         accounts.API_KEY,
         accounts.SIGNING_KEY,
         accounts.DATA_KEY,
+        accounts.INSTALLATION_DATA_KEY,
         accounts.ONE_TIME_CODE,
         accounts.INSTALLATION,
         accounts.LISTED_TENANT,
@@ -212,11 +214,11 @@ ERASURES = Table(
     name="erasures",
     partition=KeyAttribute("tenant"),
     sort=KeyAttribute("erasure"),
-    items=(accounts.ERASURE,),
-    ttl=Ttl("ttl", "400 days, longer than any backup is kept"),
+    items=erasure.ERASURES,
+    ttl=Ttl("ttl", "400 days, longer than any backup is kept; items of retention do not have it"),
     backup=Backup.CRITICAL,
-    why="The erased users, by time. It is never restored to an earlier time: after a restore of the other tables, "
-    "`restore finish` reads it and destroys the keys of these users again.",
+    why="Erased users, deleted tenants, and how far each erasure is; chats with a limit of their own; expired messages that "
+    "the index may have. Never restored to an earlier time: `restore finish` reads it, and repeats the erasures.",
     capacity_why="Almost none.",
 )
 LEASES = Table(

@@ -107,8 +107,13 @@ def table_alarms(table: Table) -> tuple[Alarm, ...]:
 
 
 def _consumed(table: Table) -> tuple[Alarm, ...]:
-    units = table.units or ON_DEMAND_QUOTA
-    of = "the provisioned capacity" if table.units else "the default quota of a table on demand"
+    # Not of the lower bound: auto scaling exceeds it whenever it works.
+    units = table.highest_units or ON_DEMAND_QUOTA
+    of = (
+        "the highest capacity that auto scaling sets"
+        if table.units
+        else "the default quota of a table on demand"
+    )
     return tuple(
         Alarm(
             f"Consumed{kind}CapacityUnits",

@@ -129,7 +129,7 @@ OFFLINE = Topic(
 )
 OFFLINE_CHECKS = Topic(
     name="offline-checks",
-    key="tenant#user",
+    key="tenant#chat, or tenant#user for a check of all chats",
     order="",
     partitions=Partitions(
         small=6, medium=48, large=360, why="As many as `offline`: most records there follow from one here."
@@ -142,7 +142,7 @@ OFFLINE_CHECKS = Topic(
 )
 OFFLINE_CHECKS_LATE = Topic(
     name="offline-checks-late",
-    key="tenant#user",
+    key="tenant#chat, or tenant#user for a check of all chats",
     order="",
     partitions=Partitions(
         small=3,
@@ -248,48 +248,56 @@ NOTIFICATIONS_DEAD = Topic(
     "again.",
 )
 
-MAILS = Topic(
-    name="mails",
-    key="tenant#job#chunk",
-    order="",
-    partitions=Partitions(
+
+def _of_jobs(name: str, purpose: str, partitions: Partitions) -> Topic:
+    """Return the topic of a kind of jobs."""
+    return Topic(
+        name=name,
+        key="tenant#job#chunk",
+        order="",
+        partitions=partitions,
+        retention_s=72 * HOUR_S,
+        retention_why="As for `notifications`: the job sweeper publishes lost chunks again.",
+        max_message_bytes=MEBIBYTE,
+        purpose=purpose,
+    )
+
+
+MAILS = _of_jobs(
+    "mails",
+    "Chunks of jobs that send notifications by e-mail. A topic of its own, so that a slow mail server does not delay "
+    "deliveries to inboxes.",
+    Partitions(
         small=3,
         medium=12,
         large=48,
         why="A chunk of 100 mails takes some seconds at a mail server, which limits the rate, not Kafka.",
     ),
-    retention_s=72 * HOUR_S,
-    retention_why="As for `notifications`: the chunks are also stored in DynamoDB.",
-    max_message_bytes=MEBIBYTE,
-    purpose="Chunks of jobs that send notifications by e-mail. A topic of its own, so that a slow mail server does not delay "
-    "deliveries to inboxes.",
 )
-PUSHES = Topic(
-    name="pushes",
-    key="tenant#job#chunk",
-    order="",
-    partitions=Partitions(
+PUSHES = _of_jobs(
+    "pushes",
+    "Chunks of jobs that send notifications of inboxes to devices. `tidings run push` processes them.",
+    Partitions(
         small=3,
         medium=12,
         large=48,
         why="A chunk of 100 users takes about a second, which the push providers determine, not Kafka.",
     ),
-    retention_s=72 * HOUR_S,
-    retention_why="As for `notifications`: the chunks are also stored in DynamoDB.",
-    max_message_bytes=MEBIBYTE,
-    purpose="Chunks of jobs that send notifications of inboxes to devices. `tidings run push` processes them.",
 )
-INDEXING = Topic(
-    name="indexing",
-    key="tenant#job#chunk",
-    order="",
-    partitions=Partitions(
-        small=3, medium=6, large=24, why="A rebuild of the search index is rare and has 256 chunks."
-    ),
-    retention_s=72 * HOUR_S,
-    retention_why="As for `notifications`: the job sweeper publishes lost chunks again.",
-    max_message_bytes=MEBIBYTE,
-    purpose="Chunks of jobs that rebuild the search index of a tenant. `tidings run search` processes them.",
+INDEXING = _of_jobs(
+    "indexing",
+    "Chunks of jobs that rebuild the search index of a tenant. `tidings run search` processes them.",
+    Partitions(small=3, medium=6, large=24, why="A rebuild of the search index is rare and has 256 chunks."),
+)
+ERASURES = _of_jobs(
+    "erasures",
+    "Jobs that erase a user. A topic of its own, so that a long erasure delays nothing else.",
+    Partitions(small=3, medium=6, large=24, why="Erasures are few, and none is urgent."),
+)
+EXPORTS = _of_jobs(
+    "exports",
+    "Jobs that export a user. A topic of its own, so that a large archive delays nothing else.",
+    Partitions(small=3, medium=6, large=24, why="Exports are few, and none is urgent."),
 )
 
 MEDIA = Topic(
@@ -324,6 +332,8 @@ TOPICS = (
     MAILS,
     PUSHES,
     INDEXING,
+    ERASURES,
+    EXPORTS,
     MEDIA,
 )
 

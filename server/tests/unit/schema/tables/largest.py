@@ -100,7 +100,7 @@ def any_item(draw: st.DrawFn, table: Table, item: TableItem) -> Wire:
         wire[table.sort.name] = {"S": draw(any_key(item.sort))}
     if table.sort and isinstance(item.sort, NumberLimit):
         wire[table.sort.name] = draw(any_value(item.sort))
-    chosen = draw(st.sets(st.sampled_from(sorted(item.attributes))))
+    chosen = draw(st.sets(st.sampled_from(sorted(item.attributes)))) if item.attributes else set[str]()
     return wire | {name: draw(any_value(item.attributes[name])) for name in sorted(chosen)}
 
 

@@ -8,7 +8,7 @@ from unit.schema.tables.observed_tables import PREFIX, as_declared
 
 from tidings.kernel.errors import Code, TidingsError
 from tidings.schema.reconcile import ProgressEvent
-from tidings.schema.tables.apply import POLL_POLICY, apply_tables
+from tidings.schema.tables.apply import POLL_POLICY, apply_tables, refuse_changes
 from tidings.schema.tables.declaration import MESSAGES, TABLES, USERS
 from tidings.schema.tables.descriptions import ObservedTable
 from tidings.schema.tables.diff import TableAspect, TableChange, plan_tables
@@ -182,3 +182,14 @@ def test_each_wait_and_each_change_is_reported(engine: FakeEngine) -> None:
     assert "waiting: the table is not active" in doing
     assert "TTL: off → expires_at" in doing
     assert doing[-1] == "done"
+
+
+def test_on_aws_an_existing_table_is_changed_by_the_module_only() -> None:
+    existing = {PREFIX + table.name: as_declared(table) for table in TABLES}
+    refuse_changes(plan_tables(TABLES, existing, prefix=PREFIX))
+    refuse_changes(plan_tables(TABLES, {}, prefix=PREFIX))
+    existing[PREFIX + USERS.name] = replace(as_declared(USERS), has_pitr=False)
+    with pytest.raises(TidingsError, match="users") as refused:
+        refuse_changes(plan_tables(TABLES, existing, prefix=PREFIX))
+    assert refused.value.code is Code.TABLES_DRIFT
+    assert "infra/tofu/dynamodb" in refused.value.hint

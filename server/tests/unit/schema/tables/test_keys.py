@@ -12,6 +12,7 @@ OF_THE_INSTALLATION = {
     "_system",
     "_system#backlogs",
     "_system#dead_letters",
+    "_system#deleted_tenants",
     "_system#disabled",
     "_system#operator_sessions",
     "_system#revoked",

@@ -38,6 +38,8 @@ def test_the_topics_are_those_of_the_design() -> None:
         "mails",
         "pushes",
         "indexing",
+        "erasures",
+        "exports",
         "media",
     ]
     assert not set(RETIRED) & {topic.name for topic in TOPICS}

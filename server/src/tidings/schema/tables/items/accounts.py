@@ -32,7 +32,6 @@ SIGNING_KEY_KEY = KeyTemplate("jwk#{key}")
 LISTED_TENANT_KEY = KeyTemplate("tenant#{tenant}")
 REVOCATIONS = KeyTemplate("_system#revoked")
 REVOCATION_KEY = KeyTemplate("{at_ms:013d}#{key}")
-ERASURE_KEY = KeyTemplate("{at_ms:013d}#{user}")
 OPERATOR_SESSIONS = KeyTemplate("_system#operator_sessions")
 OPERATOR_SESSION_KEY = KeyTemplate("{session}")
 DEAD_LETTER_MARKS = KeyTemplate("_system#dead_letters")
@@ -62,6 +61,7 @@ USER_ROW = TableItem(
         "sessions_epoch": NumberLimit(9),
         "not_before": TIME,
         "suspended_at": TIME,
+        "erased": FlagLimit(),
         "created_at": TIME,
         "updated_at": TIME,
     },
@@ -69,7 +69,7 @@ USER_ROW = TableItem(
     holds="identity and profile, and which users may see their presence and find them by phone. `phone`, `email`, "
     "`display_name` and `avatar_uri` are encrypted with the user's key; `phone_number` is a keyed hash. "
     "`sessions_epoch` is incremented when all sessions are ended. Tokens issued before `not_before` are rejected, and from "
-    "`suspended_at` on every credential",
+    "`suspended_at` on every credential. An erased user keeps the row with `erased`, which refuses the id",
 )
 # It has no attribute `phone_number`: the index would contain it in addition to the user.
 CLAIM = TableItem(
@@ -109,9 +109,9 @@ TENANT_SETTINGS = TableItem(
     "settings",
     TENANT,
     SETTINGS_KEY,
-    {**_NAMED, "settings": BlobLimit(24 * 1024), "version": NumberLimit(9), "mac": ROW_MAC},
+    {**_NAMED, "settings": BlobLimit(24_576), "version": NumberLimit(9), "deleted_at": TIME, "mac": ROW_MAC},
     max_bytes=25 * 1024,
-    holds="the tenant's settings",
+    holds="the tenant's settings. A deleted tenant keeps the row with `deleted_at`, which refuses the id",
 )
 API_KEY = TableItem(
     "API key",
@@ -139,11 +139,12 @@ SIGNING_KEY = TableItem(
     holds="a public key that verifies the tenant's tokens",
     growth=Growth("planned: 1,000 keys of a tenant", 1_000),
 )
+_WRAPPED_KEY: AttributeLimits = {**_NAMED, "wrapped_key": BlobLimit(1024), "wrapped_by": TextLimit(256)}
 DATA_KEY = TableItem(
     "data key",
     TENANT,
     KeyTemplate("data_key#{key}"),
-    {**_NAMED, "wrapped_key": BlobLimit(1024), "wrapped_by": TextLimit(256)},
+    _WRAPPED_KEY,
     max_bytes=2 * 1024,
     holds="a wrapped key for content or fingerprints; if it is lost, the content cannot be read",
     growth=Growth("planned: one a day for 27 years", 10_000),
@@ -160,15 +161,6 @@ USER_KEYS = TableItem(
     max_bytes=8 * 1024,
     holds="the content keys of a user, wrapped by the tenant's key, and `newest`, the number of them. An erased user has "
     "`erased_at` and no keys",
-)
-ERASURE = TableItem(
-    "erasure",
-    TENANT,
-    ERASURE_KEY,
-    {"ttl": SECONDS},
-    max_bytes=256,
-    holds="an erased user. `restore finish` destroys their keys again",
-    growth=Growth("planned: 10 million erased users of a tenant in the 400 days of the TTL", 10_000_000),
 )
 ONE_TIME_CODE = TableItem(
     "one-time code",
@@ -194,6 +186,14 @@ INSTALLATION = TableItem(
     holds="the installation's epoch, whether a restore is in progress, and the id of its log table, which detects a copy",
 )
 
+INSTALLATION_DATA_KEY = TableItem(
+    "key of the installation",
+    SYSTEM,
+    KeyTemplate("data_key#{key}"),
+    _WRAPPED_KEY,
+    max_bytes=2 * 1024,
+    holds="the wrapped key that signs certificates; if it is lost, earlier certificates still verify",
+)
 LISTED_TENANT = TableItem(
     "listed tenant",
     SYSTEM,

@@ -99,11 +99,15 @@ MESSAGE_WITH_REACTIONS = TableItem(
     SEQUENCE,
     {
         **MESSAGE.attributes,
+        "imported": FlagLimit(),
+        "archived_in": TextLimit(PART_BYTES["upload"]),
+        "archive_key": BlobLimit(32),
         "reaction_counts": MapLimit(EMOJI, EMOJI_BYTES, NumberLimit(7)),
         "reaction_users": ListLimit(REACTORS, TextLimit(EMOJI_BYTES + 1 + PART_BYTES["user"])),
     },
     max_bytes=8 * 1024,
-    holds="a message, its exact count per emoji, and up to 20 of the users who reacted",
+    holds="a message, its exact count per emoji, and up to 20 of the users who reacted; also every imported message. "
+    "Also an archived one: the part of the archive that has its content, and the key of its row there",
     growth=_OF_LOG,
 )
 CHANGE = TableItem(
@@ -139,6 +143,7 @@ MEMBERS_ENTRY = TableItem(
         "users": ListLimit(MAX_JOINS_PER_ENTRY, USER),
         "member_count": NumberLimit(7),
         "large": FlagLimit(),
+        "imported": FlagLimit(),
         "role": TextLimit(8),
         **_RESTRICTION,
     },
@@ -237,9 +242,19 @@ CHAT_WITH_RULES = TableItem(
         "slow_mode": NumberLimit(5),
         "join_rule": TextLimit(8),
         "join_link": BlobLimit(16),
+        "importing": TextLimit(8),
+        "imported": SEQUENCE,
+        "retention_days": NumberLimit(5),
+        "held": FlagLimit(),
+        "expired_up_to": SEQUENCE,
+        "oldest_at": MS,
+        "archived_up_to": SEQUENCE,
+        "unarchived_at": MS,
     },
     max_bytes=2 * 1024,
-    holds="a group whose admins have set a rule or a join link; the log carries the rules that messages obey",
+    holds="a group whose admins have set a rule or a join link; the log carries the rules that messages obey. Also an "
+    "imported chat, with the step of its import, then its number of entries. Also a chat with a legal hold or a limit "
+    "of its own, or whose messages expire or are archived",
 )
 MEMBERSHIP = TableItem(
     "membership",

@@ -9,6 +9,7 @@ from tidings.schema.tables.limits import (
     SECONDS,
     TIME,
     AttributeLimits,
+    BlobLimit,
     ListLimit,
     MapLimit,
     NumberLimit,
@@ -26,6 +27,8 @@ DONE_SORT = KeyTemplate("d#{chunk:06d}")
 LISTED_SORT = KeyTemplate("jb#{job}")
 DUE_SORT = KeyTemplate("{at_ms:013d}#{tenant}#{job}")
 DUE = KeyTemplate("t#_Q#{shard}")
+EXPORT_OF_USER = KeyTemplate("t#{tenant}X#{user}")
+EXPORT_SORT = KeyTemplate("export")
 
 NOTIFICATION = TextLimit(PART_BYTES["notification"])
 VERSION = NumberLimit(9)
@@ -99,5 +102,26 @@ JOBS = (
         max_bytes=2 * 1024,
         holds="the next check of a job that is scheduled or runs",
         growth=Growth("planned: 1.6 million jobs at a time in 16 parts", 100_000),
+    ),
+    TableItem(
+        "export of a user",
+        EXPORT_OF_USER,
+        EXPORT_SORT,
+        {
+            "export_id": TextLimit(PART_BYTES["job"]),
+            "export_state": TextLimit(8),
+            "requested_by": TextLimit(256),
+            "requested_ms": MS,
+            "finished_ms": MS,
+            # The number of the worker's turn. A worker with an older one stores nothing.
+            "turn": NumberLimit(9),
+            "cursor": BlobLimit(4096),
+            "counts": BlobLimit(256),
+            "archive_bytes": NumberLimit(15),
+            "failure": TextLimit(64),
+            "ttl": SECONDS,
+        },
+        max_bytes=6 * 1024,
+        holds="the last export of a user: its state, the cursor of its next step, and the size of its archive",
     ),
 )

@@ -6,21 +6,46 @@ from tidings.schema.tables.patterns import (
     accounts,
     chats,
     delivery,
+    erasure,
+    exports,
+    imports,
     inboxes,
     mail,
     media,
     moderation,
     operators,
     push,
+    retention,
+    tenant_deletion,
     webhooks,
 )
 from tidings.schema.tables.patterns.builders import Pattern
 
-SUBJECTS = (chats, delivery, accounts, inboxes, mail, media, moderation, operators, push, webhooks)
+SUBJECTS = (
+    chats,
+    delivery,
+    accounts,
+    erasure,
+    exports,
+    imports,
+    inboxes,
+    mail,
+    media,
+    moderation,
+    operators,
+    push,
+    tenant_deletion,
+    retention,
+    webhooks,
+)
 
-PATTERNS: tuple[Pattern, ...] = tuple(
-    value
-    for value in chain.from_iterable(vars(subject).values() for subject in SUBJECTS)
-    if isinstance(value, Pattern)
+PATTERNS: tuple[Pattern, ...] = (
+    *(
+        value
+        for value in chain.from_iterable(vars(subject).values() for subject in SUBJECTS)
+        if isinstance(value, Pattern)
+    ),
+    *tenant_deletion.LISTS.values(),
+    *tenant_deletion.DELETES.values(),
 )
 REGISTRY = {pattern.name: pattern for pattern in PATTERNS}

@@ -64,6 +64,14 @@ CONFIRM_USERS = batch_get(
     "Which of these users share their presence; before a subscription to it.",
     consistency=Consistency.STRONG,
 )
+FIND_ERASED = batch_get(
+    "users.find_erased",
+    USERS,
+    "user_ids",
+    PatternRole.AUTHORISES,
+    "Which of these users were erased; before they become members of a chat.",
+    consistency=Consistency.EVENTUAL,
+)
 FIND_CLAIM = get(
     "users.find_claim", USERS, "phone#hash", PatternRole.AUTHORISES, "The user of a phone number, at login."
 )

@@ -225,13 +225,6 @@ APPEND_CHANGE = transact(
     "reaction: put if absent, deleted if present; the sender's key",
     "Append an edit, redaction or reaction and change the message's row with it.",
 )
-ERASE = update(
-    "messages.erase",
-    MESSAGES,
-    "chat_id, sequence",
-    "Delete the content of an entry when its sender is erased; the entry remains.",
-    role=PatternRole.MAINTAINS,
-)
 
 READ_HEAD = query(
     "messages.read_head",
@@ -314,7 +307,7 @@ LIST_REACTIONS = query(
     MESSAGES,
     "chat_id#reactions#sequence",
     PatternRole.MAINTAINS,
-    "The reactions to a message that was redacted, to delete them.",
+    "All reactions to a message: for an export of its tenant, or to delete them after a redaction.",
 )
 CLEAR_REACTIONS = batch_write(
     "messages.clear_reactions",

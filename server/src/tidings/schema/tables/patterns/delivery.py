@@ -101,7 +101,8 @@ READ_RECEIPTS = batch_get(
     DELIVERY_STATE,
     "(user_id, chat_id) of each member",
     PatternRole.DELIVERS,
-    "Watermarks of members for a device that subscribes; read after its subscription, so that no receipt is missed.",
+    "Watermarks of members for a device that subscribes, read after its subscription, so that no receipt is missed. And "
+    "those of users who may be offline, read after their routes.",
     consistency=Consistency.STRONG,
 )
 
@@ -145,6 +146,63 @@ SETTLE_HEAD = update(
     CHAT_COUNTERS,
     "chat_id, if epoch and every removed sequence are as read",
     "Once for each group after a restore: remove what its log has lost.",
+)
+
+CHECK_HEAD = get(
+    "counters.check",
+    CHAT_COUNTERS,
+    "chat_id",
+    PatternRole.MAINTAINS,
+    "How far a group is delivered, before an erased user is replaced in its head.",
+)
+ERASE_HEAD = update(
+    "counters.erase",
+    CHAT_COUNTERS,
+    "chat_id, if last_sender = the user",
+    "Replace an erased user in the head of a group by a pseudonym, and delete the preview.",
+    role=PatternRole.MAINTAINS,
+)
+ERASE_ROW = update(
+    "chat_list.erase",
+    DELIVERY_STATE,
+    "user_id, chat_id, if other = the user",
+    "Replace an erased user in the row of the other user of a direct chat.",
+    role=PatternRole.MAINTAINS,
+)
+ERASE_SHOWN = update(
+    "chat_list.erase_shown",
+    DELIVERY_STATE,
+    "user_id, chat_id, if last_sender = the user",
+    "The same for the last message that the row shows.",
+    role=PatternRole.MAINTAINS,
+)
+EXPIRE_HEAD = update(
+    "counters.expire",
+    CHAT_COUNTERS,
+    "chat_id, if preview_sequence <= n and it has a preview",
+    "Delete the preview of an expired message from the head of a group.",
+    role=PatternRole.MAINTAINS,
+)
+EXPIRE_SHOWN = update(
+    "chat_list.expire_shown",
+    DELIVERY_STATE,
+    "user_id, chat_id, if preview_sequence <= n and it has a preview",
+    "The same for the row of a user of a direct chat.",
+    role=PatternRole.MAINTAINS,
+)
+LIST_OWN_ROWS = query(
+    "chat_list.list_own",
+    DELIVERY_STATE,
+    "user_id",
+    PatternRole.MAINTAINS,
+    "All rows, blocks and invites of an erased user.",
+)
+DELETE_OWN_ROWS = batch_write(
+    "chat_list.delete_own",
+    DELIVERY_STATE,
+    "user_id, chat_ids",
+    "Delete the rows, blocks and invites of an erased user.",
+    role=PatternRole.MAINTAINS,
 )
 
 PUT_PENDING = batch_write(

@@ -240,6 +240,20 @@ RECOUNT = query(
     PatternRole.RECORDS,
     "Rows older than the retention, to take them out of the counts.",
 )
+LIST_OWN = query(
+    "inbox.list_own",
+    INBOX,
+    "t#TU#U#I, limit",
+    PatternRole.MAINTAINS,
+    "The items of an erased user in an inbox.",
+)
+DELETE_OWN = batch_write(
+    "inbox.delete_own",
+    INBOX,
+    "t#TU#U#I, SK",
+    "Delete the items of an erased user in an inbox.",
+    role=PatternRole.MAINTAINS,
+)
 JOIN = put(
     "inbox.join",
     INBOX,

@@ -58,7 +58,7 @@ TAKE_SWEEP = update(
     "leases.take_sweep",
     LEASES,
     "lease, if absent, expired or of this process",
-    "Become or remain the media worker that sweeps.",
+    "Become or remain the process that sweeps attachments, or the one that expires messages.",
 )
 FINISH_SWEEP = update(
     "leases.finish_sweep",

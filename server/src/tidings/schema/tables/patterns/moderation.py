@@ -5,6 +5,7 @@ from tidings.schema.tables.declaration import CHAT_MEMBERSHIPS, IDEMPOTENCY_KEYS
 from tidings.schema.tables.patterns.builders import (
     PatternRole,
     batch_get,
+    batch_write,
     get,
     query,
     query_index,
@@ -28,6 +29,20 @@ ADD_REPORT = transact(
     (REPORTS,),
     "target, report of the user, if absent; target, review, if its state is as read",
     "Store a report, and count it in the review of its target.",
+)
+LIST_TARGET = query(
+    "reports.list_target",
+    REPORTS,
+    "target",
+    PatternRole.MAINTAINS,
+    "The review about an erased user, and its reports.",
+)
+DELETE_TARGET = batch_write(
+    "reports.delete_target",
+    REPORTS,
+    "target, item",
+    "Delete the review about an erased user.",
+    role=PatternRole.MAINTAINS,
 )
 CHANGE_REVIEW = update(
     "reports.change_review",

@@ -39,6 +39,16 @@ UNREGISTER_DEVICE = transact(
     "user_id, d#device, if token_hash = the one that was read; token#hash, if it is this device's",
     "Remove a registration: the device signed out, or its provider reported the token as invalid.",
 )
+LIST_OWN = query(
+    "devices.list_own", DEVICES, "user_id", PatternRole.MAINTAINS, "All items of an erased user."
+)
+DELETE_OWN = batch_write(
+    "devices.delete_own",
+    DEVICES,
+    "user_id, item",
+    "Delete the items of an erased user.",
+    role=PatternRole.MAINTAINS,
+)
 READ_ALERT_STATE = batch_get(
     "devices.read_alert_state",
     DEVICES,
