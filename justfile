@@ -99,6 +99,11 @@ storm-push *args:
 storm-media *args:
     uv run python -m load.media {{ args }}
 
+# Erase a user with secrets in every store, then search every stored byte, also with all remaining keys: just erasure-search --secrets 100
+[working-directory: 'server/tests']
+erasure-search *args:
+    uv run python -m load.erasure {{ args }}
+
 # Send a file of 2 GB and six decompression bombs, and measure the memory of client, API and worker: just large-files --mb 200
 [working-directory: 'server/tests']
 large-files *args:
@@ -141,6 +146,21 @@ infra-write:
 infra-check *args:
     uv run --group infra python -m infra check {{ args }}
 
+# Compare policies and modules with what processes need, and print one line of JSON: just release-check --short
+release-check *args:
+    uv run python -m tools.release_check {{ args }}
+
+# Find which calls to AWS each process makes, and write the policies: just infra-derive
+infra-derive:
+    uv run python -m infra derive
+    uv run python -m infra write
+
+# Run tests while their processes record their calls to AWS, and add these to the recording: just record-calls server/tests/e2e/push
+record-calls +tests:
+    mkdir -p build/calls
+    TIDINGS_FAILPOINTS_RECORD_CALLS={{ justfile_directory() }}/build/calls uv run pytest -q {{ tests }}
+    uv run python -m infra record --folder build/calls
+
 # Write the files of the image, build it, or build it twice and start all processes in it: just image context; build; start; check
 image step:
     uv run --group image python -m infra.image {{ step }}
@@ -169,3 +189,7 @@ autobahn *args:
 [working-directory: 'server/tests']
 picture:
     uv run python -m e2e.picture
+
+# Build all artefacts of a release into `dist`, without publishing: just release 0.1.0; prepare 0.1.0; try; check
+release *args:
+    uv run python -m tools.release {{ args }}
