@@ -76,8 +76,11 @@ class RetentionEnv:
         return RetentionSweeper(deps, pause_s=0, page_entries=page_entries)
 
     def stored(self, text: str = SECRET) -> set[str]:
-        """Return the tables in which the text is stored."""
-        return set(items_with(self._tables.url, self._tables.prefix, text))
+        """Return the tables in which the text is stored for this tenant. Other tests use the same tables."""
+        found = items_with(self._tables.url, self._tables.prefix, text)
+        return {
+            table for table, items in found.items() if any(str(self.tenant) in repr(item) for item in items)
+        }
 
     async def run_media_worker(self) -> None:
         async def strips(_: object) -> bool:
