@@ -80,7 +80,7 @@ class ThreadPane(OptionList):
         else:
             self._rebuild(old)
         if was_at_end:
-            self.call_after_refresh(self.scroll_end, animate=False)
+            self.call_after_refresh(self._scroll_to_end)
         elif len(lines) != len(old):
             self.call_after_refresh(self._keep_scroll_position, below)
 
@@ -112,6 +112,12 @@ class ThreadPane(OptionList):
         self.set_options([_option(line) for line in self._shown])
         self.highlighted = next((n for n, line in enumerate(self._shown) if line.id == highlighted_id), None)
 
+    def _scroll_to_end(self) -> None:
+        # Race: the user chooses a message between an update and the refresh after it. `immediate`, because the
+        # scroll would otherwise wait for one more refresh, and take place after the jump to that message.
+        if self._follows:
+            self.scroll_end(animate=False, immediate=True)
+
     def _keep_scroll_position(self, below: int) -> None:
         """Keep the visible messages in place after older ones were added above."""
         self.scroll_to(y=self.max_scroll_y - below, animate=False)
@@ -127,7 +133,7 @@ class ThreadPane(OptionList):
     def on_resize(self, _: events.Resize) -> None:
         """Stay at the end after a resize, which wraps the lines again."""
         if self._follows:
-            self.call_after_refresh(self.scroll_end, animate=False)
+            self.call_after_refresh(self._scroll_to_end)
 
     def on_focus(self, _: events.Focus) -> None:
         last = next((n for n in reversed(range(len(self._shown))) if self._shown[n].sequence), None)
