@@ -236,7 +236,7 @@ class KeyStore(Protocol):
         ...
 
     async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
-        """Store a key if its name is free; atomic. Return the stored key: this one, or that of a concurrent call."""
+        """Store a key if its name is free; atomic. Return the stored key. One of a deleted tenant is not stored."""
         ...
 
     async def replace(self, tenant: TenantId, before: WrappedKey, after: WrappedKey, /) -> bool:

@@ -11,13 +11,14 @@ from tidings.platform.dynamo.codec import Attributes, Item, ItemValue
 from tidings.platform.dynamo.errors import (
     ConditionFailedError,
     DynamoError,
+    TransactionCancelledError,
     condition_held,
     raise_key_read_error,
     translate_key_read_errors,
     translate_key_write_errors,
 )
 from tidings.platform.dynamo.protected_rows import MAC, AuthenticatedRows
-from tidings.platform.dynamo.requests import Put, Query
+from tidings.platform.dynamo.requests import Check, Put, Query
 from tidings.schema.tables.items.accounts import LISTED_TENANT_KEY, SETTINGS_KEY, SYSTEM, TENANT
 from tidings.schema.tables.items.chats import user_key
 from tidings.schema.tables.items.erasure import ERASURE_KEY
@@ -26,6 +27,8 @@ from tidings.schema.tables.patterns import accounts as patterns
 from tidings.tenants.model import KeyName, Tenant, TenantSettings, UserKeyRow, WrappedKey
 
 _PREFIX = "data_key#"
+_DELETED = "deleted_at"
+"""Marks the tombstone of a deleted tenant."""
 
 
 class DynamoKeyStore:
@@ -44,18 +47,23 @@ class DynamoKeyStore:
         return [key for key in keys if key is not None]
 
     async def add(self, tenant: TenantId, key: WrappedKey, /) -> WrappedKey:
+        added = Put(table="tenants", item=key_item(tenant, key), condition="attribute_not_exists(tenant)")
+        exists = Check(
+            table="tenants",
+            key={"tenant": tenant, "item": SETTINGS_KEY.render()},
+            condition=f"attribute_not_exists({_DELETED})",
+        )
         try:
             # Safe to repeat: a put that finds its own item returns it, as it would that of another process.
-            await self._client.put(
-                patterns.PUT_DATA_KEY,
-                key_item(tenant, key),
-                condition="attribute_not_exists(tenant)",
-                repeatable=True,
-            )
-        except ConditionFailedError as failed:
-            stored = None if failed.item is None else key_from_item(failed.item)
+            await self._client.transact_write(patterns.PUT_DATA_KEY, [added, exists], repeatable=True)
+        except TransactionCancelledError as cancelled:
+            of_key, of_tenant = cancelled.reasons
+            if of_tenant.is_condition:
+                # A process may still read rows of the deleted tenant. Nobody can open what this key seals.
+                return key
+            stored = key_from_item(of_key.item) if of_key.is_condition and of_key.item else None
             if stored is None:
-                raise_key_read_error(failed)
+                raise_key_read_error(cancelled)
             return stored
         except DynamoError as error:
             raise_key_read_error(error)
@@ -98,8 +106,6 @@ def key_from_item(item: Item) -> WrappedKey | None:
 
 
 _LISTED = "tenant#"
-_DELETED = "deleted_at"
-"""Marks the tombstone of a deleted tenant."""
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(TenantSettings).decode
 

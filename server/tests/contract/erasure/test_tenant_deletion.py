@@ -33,9 +33,9 @@ from tidings.moderation.store import DynamoReviewStore
 from tidings.platform.dynamo.protected_rows import AuthenticatedRows
 from tidings.retention.archive.rules import manifest_key, part_key
 from tidings.schema.tables.items import accounts, jobs, push, webhooks
-from tidings.tenants.model import TenantSettings
+from tidings.tenants.model import KeyKind, KeyName, TenantSettings, WrappedKey
 from tidings.tenants.settings import TenantService
-from tidings.tenants.store import DynamoTenantStore
+from tidings.tenants.store import DynamoKeyStore, DynamoTenantStore
 
 HOOK = "01HOOK"
 
@@ -290,6 +290,19 @@ async def test_the_last_step_deletes_what_was_written_since(exports: ExportEnv, 
     deletion = await planted.deletion()
     certificate = await planted.env.verified(deletion.certificate or "")
     assert (deletion.step, certificate.state) == (ErasureStep.DONE, "final")
+    await planted.check_deleted()
+
+
+async def test_a_process_that_still_reads_rows_of_the_tenant_stores_no_key(
+    exports: ExportEnv, tables: Tables
+) -> None:
+    planted = PlantedTenant(exports, tables)
+    await planted.plant()
+    await planted.run(await planted.request(), KillAt())
+    keys = DynamoKeyStore(planted.use_cases.client)
+    made = WrappedKey(KeyName(KeyKind.CONTENT, 1), b"wrapped", "a master key", 0)
+    assert await keys.add(planted.tenant, made) == made
+    assert list(await keys.list(planted.tenant)) == []
     await planted.check_deleted()
 
 

@@ -103,7 +103,7 @@ async def test_other_items_of_a_tenant_are_neither_listed_as_keys_nor_charged(
         # of a later Tidings, of today's, and as large as settings may be
         for item, extra in (("data_key#search-0000000001", 0), ("key#1", 0), ("settings", 16_384)):
             row: Attributes = {"tenant": tenant, "item": item, "settings": bytes(extra)}
-            await client.put(patterns.PUT_DATA_KEY, row)
+            await client.put(patterns.PUT_SIGNING_KEY, row)
         assert list(await store.list(tenant)) == [key(1)]
         assert client.ledger[patterns.LIST_DATA_KEYS.name].read_units == 1
 
@@ -152,6 +152,6 @@ async def test_the_units_of_a_first_use_and_of_a_look_up(
             client.ledger[patterns.PUT_DATA_KEY.name],
             client.ledger[patterns.LIST_DATA_KEYS.name],
         )
-        assert (puts.calls, puts.write_units) == (2, 2)
+        assert (puts.calls, puts.write_units) == (2, 8), "each checks the settings in a transaction"
         await ring.of(tenant)
         assert (looks.calls, looks.read_units) == (2, 2)

@@ -228,7 +228,12 @@ LIST_DATA_KEYS = query(
     PatternRole.AUTHORISES,
     "Keys for content and fingerprints; cached.",
 )
-PUT_DATA_KEY = put("tenants.put_data_key", TENANTS, "tenant, data_key#id, if absent", "Add a data key.")
+PUT_DATA_KEY = transact(
+    "tenants.put_data_key",
+    (TENANTS,),
+    "tenant, data_key#id, if absent; tenant, settings, if not deleted",
+    "Add a data key.",
+)
 REPLACE_DATA_KEY = update(
     "tenants.replace_data_key",
     TENANTS,
