@@ -59,7 +59,7 @@ class DynamoKeyStore:
         except TransactionCancelledError as cancelled:
             of_key, of_tenant = cancelled.reasons
             if of_tenant.is_condition:
-                # A process may still read rows of the deleted tenant. Nobody can open what this key seals.
+                # A process may still read rows of the deleted tenant. No process can open later what this key seals.
                 return key
             stored = key_from_item(of_key.item) if of_key.is_condition and of_key.item else None
             if stored is None:
