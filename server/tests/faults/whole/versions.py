@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self, override
@@ -100,7 +99,7 @@ class VersionProcesses(InstallationProcesses):
         return done.stdout
 
 
-def _environment() -> Mapping[str, str]:
+def _environment() -> dict[str, str]:
     """Return the environment without what selects another checkout's packages."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("TIDINGS_")}
     present = str(Path(sys.executable).parent)
