@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from failpoints.upgrade_mutants import UPGRADE_MUTANTS
 from faults.whole.upgrade import PAGE, RECORD, upgrade_steps
 from fixtures.fork_server import TIDINGS
 from fixtures.installation_processes import InstallationProcesses
@@ -71,8 +72,9 @@ def test_devices_lose_nothing_while_both_versions_run() -> None:
 
 
 @pytest.mark.long
-def test_a_version_that_writes_another_format_is_caught() -> None:
-    status, violations = _upgrade("--mutant=writes_another_format")
+@pytest.mark.parametrize("mutant", UPGRADE_MUTANTS)
+def test_a_version_that_cannot_run_next_to_the_old_one_is_caught(mutant: str) -> None:
+    status, violations = _upgrade(f"--mutant={mutant}")
     assert status == 1
     assert violations > 0
 
