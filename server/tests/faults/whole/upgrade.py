@@ -11,28 +11,20 @@ import json
 import re
 import signal
 import sys
-import tempfile
 import textwrap
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, get_args, override
 
 import uvloop
-from fixtures.engines import Dynamo, Namespace
-from fixtures.installation_processes import SHORT_SESSION, Balancer, ProcessKind
-from fixtures.tables import Tables
+from fixtures.installation_processes import Balancer, ProcessKind
 
 from faults.whole.installation import FaultInstallation, passed
 from faults.whole.report import machine
-from faults.whole.versions import REPOSITORY, Version, VersionProcesses
-from tidings.engines import dynoxide
-from tidings.engines.jars import default_cache
-from tidings.engines.local_cluster import LocalCluster
-from tidings.engines.model import DynamoKind, Engine, StartRequest
+from faults.whole.versions import REPOSITORY, Version, VersionProcesses, installation_of
 
 PAGE: Final = REPOSITORY / "docs/howto/upgrade.md"
 RECORD: Final = REPOSITORY / "docs/benchmarks/upgrade.json"
@@ -271,35 +263,6 @@ async def _roll(run: UpgradeRun, harnesses: Sequence[HarnessProcess], seconds: f
         run.faults.append(
             f"a harness ended before the last round trip, which took {took:.0f} s: use --seconds"
         )
-
-
-@contextmanager
-def installation_of(version: Version) -> Iterator[VersionProcesses]:
-    """Start engines without tables and topics."""
-    cache = default_cache()
-    kind: DynamoKind = "dynoxide" if dynoxide.is_installed(cache) else "local"
-    wish = StartRequest(
-        engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}),
-        dynamo=kind,
-        kafka_extra=SHORT_SESSION,
-    )
-    with tempfile.TemporaryDirectory(prefix="tidings-") as place:
-        fleet = LocalCluster(Path(place) / "engines", cache, dies_with_us=True)
-        try:
-            fleet.start(wish)
-            addresses = {each.node.engine: each.node.address for each in fleet.status()}
-            space = Namespace()
-            yield VersionProcesses(
-                Tables(Dynamo(kind, f"http://{addresses[Engine.DYNAMO]}"), space.table_prefix),
-                f"redis://{addresses[Engine.VALKEY]}",
-                Path(place),
-                space,
-                kafka=addresses[Engine.KAFKA],
-                fleet=fleet,
-                version=version,
-            )
-        finally:
-            fleet.stop()
 
 
 def print_line(line: str) -> None:

@@ -4,12 +4,27 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self, override
 
 import failpoints
-from fixtures.installation_processes import InstallationProcess, InstallationProcesses, ProcessKind
+from fixtures.engines import Dynamo, Namespace
+from fixtures.installation_processes import (
+    SHORT_SESSION,
+    InstallationProcess,
+    InstallationProcesses,
+    ProcessKind,
+)
+from fixtures.tables import Tables
+
+from tidings.engines import dynoxide
+from tidings.engines.jars import default_cache
+from tidings.engines.local_cluster import LocalCluster
+from tidings.engines.model import DynamoKind, Engine, StartRequest
 
 REPOSITORY: Final = Path(__file__).parents[4]
 _EXPORTS: Final = REPOSITORY / "build/versions"
@@ -97,6 +112,35 @@ class VersionProcesses(InstallationProcesses):
                 f"{self.version}: {commands}\nended with {done.returncode}:\n{done.stdout}{done.stderr}"
             )
         return done.stdout
+
+
+@contextmanager
+def installation_of(version: Version) -> Iterator[VersionProcesses]:
+    """Start engines without tables and topics."""
+    cache = default_cache()
+    kind: DynamoKind = "dynoxide" if dynoxide.is_installed(cache) else "local"
+    wish = StartRequest(
+        engines=frozenset({Engine.DYNAMO, Engine.KAFKA, Engine.VALKEY}),
+        dynamo=kind,
+        kafka_extra=SHORT_SESSION,
+    )
+    with tempfile.TemporaryDirectory(prefix="tidings-") as place:
+        fleet = LocalCluster(Path(place) / "engines", cache, dies_with_us=True)
+        try:
+            fleet.start(wish)
+            addresses = {each.node.engine: each.node.address for each in fleet.status()}
+            space = Namespace()
+            yield VersionProcesses(
+                Tables(Dynamo(kind, f"http://{addresses[Engine.DYNAMO]}"), space.table_prefix),
+                f"redis://{addresses[Engine.VALKEY]}",
+                Path(place),
+                space,
+                kafka=addresses[Engine.KAFKA],
+                fleet=fleet,
+                version=version,
+            )
+        finally:
+            fleet.stop()
 
 
 def _environment() -> dict[str, str]:
