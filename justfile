@@ -74,6 +74,11 @@ bench name *args:
 faults *args:
     uv run python -m faults.whole.run {{ args }}
 
+# Upgrade an installation between two commits and back under load, as docs/howto/upgrade.md says: just upgrade-test v0.1.0rc1 HEAD --short; --mutant writes_another_format; --write
+[working-directory: 'server/tests']
+upgrade-test *args:
+    uv run python -m faults.whole.upgrade {{ args }}
+
 # Connect many devices to one gateway at the same time: just storm-gateway --clients 5000
 [working-directory: 'server/tests']
 storm-gateway *args:
@@ -146,7 +151,7 @@ infra-write:
 infra-check *args:
     uv run --group infra python -m infra check {{ args }}
 
-# Compare policies and modules with what processes need, and print one line of JSON: just release-check --short
+# Check policies, modules, upgrade and artefacts of a version, and print one line of JSON: just release-check --short
 release-check *args:
     uv run python -m tools.release_check {{ args }}
 

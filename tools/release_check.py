@@ -5,6 +5,7 @@ Each check returns figures and faults. A new check is a function in `CHECKS`.
 
 import argparse
 import json
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,6 +14,12 @@ from typing import Final
 from infra.aws.iam_checks import check_iam
 from infra.aws.process_calls import CALLS_FILE, derive_calls, render_calls
 from infra.aws.provider import known_names, modules, unknown_names
+from tools.node import ROOT
+from tools.release.check import DIST, artefact_figures, release_faults
+
+UPGRADE_RECORD: Final = ROOT / "docs/benchmarks/upgrade.json"
+"""`just upgrade-test FROM TO --write` writes it."""
+_UPGRADE_FIGURES: Final = ("upgrade_lost", "upgrade_doubled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,41 @@ def check_modules(*, is_short: bool) -> ReleaseFigures:
     return ReleaseFigures({"module_names_unknown": len(unknown)}, unknown)
 
 
-CHECKS: Final[tuple[Callable[..., ReleaseFigures], ...]] = (check_policies, check_modules)
+def check_upgrade(*, is_short: bool) -> ReleaseFigures:
+    """Read the record of the last upgrade test. The long form runs the test from the recorded commit to this one."""
+    if not UPGRADE_RECORD.exists():
+        nothing: dict[str, float | None] = dict.fromkeys(_UPGRADE_FIGURES)
+        return ReleaseFigures(
+            nothing, [f"{UPGRADE_RECORD.name} is missing: run `just upgrade-test FROM TO --write`"]
+        )
+    found = json.loads(UPGRADE_RECORD.read_text())
+    if not is_short:
+        command = [sys.executable, "-m", "faults.whole.upgrade", found["from"], "HEAD"]
+        done = subprocess.run(
+            command, cwd=ROOT / "server/tests", check=False, stdout=subprocess.PIPE, text=True
+        )
+        lines = done.stdout.splitlines() or ["{}"]
+        told = [line.partition("fault: ")[2] for line in lines if "fault: " in line]
+        failed = ["the upgrade test did not finish"] if done.returncode and not told else []
+        found = (json.loads(lines[-1]) if lines[-1].startswith("{") else {}) | {"faults": told + failed}
+    figures = {name: found.get(name) for name in _UPGRADE_FIGURES}
+    faults = [f"{name} is {value}" for name, value in figures.items() if value != 0]
+    return ReleaseFigures(figures, [*faults, *(f"upgrade: {fault}" for fault in found["faults"])])
+
+
+def check_artefacts(*, is_short: bool) -> ReleaseFigures:
+    """Check the artefacts of the last build. The long form requires that there was one."""
+    built = artefact_figures(DIST)["artefacts"]
+    faults = [] if built is None and is_short else release_faults(DIST)
+    return ReleaseFigures({"artefacts": built}, faults)
+
+
+CHECKS: Final[tuple[Callable[..., ReleaseFigures], ...]] = (
+    check_policies,
+    check_modules,
+    check_upgrade,
+    check_artefacts,
+)
 
 
 def main() -> int:

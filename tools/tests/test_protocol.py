@@ -1,6 +1,7 @@
 """The files in `protocol/` are current, and every change of the frames that breaks a client is reported."""
 
 import copy
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from tidings_wire.fields import PROTOCOL
 from tools.protocol import schema
 from tools.protocol.__main__ import group
 from tools.protocol.breaking_changes import find_breaking_frame_changes
@@ -35,6 +37,11 @@ def test_existing_clients_are_not_broken() -> None:
         )
         == []
     )
+
+
+def test_the_changes_by_level_end_with_the_level_of_the_protocol() -> None:
+    table = (ROOT / "docs/reference/protocol.md").read_text().partition("### Changes by level")[2]
+    assert max(map(int, re.findall(r"^\| (\d+) \|", table, re.MULTILINE))) == PROTOCOL
 
 
 @pytest.fixture

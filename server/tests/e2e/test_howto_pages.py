@@ -171,3 +171,10 @@ def test_the_engines_start_and_stop_as_the_page_shows(tmp_path: Path) -> None:
     with opened(tmp_path, ".") as shell:
         for step in steps((DOCS / "howto/run-the-engines.md").read_text()):
             follow(shell, step)
+
+
+@pytest.mark.long
+def test_an_installation_scales_up_as_the_page_shows(tmp_path: Path) -> None:
+    with opened(tmp_path, ".") as shell:
+        for step in steps((DOCS / "howto/scale-up.md").read_text()):
+            follow(shell, step)

@@ -6,7 +6,7 @@ Environment variables select them:
 - `TIDINGS_FAILPOINTS_PAUSE_DIR`: directory of the files that pause it, see `file_failpoints`.
 - `TIDINGS_FAILPOINTS_CLOCK_OFFSET_S`: offset of the wall clock of the process; its monotonic clock is correct.
 - `TIDINGS_FAILPOINTS_MUTANT`: the promise that the process breaks, see `chat_mutants`, `erasure_mutants`,
-  `inbox_mutants` and `media_mutants`.
+  `inbox_mutants`, `media_mutants` and `upgrade_mutants`.
 - `TIDINGS_FAILPOINTS_SMALL_FILES`: files above 5 MB are uploaded in parts, and only images are decoded in a process of their
   own, see `small_files`.
 - `TIDINGS_FAILPOINTS_SHORT_STEPS`: exports, retention sweeps and deletions of tenants have short steps, see `short_steps`.
@@ -27,6 +27,7 @@ from failpoints.media_mutants import MEDIA_MUTANTS
 from failpoints.recorded_calls import record_calls
 from failpoints.short_steps import use_short_steps
 from failpoints.small_files import use_small_files
+from failpoints.upgrade_mutants import UPGRADE_MUTANTS
 from tidings.app.wiring import options
 from tidings.kernel.failpoints import NO_FAILPOINTS, Failpoints
 
@@ -54,7 +55,7 @@ def install() -> Failpoints:
 
 
 def activate_mutant(name: str) -> None:
-    mutants = MUTANTS | NOTIFICATION_MUTANTS | MEDIA_MUTANTS | ERASURE_MUTANTS
+    mutants = MUTANTS | NOTIFICATION_MUTANTS | MEDIA_MUTANTS | ERASURE_MUTANTS | UPGRADE_MUTANTS
     if name not in mutants:
         raise ValueError(f"unknown mutant {name!r}; choose one of {', '.join(mutants)}")
     mutants[name]()

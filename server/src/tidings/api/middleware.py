@@ -20,7 +20,10 @@ from tidings.kernel.security import ADDRESS, AllowedOrigins
 
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SENT = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Request-Id", "Tidings-User")
-_READ = ("ETag", "Location", "RateLimit", "RateLimit-Policy", "Request-Id", "Retry-After")
+_READ = (
+    *("ETag", "Location", "RateLimit", "RateLimit-Policy"),
+    *("Request-Id", "Retry-After", "Tidings-Feature-Level"),
+)
 _MAX_AGE_S = 600
 
 
@@ -36,6 +39,9 @@ class CorsMiddleware(CORSMiddleware):
         return self._origins.allow(origin)
 
 
+FEATURE_LEVEL: Final = 1
+"""The feature level of the REST API. It rises by one in each release that adds something to the API."""
+
 REQUEST_ID: Final = "Request-Id"
 _NAME, _TRACE = REQUEST_ID.lower().encode(), b"traceparent"
 _ACCEPTED = re.compile(rb"[A-Za-z0-9._-]{1,64}")
@@ -47,6 +53,7 @@ _SAFE = (
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"no-referrer"),
 )
+_FEATURE_LEVEL = (b"tidings-feature-level", str(FEATURE_LEVEL).encode())
 _NO_ROUTE = "(no route)"
 
 
@@ -138,7 +145,7 @@ class _Sending:
 def _with_headers(start: Message, scope: Scope) -> Message:
     """Add the headers of every response to its first message."""
     state, given = scope["state"], start["headers"]
-    headers = [*given, (_NAME, state["request_id"].encode()), *_SAFE]
+    headers = [*given, (_NAME, state["request_id"].encode()), _FEATURE_LEVEL, *_SAFE]
     allowance: RateLimitState | None = state.get("allowance")
     if allowance is not None:
         name = f'"{allowance.policy}"'

@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from tidings.accounts.model import Scope
 from tidings.api import problems
 from tidings.api.audit import APPEND, AUDITED, MODERATION
-from tidings.api.middleware import REQUEST_ID
+from tidings.api.middleware import FEATURE_LEVEL, REQUEST_ID
 from tidings.api.schemas.api_model import ApiModel, Problem
 from tidings.kernel.errors import Code
 
@@ -182,6 +182,7 @@ def describe_api(app: FastAPI) -> None:
 def _document(app: FastAPI) -> dict[str, Any]:
     tags = [{"name": name, "description": about} for name, about in _TAGS.items()]
     found = get_openapi(title=TITLE, version=VERSION, description=ABOUT, routes=app.routes, tags=tags)
+    found["info"]["x-feature-level"] = FEATURE_LEVEL
     for operation in api_operations(found):
         _adjust(operation)
     found["components"]["headers"] = {"RequestId": _REQUEST_ID}

@@ -1,10 +1,13 @@
 """`tidings tables` and `tidings topics`, each with `plan | apply | check`."""
 
+import asyncio
 from dataclasses import replace
 
 import click
 
 from tidings.app.settings.loader import load
+from tidings.app.settings.model import DynamoSettings
+from tidings.app.wiring.accounts import open_tables
 from tidings.app.wiring.schema import (
     load_tables_plan,
     tables_control_plane,
@@ -13,6 +16,8 @@ from tidings.app.wiring.schema import (
     topics_plan,
 )
 from tidings.cli.output import echo, show_plan, show_progress
+from tidings.installation.store import InstallationStore
+from tidings.kernel.clock import SystemClock
 from tidings.schema.plan import PlanLine
 from tidings.schema.tables import apply as tables_apply
 from tidings.schema.tables.declaration import TABLES
@@ -25,6 +30,11 @@ _ALLOW_REORDER = click.option(
     is_flag=True,
     help="Allow more partitions, although unprocessed records can lose their order.",
 )
+
+
+async def _record_format(settings: DynamoSettings) -> None:
+    async with open_tables(settings) as client:
+        await InstallationStore(client, SystemClock()).record_format()
 
 
 @click.group()
@@ -51,7 +61,8 @@ def plan_tables() -> None:
 def apply_tables(*, timeout_s: float, in_place: bool) -> None:
     """Create and change the tables as declared. Safe to repeat. Never destroys data.
 
-    On AWS, the OpenTofu module infra/tofu/dynamodb changes existing tables.
+    On AWS, the OpenTofu module infra/tofu/dynamodb changes existing tables. Afterwards, it records the format of stored
+    data that this version writes; processes that cannot read it do not start.
     """
     settings = load().settings.dynamo
     plane = tables_control_plane(settings)
@@ -61,6 +72,7 @@ def apply_tables(*, timeout_s: float, in_place: bool) -> None:
     policy = replace(tables_apply.POLL_POLICY, timeout_s=timeout_s)
     with show_progress() as on_progress:
         tables_apply.apply_tables(plane, plan, on_progress, policy)
+    asyncio.run(_record_format(settings))
     result = PlanLine(f"ok: {plan.todo} of {len(TABLES)} tables created or changed")
     show_plan([result, *tables_apply.unsupported_text(plan.not_known)])
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Final, final, override
 
-from tidings.installation.store import Installation, InstallationStore, RestorePhase
+from tidings.installation.store import NEWEST_FORMAT, Installation, InstallationStore, RestorePhase
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.errors import DynamoError
@@ -110,6 +110,7 @@ class EpochWatch(Component):
             await row.begin(Installation(log_id=await row.log_id()))
             found = await row.read() or Installation()
         if self._epoch is None:
+            refuse_newer_format(found)
             refuse_copied_installation(found, await row.log_id())
         if found.phase is RestorePhase.CLOSED:
             raise TidingsError(
@@ -118,6 +119,16 @@ class EpochWatch(Component):
                 hint="Wait until `tidings restore finish` has ended. If it was interrupted, run it again.",
             )
         return found
+
+
+def refuse_newer_format(found: Installation) -> None:
+    """Raise `tables_drift` if stored data may have a format that this version cannot read."""
+    if found.data_format > NEWEST_FORMAT:
+        raise TidingsError(
+            Code.TABLES_DRIFT,
+            f"The stored data has format {found.data_format}, and this version reads formats up to {NEWEST_FORMAT}.",
+            hint="Start the version that wrote it, or a newer one: docs/howto/upgrade.md",
+        )
 
 
 def refuse_copied_installation(found: Installation, log_id: str) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from tidings.installation import store
-from tidings.installation.epoch_watch import TRUSTED_S
+from tidings.installation.epoch_watch import TRUSTED_S, refuse_newer_format
 from tidings.installation.store import Installation, InstallationStore, RestorePhase
 from tidings.kernel.clock import Clock, parse_ms
 from tidings.kernel.errors import Code, TidingsError
@@ -66,6 +66,8 @@ class Restore:
         found = await self.row.read()
         if found is not None and await self._is_done(found, restored_to):
             return found
+        if found is not None:
+            refuse_newer_format(found)
         await asyncio.to_thread(self._refuse_replicas)
         await asyncio.to_thread(self._refuse_running_processes)
         closed = await self._close(found, restored_to)
@@ -98,7 +100,13 @@ class Restore:
         """
         epoch = max(self.clock.now_ms() // 1000, found.epoch + 1 if found else 1)
         log_id = await self.row.log_id()
-        closed = Installation(epoch, RestorePhase.CLOSED, restored_to, log_id)
+        closed = replace(
+            found or Installation(),
+            epoch=epoch,
+            phase=RestorePhase.CLOSED,
+            restored_to=restored_to,
+            log_id=log_id,
+        )
         await self._change(found, closed)
         return closed
 

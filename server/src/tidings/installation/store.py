@@ -1,4 +1,4 @@
-"""Store the installation's row: its epoch, and the id of the table of its log. A new installation has no row.
+"""Store the installation's row: its epoch, the id of the table of its log, and the format of its data. A new installation has no row.
 
 The row is in the table of the tenants, which is backed up: after a restore it is as old as the backup.
 """
@@ -6,7 +6,7 @@ The row is in the table of the tenants, which is backed up: after a restore it i
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -28,6 +28,13 @@ _KEY = {"tenant": SYSTEM.render(), "item": INSTALLATION_KEY.render()}
 _ABSENT = "attribute_not_exists(tenant)"
 _AS_READ = "epoch = :epoch AND phase = :phase"
 
+WRITTEN_FORMAT: Final = 1
+"""The format of stored data that this version writes."""
+
+NEWEST_FORMAT: Final = 1
+"""The newest format that this version reads. It is raised one minor version before `WRITTEN_FORMAT`, so that a minor
+version and the one before it can run at the same time."""
+
 
 class RestorePhase(StrEnum):
     """While the installation is closed, a restore is in progress and no process serves."""
@@ -39,13 +46,14 @@ class RestorePhase(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Installation:
     """`restored_to`: the time of the backup, as passed to `tidings restore finish`. `log_id`: DynamoDB's id of the table
-    `messages`; a copy of the table has another id.
+    `messages`; a copy of the table has another id. `data_format`: the newest format that stored data may have.
     """
 
     epoch: int = 0
     phase: RestorePhase = RestorePhase.OPEN
     restored_to: str = ""
     log_id: str = ""
+    data_format: int = WRITTEN_FORMAT
 
 
 class InstallationStore:
@@ -78,6 +86,17 @@ class InstallationStore:
             return await self.read() == after
         return True
 
+    async def record_format(self) -> None:
+        """Record that this version writes the data, unless a newer format is recorded. Repeat it after a conflict.
+
+        Without a row, the first process writes one.
+        """
+        found = await self.read()
+        while found is not None and found.data_format < WRITTEN_FORMAT:
+            if await self.change(found, replace(found, data_format=WRITTEN_FORMAT)):
+                return
+            found = await self.read()
+
     async def log_id(self) -> str:
         """Return the id of the table `messages`; its creation time with an engine that has no table ids."""
         told = await self._client.describe(MESSAGES.name)
@@ -89,6 +108,7 @@ class InstallationStore:
             "phase": row.phase.value,
             "restored_to": row.restored_to,
             "log_id": row.log_id,
+            "data_format": row.data_format,
             "updated_at": format_ms(self._clock.now_ms()),
         }
 
@@ -99,6 +119,7 @@ def _of(item: Item) -> Installation:
         phase=RestorePhase(item["phase"]),
         restored_to=str(item["restored_to"]),
         log_id=str(item["log_id"]),
+        data_format=int(item.get("data_format", 1)),
     )
 
 

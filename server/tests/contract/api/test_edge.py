@@ -1,5 +1,6 @@
 """Behaviour of the API independent of routes: credentials, limits, request ids, headers, internal errors."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ async def test_bodies_are_bounded_and_unknown_fields_refused(use_cases: UseCaseE
 
 
 JSON = {"content-type": "application/json"}
+REFERENCE = Path(__file__).parents[4] / "docs/reference/rest.md"
 INVALID = Code.REQUEST_INVALID
 
 
@@ -215,6 +217,18 @@ async def test_the_root_leads_to_the_explorer_which_can_be_closed() -> None:
     closed = api_without_engine(serve_docs=False)
     for path in ("/", "/docs", "/openapi.json", "/docs/assets/swagger-ui.css"):
         assert (await _call(closed, "GET", path)).status_code == 404, path
+
+
+async def test_every_answer_and_the_description_have_the_newest_feature_level_of_the_reference() -> None:
+    table = REFERENCE.read_text().partition("### Changes by level")[2]
+    newest = max(map(int, re.findall(r"^\| (\d+) \|", table, re.MULTILINE)))
+    api = api_without_engine(allowed_origins=AllowedOrigins.parse([PAGE]))
+    for path in ("/openapi.json", "/v1/nothing", "/"):
+        answer = await _call(api, "GET", path, {"origin": PAGE})
+        assert answer.headers["tidings-feature-level"] == str(newest), path
+        assert "Tidings-Feature-Level" in answer.headers["access-control-expose-headers"]
+    document = await _call(api, "GET", "/openapi.json")
+    assert document.json()["info"]["x-feature-level"] == newest
 
 
 async def test_the_explorer_and_the_description_are_served_without_the_internet() -> None:

@@ -10,10 +10,10 @@ import pytest
 from fixtures.relay_env import ManualClock
 from fixtures.tables import REGION, Tables
 
-from tidings.installation import epoch_watch
+from tidings.installation import epoch_watch, store
 from tidings.installation.epoch_watch import TRUSTED_S, EpochWatch
 from tidings.installation.restore import ErasedAgain, Restore
-from tidings.installation.store import Installation, InstallationStore, RestorePhase
+from tidings.installation.store import NEWEST_FORMAT, Installation, InstallationStore, RestorePhase
 from tidings.kernel.errors import Code, TidingsError
 from tidings.platform.dynamo.client import DynamoClient
 from tidings.platform.dynamo.open_client import open_client
@@ -168,6 +168,42 @@ def finish(tables: Tables) -> Callable[[EpochEnv, str], "asyncio.Future[Installa
 
 
 type Finish = Callable[[EpochEnv, str], "asyncio.Future[Installation]"]
+
+
+async def test_a_newer_data_format_keeps_processes_from_starting_and_ends_none(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(epoch_watch, "CHECK_EVERY_S", 0.05)
+    async with opened(tables) as env:
+        running = await env.process()
+        monkeypatch.setattr(store, "WRITTEN_FORMAT", NEWEST_FORMAT + 1)
+        await env.row.record_format()
+        read = running._seen_at
+        env.clock.at += 1
+        async with asyncio.timeout(_DEADLINE_S):
+            while running._seen_at == read:  # noqa: ASYNC110 - the watch reads the row again
+                await asyncio.sleep(0.01)
+        assert not env.left.is_set()
+        with pytest.raises(TidingsError, match=rf"format {NEWEST_FORMAT + 1}, .* up to {NEWEST_FORMAT}\."):
+            await env.process()
+        monkeypatch.setattr(epoch_watch, "NEWEST_FORMAT", NEWEST_FORMAT + 1)
+        assert (await env.process()).current() == 0
+
+
+async def test_the_recorded_format_is_never_lowered_and_survives_a_restore(
+    tables: Tables, finish: Finish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tables) as env:
+        await env.row.record_format()
+        assert await env.row.read() is None
+        newer = Installation(data_format=NEWEST_FORMAT + 1)
+        assert await env.row.change(None, newer)
+        await env.row.record_format()
+        assert await env.row.read() == newer
+        with pytest.raises(TidingsError, match="format"):
+            await finish(env, "2026-11-15T09:30:00+00:00")
+        monkeypatch.setattr("tidings.installation.epoch_watch.NEWEST_FORMAT", NEWEST_FORMAT + 1)
+        assert (await finish(env, "2026-11-15T09:30:00+00:00")).data_format == NEWEST_FORMAT + 1
 
 
 async def test_a_restore_is_finished_once_and_epochs_are_unique(tables: Tables, finish: Finish) -> None:

@@ -49,8 +49,8 @@ class FaultInstallation:
         await asyncio.to_thread(self._update_addresses)
         return started
 
-    async def kill(self, process: InstallationProcess, by: signal.Signals = signal.SIGKILL) -> None:
-        """Stop a process and wait for its exit.
+    async def kill(self, process: InstallationProcess, by: signal.Signals = signal.SIGKILL) -> int:
+        """Stop a process, wait for its exit, and return its exit code.
 
         New connections are routed to other processes before the signal is sent.
         """
@@ -59,7 +59,7 @@ class FaultInstallation:
                 processes.remove(process)
         await asyncio.to_thread(self._update_addresses)
         process.popen.send_signal(by)
-        await asyncio.to_thread(process.exit_code)
+        return await asyncio.to_thread(process.exit_code)
 
     async def replace(
         self, process: InstallationProcess, kind: ProcessKind, **changes: str

@@ -46,11 +46,11 @@ def _summary(run: Run, outcomes: Sequence[Outcome]) -> str:
     doubled = sum(each.verdict.doubled for each in outcomes)
     return (
         f"{len(outcomes)} faults, {deliveries:,} deliveries checked, {lost} lost, {doubled} doubled, in "
-        f"{run.took_s / 60:.1f} minutes on {_machine()}; commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}."
+        f"{run.took_s / 60:.1f} minutes on {machine()}; commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}."
     )
 
 
-def _machine() -> str:
+def machine() -> str:
     gib = psutil.virtual_memory().total / _GIB
     return f"{os.cpu_count()} cores ({platform.machine()}), {gib:.0f} GiB, Python {platform.python_version()}"
 

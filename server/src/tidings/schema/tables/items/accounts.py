@@ -180,10 +180,12 @@ INSTALLATION = TableItem(
         "phase": TextLimit(8),
         "restored_to": TextLimit(32),
         "log_id": TextLimit(64),
+        "data_format": NumberLimit(4),
         "updated_at": TIME,
     },
     max_bytes=512,
-    holds="the installation's epoch, whether a restore is in progress, and the id of its log table, which detects a copy",
+    holds="the installation's epoch, whether a restore is in progress, the id of its log table, which detects a copy, and "
+    "the newest format that stored data may have",
 )
 
 INSTALLATION_DATA_KEY = TableItem(

@@ -309,7 +309,7 @@ RAISE_EPOCH = put(
     "tenants.raise_epoch",
     TENANTS,
     "_system, installation, if epoch = n and phase = p, or absent",
-    "`tidings restore finish`: begin a new epoch, or finish the restore.",
+    "`tidings restore finish`: begin a new epoch, or finish the restore. `tidings tables apply`: record the data format.",
 )
 
 TAKE_LEASE = update(
