@@ -9,7 +9,7 @@ import grimp
 import pytest
 
 NOT_SUBJECTS = {
-    "kernel", "platform", "schema", "engines", "installation", "api", "gateway", "app", "cli", "dev", "doctor",
+    "kernel", "platform", "schema", "engines", "installation", "api", "gateway", "app", "cli", "dev", "doctor", "drills",
 }  # fmt: skip
 EDGES = {"api", "gateway"}
 ENGINE_PACKAGES = {
@@ -35,7 +35,7 @@ ADAPTERS = {
     "kms",
     "sns",
 }
-COMPOSITION = {"platform", "engines", "installation", "app", "cli", "dev", "doctor"}
+COMPOSITION = {"platform", "engines", "installation", "app", "cli", "dev", "doctor", "drills"}
 EDGE_ADAPTERS = {"tidings.api.metrics", "tidings.gateway.metrics"}
 """Adapters of the edges' telemetry ports; only app imports them."""
 SHARED_ROLES = {"model", "ports"}

@@ -26,6 +26,7 @@ COMMANDS = {
     "dev": "Run everything on this machine: engines, processes, demo users.",
     "docs": "Serve this documentation on this machine.",
     "doctor": "Find problems of this installation and how to solve them.",
+    "drill": "Rehearse a restore or a failover on copies of the tables, and measure the loss and the time.",
     "engines": "Kafka, DynamoDB, Valkey and S3 on this machine, for development and tests.",
     "explain": "Explain an error code.",
     "import": "Users, chats and messages of another system: convert an export, check a file, import it.",

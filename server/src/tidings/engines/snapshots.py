@@ -39,7 +39,7 @@ def take_snapshot(cluster: LocalCluster, folder: Path, now: datetime) -> Snapsho
 
     The file appears under its name only when it is complete.
     """
-    database = dynoxide.database(_dynamo_node(cluster))
+    database = dynoxide.database(dynamo_node(cluster))
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / f"{now:%Y-%m-%dT%H%M%SZ}.tar"
     with tempfile.TemporaryDirectory(prefix=".snapshot-", dir=folder) as place:
@@ -94,7 +94,8 @@ def delete_old_snapshots(folder: Path, keep: int) -> list[Path]:
     return old
 
 
-def _dynamo_node(cluster: LocalCluster) -> EngineNode:
+def dynamo_node(cluster: LocalCluster) -> EngineNode:
+    """Return the node whose database can be copied. Raise `engine_not_ready` if there is none."""
     nodes = [each.node for each in cluster.status() if each.node.engine is Engine.DYNAMO]
     if not nodes or nodes[0].kind != "dynoxide" or not nodes[0].on_disk:
         raise TidingsError(
