@@ -79,6 +79,10 @@ faults *args:
 upgrade-test *args:
     uv run python -m faults.whole.upgrade {{ args }}
 
+# Restore and fail over under load, and record loss and time for `just release-check`: just drills; just drills --short
+drills *args:
+    just faults restore tables failover --mutants without --deliveries 150000 --record docs/benchmarks/drills.json {{ args }}
+
 # Connect many devices to one gateway at the same time: just storm-gateway --clients 5000
 [working-directory: 'server/tests']
 storm-gateway *args:

@@ -11,6 +11,7 @@ from types_boto3_dynamodb import DynamoDBClient
 from faults.clients import Table, dynamodb, put, put_all, writes
 from faults.proxy import (
     Conflict,
+    Deny,
     DynamoProxy,
     InProgress,
     InternalError,
@@ -234,3 +235,18 @@ def test_only_the_tables_that_are_named_are_hit(
         put_all(client, table, "a", "b")
     assert (other.hits, this.hits) == (0, 1)
     assert table.keys() == {"a", "b"}
+
+
+def test_a_denied_action_is_rejected_in_single_calls_and_in_transactions(
+    proxy: DynamoProxy, client: DynamoDBClient, table: Table
+) -> None:
+    with proxy.fault(Deny(frozenset({"PutItem"}))) as policy:
+        with pytest.raises(ClientError, match="AccessDeniedException"):
+            put(client, table, "a")
+        with pytest.raises(ClientError, match="AccessDeniedException"):
+            put_all(client, table, "b", "c")
+        assert table.keys() == set()
+        client.batch_write_item(RequestItems={table.name: writes("d")})
+    assert policy.hits == 2
+    put(client, table, "e")
+    assert table.keys() == {"d", "e"}

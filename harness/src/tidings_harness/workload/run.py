@@ -43,7 +43,7 @@ class HarnessRun:
     def __init__(
         self, site: TargetInstallation, scenario: Scenario, directory: Path, *, writer: int = 1
     ) -> None:
-        self._scenario, self._directory = scenario, directory
+        self._scenario, self.directory = scenario, directory
         self.site = site
         self._epochs = Epochs(directory, writer)
         self.ledger = RunState(self._epochs.first, self._epochs.following)
@@ -85,9 +85,12 @@ class HarnessRun:
     def step(self, what: str) -> None:
         self.ledger.recorder.step(what)
 
-    def copied(self) -> None:
-        """Record the start of a backup. A restore of it must contain every message that is acknowledged until now."""
-        self._epochs.copied_ns = time.monotonic_ns()
+    def copied(self, at_ns: int | None = None) -> None:
+        """Record the start of a backup, now or at a monotonic time.
+
+        A restore of it must contain every message that was acknowledged before.
+        """
+        self._epochs.copied_ns = time.monotonic_ns() if at_ns is None else at_ns
 
     def talk(self) -> None:
         """Start the actions of users, at the beginning or after `hush`."""
@@ -124,7 +127,7 @@ class HarnessRun:
     async def finish(self, quiet_within_s: float = 60.0) -> Verdict:
         """Wait until the installation is idle and return the verdict on the history."""
         await self.wait_until_idle(quiet_within_s)
-        return await asyncio.to_thread(lambda: check_all(self._directory))
+        return await asyncio.to_thread(lambda: check_all(self.directory))
 
     async def wait_until_idle(self, quiet_within_s: float) -> None:
         """Stop all actions and wait for deliveries in flight. Entries that are missing afterwards are lost."""

@@ -17,7 +17,7 @@ from faults.proxy.frequency import Always, Between, Chance, Every, Times
 from faults.proxy.held_requests import HeldRequest
 from faults.proxy.installed import InstalledFault
 from faults.proxy.matching import Match
-from faults.proxy.service_faults import Conflict, InProgress, InternalError, Throttle, Throttled
+from faults.proxy.service_faults import Conflict, Deny, InProgress, InternalError, Throttle, Throttled
 from faults.proxy.tcp_faults import Bandwidth, Blackhole, Direction, Freeze, Latency, Refuse
 from faults.proxy.tcp_proxy import InstalledTcpFault, TcpProxy
 from faults.proxy.time_faults import Delay, Hold, Point, Repeat
@@ -34,6 +34,7 @@ __all__ = [
     "CloseIdle",
     "Conflict",
     "Delay",
+    "Deny",
     "Direction",
     "DropAnswer",
     "DropRequest",

@@ -122,6 +122,36 @@ class InternalError(Fault):
         return error("InternalServerError", "Internal server error", status=500)
 
 
+@dataclass(frozen=True, slots=True)
+class Deny(Fault):
+    """Reject each call that needs one of the actions, as IAM does under a policy that denies them.
+
+    `actions` are names without the service. A transaction needs the actions of its parts.
+    """
+
+    actions: frozenset[str]
+
+    @override
+    def fits(self, request: Request) -> bool:
+        return not self.actions.isdisjoint(_needed_actions(request))
+
+    @override
+    async def apply(self, exchange: Exchange) -> Reply:
+        denied = min(self.actions & _needed_actions(exchange.request))
+        text = (
+            "User: arn:aws:sts::123456789012:assumed-role/tidings is not authorized to perform: "
+            f"dynamodb:{denied} with an explicit deny in an identity-based policy"
+        )
+        return error("AccessDeniedException", text)
+
+
+def _needed_actions(request: Request) -> frozenset[str]:
+    if request.operation != "TransactWriteItems":
+        return frozenset({request.operation})
+    parts = {part for entry in request.body.get("TransactItems", ()) for part in entry}
+    return frozenset(f"{part}Item" if part != "ConditionCheck" else "ConditionCheckItem" for part in parts)
+
+
 def _reasons(request: Request, items: tuple[int, ...], reason: Reason) -> list[Reason]:
     count = len(request.body.get("TransactItems", ()))
     if any(item >= count for item in items):

@@ -7,6 +7,7 @@ from faults.whole import (
     clocks,
     commit_then_crash,
     disk_full,
+    failover,
     freezes,
     frozen_shard,
     hot_chat,
@@ -40,5 +41,6 @@ FAULTS: Final = (
     restore.FAULT,
     restore.APART,
     machine_crash.FAULT,
+    failover.FAULT,  # the last one with one broker: it leaves the installation in another region
     brokers.FAULT,
 )

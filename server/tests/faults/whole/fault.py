@@ -1,11 +1,12 @@
 """A fault test: its name, the invariant that must hold, what it does, and how long the installation may take to heal."""
 
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import count
 from math import inf
 
 from faults.whole.installation import FaultInstallation
+from faults.whole.recovery import Recovery
 from tidings_harness.checking.verdict import Verdict
 from tidings_harness.workload.run import HarnessRun
 from tidings_harness.workload.scenario import Scenario
@@ -26,6 +27,9 @@ class FaultRun:
     installation: FaultInstallation
     load: HarnessRun
     deliveries: int = 0
+    recoveries: list[Recovery] = field(default_factory=list)
+    figures: dict[str, int] = field(default_factory=dict)
+    """Other figures for the record of a drill."""
 
     @property
     def is_short(self) -> bool:
@@ -60,6 +64,8 @@ class Fault:
     full_scenario: Scenario = USUAL_FULL
     heals_within_s: float = 180.0
     brokers: int = 1
+    is_on_request: bool = False
+    """Run it only if it is named. For a fault that takes too long for CI."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +82,8 @@ class Outcome:
     took_s: float = 0.0
     notes: tuple[str, ...] = ()
     error: str = ""
+    recoveries: tuple[Recovery, ...] = ()
+    figures: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_good(self) -> bool:

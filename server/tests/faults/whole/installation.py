@@ -30,6 +30,7 @@ class FaultInstallation:
     def __init__(self, processes: InstallationProcesses, balancer: Balancer) -> None:
         self.processes, self._balancer = processes, balancer
         self.running: dict[ProcessKind, list[InstallationProcess]] = defaultdict(list)
+        self.histories: list[Path] = []
         self.until_end = ExitStack()
         """Resources that a fault adds to the installation and leaves there; closed with the installation."""
         self.site = TargetInstallation(
@@ -68,6 +69,10 @@ class FaultInstallation:
         await self.kill(process)
         return (await self.start(kind, **changes))[0]
 
+    def disconnect_all(self) -> None:
+        """Cut the connections through the load balancer, which then go to the current gateways."""
+        self._balancer.cut()
+
     async def renew(self, *kinds: ProcessKind, **changes: str) -> None:
         """Replace all processes of these kinds: start new ones with the given settings, then kill the old ones."""
         old = [(kind, process) for kind in set(kinds) for process in self.running[kind]]
@@ -78,6 +83,7 @@ class FaultInstallation:
     @asynccontextmanager
     async def load(self, scenario: Scenario) -> AsyncIterator[HarnessRun]:
         directory = Path(tempfile.mkdtemp(prefix="history-", dir=self.processes.directory))
+        self.histories.append(directory)
         async with HarnessRun(self.site, scenario, directory) as load:
             yield load
 

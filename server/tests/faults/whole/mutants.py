@@ -7,6 +7,7 @@ from typing import Final
 
 from fixtures.installation_processes import ProcessKind
 
+from faults.whole.failover import failover_without_fence
 from faults.whole.fault import FaultRun
 from faults.whole.frozen_shard import freeze_briefly
 from faults.whole.installation import WHOLE, FaultInstallation
@@ -46,6 +47,8 @@ BREAKING: Final[dict[str, Breaking]] = {
     "keeps_the_epoch": Breaking(WHOLE, Rule.ONE_ENTRY, under=restore),
     "believes_rows": Breaking(WHOLE, Rule.UNREAD, under=restore_rows_ahead),
     "takes_silence_for_absence": Breaking(WHOLE, Rule.EVERYTHING, under=freeze_briefly),
+    # No mutant server, but a runbook without the policy. The last one: it leaves the installation in another region.
+    "leaves_out_the_fence": Breaking((), Rule.ONE_ENTRY, under=failover_without_fence),
 }
 
 

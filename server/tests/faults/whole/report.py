@@ -1,5 +1,6 @@
 """Write the tables of `docs/explanation/faults.md` between their markers. The text around them is written by hand."""
 
+import json
 import os
 import platform
 import re
@@ -46,8 +47,40 @@ def _summary(run: Run, outcomes: Sequence[Outcome]) -> str:
     doubled = sum(each.verdict.doubled for each in outcomes)
     return (
         f"{len(outcomes)} faults, {deliveries:,} deliveries checked, {lost} lost, {doubled} doubled, in "
-        f"{run.took_s / 60:.1f} minutes on {machine()}; commit {_commit()}, {datetime.now(UTC):%Y-%m-%d}."
+        f"{run.took_s / 60:.1f} minutes on {machine()}; commit {describe_commit()}, {datetime.now(UTC):%Y-%m-%d}."
     )
+
+
+def record_drills(
+    path: Path, command: str, commit: str, *, is_short: bool, outcomes: Sequence[Outcome]
+) -> None:
+    """Write the figures of all outcomes with a recovery. Other drills of the file stay. `just release-check` reads it."""
+    record = json.loads(path.read_text()) if path.exists() else {}
+    run = {
+        "command": command,
+        "commit": commit,
+        "machine": machine(),
+        "at": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "is_short": is_short,
+    }
+    record |= {each.name: _drill(each) | run for each in outcomes if each.recoveries or not each.is_good}
+    path.write_text(json.dumps(record, indent=2) + "\n")
+
+
+def _drill(outcome: Outcome) -> dict[str, object]:
+    """Return the figures of a drill. Of several recoveries, the worst counts."""
+    found = outcome.verdict
+    return {
+        **{
+            name: round(max((getattr(each, name) for each in outcome.recoveries), default=0), 1)
+            for name in ("rpo_entries", "rpo_s", "rto_s", "delivered_s")
+        },
+        **outcome.figures,
+        "deliveries": found.deliveries,
+        "lost": found.lost,
+        "doubled": found.doubled,
+        "is_good": outcome.is_good,
+    }
 
 
 def machine() -> str:
@@ -55,7 +88,7 @@ def machine() -> str:
     return f"{os.cpu_count()} cores ({platform.machine()}), {gib:.0f} GiB, Python {platform.python_version()}"
 
 
-def _commit() -> str:
+def describe_commit() -> str:
     described = subprocess.run(
         ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False
     )

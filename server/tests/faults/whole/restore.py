@@ -22,6 +22,7 @@ from fixtures.use_cases import BEN
 
 from faults.whole.fault import Fault, FaultRun
 from faults.whole.installation import WHOLE, FaultInstallation
+from faults.whole.recovery import Stopwatch
 from tidings.engines.model import Engine
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import ContentState
@@ -85,14 +86,18 @@ async def restore(
         await _erase(installation.processes, written, author)
     await load.sent_more(_LOST)
     load.step("all processes are stopped, and the copy is restored")
+    watch = Stopwatch.start(load)
     await _stop_all(installation)
+    watch.fenced()
     if rows is not Rows.WITH_THE_LOG:
         _replace_tables(installation.processes, copy, rows_copy, DELIVERY_STATE, CHAT_COUNTERS)
     _replace_tables(installation.processes, copy, _database(installation.processes), ERASURES)
     _put_back(installation.processes, copy)
     await asyncio.to_thread(_finish, installation.processes, at)
+    await watch.compare(installation.processes)
     await installation.start(*WHOLE, **changes)
     await load.sent_more(40)
+    run.recoveries.append(await watch.result())
     if written is not None:
         assert await _state_of(installation.processes, written) is ContentState.ERASED
 

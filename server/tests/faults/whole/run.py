@@ -8,6 +8,7 @@ import argparse
 import asyncio
 import json
 import resource
+import shlex
 import shutil
 import signal
 import sys
@@ -28,7 +29,7 @@ from faults.whole.catalogue import FAULTS
 from faults.whole.fault import Fault, FaultRun, Outcome
 from faults.whole.installation import FaultInstallation, installation_under_fault
 from faults.whole.mutants import BREAKING, Caught, catch
-from faults.whole.report import Run, write
+from faults.whole.report import Run, describe_commit, record_drills, write
 from tidings.engines import dynoxide
 from tidings.engines.jars import default_cache
 from tidings.engines.local_cluster import LocalCluster
@@ -103,7 +104,8 @@ async def inject(fault: Fault, installation: FaultInstallation, deliveries: int)
     began = time.monotonic()
     async with installation.load(fault.full_scenario if deliveries else fault.scenario) as load:
         await load.sent_more(20)
-        await fault.inflict(FaultRun(installation=installation, load=load, deliveries=deliveries))
+        run = FaultRun(installation=installation, load=load, deliveries=deliveries)
+        await fault.inflict(run)
         load.step("the fault has ended")
         notes = await installation.replace_exited()
         healed_s = await load.caught_up(fault.heals_within_s)
@@ -116,6 +118,8 @@ async def inject(fault: Fault, installation: FaultInstallation, deliveries: int)
         healed_s=healed_s,
         took_s=time.monotonic() - began,
         notes=tuple(notes),
+        recoveries=tuple(run.recoveries),
+        figures=run.figures,
     )
 
 
@@ -126,6 +130,11 @@ def print_outcome(outcome: Outcome) -> None:
         f"lost {found.lost}  doubled {found.doubled}  healed in {outcome.healed_s:.1f} s  "
         f"took {outcome.took_s:.0f} s"
     )
+    for each in outcome.recoveries:
+        print_line(
+            f"    recovered in {each.rto_s:.1f} s, first delivery after {each.delivered_s:.1f} s; "
+            f"{each.rpo_entries} acknowledged entries of {each.rpo_s:.1f} s lost"
+        )
     for note in (*outcome.notes, outcome.error):
         if note:
             print_line(f"    {note}")
@@ -148,7 +157,7 @@ def print_line(line: str) -> None:
 def _keep(installation: FaultInstallation, where: Path) -> None:
     """Copy the histories and the logs of all processes."""
     where.mkdir(parents=True, exist_ok=True)
-    for history in installation.processes.directory.glob("history-*"):
+    for history in installation.histories:
         shutil.copytree(history, where / history.name, dirs_exist_ok=True)
     for number, process in enumerate(installation.processes.started):
         lines = [json.dumps(line) for line in process.lines]
@@ -178,9 +187,13 @@ def engines(brokers: int) -> Iterator[InstallationProcesses]:
 
 
 def select(options: argparse.Namespace) -> Trial:
-    """Select faults and mutants whose names contain one of the given parts; without any, all of them."""
+    """Select faults and mutants whose names contain one of the given parts; without any, all but those on request."""
     names = options.names or [""]
-    faults = [fault for fault in FAULTS if any(name in fault.name for name in names)]
+    faults = [
+        fault
+        for fault in FAULTS
+        if any(name in fault.name for name in names) and (options.names or not fault.is_on_request)
+    ]
     mutants = [mutant for mutant in BREAKING if any(name in mutant for name in names)]
     if options.mutants == "only":
         faults = []
@@ -206,6 +219,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--write", type=Path, help="Page of the repository in which to write the tables of this run."
     )
+    parser.add_argument("--record", type=Path, help="File of the repository for the figures of drills.")
     parser.add_argument("--keep", type=Path, help="Folder for the histories and logs of failed faults.")
     return parser.parse_args()
 
@@ -224,7 +238,7 @@ def figures_of(trial: Trial) -> dict[str, int]:
 
 
 def main() -> int:
-    options, began = parse_arguments(), time.monotonic()
+    options, commit, began = parse_arguments(), describe_commit(), time.monotonic()
     trial = select(options)
     most_files = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(
@@ -239,6 +253,11 @@ def main() -> int:
     if options.write:
         run = Run(is_short=options.short, took_s=took_s)
         write(_REPOSITORY / options.write, run, trial.outcomes, trial.caught)
+    if options.record:
+        command = f"just faults {shlex.join(sys.argv[1:])}"
+        record_drills(
+            _REPOSITORY / options.record, command, commit, is_short=options.short, outcomes=trial.outcomes
+        )
     figures = figures_of(trial)
     print_line(json.dumps(figures | {"seconds": round(took_s)}))
     return 1 if figures["broken"] or figures["mutants_missed"] else 0
