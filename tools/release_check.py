@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from infra.aws.iam_checks import check_iam
 from infra.aws.process_calls import CALLS_FILE, derive_calls, render_calls
@@ -79,9 +79,44 @@ def check_artefacts(*, is_short: bool) -> ReleaseFigures:
     return ReleaseFigures({"artefacts": built}, faults)
 
 
+DRILLS: Final = ("restore", "tables of different instants", "failover")
+DRILL_RECORD: Final = ROOT / "docs/benchmarks/drills.json"
+MAX_RTO_S: Final = 120.0
+"""30 s of it are the wait of `tidings restore finish`. The rest suffices for the commands and starts on two busy cores."""
+
+
+def check_drills(*, is_short: bool) -> ReleaseFigures:
+    """Compare the drills of restore and failover with their limits. The long form runs them; both read the record."""
+    if not is_short:
+        DRILL_RECORD.unlink(missing_ok=True)  # drills that cannot run must not leave an earlier record
+        subprocess.run(["just", "drills"], check=False)
+    record = json.loads(DRILL_RECORD.read_text()) if DRILL_RECORD.exists() else {}
+    return judge_drills(record)
+
+
+def judge_drills(record: dict[str, Any]) -> ReleaseFigures:
+    """Return the figures of recorded drills: entries lost by the failover, and the longest recovery."""
+    faults = [f"{DRILL_RECORD} has no drill {name!r}" for name in DRILLS if name not in record]
+    for name, drill in record.items():
+        if drill["is_short"]:
+            faults.append(f"the drill {name!r} ran in its short form")
+        if drill["commit"].endswith("-dirty"):
+            faults.append(f"the drill {name!r} ran on uncommitted changes")
+        if not drill["is_good"]:
+            faults.append(f"the drill {name!r} found a violation, or could not run")
+        if drill["rto_s"] > MAX_RTO_S:
+            faults.append(f"the drill {name!r} recovered in {drill['rto_s']} s, more than {MAX_RTO_S:g} s")
+    figures = {
+        "drill_rpo_entries": record.get("failover", {}).get("rpo_entries"),
+        "drill_rto_s": max((drill["rto_s"] for drill in record.values()), default=None),
+    }
+    return ReleaseFigures(figures, [f"{fault}: run `just drills`" for fault in faults])
+
+
 CHECKS: Final[tuple[Callable[..., ReleaseFigures], ...]] = (
     check_policies,
     check_modules,
+    check_drills,
     check_upgrade,
     check_artefacts,
 )

@@ -14,10 +14,12 @@ ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 RUN_BY = {
+    "server/tests/e2e/test_drill.py",
     "server/tests/e2e/test_howto_pages.py",
     "server/tests/e2e/test_howto_restore.py",
     "server/tests/e2e/test_walkthrough.py",
     "server/tests/contract/accounts/test_authenticate_users.py",
+    "server/tests/faults/whole/failover.py",
     "sdk-python/tests/test_examples.py",
     "infra/monitoring/rules.py",
 }
@@ -33,6 +35,9 @@ NOT_RUN = {
     "docs/howto/use-the-terminal-client.md": "the command of test_first_minute.py, and a template",
     "docs/howto/use-the-typescript-client.md": "the example plain-client, which browser-tests starts",
     "docs/howto/deploy-on-aws.md": "an account of AWS; infra/tests checks the modules",
+    "docs/howto/fail-over-to-another-region.md": "an account of AWS; `just faults failover` runs the other blocks",
+    "docs/howto/rehearse-a-recovery.md": "an account of AWS; server/tests/e2e/test_drill.py runs the other blocks",
+    "docs/howto/scale-up.md": "an account of AWS; test_howto_pages.py runs the other blocks",
     "docs/howto/install-on-kubernetes.md": "a cluster; infra/tests renders and validates the chart",
     "docs/howto/install-on-one-machine.md": "a machine with systemd; infra/tests checks its files, the fault suite the crash",
     "docs/howto/install-with-compose.md": "a machine with Docker; infra/tests checks the file, `just image check` the image",

@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tools import release_check
 from tools.release.provenance import write_checksums
-from tools.release_check import check_artefacts, check_upgrade
+from tools.release_check import DRILLS, check_artefacts, check_upgrade, judge_drills
 
 GOOD = {"from": "a", "to": "b", "upgrade_lost": 0, "upgrade_doubled": 0, "faults": []}
 
@@ -51,3 +52,33 @@ def test_artefacts_are_required_by_the_long_form_only(
     (tmp_path / "tidings.whl").write_bytes(b"wheel")
     write_checksums(tmp_path)
     assert "not signed" in check_artefacts(is_short=True).faults[0]
+
+
+GOOD_DRILL = {"rpo_entries": 12, "rto_s": 41.0, "is_good": True, "is_short": False, "commit": "v0.1.0"}
+
+
+def test_a_record_without_a_violation_has_the_figures_of_the_failover_and_of_the_longest_recovery() -> None:
+    record = dict.fromkeys(DRILLS, GOOD_DRILL) | {"restore": {**GOOD_DRILL, "rpo_entries": 70, "rto_s": 44.5}}
+    found = judge_drills(record)
+    assert found.faults == []
+    assert found.figures == {"drill_rpo_entries": 12, "drill_rto_s": 44.5}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"is_short": True}, "ran in its short form"),
+        ({"commit": "v0.1.0-dirty"}, "ran on uncommitted changes"),
+        ({"is_good": False}, "found a violation"),
+        ({"rto_s": 120.1}, "more than 120 s"),
+    ],
+)
+def test_a_drill_that_failed_or_proves_nothing_is_a_fault(change: dict[str, Any], fault: str) -> None:
+    (found,) = judge_drills(dict.fromkeys(DRILLS, GOOD_DRILL) | {"failover": GOOD_DRILL | change}).faults
+    assert fault in found
+
+
+def test_a_missing_record_is_a_fault_and_has_no_figures() -> None:
+    found = judge_drills({})
+    assert len(found.faults) == len(DRILLS)
+    assert found.figures == {"drill_rpo_entries": None, "drill_rto_s": None}
