@@ -64,9 +64,9 @@ def check_upgrade(*, is_short: bool) -> ReleaseFigures:
             command, cwd=ROOT / "server/tests", check=False, stdout=subprocess.PIPE, text=True
         )
         lines = done.stdout.splitlines() or ["{}"]
-        told = [line.partition("fault: ")[2] for line in lines if "fault: " in line]
-        failed = ["the upgrade test did not finish"] if done.returncode and not told else []
-        found = (json.loads(lines[-1]) if lines[-1].startswith("{") else {}) | {"faults": told + failed}
+        reported = [line.partition("fault: ")[2] for line in lines if "fault: " in line]
+        failed = ["the upgrade test did not finish"] if done.returncode and not reported else []
+        found = (json.loads(lines[-1]) if lines[-1].startswith("{") else {}) | {"faults": reported + failed}
     figures = {name: found.get(name) for name in _UPGRADE_FIGURES}
     faults = [f"{name} is {value}" for name, value in figures.items() if value != 0]
     return ReleaseFigures(figures, [*faults, *(f"upgrade: {fault}" for fault in found["faults"])])

@@ -66,18 +66,22 @@ class RawClient:
         self.close()
 
 
-def ask(port: int, operation: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
-    """Return status, headers and body of one call, without validation. Both engines accept it unsigned."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    headers = {
+def headers_of(operation: str) -> dict[str, str]:
+    """Return headers without a valid signature, which the local engines do not check."""
+    return {
         "X-Amz-Target": f"DynamoDB_20120810.{operation}",
         "Content-Type": "application/x-amz-json-1.0",
         "X-Amz-Date": "20300101T000000Z",
         "Authorization": "AWS4-HMAC-SHA256 Credential=local/20300101/us-east-1/dynamodb/aws4_request, "
         "SignedHeaders=host;x-amz-date, Signature=00",
     }
+
+
+def ask(port: int, operation: str, body: dict[str, Any]) -> tuple[int, dict[str, str], bytes]:
+    """Return status, headers and body of one call, without validation. Both engines accept it unsigned."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     try:
-        connection.request("POST", "/", json.dumps(body), headers)
+        connection.request("POST", "/", json.dumps(body), headers_of(operation))
         answer = connection.getresponse()
         return answer.status, dict(answer.headers), answer.read()
     finally:

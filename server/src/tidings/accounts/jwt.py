@@ -136,6 +136,13 @@ def _is_same(one: PublicKey, other: PublicKey) -> bool:
     return one is other or one.key.as_dict() == other.key.as_dict()
 
 
+def user_claims(
+    tenant: str, user: str, *, now_s: int, life_s: int, audience: str = "tidings"
+) -> dict[str, Any]:
+    """Return the claims of a user's token."""
+    return {"tenant": tenant, "sub": user, "aud": audience, "iat": now_s, "exp": now_s + life_s}
+
+
 def sign_jws(claims: Mapping[str, Any], private: Jwk) -> str:
     """Sign a token as a tenant's server does. Raise `BadKeyError`, or `JoseError` for a key without `d`."""
     key = read_key(private)

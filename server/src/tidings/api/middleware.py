@@ -21,8 +21,13 @@ from tidings.kernel.security import ADDRESS, AllowedOrigins
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _SENT = ("Authorization", "Content-Type", "Idempotency-Key", "If-None-Match", "Request-Id", "Tidings-User")
 _READ = (
-    *("ETag", "Location", "RateLimit", "RateLimit-Policy"),
-    *("Request-Id", "Retry-After", "Tidings-Feature-Level"),
+    "ETag",
+    "Location",
+    "RateLimit",
+    "RateLimit-Policy",
+    "Request-Id",
+    "Retry-After",
+    "Tidings-Feature-Level",
 )
 _MAX_AGE_S = 600
 

@@ -11,7 +11,7 @@ from tidings.cli.output import echo, echo_json
 from tidings.dev.engines import remote_engines
 from tidings.drills.model import DrillReport
 from tidings.drills.rehearsal import Rehearsal
-from tidings.engines.jars import DownloadCache, default_cache
+from tidings.engines.jars import cache_in
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import Engine
 from tidings.installation.restore import FENCE_S
@@ -65,7 +65,7 @@ def _run(drill: Callable[[Rehearsal], DrillReport], wait_s: float, *, is_json: b
             hint="On AWS, follow docs/howto/rehearse-a-recovery.md.",
         )
     chosen = loaded.settings.engines
-    cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+    cache = cache_in(chosen.cache_dir)
     production = LocalCluster(chosen.data_dir, cache)
     rehearsal = Rehearsal(
         production=production, loaded=loaded, wait_s=wait_s, report=partial(echo, err=is_json)

@@ -16,7 +16,7 @@ from tidings.app.settings.loader import LoadedSettings, load
 from tidings.cli.output import SafeConsole, SafeTable, echo
 from tidings.dev.engines import remote_engines
 from tidings.engines import process
-from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
+from tidings.engines.jars import OnDownloadProgress, cache_in
 from tidings.engines.local_cluster import RUNNERS, LocalCluster, no_progress
 from tidings.engines.model import DynamoKind, Engine, RunningEngine, StartRequest
 from tidings.engines.node_plan import engine_modules
@@ -182,7 +182,7 @@ def fetch(dynamo: tuple[DynamoKind, ...]) -> None:
 
 def _cluster(loaded: LoadedSettings, progress: OnDownloadProgress = no_progress) -> LocalCluster:
     chosen = loaded.settings.engines
-    cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+    cache = cache_in(chosen.cache_dir)
     return LocalCluster(chosen.data_dir, cache, progress)
 
 

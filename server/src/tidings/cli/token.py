@@ -9,7 +9,7 @@ from joserfc.errors import JoseError
 
 from tidings.accounts.api_keys import PREFIX
 from tidings.accounts.credentials import is_access_token
-from tidings.accounts.jwt import sign_jws
+from tidings.accounts.jwt import sign_jws, user_claims
 from tidings.accounts.model import Principal
 from tidings.accounts.rules import CredentialRejectedError, check_device_id, check_user_id
 from tidings.accounts.signing_keys import BadKeyError
@@ -38,13 +38,7 @@ def group() -> None:
 def mint(*, tenant: str, user: str, file: TextIO, life_s: int, audience: str, device: str | None) -> None:
     """Sign a token as the tenant's own server would. For tests: nothing is looked up."""
     now_s = SystemClock().now_ms() // 1000
-    claims = {
-        "tenant": tenant,
-        "sub": check_user_id(user),
-        "aud": audience,
-        "iat": now_s,
-        "exp": now_s + life_s,
-    }
+    claims = user_claims(tenant, check_user_id(user), now_s=now_s, life_s=life_s, audience=audience)
     if device is not None:
         claims["device"] = check_device_id(device)
     try:

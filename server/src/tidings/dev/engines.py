@@ -14,7 +14,7 @@ from tidings.app.settings.loader import Key, LoadedSettings
 from tidings.app.settings.model import DynamoSettings
 from tidings.app.wiring import schema
 from tidings.app.wiring.media import has_decoder, s3_options
-from tidings.engines.jars import DownloadCache, OnDownloadProgress, default_cache
+from tidings.engines.jars import OnDownloadProgress, cache_in
 from tidings.engines.local_cluster import RUNNERS, LocalCluster
 from tidings.engines.model import CHAT_ENGINES, Engine, RunningEngine, StartRequest
 from tidings.engines.seaweedfs import default_engines
@@ -86,7 +86,7 @@ class DevEngines:
     def of(cls, loaded: LoadedSettings) -> "DevEngines":
         require_local(loaded)
         chosen, away = loaded.settings.engines, remote_engines(loaded)
-        cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+        cache = cache_in(chosen.cache_dir)
         cluster = LocalCluster(chosen.data_dir, cache, dies_with_us=True)
         running = [each for each in cluster.status() if each.is_alive]
         return cls(

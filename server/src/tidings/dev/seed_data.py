@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from tidings.accounts.api_keys import PREFIX, ApiKeyService
-from tidings.accounts.jwt import sign_jws
+from tidings.accounts.jwt import sign_jws, user_claims
 from tidings.accounts.model import Scope
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoSigningKeyStore
@@ -72,7 +72,6 @@ def _call(method: str, url: str, headers: dict[str, str], body: object) -> HttpR
 
 TENANT = TenantId("dev")
 _SCOPES = frozenset({Scope.USERS, Scope.ACT_AS_USER, Scope.NOTIFICATIONS, Scope.WEBHOOKS, Scope.MODERATION})
-_AUDIENCE = "tidings"
 # Codes are printed here, so they cost nothing.
 _ANY_COUNTRY = tuple(f"+{digit}" for digit in range(1, 10))
 
@@ -85,8 +84,7 @@ class DevKeys(Struct, frozen=True, kw_only=True):
     cursor_secret: str
 
     def token(self, user: str, now_s: int, life_s: int) -> str:
-        claims = {"tenant": TENANT, "sub": user, "aud": _AUDIENCE, "iat": now_s, "exp": now_s + life_s}
-        return sign_jws(claims, self.signing)
+        return sign_jws(user_claims(TENANT, user, now_s=now_s, life_s=life_s), self.signing)
 
 
 async def create_dev_tenant(settings: Settings, state_dir: StateDir, clock: Clock) -> DevKeys:

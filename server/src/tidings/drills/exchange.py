@@ -3,11 +3,11 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-from tidings.accounts.jwt import sign_jws
+from tidings.accounts.jwt import sign_jws, user_claims
 from tidings.accounts.signing_keys import SigningKeyService
 from tidings.accounts.store.keys import DynamoSigningKeyStore
 from tidings.app.settings import Settings
@@ -24,7 +24,6 @@ from tidings.tenants.model import TenantSettings
 from tidings.tenants.store import DynamoTenantStore
 
 _SENDER, _RECIPIENT = "drill-sender", "drill-recipient"
-_AUDIENCE: Final = "tidings"
 _TOKEN_LIFE_S: Final = 600
 _DELIVERED_WITHIN_S: Final = 60.0
 _POLL_S: Final = 0.1
@@ -41,10 +40,9 @@ class Exchange(NamedTuple):
 async def exchange_messages(scratch: ScratchInstallation, old: Sequence[StoredMessage]) -> Exchange:
     """Start the processes, and send between two users of a new tenant. The tenant exists in the scratch tables only."""
     settings, tenant = scratch.load().settings, f"drill-{secrets.token_hex(4)}"
-    key = await _create_tenant(settings, TenantId(tenant))
-    readable = {each.tenant: await _create_key(settings, TenantId(each.tenant)) for each in old}
+    keys = await _create_keys(settings, TenantId(tenant), {TenantId(each.tenant) for each in old})
     async with scratch.processes():
-        sender, recipient = (_token(key, tenant, user) for user in (_SENDER, _RECIPIENT))
+        sender, recipient = (_token(keys[tenant], tenant, user) for user in (_SENDER, _RECIPIENT))
         chat = await _call(scratch, "POST", "/v1/chats", sender, {"type": "direct", "user": _RECIPIENT})
         path, text = f"/v1/chats/{chat['id']}/messages", f"drill {secrets.token_hex(8)}"
         await _call(scratch, "POST", path, sender, {"text": text}, key="drill")
@@ -56,30 +54,25 @@ async def exchange_messages(scratch: ScratchInstallation, old: Sequence[StoredMe
             raise TidingsError(
                 Code.INTERNAL, "The recipient's history lacks the message that was acknowledged."
             )
-        has_read = await _read_any(scratch, old, readable)
+        has_read = await _read_any(scratch, old, keys)
     return Exchange(acknowledged_s, delivered_s, has_read)
 
 
-async def _create_tenant(settings: Settings, tenant: TenantId) -> dict[str, Any]:
+async def _create_keys(
+    settings: Settings, tenant: TenantId, others: Iterable[TenantId]
+) -> dict[str, dict[str, Any]]:
+    """Create a tenant, and a signing key for it and for others. The processes accept the keys when they start."""
     clock = SystemClock()
     async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
-        store = DynamoTenantStore(client, AuthenticatedRows(ring))
-        await store.create(tenant, TenantSettings(name="Drill"), clock.now_ms())
-    return await _create_key(settings, tenant)
-
-
-async def _create_key(settings: Settings, tenant: TenantId) -> dict[str, Any]:
-    """Create a signing key, which the processes accept when they start."""
-    clock = SystemClock()
-    async with open_tables(settings.dynamo) as client, open_key_ring(settings, client, clock) as ring:
-        store = DynamoSigningKeyStore(client, AuthenticatedRows(ring))
-        return (await SigningKeyService(store, clock).make(tenant, "Ed25519")).private
+        rows = AuthenticatedRows(ring)
+        await DynamoTenantStore(client, rows).create(tenant, TenantSettings(name="Drill"), clock.now_ms())
+        signing = SigningKeyService(DynamoSigningKeyStore(client, rows), clock)
+        return {each: (await signing.make(each, "Ed25519")).private for each in (tenant, *others)}
 
 
 def _token(key: dict[str, Any], tenant: str, user: str) -> str:
     now_s = int(time.time())
-    claims = {"tenant": tenant, "sub": user, "aud": _AUDIENCE, "iat": now_s, "exp": now_s + _TOKEN_LIFE_S}
-    return sign_jws(claims, key)
+    return sign_jws(user_claims(tenant, user, now_s=now_s, life_s=_TOKEN_LIFE_S), key)
 
 
 async def _until_unread(scratch: ScratchInstallation, recipient: str) -> None:

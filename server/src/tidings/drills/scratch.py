@@ -16,7 +16,7 @@ from tidings.app.settings.loader import INSTALLATION, Key, LoadedSettings, env_n
 from tidings.dev.process_runner import ChildProcess
 from tidings.dev.seed_data import is_http_ready
 from tidings.engines import dynoxide
-from tidings.engines.jars import DownloadCache, default_cache
+from tidings.engines.jars import cache_in
 from tidings.engines.local_cluster import LocalCluster
 from tidings.engines.model import CHAT_ENGINES, Engine, StartRequest
 from tidings.engines.node_plan import PortAllocator
@@ -131,7 +131,7 @@ def scratch_installation(loaded: LoadedSettings) -> Iterator[ScratchInstallation
     """Create the directory below that of production's engines, and delete it at the end, also after a failure."""
     chosen = loaded.settings.engines
     home = (chosen.data_dir / "drill").absolute()
-    cache = DownloadCache(chosen.cache_dir) if chosen.cache_dir else default_cache()
+    cache = cache_in(chosen.cache_dir)
     cluster = LocalCluster(home, cache, dies_with_us=True)
     if any(each.is_alive for each in cluster.status()):
         raise TidingsError(

@@ -36,6 +36,11 @@ class DownloadCache:
         return self.path / "native"
 
 
+def cache_in(folder: Path | None) -> DownloadCache:
+    """Return the cache in a folder that the settings name, or else the user's cache."""
+    return DownloadCache(folder) if folder else default_cache()
+
+
 def default_cache() -> DownloadCache:
     if given := os.environ.get("XDG_CACHE_HOME"):
         return DownloadCache(Path(given) / "tidings")

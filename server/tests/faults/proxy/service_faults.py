@@ -149,7 +149,7 @@ def _needed_actions(request: Request) -> frozenset[str]:
     if request.operation != "TransactWriteItems":
         return frozenset({request.operation})
     parts = {part for entry in request.body.get("TransactItems", ()) for part in entry}
-    return frozenset(f"{part}Item" if part != "ConditionCheck" else "ConditionCheckItem" for part in parts)
+    return frozenset(f"{part}Item" for part in parts)
 
 
 def _reasons(request: Request, items: tuple[int, ...], reason: Reason) -> list[Reason]:

@@ -73,7 +73,7 @@ async def failover(run: FaultRun, *, is_fenced: bool = True) -> None:
     standby = await _prepare_standby(installation)
     load.talk()
     here = installation.processes
-    node = next(each.node for each in here.fleet.status() if each.node.engine is Engine.DYNAMO)
+    node = here.fleet.find(Engine.DYNAMO).node
     with DynamoProxy(here.tables.url, record=False) as dynamo:
         await installation.renew(*WHOLE, DYNAMO_ENDPOINT=dynamo.url)
         target = standby.tables.url.removeprefix("http://")

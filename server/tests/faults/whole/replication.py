@@ -15,6 +15,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self, final
 
+from faults.raw_client import headers_of
 from tidings.schema.tables.declaration import MESSAGES, TABLES
 from tidings.schema.tables.model import Table
 
@@ -28,13 +29,6 @@ _SHORTEST_LAG_S: Final = 0.2
 _LONGEST_LAG_S: Final = 1.6
 _BATCH: Final = 25
 _TIMEOUT_S: Final = 60.0
-_HEADERS: Final = {
-    "Content-Type": "application/x-amz-json-1.0",
-    "X-Amz-Target": "DynamoDB_20120810.BatchWriteItem",
-    "X-Amz-Date": "20260101T000000Z",
-    "Authorization": "AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/dynamodb/aws4_request, "
-    "SignedHeaders=host, Signature=0",
-}
 
 REPLICATED: Final = tuple(table for table in TABLES if table.backup.has_standby)
 """The tables to which the OpenTofu module adds a replica."""
@@ -165,7 +159,9 @@ class Replication:
 
 def _put(connection: http.client.HTTPConnection, name: str, table: Table, changes: Sequence[Change]) -> None:
     requests = [_request(table, change) for change in changes]
-    connection.request("POST", "/", json.dumps({"RequestItems": {name: requests}}), _HEADERS)
+    connection.request(
+        "POST", "/", json.dumps({"RequestItems": {name: requests}}), headers_of("BatchWriteItem")
+    )
     answer = connection.getresponse()
     body = answer.read()
     assert answer.status == http.HTTPStatus.OK, body

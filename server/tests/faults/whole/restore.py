@@ -23,6 +23,7 @@ from fixtures.use_cases import BEN
 from faults.whole.fault import Fault, FaultRun
 from faults.whole.installation import WHOLE, FaultInstallation
 from faults.whole.recovery import Stopwatch
+from tidings.engines import dynoxide
 from tidings.engines.model import Engine
 from tidings.kernel.ids import ChatKey, UserId
 from tidings.messages.history import ContentState
@@ -150,20 +151,16 @@ def _put_back(processes: InstallationProcesses, copy: Path) -> None:
 
     Must not run in a thread: the engine exits together with the thread that started it.
     """
-    name = next(each.node.name for each in processes.fleet.status() if each.node.engine is Engine.DYNAMO)
-    processes.fleet.kill(name)
+    processes.fleet.kill(Engine.DYNAMO)
     database = _database(processes)
     for beside in ("-wal", "-shm"):
         database.with_name(database.name + beside).unlink(missing_ok=True)
     shutil.copyfile(copy, database)
-    processes.fleet.restart(name)
+    processes.fleet.restart(Engine.DYNAMO)
 
 
 def _database(processes: InstallationProcesses) -> Path:
-    return (
-        next(each.node.data for each in processes.fleet.status() if each.node.engine is Engine.DYNAMO)
-        / "dynoxide.db"
-    )
+    return dynoxide.database(processes.fleet.find(Engine.DYNAMO).node)
 
 
 def _finish(processes: InstallationProcesses, at: datetime) -> None:

@@ -294,17 +294,15 @@ def main() -> int:
     for fault in run.faults:
         print_line(f"fault: {fault}")
     if options.write:
-        told = {
+        record = {
             "from": old.commit,
             "to": new.commit,
             "command": " ".join(["just upgrade-test", *sys.argv[1:]]),
+            "machine": machine(),
+            "date": time.strftime("%Y-%m-%d"),
+            **figures,
+            "faults": run.faults,
         }
-        record = (
-            told
-            | {"machine": machine(), "date": time.strftime("%Y-%m-%d")}
-            | figures
-            | {"faults": run.faults}
-        )
         RECORD.write_text(json.dumps(record, indent=2) + "\n")
     sys.stdout.write(json.dumps(figures) + "\n")
     return 1 if run.faults else 0
