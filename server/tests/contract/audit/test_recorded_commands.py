@@ -19,10 +19,10 @@ from tidings.kernel.errors import Code, TidingsError
 type Run = Callable[..., Result]
 
 LOCAL = {
-    *("audit", "certificate", "config", "dev", "docs", "doctor", "engines"),
-    *("explain", "message", "plan", "run", "token", "trace"),
+    *("audit", "certificate", "config", "dev", "docs", "doctor", "drill"),
+    *("engines", "explain", "message", "plan", "run", "token", "trace"),
 }
-"""Groups that change nothing in an installation: they read it, or run processes and engines of this machine."""
+"""Groups that change nothing in an installation: they read it, or use processes, engines and tables of their own."""
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ def test_an_unknown_mutant_is_refused_with_the_known_ones() -> None:
 
 
 def test_every_mutant_is_tried_and_every_rule_has_one() -> None:
-    assert BREAKING.keys() == MUTANTS.keys()
+    assert {name for name, breaking in BREAKING.items() if breaking.kinds} == MUTANTS.keys()
     # Rules of erasures have mutated histories instead: an erasure takes minutes.
     assert {breaking.rule for breaking in BREAKING.values()} == set(Rule) - RULES_OF_ERASURES
 
